@@ -1,0 +1,72 @@
+# make demo | test | lint | bench | clean.  Each makes .venv if there is none, installs what it needs, and runs.
+# Needs Python 3.11 or newer (with its venv module) and make; PYTHON=... chooses the interpreter.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+
+ifeq ($(origin PYTHON),undefined)
+PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+  if $$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+endif
+VENV ?= .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+OUT ?= sosdp-demo
+NAME ?= all
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# One thread a process: the tests run JOBS processes, and BLAS threads on top of that only get in each other's way.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help demo test lint format bench clean
+
+help:
+	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
+	@echo "make test   run the tests (PYTEST='--slow' for the long ones too)"
+	@echo "make lint   formatter, linter and type checker"
+	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
+	@echo "make clean  remove the environment and everything generated"
+
+# The stamps depend on pyproject.toml alone: the package is installed in place, so nothing else needs a reinstall.
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "sosdp needs Python 3.11 or newer with the venv module (Debian: apt install python3-venv); or say PYTHON=/path/to/python" >&2; \
+	  exit 2; fi
+	@echo "making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed-demo: pyproject.toml | $(BIN)/python
+	@echo "installing sosdp and its plotting extra into $(VENV) (a minute or two the first time)"
+	@$(PIP) install --editable '.[plot]'
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+	@echo "installing sosdp and its development extra into $(VENV) (a minute or two the first time)"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/installed-demo
+
+demo: $(VENV)/installed-demo
+	@$(BIN)/sosdp demo --out $(OUT)
+
+test: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST)
+
+lint: $(VENV)/installed-dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(VENV)/installed-dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(VENV)/installed-dev
+	@$(BIN)/python -m benchmarks $(NAME)
+
+clean:
+	rm -rf $(VENV) sosdp-demo build dist .pytest_cache .mypy_cache .ruff_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

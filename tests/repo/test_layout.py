@@ -1,0 +1,167 @@
+"""The arrows of the design, documented public names, one version, no leftovers: checked on the source itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("sosdp", "problems", "certificates")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+NAMES = [str(path.relative_to(ROOT)) for path in FILES]
+
+# What the command line is made of: the only modules of `sosdp` that may know `problems`.
+COMMAND_LINE = {"sosdp.cli", "sosdp.demo", "sosdp.graphfile", "sosdp.private_command"}
+
+# module prefix -> prefixes it never imports.  `algebra <- system <- reduction <- relaxation <- pseudoexpectation <-
+# solve` and `conic <- relaxation`; privacy and projection know numbers only.
+LATER = {
+    "sosdp.algebra": [
+        "sosdp.system", "sosdp.problemfile", "sosdp.reduction", "sosdp.relaxation", "sosdp.sosprogram",
+        "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.conic", "sosdp.projection", "sosdp.privacy",
+        "problems", "certificates",
+    ],
+    "sosdp.system": [
+        "sosdp.reduction", "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve",
+        "sosdp.conic", "sosdp.projection", "sosdp.privacy", "problems", "certificates",
+    ],
+    "sosdp.reduction": [
+        "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy",
+        "problems", "certificates",
+    ],
+    "sosdp.conic": [
+        "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation", "sosdp.sosprogram",
+        "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
+    ],
+    "sosdp.relaxation": ["sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates"],
+    "sosdp.projection": ["sosdp.algebra", "sosdp.privacy", "problems", "certificates"],
+    "sosdp.privacy": ["sosdp.algebra", "sosdp.system", "sosdp.relaxation", "sosdp.solve", "problems", "certificates"],
+    "problems": ["sosdp.cli", "sosdp.demo", "sosdp.report"],
+    "certificates": ["problems", "sosdp.cli", "sosdp.privacy", "sosdp.projection"],
+}  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Every module a file imports, at its top or inside a function; relative imports made absolute."""
+    found: set[str] = set()
+    package = module_name(path).split(".") if path.name == "__init__.py" else module_name(path).split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, node.module] if node.module else base)
+            found.add(stem)
+            found.update(f"{stem}.{alias.name}" for alias in node.names)
+    return found
+
+
+def under(module: str, prefix: str) -> bool:
+    return module == prefix or module.startswith(prefix + ".")
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_arrows_point_one_way(path):
+    module = module_name(path)
+    for prefix, forbidden in LATER.items():
+        if under(module, prefix):
+            wrong = {i for i in imported(path) for f in forbidden if under(i, f)}
+            assert not wrong, f"{module} may not import {sorted(wrong)}"
+    if under(module, "sosdp") and module not in COMMAND_LINE:
+        wrong = {i for i in imported(path) if under(i, "problems")}
+        assert not wrong, f"only the command line knows problems, but {module} imports {sorted(wrong)}"
+
+
+def test_the_checker_imports_the_standard_library_and_flint_only():
+    tops = {name.split(".")[0] for name in imported(ROOT / "certificates" / "check.py")}
+    foreign = {t for t in tops if t not in sys.stdlib_module_names and t not in {"flint", "__future__"}}
+    assert foreign == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_public_names_have_docstrings(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    missing = [] if ast.get_docstring(tree) or not tree.body else [f"{path.name} itself"]
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            if not ast.get_docstring(node):
+                missing.append(node.name)
+            for inner in node.body if isinstance(node, ast.ClassDef) else []:
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                    overload = any("overload" in ast.unparse(d) or "setter" in ast.unparse(d) for d in inner.decorator_list)
+                    if not ast.get_docstring(inner) and not overload:
+                        missing.append(f"{node.name}.{inner.name}")
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_nothing_unfinished_or_swallowed(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.findall(r"NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b", text)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ExceptHandler):
+            only_pass = len(node.body) == 1 and isinstance(node.body[0], ast.Pass)
+            assert not only_pass, f"line {node.lineno}: an exception is swallowed"
+
+
+# Files that may use a pseudo-random generator: samplers of models, and noise under insecure_seed.
+GENERATORS = re.compile(r"default_rng|np\.random|numpy\.random|^\s*import random|^\s*from random", re.MULTILINE)
+MAY_USE_GENERATORS = re.compile(r"^(sosdp/privacy/noise\.py|problems/\w+/model\.py)$")
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_pseudo_random_generators_stay_out_of_release_paths(path):
+    if MAY_USE_GENERATORS.match(str(path.relative_to(ROOT))) or not under(module_name(path), "sosdp.privacy"):
+        if not under(module_name(path), "problems") or path.name == "model.py":
+            return
+    assert GENERATORS.findall(path.read_text(encoding="utf-8")) == []
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_path_of_a_machine_in_a_tracked_file():
+    # spelled in pieces so that this file does not name them either
+    leak = re.compile("|".join(["/" + "work/", "/" + "tmp/w/", "/" + "root/", "/" + "home/[a-z]", r"C:\\" + "Users"]))
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in tracked()
+        if path.suffix not in {".png", ".npz"} and leak.search(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert wrong == []
+
+
+def test_one_version():
+    import sosdp
+    from sosdp._version import __version__
+
+    assert sosdp.__version__ == __version__
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "version" in project["dynamic"] and "version" not in project
+
+
+def test_extras_named_in_the_documentation_exist():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"mosek", "sdpa", "plot", "notebooks", "distributed", "benchmarks", "dev"} <= set(extras)
+    named = set()
+    for path in tracked():
+        if path.suffix in {".py", ".md", ".ipynb"} or path.name == "Makefile":
+            named |= set(re.findall(r"sosdp\[(\w+)\]", path.read_text(encoding="utf-8")))
+    assert named <= set(extras)
