@@ -1,0 +1,79 @@
+"""Rigorous statements from floating-point matrices: the primitive every certified number rests on.
+
+The only tool is Rump's observation (BIT 46, 2006): if the floating-point Cholesky factorisation of a symmetric
+matrix B of side N runs to completion, then B + E is positive semidefinite for some symmetric E with
+``||E|| <= c/(1-c) * trace(B)``, ``c = (N + 1) u``, ``u = 2**-53`` (up to underflow, covered below). So
+``lambda_min(B) >= -c/(1-c) trace(B)``. It needs round-to-nearest arithmetic and no more: any order of summation,
+blocked or fused, obeys the same bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as la
+
+UNIT = 2.0**-53
+_UNDERFLOW = 1e-290
+
+
+def _cholesky_succeeds(matrix: np.ndarray) -> bool:
+    _, info = la.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+    return info == 0
+
+
+def least_eigenvalue_bound(matrix: np.ndarray) -> float:
+    """A proven lower bound on the least eigenvalue of a symmetric float matrix, shape (N, N).
+
+    Within about ``8 N u ||matrix||`` of the truth in practice; minus infinity if the matrix has a non-finite entry.
+    The lower triangle is what is judged. Cost: one eigenvalue computation and one or two Cholesky factorisations
+    (1 ms at side 50, 3 ms at side 100).
+    """
+    side = matrix.shape[0]
+    if side == 0:
+        return np.inf
+    if not np.isfinite(matrix).all():
+        return -np.inf
+    if side == 1:
+        return float(matrix[0, 0])
+    matrix = np.tril(matrix) + np.tril(matrix, -1).T
+    scale = float(np.abs(matrix).sum(axis=1).max()) + _UNDERFLOW
+    guess = float(la.eigvalsh(matrix, subset_by_index=[0, 0])[0])
+    margin = 4.0 * side * UNIT * scale
+    for _ in range(60):
+        shift = guess - margin
+        shifted = matrix - shift * np.eye(side)
+        trace = float(np.abs(np.diag(shifted)).sum())
+        if _cholesky_succeeds(shifted.copy(order="F")):
+            c = 1.01 * (side + 1) * UNIT
+            # Cholesky's own error, the rounding of the shifted diagonal and of this very sum
+            slack = c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + abs(shift)) + side * _UNDERFLOW
+            return shift - slack
+        margin *= 4.0
+    return -scale  # Gershgorin: no eigenvalue lies below minus the largest absolute row sum
+
+
+def is_positive_semidefinite(matrix: np.ndarray) -> bool:
+    """Whether positive semidefiniteness is proven (False: not proven, which is not a proof of the contrary)."""
+    return least_eigenvalue_bound(matrix) >= 0.0
+
+
+def shift_to_positive_semidefinite(matrix: np.ndarray) -> np.ndarray:
+    """The matrix plus the least multiple of the identity that makes it provably positive semidefinite."""
+    bound = least_eigenvalue_bound(matrix)
+    if bound >= 0.0:
+        return matrix
+    if not np.isfinite(bound):
+        raise ValueError("the matrix has non-finite entries")
+    scale = float(np.abs(matrix).max()) + _UNDERFLOW
+    extra = -bound
+    for _ in range(60):
+        candidate = matrix + extra * np.eye(matrix.shape[0])
+        if is_positive_semidefinite(candidate):
+            return candidate
+        extra = 2.0 * extra + 16.0 * matrix.shape[0] * UNIT * scale
+    raise ArithmeticError("no multiple of the identity made the matrix provably positive semidefinite")
+
+
+def round_down(value: float, relative: float = 4 * UNIT) -> float:
+    """A float not above ``value`` by the given relative margin (for sums whose rounding is bounded by it)."""
+    return float(np.nextafter(value - abs(value) * relative, -np.inf))
