@@ -1,0 +1,82 @@
+"""Low-rank starting points on the elliptope: unit rows V, C = V V^T, by L-BFGS on the normalised rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.optimize
+
+from .certificate import normalised_rows
+from .matrix_input import MatrixLike
+
+
+def default_rank(n: int) -> int:
+    """ceil(1.2 sqrt(n)) + 5, above the rank of the nearest correlation matrix of a centred graph in practice."""
+    return min(n, int(np.ceil(1.2 * np.sqrt(n))) + 5)
+
+
+def start_rows(n: int, rank: int, matrix: MatrixLike, seed: int = 0) -> np.ndarray:
+    """A deterministic start: pseudo-random directions pushed once through the matrix (a step of power iteration)."""
+    generator = np.random.default_rng(seed)
+    rows = normalised_rows(generator.normal(size=(n, rank)))
+    pushed = matrix @ rows
+    scale = float(np.sqrt((pushed**2).sum() / n))
+    return normalised_rows(rows + 2.0 * pushed / scale) if np.isfinite(scale) and scale > 0 else rows
+
+
+def minimise_over_rows(
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    gradient_tolerance: float,
+    max_iterations: int,
+) -> np.ndarray:
+    """Minimise a function of unit rows V by L-BFGS over unnormalised U, V_i = U_i / |U_i|.
+
+    value_and_gradient takes V (n, r) and returns the value and its Euclidean gradient in V. Deterministic; any
+    failure inside the optimiser ends it early and the best rows so far are returned.
+    """
+    shape = start.shape
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        unnormalised = flat.reshape(shape)
+        lengths = np.linalg.norm(unnormalised, axis=1)[:, None]
+        rows = unnormalised / lengths
+        value, gradient = value_and_gradient(rows)
+        gradient = (gradient - (gradient * rows).sum(axis=1)[:, None] * rows) / lengths
+        return value, gradient.ravel()
+
+    result = scipy.optimize.minimize(
+        objective,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iterations, "gtol": gradient_tolerance, "ftol": 0.0, "maxcor": 12},
+    )
+    rows = normalised_rows(np.asarray(result.x).reshape(shape))
+    return rows if np.all(np.isfinite(rows)) else start
+
+
+def low_rank_projection(
+    matrix: MatrixLike, *, rank: int | None = None, gradient_tolerance: float, max_iterations: int = 80
+) -> tuple[np.ndarray, np.ndarray]:
+    """Approximate the nearest correlation matrix by V V^T; returns V (n, r) and the dual estimate y (n,).
+
+    Minimises (1/2) ||V V^T - B||_F^2 over unit rows (Burer-Monteiro); y_i = ((V V^T - B) V V^T)_ii is the
+    multiplier of the unit diagonal. One evaluation costs a product of B with (n, r) and O(n r^2).
+    """
+    n = matrix.shape[0]
+
+    def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:
+        gram = rows.T @ rows
+        image = matrix @ rows
+        value = 0.5 * float((gram * gram).sum()) - float((rows * image).sum())
+        return value, 2.0 * (rows @ gram - image)
+
+    start = start_rows(n, rank or default_rank(n), matrix)
+    rows = minimise_over_rows(
+        value_and_gradient, start, gradient_tolerance=gradient_tolerance, max_iterations=max_iterations
+    )
+    dual = ((rows @ (rows.T @ rows) - matrix @ rows) * rows).sum(axis=1)
+    return rows, dual

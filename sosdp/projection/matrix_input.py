@@ -1,0 +1,77 @@
+"""The matrices that the projection solvers accept: dense, or a scaled sparse matrix plus a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredMatrix:
+    """The symmetric matrix `scale * sparse + shift * J`, J the all-ones matrix, never formed unless asked for.
+
+    sparse: symmetric scipy sparse matrix, shape (n, n); scale, shift: real numbers. A product with an (n, k)
+    matrix costs O(k (nnz + n)). The centred adjacency matrix of a graph has this form.
+    """
+
+    sparse: Any
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        matrix = sp.csr_array(self.sparse, dtype=float)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+            raise ValueError(f"StructuredMatrix: expected a square, non-empty matrix, got {matrix.shape}")
+        asymmetry = abs(matrix - matrix.T)
+        if asymmetry.nnz and asymmetry.max() > 0:
+            raise ValueError("StructuredMatrix: the sparse part must be exactly symmetric; use (S + S.T) / 2")
+        object.__setattr__(self, "sparse", matrix)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.sparse.shape
+
+    def __matmul__(self, other: np.ndarray) -> np.ndarray:
+        return self.scale * (self.sparse @ other) + self.shift * other.sum(axis=0)
+
+    @cached_property
+    def _dense(self) -> np.ndarray:
+        dense = self.scale * self.sparse.toarray()
+        dense += self.shift
+        dense.setflags(write=False)
+        return dense
+
+    def toarray(self) -> np.ndarray:
+        """The matrix as a dense read-only array, shape (n, n); kept after the first call."""
+        return self._dense
+
+
+MatrixLike = np.ndarray | StructuredMatrix
+
+
+def as_matrix(matrix: Any) -> MatrixLike:
+    """A symmetric real matrix, checked: dense arrays as float64, `StructuredMatrix` and scipy sparse as they are.
+
+    Raises ValueError for anything that is not a finite, symmetric, non-empty square matrix.
+    """
+    if isinstance(matrix, StructuredMatrix):
+        return matrix
+    if sp.issparse(matrix):
+        return StructuredMatrix(matrix)
+    dense = np.asarray(matrix, dtype=float)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or dense.shape[0] == 0:
+        raise ValueError(f"expected a square, non-empty matrix, got an array of shape {dense.shape}")
+    if not np.all(np.isfinite(dense)):
+        raise ValueError("the matrix has entries that are not finite; replace NaN and infinities first")
+    if np.any(dense != dense.T):
+        raise ValueError("the matrix is not symmetric; use (B + B.T) / 2")
+    return dense
+
+
+def as_dense(matrix: MatrixLike) -> np.ndarray:
+    """The dense array behind a checked matrix (no copy for dense input)."""
+    return matrix.toarray() if isinstance(matrix, StructuredMatrix) else matrix

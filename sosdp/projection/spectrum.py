@@ -1,0 +1,59 @@
+"""Eigendecompositions of B + Diag(y), counted, and the positive part they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+
+ROUNDING = float(np.finfo(float).eps) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues (ascending) and eigenvectors (columns) of one symmetric matrix B + Diag(dual)."""
+
+    dual: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+
+    @property
+    def positive(self) -> int:
+        """How many eigenvalues are positive; they are the last ones."""
+        return int(np.count_nonzero(self.eigenvalues > 0))
+
+    def factor(self) -> np.ndarray:
+        """G with G G^T = (B + Diag y)_+, shape (n, k), k = number of positive eigenvalues."""
+        k = self.positive
+        if k == 0:
+            return np.zeros((len(self.dual), 0))
+        return self.eigenvectors[:, -k:] * np.sqrt(self.eigenvalues[-k:])
+
+
+class Decomposer:
+    """Eigendecompositions of matrix + Diag(dual) for one fixed matrix; `count` says how many were made."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+        self.count = 0
+
+    def __call__(self, dual: np.ndarray) -> Spectrum | None:
+        """The full decomposition at this dual vector, or None if LAPACK reports that it did not converge."""
+        shifted = np.array(self.matrix, order="F")
+        shifted[np.diag_indices_from(shifted)] += dual
+        for driver in ("evd", "evr", "ev"):
+            self.count += 1
+            try:
+                eigenvalues, eigenvectors = sl.eigh(shifted, driver=driver, check_finite=False)
+            except (np.linalg.LinAlgError, ValueError):
+                continue
+            if np.all(np.isfinite(eigenvalues)) and np.all(np.isfinite(eigenvectors)):
+                return Spectrum(np.array(dual), eigenvalues, eigenvectors)
+        return None
+
+
+def dual_value(spectrum: Spectrum) -> float:
+    """theta(y) = (1/2) ||(B + Diag y)_+||_F^2 - sum(y), the convex dual that every method here minimises."""
+    positive = spectrum.eigenvalues[spectrum.eigenvalues > 0]
+    return 0.5 * float(positive @ positive) - float(spectrum.dual.sum())
