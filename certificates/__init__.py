@@ -1,0 +1,33 @@
+"""Exact, independently checkable proofs from solved relaxations.
+
+`check_certificate` and `check_file` need nothing but the standard library; everything else is loaded when
+it is first used, so that ``python -m certificates.check`` works where numpy is not installed.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Verdict": "check",
+    "check_certificate": "check",
+    "check_file": "check",
+    "Claim": "proof",
+    "Multiplier": "proof",
+    "Proof": "proof",
+    "load": "io",
+    "save": "io",
+    "extract": "extract",
+    "FloatCertificate": "extract",
+    "NotCertifiable": "rounding",
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"certificates.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'certificates' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

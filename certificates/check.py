@@ -1,0 +1,1159 @@
+"""Check a sum-of-squares certificate exactly, trusting neither a solver nor the rest of this project.
+
+    python -m certificates.check FILE [--against PROBLEM.sos.json]
+
+A certificate states a claim about polynomials and gives multipliers.  This file reads both, expands
+
+    target = sum_k  <Gram_k, b_k b_k^T> * m_k  +  sum_j  lambda_j h_j
+
+over the rationals in the free polynomial ring, and proves every Gram matrix positive semidefinite with
+integer arithmetic.  There is no tolerance anywhere.  The schema is described in docs/certificates.md.
+
+One file, standard library only; python-flint makes the matrix products faster when it is installed.  Every
+input, however hostile, ends in one of three verdicts: ``valid``, ``invalid`` or ``unreadable``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
+flint: Any
+try:
+    import flint
+except ImportError:  # the pure Python paths below give the same verdicts, a little slower
+    flint = None
+
+FORMAT = "sosdp-certificate/1"
+PROBLEM_FORMAT = "sosdp-problem/1"
+CLAIMS = ("lower_bound", "upper_bound", "infeasible", "sos")
+MAX_BYTES = 1 << 26  # a file larger than this is not opened
+MAX_DIGITS = 4000  # in one numeral; below Python's own limit for converting text to integers
+MAX_POWER = 10**6
+MAX_BITS = 1 << 18  # of one common denominator
+WORK = 300_000_000  # elementary steps (about 0.1 microseconds each) before giving up on a file
+
+Number = tuple[int, int]  # numerator, positive denominator; not necessarily reduced
+Monomial = tuple[tuple[int, int], ...]  # (variable, power), ascending variables, positive powers
+Terms = dict[Monomial, Number]
+
+
+class Unreadable(Exception):
+    """The input is not a certificate this checker can read."""
+
+
+class Invalid(Exception):
+    """The certificate was read and does not prove its claim."""
+
+
+class _Meter:
+    """Counts work so that no input, however small on disk, can keep the checker busy for long."""
+
+    def __init__(self, work: int) -> None:
+        self.left = work
+
+    def spend(self, amount: int) -> None:
+        self.left -= amount
+        if self.left < 0:
+            raise Unreadable("checking this takes more work than the limit allows (raise it with --work)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a check: `status` is "valid", "invalid" or "unreadable"; truth value: valid."""
+
+    status: str
+    claim: str
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.status == "valid"
+
+    @property
+    def exit_code(self) -> int:
+        return {"valid": 0, "invalid": 1}.get(self.status, 2)
+
+    def __str__(self) -> str:
+        return self.status if self.status == "valid" else f"{self.status}: {self.reason}"
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+_RATIONAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(?:/[0-9]{{1,{MAX_DIGITS}}})?")
+
+
+def _show(value: Any) -> str:
+    """A short ASCII form of anything, for messages."""
+    if isinstance(value, bool) or value is None or isinstance(value, (int, float)):
+        if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
+            return f"an integer of {value.bit_length()} bits"
+        return repr(value)
+    if isinstance(value, str):
+        return ascii(value[:40]) + ("..." if len(value) > 40 else "")
+    return f"a {type(value).__name__}"
+
+
+def _show_number(num: int, den: int) -> str:
+    if max(abs(num).bit_length(), den.bit_length()) > 400:
+        size = abs(num).bit_length() - den.bit_length()
+        return f"about {'-' if num < 0 else ''}2^{size}"
+    return str(Fraction(num, den))
+
+
+def _list(value: Any, where: str) -> list:
+    if not isinstance(value, list):
+        raise Unreadable(f"{where}: expected a list, got {_show(value)}")
+    return value
+
+
+def _integer(value: Any, where: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Unreadable(f"{where}: expected an integer, got {_show(value)}")
+    if not low <= value <= high:
+        raise Unreadable(f"{where}: {_show(value)} is outside {low}..{high}")
+    return value
+
+
+def _rational(value: Any, where: str) -> Number:
+    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
+        raise Unreadable(f'{where}: expected a rational written as a string like "-3/8", got {_show(value)}')
+    top, _, bottom = value.partition("/")
+    num, den = int(top), int(bottom) if bottom else 1
+    if den == 0:
+        raise Unreadable(f"{where}: zero denominator in {_show(value)}")
+    return num, den
+
+
+def _monomial(value: Any, where: str, variables: int) -> Monomial:
+    found = []
+    for pair in _list(value, where):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise Unreadable(f"{where}: expected [variable, power], got {_show(pair)}")
+        found.append((_integer(pair[0], where, 0, variables - 1), _integer(pair[1], where, 1, MAX_POWER)))
+    for one, two in zip(found, found[1:], strict=False):
+        if one[0] >= two[0]:
+            raise Unreadable(f"{where}: variables of a monomial must be ascending and distinct")
+    return tuple(found)
+
+
+def _polynomial(value: Any, where: str, variables: int) -> Terms:
+    terms: Terms = {}
+    for term in _list(value, where):
+        if not isinstance(term, list) or len(term) != 2:
+            raise Unreadable(f"{where}: expected [coefficient, monomial], got {_show(term)}")
+        coefficient = _rational(term[0], where)
+        monomial = _monomial(term[1], where, variables)
+        if coefficient[0] == 0:
+            raise Unreadable(f"{where}: a term has coefficient zero; leave it out")
+        if monomial in terms:
+            raise Unreadable(f"{where}: a monomial occurs twice")
+        terms[monomial] = coefficient
+    return terms
+
+
+def _keys(value: Any, where: str, required: set[str], optional: set[str]) -> dict:
+    if not isinstance(value, dict):
+        raise Unreadable(f"{where}: expected an object, got {_show(value)}")
+    for key in value:
+        if key not in required and key not in optional:
+            raise Unreadable(f"{where}: unknown key {_show(key)}")
+    for key in sorted(required):
+        if key not in value:
+            raise Unreadable(f"{where}: the key {key!r} is missing")
+    return value
+
+
+@dataclass
+class _Claim:
+    kind: str
+    targets: list[Terms]  # what is to be written as a combination; several only for kind "sos"
+    objective: Terms
+    bound: Number
+    equalities: list[Terms]
+    inequalities: list[Terms]
+    matrices: list[list[list[Terms]]]
+
+
+@dataclass
+class _Block:
+    kind: str
+    index: list[int]
+    target: int
+    basis: list[Monomial]
+    entry: list[int]
+    gram: list[list[int]]  # integers over the common denominator `den`
+    den: int
+    polynomial: Terms
+
+
+def _variables(value: Any) -> list[str]:
+    names = _list(value, "variables")
+    for name in names:
+        if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable() or " " in name:
+            raise Unreadable(f"variables: {_show(name)} is not a usable name")
+    if len(set(names)) != len(names):
+        raise Unreadable("variables: a name occurs twice")
+    return names
+
+
+def _claim(value: Any, variables: int) -> _Claim:
+    _keys(
+        value,
+        "claim",
+        {"kind"},
+        {"objective", "objectives", "bound", "equalities", "inequalities", "psd"},
+    )
+    kind = value["kind"]
+    if not isinstance(kind, str) or kind not in CLAIMS:
+        raise Unreadable(f"claim.kind: expected one of {', '.join(CLAIMS)}, got {_show(kind)}")
+    several = "objectives" in value
+    wanted = {
+        "lower_bound": {"objective", "bound"},
+        "upper_bound": {"objective", "bound"},
+        "infeasible": set(),
+    }
+    wanted["sos"] = {"objectives"} if several else {"objective"}
+    for key in ("objective", "objectives", "bound"):
+        if (key in value) != (key in wanted[kind]):
+            verb = "needs" if key in wanted[kind] else "does not take"
+            raise Unreadable(f"claim: kind {kind!r} {verb} the key {key!r}")
+
+    objective: Terms = {}
+    bound = (0, 1)
+    if "bound" in value:
+        bound = _rational(value["bound"], "claim.bound")
+    if "objective" in value:
+        objective = _polynomial(value["objective"], "claim.objective", variables)
+    if several:
+        polynomials = _list(value["objectives"], "claim.objectives")
+        if not polynomials:
+            raise Unreadable("claim.objectives: the list is empty")
+        targets = [_polynomial(p, f"claim.objectives[{k}]", variables) for k, p in enumerate(polynomials)]
+    elif kind == "sos":
+        targets = [objective]
+    elif kind == "infeasible":
+        targets = [{(): (-1, 1)}]
+    else:
+        sign = 1 if kind == "lower_bound" else -1
+        target = {m: (sign * num, den) for m, (num, den) in objective.items()}
+        num, den = target.get((), (0, 1))
+        target[()] = (num * bound[1] - sign * bound[0] * den, den * bound[1])
+        targets = [target]
+
+    def polynomials_of(key: str) -> list[Terms]:
+        listed = _list(value.get(key, []), f"claim.{key}")
+        return [_polynomial(p, f"claim.{key}[{k}]", variables) for k, p in enumerate(listed)]
+
+    matrices = []
+    for k, rows in enumerate(_list(value.get("psd", []), "claim.psd")):
+        where = f"claim.psd[{k}]"
+        size = len(_list(rows, where))
+        matrix = []
+        for row in rows:
+            if len(_list(row, where)) != size or size == 0:
+                raise Unreadable(f"{where}: the matrix is not square")
+            matrix.append([_polynomial(p, where, variables) for p in row])
+        for i in range(size):
+            for j in range(i):
+                if not _same(matrix[i][j], matrix[j][i]):
+                    raise Unreadable(f"{where}: the matrix is not symmetric")
+        matrices.append(matrix)
+    equalities, inequalities = polynomials_of("equalities"), polynomials_of("inequalities")
+    return _Claim(kind, targets, objective, bound, equalities, inequalities, matrices)
+
+
+def _same(left: Terms, right: Terms) -> bool:
+    if left.keys() != right.keys():
+        return False
+    return all(a * right[m][1] == right[m][0] * b for m, (a, b) in left.items())
+
+
+def _common(dens: set[int], meter: _Meter) -> int:
+    """Least common denominator, refused when it is absurdly long."""
+    found = 1
+    for den in dens:
+        meter.spend(1 + (found.bit_length() >> 6))
+        found = math.lcm(found, den)
+        if found.bit_length() > MAX_BITS:
+            raise Unreadable(f"a common denominator has more than {MAX_BITS} bits")
+    return found
+
+
+def _gram(value: Any, where: str, size: int, meter: _Meter) -> tuple[list[list[int]], int]:
+    rows = _list(value, where)
+    if len(rows) != size:
+        raise Unreadable(f"{where}: {len(rows)} rows for a basis of {size}")
+    numbers: list[list[Number]] = []
+    for i, row in enumerate(rows):
+        if len(_list(row, where)) != size:
+            raise Unreadable(f"{where}: row {i} has {len(row)} entries instead of {size}")
+        meter.spend(10 * size)
+        numbers.append([_rational(row[j], where) for j in range(i + 1)])
+        for j in range(i):
+            if rows[j][i] != row[j]:
+                num, den = _rational(rows[j][i], where)
+                if num * numbers[i][j][1] != numbers[i][j][0] * den:
+                    raise Unreadable(f"{where}: not symmetric at row {j}, column {i}")
+    common = _common({den for row in numbers for _, den in row}, meter)
+    meter.spend(size * size * (1 + (common.bit_length() >> 4)))
+    gram = [[0] * size for _ in range(size)]
+    for i, row in enumerate(numbers):
+        for j, (num, den) in enumerate(row):
+            gram[i][j] = gram[j][i] = num * (common // den)
+    return gram, common
+
+
+def _block(value: Any, where: str, claim: _Claim, variables: int, meter: _Meter) -> _Block:
+    if not isinstance(value, dict):
+        raise Unreadable(f"{where}: expected an object, got {_show(value)}")
+    kind = value.get("kind")
+    if kind not in ("sos", "inequality", "product", "psd", "equality"):
+        raise Unreadable(f"{where}.kind: unknown kind {_show(kind)}")
+    if kind == "equality":
+        _keys(value, where, {"kind", "index", "polynomial"}, {"target"})
+    else:
+        _keys(
+            value,
+            where,
+            {"kind", "basis", "gram"} | ({"entry"} if kind == "psd" else set()),
+            {"index", "target"},
+        )
+    listed = _list(value.get("index", []), f"{where}.index")
+    sizes = {"psd": len(claim.matrices), "equality": len(claim.equalities)}
+    limit = sizes.get(kind, len(claim.inequalities))
+    if kind == "product" and not listed or kind != "product" and len(listed) != (kind != "sos"):
+        raise Unreadable(f"{where}.index: a multiplier of kind {kind!r} cannot have {len(listed)} indices")
+    index = [_integer(k, f"{where}.index", 0, limit - 1) for k in listed]
+    target = _integer(value.get("target", 0), f"{where}.target", 0, len(claim.targets) - 1)
+    if kind == "equality":
+        polynomial = _polynomial(value["polynomial"], f"{where}.polynomial", variables)
+        return _Block(kind, index, target, [], [], [], 1, polynomial)
+    basis = [_monomial(m, f"{where}.basis", variables) for m in _list(value["basis"], f"{where}.basis")]
+    entry: list[int] = []
+    if kind == "psd":
+        size = len(claim.matrices[index[0]])
+        entry = [_integer(e, f"{where}.entry", 0, size - 1) for e in _list(value["entry"], f"{where}.entry")]
+        if len(entry) != len(basis):
+            raise Unreadable(f"{where}.entry: {len(entry)} entries for a basis of {len(basis)}")
+    gram, den = _gram(value["gram"], f"{where}.gram", len(basis), meter)
+    return _Block(kind, index, target, basis, entry, gram, den, {})
+
+
+# ---------------------------------------------------------------------------- positive semidefiniteness
+
+
+def is_positive_semidefinite(matrix: list[list[int]], work: int = WORK) -> bool:
+    """Whether a symmetric integer matrix is positive semidefinite; exact, always decided.
+
+    Raises Unreadable when deciding takes more than `work` elementary steps.
+    """
+    return _semidefinite(matrix, _Meter(work))
+
+
+def _semidefinite(matrix: list[list[int]], meter: _Meter) -> bool:
+    # A positive semidefinite matrix with a zero on the diagonal has a zero row there: leave those rows out.
+    keep = []
+    for i, row in enumerate(matrix):
+        meter.spend(1 + len(row))
+        if row[i] < 0 or row[i] == 0 and any(row):
+            return False
+        if row[i] > 0:
+            keep.append(i)
+    rows = [[matrix[i][j] for j in keep] for i in keep]
+    return _dominant_remainder(rows, meter) or _elimination(rows, meter)
+
+
+def _dominant_remainder(matrix: list[list[int]], meter: _Meter) -> bool:
+    """True only if matrix = M M^T + R exactly, R diagonally dominant: a quick proof for definite matrices.
+
+    M is a floating-point Cholesky factor rounded to integers, so how it was found does not matter: the
+    remainder is computed with integers, and a wrong factor makes the test fail, never succeed.
+    """
+    size = len(matrix)
+    meter.spend(size**3 // 24 + size * size)
+    # Congruence with powers of two brings the diagonal into [1/2, 4): entries of any size fit in doubles.
+    half = [matrix[i][i].bit_length() // 2 for i in range(size)]
+    try:
+        scaled = [[matrix[i][j] / (1 << (half[i] + half[j])) for j in range(i + 1)] for i in range(size)]
+    except OverflowError:
+        return False
+    for shift in (size * 2.0**-46, size * 2.0**-38):
+        factor = _cholesky(scaled, shift)
+        if factor is None:
+            return False
+        if _remainder_dominates(matrix, half, factor):
+            return True
+    return False
+
+
+def _cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:
+    factor: list[list[float]] = []
+    for i, row in enumerate(lower):
+        new: list[float] = []
+        for j in range(i):
+            new.append((row[j] - sum(map(mul, new, factor[j]))) / factor[j][j])
+        pivot = row[i] - shift - sum(map(mul, new, new))
+        if not 0.0 < pivot < 8.0:
+            return None
+        new.append(math.sqrt(pivot))
+        factor.append(new)
+    return factor
+
+
+_BITS = 52
+
+
+def _remainder_dominates(matrix: list[list[int]], half: list[int], factor: list[list[float]]) -> bool:
+    size = len(matrix)
+    scale = 2.0**_BITS
+    try:
+        whole = [[round(value * scale) for value in row] for row in factor]
+    except (OverflowError, ValueError):
+        return False
+    if flint is not None and size > 12:
+        dense = flint.fmpz_mat([row + [0] * (size - len(row)) for row in whole])
+        flat = [int(v) for v in (dense * dense.transpose()).entries()]
+        product = [flat[i * size : i * size + i + 1] for i in range(size)]
+    else:
+        product = [[sum(map(mul, whole[i], whole[j])) for j in range(i + 1)] for i in range(size)]
+    slack = [0] * size
+    for i in range(size):
+        for j in range(i + 1):
+            # Entry of the scaled matrix in units of 2^(-2 _BITS), rounded down: at most one unit too small.
+            move = half[i] + half[j] - 2 * _BITS
+            entry = matrix[i][j] >> move if move > 0 else matrix[i][j] << -move
+            rest = entry - product[i][j]
+            if i == j:
+                slack[i] += rest
+            else:
+                size_of_rest = abs(rest) + (move > 0)
+                slack[i] -= size_of_rest
+                slack[j] -= size_of_rest
+    return all(value >= 0 for value in slack)
+
+
+def _elimination(matrix: list[list[int]], meter: _Meter) -> bool:
+    """Exact LDL^T by fraction-free elimination; a zero pivot must come with a zero row."""
+    size = len(matrix)
+    bits = max((abs(v).bit_length() for row in matrix for v in row), default=0)
+    words = 1 + (bits >> 6)
+    number = flint.fmpz if flint is not None else int
+    rows = [[number(v) for v in row] for row in matrix]
+    previous = number(1)
+    active = list(range(size))
+    done = 0
+    while active:
+        # The largest remaining diagonal entry as pivot puts the zero pivots of a singular matrix last.
+        k = max(active, key=lambda i: rows[i][i])
+        pivot = rows[k][k]
+        if pivot < 0:
+            return False
+        active.remove(k)
+        if pivot == 0:
+            # All diagonal entries left are <= 0: every one of them must vanish, with everything beside it.
+            active.append(k)
+            return all(rows[i][j] == 0 for i in active for j in active)
+        done += 1
+        meter.spend(len(active) ** 2 * (2 + (words * done) * (1 + (words * done >> 4)) // 4))
+        row_k = rows[k]
+        for i in active:
+            row_i, factor = rows[i], rows[i][k]
+            for j in active:
+                if j > i:
+                    break
+                row_i[j] = rows[j][i] = (pivot * row_i[j] - factor * row_k[j]) // previous
+        previous = pivot
+    return True
+
+
+# ------------------------------------------------------------------------------------- expanding the identity
+
+Packed = dict[int, int]  # monomial key -> integer coefficient
+
+
+class _Ring:
+    """Packs monomials into integers: the exponent of variable v occupies bits [v*width, (v+1)*width).
+
+    The width holds the largest exponent that any product can reach, so adding keys multiplies monomials.
+    """
+
+    def __init__(self, variables: int, power: int, meter: _Meter) -> None:
+        self.width = max(1, power.bit_length())
+        self.meter = meter
+        self.cost = 1 + (variables * self.width >> 6)
+
+    def key(self, monomial: Monomial) -> int:
+        self.meter.spend(self.cost * (1 + len(monomial)))
+        return sum(power << (v * self.width) for v, power in monomial)
+
+    def monomial(self, key: int) -> Monomial:
+        found, mask, v = [], (1 << self.width) - 1, 0
+        while key:
+            if key & mask:
+                found.append((v, key & mask))
+            key >>= self.width
+            v += 1
+        return tuple(found)
+
+    def pack(self, terms: Terms) -> tuple[Packed, int]:
+        common = _common({den for _, den in terms.values()}, self.meter)
+        return {self.key(m): num * (common // den) for m, (num, den) in terms.items()}, common
+
+    def product(self, left: Packed, right: Packed, words: int) -> Packed:
+        self.meter.spend(len(left) * len(right) * (self.cost + words))
+        out: Packed = {}
+        get = out.get
+        for b, q in right.items():
+            for a, p in left.items():
+                out[a + b] = get(a + b, 0) + p * q
+        return out
+
+
+def _words(*numbers: int) -> int:
+    return sum(n.bit_length() for n in numbers) >> 5
+
+
+def _size(packed: Packed) -> int:
+    return max((abs(v) for v in packed.values()), default=0)
+
+
+def _top_power(terms_list: list[Terms]) -> int:
+    return max((power for terms in terms_list for m in terms for _, power in m), default=0)
+
+
+def _squares(basis: list[int], gram: list[list[int]], pick: list[tuple[int, int]] | None) -> Packed:
+    """Sum of gram[i][j] * basis[i] * basis[j] over all i, j, or over the listed pairs only."""
+    out: Packed = {}
+    get = out.get
+    if pick is not None:
+        for i, j in pick:
+            key = basis[i] + basis[j]
+            out[key] = get(key, 0) + gram[i][j]
+        return out
+    for i, (key_i, row) in enumerate(zip(basis, gram, strict=True)):
+        for key_j, value in zip(basis[:i], row, strict=False):
+            if value:
+                key = key_i + key_j
+                out[key] = get(key, 0) + 2 * value
+        key = key_i + key_i
+        out[key] = get(key, 0) + row[i]
+    return out
+
+
+def _identity(claim: _Claim, blocks: list[_Block], names: list[str], meter: _Meter) -> None:
+    """Raise Invalid unless every target equals the sum of its multipliers' contributions."""
+    power = _top_power(claim.targets)
+    for block in blocks:
+        if block.kind == "equality":
+            top = _top_power([block.polynomial]) + _top_power([claim.equalities[block.index[0]]])
+        else:
+            top = 2 * max((p for m in block.basis for _, p in m), default=0)
+            if block.kind == "psd":
+                top += _top_power([p for row in claim.matrices[block.index[0]] for p in row])
+            else:
+                top += sum(_top_power([claim.inequalities[k]]) for k in block.index)
+        power = max(power, top)
+    ring = _Ring(len(names), power, meter)
+
+    parts: list[list[tuple[Packed, int, int]]] = [[] for _ in claim.targets]
+    for k, target in enumerate(claim.targets):
+        parts[k].append((*ring.pack(target), 1))
+    for block in blocks:
+        for packed, den in _contribution(claim, block, ring, meter):
+            parts[block.target].append((packed, den, -1))
+    for k, pieces in enumerate(parts):
+        common = _common({den for _, den, _ in pieces}, meter)
+        total: Packed = {}
+        get = total.get
+        for packed, den, sign in pieces:
+            factor = sign * (common // den)
+            meter.spend(len(packed) * (ring.cost + _words(factor, _size(packed))))
+            for key, value in packed.items():
+                total[key] = get(key, 0) + factor * value
+        for key, value in total.items():
+            if value:
+                which = f" of objective {k}" if len(parts) > 1 else ""
+                where = _show_monomial(ring.monomial(key), names)
+                raise Invalid(
+                    f"the identity{which} fails at the monomial {where}: "
+                    f"the two sides differ by {_show_number(value, common)}"
+                )
+
+
+def _contribution(claim: _Claim, block: _Block, ring: _Ring, meter: _Meter) -> list[tuple[Packed, int]]:
+    if block.kind == "equality":
+        left, den_left = ring.pack(block.polynomial)
+        right, den_right = ring.pack(claim.equalities[block.index[0]])
+        return [(ring.product(left, right, _words(_size(left), _size(right))), den_left * den_right)]
+    basis = [ring.key(m) for m in block.basis]
+    size = len(basis)
+    longest = max((abs(v) for row in block.gram for v in row), default=0)
+    meter.spend(size * (size + 1) // 2 * (ring.cost + _words(longest)))
+    if block.kind == "psd":
+        matrix = claim.matrices[block.index[0]]
+        by_entry: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        meter.spend(size * size * 2)
+        for i in range(size):
+            for j in range(size):
+                by_entry.setdefault((block.entry[i], block.entry[j]), []).append((i, j))
+        out = []
+        for (row, column), pairs in by_entry.items():
+            polynomial, den = ring.pack(matrix[row][column])
+            squares = _squares(basis, block.gram, pairs)
+            packed = ring.product(squares, polynomial, _words(longest, _size(polynomial)))
+            out.append((packed, block.den * den))
+        return out
+    packed, den = _squares(basis, block.gram, None), block.den
+    for k in block.index:
+        polynomial, den_of_it = ring.pack(claim.inequalities[k])
+        packed = ring.product(packed, polynomial, _words(_size(packed), _size(polynomial)))
+        den *= den_of_it
+        if den.bit_length() > MAX_BITS:
+            raise Unreadable(f"a common denominator has more than {MAX_BITS} bits")
+    return [(packed, den)]
+
+
+# ------------------------------------------------------------------------------------------------- words
+
+
+def _show_monomial(monomial: Monomial, names: list[str]) -> str:
+    if not monomial:
+        return "1"
+    return "*".join(names[v] if p == 1 else f"{names[v]}**{p}" for v, p in monomial)
+
+
+def _show_polynomial(terms: Terms, names: list[str], limit: int = 12) -> str:
+    shown = []
+    ordered = sorted(terms.items(), key=lambda item: (-sum(p for _, p in item[0]), item[0]))
+    for monomial, (num, den) in ordered[:limit]:
+        if num == 0:
+            continue
+        size = _show_number(abs(num), den)
+        body = _show_monomial(monomial, names)
+        text = size if body == "1" else body if size == "1" else f"{size}*{body}"
+        shown.append(f"{'-' if num < 0 else '+'} {text}")
+    if not shown:
+        return "0"
+    text = " ".join(shown)
+    text = text[2:] if text[0] == "+" else "-" + text[2:]
+    return text + (f" + ... ({len(terms)} terms)" if len(terms) > limit else "")
+
+
+def _words_of_claim(claim: _Claim, names: list[str]) -> str:
+    conditions = [f"{_show_polynomial(p, names)} = 0" for p in claim.equalities]
+    conditions += [f"{_show_polynomial(p, names)} >= 0" for p in claim.inequalities]
+    for matrix in claim.matrices:
+        rows = ["[" + ", ".join(_show_polynomial(p, names, 4) for p in row) + "]" for row in matrix[:4]]
+        conditions.append(
+            f"the {len(matrix)}x{len(matrix)} matrix [{', '.join(rows)}] is positive semidefinite"
+        )
+    shown = "; ".join(conditions[:8])
+    if len(conditions) > 8:
+        shown += f"; ... ({len(conditions)} conditions)"
+    point = "every real point" + (f" with {shown}" if conditions else "")
+    if claim.kind == "infeasible":
+        return f"no real point satisfies {shown or 'the empty system'}"
+    if claim.kind == "sos":
+        several = [_show_polynomial(p, names) for p in claim.targets[:4]]
+        listed = " and ".join(several) + (" and ..." if len(claim.targets) > 4 else "")
+        if conditions:
+            return f"at {point}: {listed} >= 0, by a sum-of-squares certificate"
+        return f"{listed} {'is a sum' if len(claim.targets) == 1 else 'are sums'} of squares of polynomials"
+    sign = ">=" if claim.kind == "lower_bound" else "<="
+    return f"at {point}: {_show_polynomial(claim.objective, names)} {sign} {_show_number(*claim.bound)}"
+
+
+_KIND_WORDS = {
+    "sos": "the free sum of squares",
+    "inequality": "inequality",
+    "product": "product",
+    "psd": "matrix",
+}
+
+
+# ------------------------------------------------------------------------------------------------ checking
+
+
+def digest(certificate: dict) -> str:
+    """SHA-256 of the certificate without its "digest", in canonical JSON (sorted keys, ASCII, no spaces)."""
+    body = {key: value for key, value in certificate.items() if key != "digest"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def check_certificate(certificate: Any, against: Any = None, work: int = WORK) -> Verdict:
+    """Verdict on a certificate given as the object its JSON file holds.
+
+    `against`: the object of a problem file; the claim must then be about that problem.  Never raises for
+    any input made of JSON types.  Cost: about that of reading the file, plus one Cholesky factorisation
+    of every Gram matrix.
+    """
+    words = ""
+    try:
+        meter = _Meter(work)
+        claim, blocks, names = _read(certificate, meter)
+        words = _words_of_claim(claim, names)
+        for k, block in enumerate(blocks):
+            if block.kind != "equality" and not _semidefinite(block.gram, meter):
+                of = f" {', '.join(map(str, block.index))}" if block.index else ""
+                raise Invalid(
+                    f"the Gram matrix of multiplier {k} ({_KIND_WORDS[block.kind]}{of}) "
+                    "is not positive semidefinite"
+                )
+        _identity(claim, blocks, names, meter)
+        if "digest" in certificate and certificate["digest"] != digest(certificate):
+            raise Invalid("the file was changed after it was written: its digest does not match")
+        if against is not None:
+            _compare(claim, names, against, meter)
+    except Invalid as error:
+        return Verdict("invalid", words, str(error))
+    except Unreadable as error:
+        return Verdict("unreadable", words, str(error))
+    except (
+        RecursionError,
+        MemoryError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        KeyError,
+        AttributeError,
+    ) as error:
+        return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
+    return Verdict("valid", words, "")
+
+
+def _read(certificate: Any, meter: _Meter) -> tuple[_Claim, list[_Block], list[str]]:
+    _keys(certificate, "certificate", {"format", "claim", "variables", "multipliers"}, {"digest", "note"})
+    if certificate["format"] != FORMAT:
+        raise Unreadable(f"format: expected {FORMAT!r}, got {_show(certificate['format'])}")
+    for key in ("digest", "note"):
+        if not isinstance(certificate.get(key, ""), str):
+            raise Unreadable(f"{key}: expected a string, got {_show(certificate[key])}")
+    names = _variables(certificate["variables"])
+    claim = _claim(certificate["claim"], len(names))
+    listed = _list(certificate["multipliers"], "multipliers")
+    blocks = [_block(v, f"multipliers[{k}]", claim, len(names), meter) for k, v in enumerate(listed)]
+    return claim, blocks, names
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Unreadable("an object has the same key twice")
+    return found
+
+
+def _refuse_constant(text: str) -> Any:
+    raise Unreadable(f"{text} is not a number")
+
+
+def _refuse_float(text: str) -> Any:
+    raise Unreadable(f"the number {_show(text)} is not an integer; write rationals as strings")
+
+
+def _exact_integer(text: str) -> int:
+    if len(text) > 20:
+        raise Unreadable(f"the integer {_show(text)} is too long; write it as a string")
+    return int(text)
+
+
+def _exact_decimal(text: str) -> Fraction:
+    return Fraction(*_decimal(text))
+
+
+def _load(path: str, exact_only: bool, max_bytes: int) -> Any:
+    try:
+        size = os.stat(path).st_size
+        if size > max_bytes:
+            raise Unreadable(f"the file has {size} bytes, more than the limit of {max_bytes} (--max-bytes)")
+        with open(path, "rb") as file:
+            data = file.read(max_bytes + 1)
+    except OSError as error:
+        raise Unreadable(f"cannot open it: {error.strerror or error}") from None
+    if len(data) > max_bytes:
+        raise Unreadable(f"the file has more than {max_bytes} bytes (--max-bytes)")
+    try:
+        return json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_no_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_refuse_float if exact_only else _exact_decimal,
+            parse_int=_exact_integer if exact_only else _exact_decimal,
+        )
+    except UnicodeDecodeError:
+        raise Unreadable("not UTF-8 text") from None
+    except RecursionError:
+        raise Unreadable("nested too deeply") from None
+    except ValueError as error:
+        raise Unreadable(f"not JSON: {str(error)[:200]}") from None
+
+
+def check_file(
+    path: str | os.PathLike,
+    against: str | os.PathLike | None = None,
+    work: int = WORK,
+    max_bytes: int = MAX_BYTES,
+) -> Verdict:
+    """Verdict on the certificate file `path`; with `against`, also that it is about that problem file."""
+    try:
+        certificate = _load(os.fspath(path), True, max_bytes)
+    except (Unreadable, MemoryError) as error:
+        return Verdict("unreadable", "", f"{os.fspath(path)}: {error}")
+    problem = None
+    if against is not None:
+        try:
+            problem = _load(os.fspath(against), False, max_bytes)
+        except (Unreadable, MemoryError) as error:
+            return Verdict("unreadable", "", f"{os.fspath(against)}: {error}")
+    return check_certificate(certificate, problem, work)
+
+
+# ----------------------------------------------------------------------------------- comparing with a problem
+
+Polynomial = dict[Monomial, Fraction]
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|[-+*/()]))"
+)
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "keep": 3, "**": 4}
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]{1,9}))?")
+
+
+def _decimal(text: str) -> Number:
+    """Numerator and denominator of a decimal numeral, read exactly."""
+    match = _DECIMAL.fullmatch(text)
+    if not match or not match[2] + match[3]:
+        raise Unreadable(f"problem: {_show(text)} is not a number")
+    exponent = int(match[4] or 0) - len(match[3])
+    if len(match[2]) + len(match[3]) > MAX_DIGITS or abs(exponent) > MAX_DIGITS:
+        raise Unreadable(f"problem: the number {_show(text)} has too many digits")
+    num = int(match[1] + match[2] + match[3])
+    return (num * 10**exponent, 1) if exponent >= 0 else (num, 10**-exponent)
+
+
+def _problem_number(value: Any) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise Unreadable(f"problem: expected a number, got {_show(value)}")
+    top, slash, bottom = (value if isinstance(value, str) else repr(value)).strip().partition("/")
+    found = Fraction(*_decimal(top.strip()))
+    if slash:
+        divisor = Fraction(*_decimal(bottom.strip()))
+        if divisor == 0:
+            raise Unreadable("problem: division by zero")
+        found /= divisor
+    return found
+
+
+class _Expressions:
+    """Parses the polynomials of a problem file; evaluates nothing but + - * / ** on polynomials."""
+
+    def __init__(self, names: list[str], meter: _Meter) -> None:
+        self.index = {name: k for k, name in enumerate(names)}
+        self.meter = meter
+
+    def _spend(self, count: int, *numbers: Fraction) -> None:
+        bits = max((max(n.numerator.bit_length(), n.denominator.bit_length()) for n in numbers), default=0)
+        if bits > MAX_BITS:
+            raise Unreadable("problem: a coefficient is absurdly long")
+        self.meter.spend(count * (30 + (bits >> 5) * (1 + (bits >> 9))))
+
+    def add(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """The sum; the larger operand is reused, so a sum of n terms costs n steps."""
+        if len(left) < len(right):
+            left, right = right, left
+        for monomial, value in right.items():
+            old = left.get(monomial)
+            self._spend(1, value, old or value)
+            new = value if old is None else old + value
+            if new:
+                left[monomial] = new
+            else:
+                left.pop(monomial, None)
+        return left
+
+    def multiply(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        if left and right:
+            longest = [max(p.values(), key=lambda v: abs(v.numerator) + v.denominator) for p in (left, right)]
+            self._spend(len(left) * len(right), *longest)
+        out: Polynomial = {}
+        for a, p in left.items():
+            for b, q in right.items():
+                powers = dict(a)
+                self.meter.spend(len(a) + len(b))
+                for v, e in b:
+                    powers[v] = powers.get(v, 0) + e
+                    if powers[v] > MAX_POWER:
+                        raise Unreadable(f"problem: a power above {MAX_POWER}")
+                monomial = tuple(sorted(powers.items()))
+                new = out.get(monomial, 0) + p * q
+                if new:
+                    out[monomial] = Fraction(new)
+                else:
+                    out.pop(monomial, None)
+        return out
+
+    def constant(self, value: Polynomial) -> Fraction | None:
+        if not value:
+            return Fraction(0)
+        return value.get(()) if len(value) == 1 else None
+
+    def power(self, base: Polynomial, exponent: Polynomial) -> Polynomial:
+        count = self.constant(exponent)
+        if count is None or count.denominator != 1:
+            raise Unreadable("problem: an exponent is not an integer")
+        times, number = int(count), self.constant(base)
+        if times < 0:
+            if not number:
+                raise Unreadable("problem: a negative power of something that is not a nonzero constant")
+            base, times = {(): 1 / number}, -times
+        if times > MAX_POWER:
+            raise Unreadable(f"problem: a power above {MAX_POWER}")
+        for value in base.values():
+            if max(abs(value.numerator), value.denominator).bit_length() * times > MAX_BITS + times:
+                raise Unreadable("problem: a coefficient is absurdly long")
+        out: Polynomial = {(): Fraction(1)}
+        while times:
+            if times & 1:
+                out = self.multiply(out, base)
+            times >>= 1
+            if times:
+                base = self.multiply(base, base)
+        return out
+
+    def divide(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        number = self.constant(right)
+        if not number:
+            raise Unreadable("problem: division by zero or by a polynomial")
+        return self.multiply(left, {(): 1 / number})
+
+    def _apply(self, op: str, values: list[Polynomial]) -> None:
+        right = values.pop()
+        if op in ("negate", "keep"):
+            if op == "negate":
+                self.meter.spend(len(right))
+                right = {m: -v for m, v in right.items()}
+            values.append(right)
+            return
+        left = values.pop()
+        if op == "-":
+            self.meter.spend(len(right))
+            values.append(self.add(left, {m: -v for m, v in right.items()}))
+        else:
+            step = {"+": self.add, "*": self.multiply, "/": self.divide, "**": self.power}[op]
+            values.append(step(left, right))
+
+    def text(self, source: str) -> Polynomial:
+        values: list[Polynomial] = []
+        waiting: list[str] = []  # operators and open parentheses; an explicit stack, so depth costs nothing
+        position, operand_next = 0, True
+        source = source.rstrip()
+        while position < len(source):
+            match = _TOKEN.match(source, position)
+            if not match:
+                raise Unreadable(f"problem: cannot read {_show(source[position : position + 20])}")
+            position = match.end()
+            self.meter.spend(10)
+            op = match["op"]
+            if op is None or op == "(":
+                if not operand_next:
+                    raise Unreadable(f"problem: an operator is missing before {_show(match[0].strip())}")
+                if op == "(":
+                    waiting.append(op)
+                    continue
+                if match["name"] is not None:
+                    if match["name"] not in self.index:
+                        raise Unreadable(f"problem: unknown name {_show(match['name'])}")
+                    values.append({((self.index[match["name"]], 1),): Fraction(1)})
+                else:
+                    number = Fraction(*_decimal(match["number"]))
+                    values.append({(): number} if number else {})
+                operand_next = False
+            elif operand_next:
+                if op not in "+-":
+                    raise Unreadable(f"problem: {_show(op)} where a number or a name is expected")
+                waiting.append("negate" if op == "-" else "keep")
+            elif op == ")":
+                while waiting and waiting[-1] != "(":
+                    self._apply(waiting.pop(), values)
+                if not waiting:
+                    raise Unreadable("problem: unbalanced parentheses")
+                waiting.pop()
+            else:
+                level = _PRECEDENCE[op] + (op == "**")  # ** groups to the right
+                while waiting and waiting[-1] != "(" and _PRECEDENCE[waiting[-1]] >= level:
+                    self._apply(waiting.pop(), values)
+                waiting.append(op)
+                operand_next = True
+        if operand_next or "(" in waiting:
+            raise Unreadable("problem: an expression ends too early")
+        while waiting:
+            self._apply(waiting.pop(), values)
+        return values[0]
+
+    def read(self, value: Any) -> Polynomial:
+        if isinstance(value, str):
+            return self.text(value)
+        out: Polynomial = {}
+        for term in _list(value, "problem: polynomial"):
+            if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], dict):
+                raise Unreadable("problem: a term must be [coefficient, {name: power, ...}]")
+            powers = []
+            for name, power in term[1].items():
+                if name not in self.index:
+                    raise Unreadable(f"problem: unknown name {_show(name)}")
+                count = _problem_number(power)
+                if count.denominator != 1 or not 0 <= count <= MAX_POWER:
+                    raise Unreadable(
+                        f"problem: the power of {_show(name)} is not an integer in 0..{MAX_POWER}"
+                    )
+                if count:
+                    powers.append((self.index[name], int(count)))
+            number = _problem_number(term[0])
+            if number:
+                out = self.add(out, {tuple(sorted(powers)): number})
+        return out
+
+    def constraint(self, value: Any) -> tuple[str, Polynomial]:
+        """("==" or ">=", p) for a constraint p == 0 or p >= 0."""
+        if isinstance(value, str):
+            parts = re.split(r"(<=|>=|==)", value)
+            if len(parts) != 3:
+                raise Unreadable("problem: a constraint needs exactly one of <=, >=, ==")
+            left, op, right = self.text(parts[0]), parts[1], self.text(parts[2])
+            if op == "<=":
+                left, right, op = right, left, ">="
+            return op, self.add(left, {m: -v for m, v in right.items()})
+        if not isinstance(value, list) or len(value) != 2 or value[1] not in (">= 0", "== 0", "<= 0"):
+            raise Unreadable('problem: a constraint must be a string, [TERMS, ">= 0"] or [TERMS, "== 0"]')
+        polynomial = self.read(value[0])
+        if value[1] == "<= 0":
+            polynomial = {m: -v for m, v in polynomial.items()}
+        return value[1][:2].replace("<", ">"), polynomial
+
+
+def _direction(polynomial: Polynomial, signed: bool) -> tuple:
+    """A polynomial up to a positive factor (with `signed` false: up to any nonzero factor), hashable."""
+    if not polynomial:
+        return ()
+    ordered = sorted(polynomial.items())
+    lead = ordered[0][1]
+    lead = abs(lead) if signed else lead
+    return tuple((m, v / lead) for m, v in ordered)
+
+
+def _always(kind: str, polynomial: Polynomial) -> bool:
+    """Whether a constraint holds for trivial reasons, so that leaving it out changes nothing."""
+    if not polynomial:
+        return True
+    return kind == ">=" and polynomial.keys() == {()} and polynomial[()] >= 0
+
+
+def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> None:
+    """Raise Invalid unless the claim is about the problem: same constraints, objective and question."""
+    if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
+        raise Unreadable(f"problem: not an object with format {PROBLEM_FORMAT!r}")
+    variables = _variables(problem.get("variables"))
+    if problem.get("unknowns"):
+        raise Unreadable(
+            "problem: has unknown coefficients; a claim about such a program cannot be compared yet"
+        )
+    reader = _Expressions(variables, meter)
+    senses = [key for key in ("minimize", "maximize", "feasible", "sos") if problem.get(key) is not None]
+    if len(senses) != 1:
+        raise Unreadable("problem: needs exactly one of minimize, maximize, feasible, sos")
+
+    def named(terms: Terms) -> Polynomial:
+        """The claim's polynomial over the problem's variables (unknown names get numbers of their own)."""
+        out: Polynomial = {}
+        for monomial, (num, den) in terms.items():
+            meter.spend(30)
+            for v, _ in monomial:
+                reader.index.setdefault(names[v], len(reader.index))
+            out[tuple(sorted((reader.index[names[v]], p) for v, p in monomial))] = Fraction(num, den)
+        return out
+
+    stated = [reader.constraint(c) for c in _list(problem.get("subject_to") or [], "problem: subject_to")]
+    matrices = [
+        tuple(
+            tuple(_frozen(reader.read(p)) for p in _list(row, "problem: psd"))
+            for row in _list(rows, "problem: psd")
+        )
+        for rows in _list(problem.get("psd") or [], "problem: psd")
+    ]
+    question = problem[senses[0]]
+    if senses[0] == "sos":
+        # A list is several polynomials, unless it is the list of terms of one.
+        one = isinstance(question, str) or _looks_like_terms(question)
+        wanted = [reader.read(p) for p in ([question] if one else question)]
+    else:
+        wanted = [] if senses[0] == "feasible" else [reader.read(question)]
+
+    there = {(k, _direction(p, k == ">=")) for k, p in stated if not _always(k, p)}
+    here = [("==", named(p)) for p in claim.equalities] + [(">=", named(p)) for p in claim.inequalities]
+    ours = {(k, _direction(p, k == ">=")) for k, p in here if not _always(k, p)}
+    if ours - there:
+        raise Invalid(
+            "the claim is not about that problem: it assumes a constraint the problem does not have"
+        )
+    if there - ours:
+        raise Invalid(
+            "the claim is not about that problem: the problem has a constraint the claim leaves out"
+        )
+    ours_psd = [tuple(tuple(_frozen(named(p)) for p in row) for row in rows) for rows in claim.matrices]
+    if sorted(matrices) != sorted(ours_psd):
+        raise Invalid("the claim is not about that problem: the matrix inequalities differ")
+    if claim.kind == "infeasible":
+        return  # a statement about the constraints alone, whatever the problem asks of them
+    answer = {"minimize": "lower_bound", "maximize": "upper_bound", "sos": "sos"}.get(senses[0])
+    if claim.kind != answer:
+        raise Invalid(
+            f"the claim is not about that problem: a {claim.kind} for a problem that asks {senses[0]}"
+        )
+    shown = claim.targets if claim.kind == "sos" else [claim.objective]
+    if [named(p) for p in shown] != wanted:
+        raise Invalid("the claim is not about that problem: the polynomial differs")
+
+
+def _looks_like_terms(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(t, list) and len(t) == 2 and isinstance(t[1], dict) for t in value
+    )
+
+
+def _frozen(polynomial: Polynomial) -> tuple:
+    return tuple(sorted(polynomial.items()))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line: prints the claim in words and the verdict; returns 0 valid, 1 invalid, 2 unreadable."""
+    parser = argparse.ArgumentParser(
+        prog="python -m certificates.check", description="Check a certificate exactly."
+    )
+    parser.add_argument("file", help="certificate file (sosdp-certificate/1)")
+    parser.add_argument(
+        "--against", metavar="PROBLEM", help="also check that the claim is about this problem file"
+    )
+    parser.add_argument(
+        "--work", type=int, default=WORK, help="elementary steps to spend (default %(default)s)"
+    )
+    parser.add_argument("--max-bytes", type=int, default=MAX_BYTES, help="largest file (default %(default)s)")
+    options = parser.parse_args(arguments)
+    verdict = check_file(options.file, options.against, options.work, options.max_bytes)
+    lines = ([f"claim: {verdict.claim}"] if verdict.claim else []) + [str(verdict)]
+    for line in lines:
+        print(line.encode("ascii", "backslashreplace").decode("ascii"))
+    return verdict.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
