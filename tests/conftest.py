@@ -1,7 +1,8 @@
 """Options and markers shared by all tests.
 
-`@pytest.mark.slow` is skipped unless `--slow` is given or SOSDP_SLOW=1 is set.  `@pytest.mark.slow(sample=True)`
-belongs to a small fixed sample of the slow tests, which runs in continuous integration (CI=true) as well.
+`@pytest.mark.slow` is skipped unless `--slow` is given or SOSDP_SLOW=1 is set.
+`@pytest.mark.slow(sample=True)` belongs to a small fixed sample of the slow tests, which runs in continuous
+integration (CI=true) as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "slow(sample=False): takes more than a few seconds; run with --slow or SOSDP_SLOW=1, samples also where CI=true",
+        "slow(sample=False): takes long; run with --slow or SOSDP_SLOW=1, samples also where CI=true",
     )
 
 

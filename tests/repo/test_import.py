@@ -19,7 +19,8 @@ before = set(sys.modules)
 start = time.perf_counter()
 import {module}
 seconds = time.perf_counter() - start
-print(json.dumps({{"seconds": seconds, "modules": sorted(m for m in set(sys.modules) - before if "." not in m)}}))
+modules = sorted(m for m in set(sys.modules) - before if "." not in m)
+print(json.dumps({{"seconds": seconds, "modules": modules}}))
 """
 
 
@@ -49,4 +50,7 @@ def test_import_takes_less_than_half_a_second():
 
 def test_importing_certificates_check_loads_no_solver():
     loaded = probe("certificates.check")["modules"]
-    assert sorted(set(loaded) & {"sosdp", "problems", "numpy", "scipy", "clarabel", "scs", "cvxpy", "sympy"}) == []
+    assert (
+        sorted(set(loaded) & {"sosdp", "problems", "numpy", "scipy", "clarabel", "scs", "cvxpy", "sympy"})
+        == []
+    )

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks NAME` runs one, `python -m benchmarks --list` names them."""

@@ -1,0 +1,1 @@
+"""The commands behind `sosdp`: one module each, imported when it is run."""

@@ -1,0 +1,219 @@
+"""Graphs as the command line takes them: edge lists, GML, GraphML, `.npz` matrices, and built-in names.
+
+Reading is strict and never data dependent beyond what the formats force: what is wrong is said in one line
+with the file, the place and the reason.  Under edge differential privacy the vertex set is public; an edge
+list shows its vertices only through its edges, so `nodes` lets the caller state them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
+MATRICES = (".npz",)
+LARGEST = 1_000_000
+HEADERS = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2", "id1", "id2", "weight"}
+
+
+class GraphFileError(ValueError):
+    """A graph that cannot be read; the message names the file, the place and the reason in one line."""
+
+    def __init__(self, source: str, place: str, reason: str):
+        super().__init__(f"{source}: {place}: {reason}")
+
+
+@dataclass(frozen=True)
+class GraphInput:
+    """A graph (networkx graph or scipy sparse matrix), its vertices in order, and how the vertex set is
+    known.
+    """
+
+    graph: Any
+    nodes: tuple[int | str, ...]
+    source: str
+    vertex_set: str
+
+
+def read_graph(source: str, nodes: int | None = None) -> GraphInput:
+    """Read a graph; `nodes` states the number of vertices 0..nodes-1 of an integer edge list.
+
+    Raises GraphFileError.  Linear time in the size of the file.
+    """
+    if source.startswith("builtin:"):
+        return _builtin(source)
+    path = Path(source)
+    suffix = path.suffix.lower()
+    if not path.is_file():
+        raise GraphFileError(source, "file", "no such file (built-in graphs are written builtin:karate)")
+    if nodes is not None and suffix not in EDGE_LISTS:
+        raise GraphFileError(source, "--nodes", "only an edge list needs it; this format states its vertices")
+    if suffix in EDGE_LISTS:
+        return _edge_list(path, nodes)
+    if suffix == ".gml":
+        return _with_networkx(path, "read_gml", "GML")
+    if suffix in {".graphml", ".xml"}:
+        return _with_networkx(path, "read_graphml", "GraphML")
+    if suffix in MATRICES:
+        return _matrix(path)
+    known = ", ".join([*EDGE_LISTS, ".gml", ".graphml", *MATRICES])
+    raise GraphFileError(source, "file", f"unknown kind of graph file {suffix!r}; known: {known}")
+
+
+def _edge_list(path: Path, nodes: int | None) -> GraphInput:
+    import scipy.sparse as sp
+
+    source = str(path)
+    first: list[str] = []
+    second: list[str] = []
+    where: list[int] = []
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.split("#", 1)[0].split("%", 1)[0].strip()
+                if not text:
+                    continue
+                fields = [part.strip().strip('"') for part in _split(text)]
+                if (
+                    not first
+                    and path.suffix.lower() in {".csv", ".tsv"}
+                    and {f.lower() for f in fields} <= HEADERS
+                ):
+                    continue
+                if len(fields) not in (2, 3) or not all(fields):
+                    reason = f"expected two vertices (and at most a weight 1), found {len(fields)} fields"
+                    raise GraphFileError(source, f"line {number}", reason)
+                if len(fields) == 3 and not _is_one(fields[2]):
+                    reason = (
+                        "weighted edges are not supported: drop the third column to treat the edge as present"
+                    )
+                    raise GraphFileError(source, f"line {number}", reason)
+                if fields[0] == fields[1]:
+                    raise GraphFileError(
+                        source, f"line {number}", "self loop: remove it, it carries no information here"
+                    )
+                first.append(fields[0])
+                second.append(fields[1])
+                where.append(number)
+    except UnicodeDecodeError as error:
+        raise GraphFileError(source, "file", "not a text file in UTF-8") from error
+    if not first and nodes is None:
+        raise GraphFileError(source, "file", "no edges; state the vertices with --nodes if that is meant")
+    numbered = all(name.isascii() and name.isdigit() for name in first + second)
+    names: tuple[int | str, ...]
+    if numbered:
+        row, column = [int(name) for name in first], [int(name) for name in second]
+        for u, v, number in zip(row, column, where):
+            if u == v:
+                raise GraphFileError(
+                    source, f"line {number}", "self loop: remove it, it carries no information here"
+                )
+        largest = max(max(row, default=-1), max(column, default=-1))
+        size = largest + 1 if nodes is None else nodes
+        if largest >= size:
+            raise GraphFileError(source, "--nodes", f"vertex {largest} is outside 0..{size - 1}")
+        if size > LARGEST:
+            raise GraphFileError(
+                source, "file", f"vertex {largest} would make {size} vertices; renumber them from 0"
+            )
+        names = tuple(range(size))
+        stated = "stated with --nodes" if nodes is not None else "0 to the largest number in the edge list"
+    else:
+        if nodes is not None:
+            raise GraphFileError(
+                source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
+            )
+        names = tuple(sorted(set(first) | set(second)))
+        index = {name: k for k, name in enumerate(names)}
+        row, column = [index[name] for name in first], [index[name] for name in second]
+        stated = "the names that occur in the edge list"
+    size = len(names)
+    adjacency = sp.coo_matrix(([1.0] * len(row), (row, column)), shape=(size, size)).tocsr()
+    adjacency = adjacency + adjacency.T
+    adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
+    return GraphInput(adjacency, names, source, stated)
+
+
+def _split(text: str) -> list[str]:
+    for separator in (",", ";", "\t"):
+        if separator in text:
+            return text.split(separator)
+    return text.split()
+
+
+def _is_one(text: str) -> bool:
+    try:
+        return float(text) == 1.0
+    except ValueError:
+        return False
+
+
+def _with_networkx(path: Path, reader: str, kind: str) -> GraphInput:
+    import xml.etree.ElementTree as tree
+
+    import networkx as nx
+
+    try:
+        graph = getattr(nx, reader)(path)
+    except (nx.NetworkXError, tree.ParseError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        reason = str(error).strip().splitlines()
+        raise GraphFileError(
+            str(path), "file", f"not readable as {kind}: {reason[0] if reason else error!r}"
+        ) from error
+    return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), str(path), f"stated in the {kind} file")
+
+
+def _matrix(path: Path) -> GraphInput:
+    import zipfile
+
+    import scipy.sparse as sp
+
+    try:
+        matrix = sp.load_npz(path)
+    except (ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
+        raise GraphFileError(str(path), "file", "not a matrix saved by scipy.sparse.save_npz") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphFileError(str(path), "shape", f"an adjacency matrix is square, this one is {matrix.shape}")
+    csr = sp.csr_matrix(matrix)
+    return GraphInput(csr, tuple(range(csr.shape[0])), str(path), "the rows of the matrix")
+
+
+def _builtin(source: str) -> GraphInput:
+    import networkx as nx
+
+    name = source.removeprefix("builtin:")
+    if name.startswith("digits"):
+        return _digits(source, name)
+    names = {
+        "karate": "karate_club_graph",
+        "davis": "davis_southern_women_graph",
+        "florentine": "florentine_families_graph",
+        "les-miserables": "les_miserables_graph",
+    }
+    key = name.replace("_", "-").lower().removesuffix("-graph").removesuffix("-club")
+    function = names.get(key)
+    if function is None:
+        known = ", ".join([*names, "digits-6-7"])
+        raise GraphFileError(source, "name", f"no such built-in graph; known: {known}")
+    weighted = getattr(nx, function)()
+    graph = nx.Graph()  # the edges as they are, without the weights and attributes some of these carry
+    graph.add_nodes_from(weighted.nodes)
+    graph.add_edges_from(weighted.edges)
+    return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), source, "stated by the data set")
+
+
+def _digits(source: str, name: str) -> GraphInput:
+    from problems.sbm import datasets
+
+    try:
+        graph = datasets.load(name)
+    except ValueError as error:
+        raise GraphFileError(source, "name", str(error)) from error
+    return GraphInput(
+        graph.adjacency, tuple(range(graph.adjacency.shape[0])), source, "stated by the data set"
+    )
+
+
+def _plain(node: Any) -> int | str:
+    return node if isinstance(node, int) else str(node)

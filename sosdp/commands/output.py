@@ -1,0 +1,83 @@
+"""Standard output belongs to the result, standard error to everything else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+ANSWERED = 0
+NOT_ANSWERED = 1
+BAD_INPUT = 2
+
+
+class InputError(Exception):
+    """Bad input: one line that names the file (or option), the key and the reason; exit code 2."""
+
+
+def one_line(error: BaseException) -> str:
+    """An exception's message on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def progress(text: str) -> None:
+    """A line on standard error, only where a person watches."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """A line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it; a number that is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on one line of standard output."""
+    print(json.dumps(plain(value), allow_nan=False))
+
+
+def print_fields(fields: Mapping[str, str | None]) -> None:
+    """`name  value` lines, aligned; fields that are None are left out."""
+    shown = {name: text for name, text in fields.items() if text is not None}
+    width = max(len(name) for name in shown)
+    for name, text in shown.items():
+        print(f"{name:<{width}}  {text}")
+
+
+@contextlib.contextmanager
+def quiet_stdout() -> Iterator[None]:
+    """Send whatever libraries print, from Python or from C, to standard error while a command computes."""
+    with contextlib.redirect_stdout(sys.stderr):
+        if sys.__stdout__ is None or sys.__stderr__ is None:
+            yield
+            return
+        try:
+            out, err = sys.__stdout__.fileno(), sys.__stderr__.fileno()
+            sys.__stdout__.flush()
+            kept = os.dup(out)
+        except (OSError, ValueError):  # no such descriptors, as under some test runners: nothing to redirect
+            yield
+            return
+        try:
+            os.dup2(err, out)
+            yield
+        finally:
+            os.dup2(kept, out)
+            os.close(kept)

@@ -1,0 +1,123 @@
+"""`sosdp private`: a release with its guarantee, and nothing else about the data.
+
+What is printed is the release, public parameters, and errors about the form of the input.  No timing, no
+progress, no solver status: those are functions of private data.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from sosdp.commands.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+
+HERE = ("sbm",)
+PLANNED = ("gaussian", "gmm", "cuts", "tuples", "mrf")
+METHODS = ("certificate", "projection", "randomized-response")
+
+
+def check_name(name: str) -> None:
+    """Raise InputError unless `name` is an estimator of this version."""
+    if name in PLANNED:
+        raise InputError(f"sosdp private: {name}: not in this version, which has: {', '.join(HERE)}")
+    if name not in HERE:
+        known = ", ".join([*HERE, *PLANNED])
+        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {known}")
+
+
+def run(arguments: Namespace) -> int:
+    """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
+    from sosdp.commands.graphs import GraphFileError, read_graph
+
+    check_name(arguments.name)
+    try:
+        given = read_graph(arguments.input, arguments.nodes)
+    except GraphFileError as error:
+        raise InputError(one_line(error)) from error
+    estimator = _estimator(arguments)
+    try:
+        with quiet_stdout():
+            estimator.fit(given.graph)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
+    release = estimator.release_.to_dict()
+    released = release["value"] is not None and release["value"].get("labels") is not None
+    release["value"] = {
+        "labels": release["value"]["labels"] if released else None,
+        "nodes": list(given.nodes),
+        "method": arguments.method,
+        **({} if released else {"released": False}),
+    }
+    release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
+    if arguments.json:
+        print_json(release)
+    else:
+        _print(release)
+    return ANSWERED
+
+
+def _estimator(arguments: Namespace) -> Any:
+    """The chosen method's estimator with its public parameters; raises InputError for what is missing."""
+    from problems import sbm
+
+    method = arguments.method
+    if method not in METHODS:
+        raise InputError(f"sosdp private sbm: --method: {method!r} is not one of {', '.join(METHODS)}")
+    options: dict[str, Any] = {"epsilon": arguments.epsilon}
+    accepted = {
+        "certificate": ("delta", "tau"),
+        "projection": ("delta", "mean_degree", "gamma", "calibration"),
+        "randomized-response": ("mean_degree",),
+    }[method]
+    required = {
+        "certificate": ("delta",),
+        "projection": ("delta", "mean_degree", "gamma"),
+        "randomized-response": (),
+    }
+    for name in ("delta", "tau", "mean_degree", "gamma", "calibration"):
+        value = getattr(arguments, name)
+        option = "--" + name.replace("_", "-")
+        if value is None and name in required[method]:
+            raise InputError(
+                f"sosdp private sbm: {option}: the method {method} needs it, as public knowledge"
+            )
+        if value is not None and name not in accepted:
+            raise InputError(f"sosdp private sbm: {option}: the method {method} has no such parameter")
+        if value is not None:
+            options[name] = value
+    if arguments.insecure_seed is not None:
+        options["insecure_seed"] = arguments.insecure_seed
+    classes = {
+        "certificate": "CertificateRecovery",
+        "projection": "ProjectionRecovery",
+        "randomized-response": "RandomizedResponse",
+    }
+    try:
+        return getattr(sbm, classes[method])(**options)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
+
+
+def _print(release: dict[str, Any]) -> None:
+    guarantee = release["guarantee"]
+    if guarantee["epsilon"] is None:
+        promise = "none"
+    else:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    labels = release["value"]["labels"]
+    fields: dict[str, str | None] = {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": "; ".join(guarantee["assumptions"]) or None,
+        "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
+    }
+    if labels is None:
+        fields["released"] = (
+            "nothing: at this budget the mechanism declines to answer, and that is the release"
+        )
+    else:
+        fields["released"] = f"{labels.count(1)} vertices labelled 1 and {labels.count(-1)} labelled -1"
+        for sign in (1, -1):
+            members = [str(node) for node, label in zip(release["value"]["nodes"], labels) if label == sign]
+            fields[f"label {sign}"] = " ".join(members)
+    print_fields(fields)

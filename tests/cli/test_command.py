@@ -1,0 +1,123 @@
+"""The command itself: version, help, complaints in one line, verify."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from sosdp._version import __version__
+from sosdp.cli import main
+
+# x^2 - 2x + 3 >= 2 everywhere, because it is 2 + (x - 1)^2
+CERTIFICATE = {
+    "format": "sosdp-certificate/1",
+    "variables": ["x"],
+    "claim": {
+        "kind": "lower_bound",
+        "objective": [["1", [[0, 2]]], ["-2", [[0, 1]]], ["3", []]],
+        "bound": "2",
+        "equalities": [],
+        "inequalities": [],
+        "psd": [],
+    },
+    "multipliers": [{"kind": "sos", "basis": [[], [[0, 1]]], "gram": [["1", "-1"], ["-1", "1"]]}],
+}
+PROBLEM = {
+    "format": "sosdp-problem/1",
+    "variables": ["x"],
+    "minimize": "x**2 - 2*x + 3",
+    "subject_to": [],
+    "degree": 2,
+}
+
+
+def file(folder, name, value):
+    path = folder / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return str(path)
+
+
+def test_version_and_help(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"sosdp {__version__}"
+    assert main(["--help"]) == 0
+    assert "solve" in capsys.readouterr().out
+    for command in ("solve", "verify", "private", "demo"):
+        assert main([command, "--help"]) == 0
+        assert command in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["solve"],
+        ["solve", "a.sos.json", "--nonsense"],
+        ["solve", "a.sos.json", "--degree", "four"],
+        ["private", "sbm", "builtin:karate"],
+        ["private", "sbm", "builtin:karate", "--epsilon", "1", "--nonsense", "3"],
+        ["private", "gaussian", "builtin:iris", "--epsilon", "1", "--radius", "3"],
+        ["private", "nobody", "builtin:iris", "--epsilon", "1"],
+    ],
+)
+def test_complaints_are_one_line_and_exit_2(arguments, capsys):
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.strip().splitlines()) == 1
+    assert "sosdp" in shown.err
+
+
+@pytest.mark.parametrize("name", ["gaussian", "gmm", "cuts", "tuples", "mrf"])
+def test_planned_estimators_say_so(name, capsys):
+    assert main(["private", name, "table.csv", "--epsilon", "1", "--clusters", "3"]) == 2
+    assert "not in this version" in capsys.readouterr().err
+
+
+def test_verify_valid(tmp_path, capsys):
+    path = file(tmp_path, "c.json", CERTIFICATE)
+    assert main(["verify", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("claim: ") and "x**2 - 2*x + 3 >= 2" in lines[0]
+    assert lines[1] == "valid"
+    assert main(["verify", path, "--against", file(tmp_path, "p.sos.json", PROBLEM)]) == 0
+
+
+def test_verify_invalid(tmp_path, capsys):
+    wrong = json.loads(json.dumps(CERTIFICATE))
+    wrong["claim"]["bound"] = "5/2"
+    assert main(["verify", file(tmp_path, "c.json", wrong)]) == 1
+    assert "invalid: " in capsys.readouterr().out
+    other = {**PROBLEM, "minimize": "x**2 - 2*x + 4"}
+    paths = [file(tmp_path, "c.json", CERTIFICATE), "--against", file(tmp_path, "p.sos.json", other)]
+    assert main(["verify", *paths]) == 1
+    assert "invalid: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "other"}', "[" * 100000])
+def test_verify_unreadable(tmp_path, capsys, content):
+    path = file(tmp_path, "c.json", content)
+    assert main(["verify", path]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("unreadable: ") and path in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_verify_a_file_that_is_not_there(tmp_path, capsys):
+    assert main(["verify", str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+    path = file(tmp_path, "c.json", CERTIFICATE)
+    assert main(["verify", path, "--against", str(tmp_path / "none.sos.json")]) == 2
+    assert "none.sos.json" in capsys.readouterr().err
+
+
+def test_as_a_process(tmp_path):
+    path = file(tmp_path, "c.json", CERTIFICATE)
+    done = subprocess.run([sys.executable, "-m", "sosdp.cli", "verify", path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\nvalid\n")

@@ -1,0 +1,120 @@
+"""Graph files: what is read, and the one line that is said when it is not."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sosdp.commands.graphs import GraphFileError, read_graph
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def dense(given):
+    return np.asarray(sp.csr_matrix(given.graph).todense())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "0 1\n1 2\n"),
+        ("a.edges", "# a comment\n0 1\n\n1 2 % another\n"),
+        ("a.csv", "source,target\n0,1\n1,2\n"),
+        ("a.csv", "source;target;weight\n0;1;1\n1;2;1.0\n"),
+        ("a.tsv", "0\t1\n1\t2\n"),
+        ("a.edgelist", "0 1\n1 0\n1 2\n1 2\n"),  # both directions, and twice: still one edge each
+        ("a.txt", "\ufeff0 1\n1 2\n"),
+    ],
+)
+def test_edge_lists(tmp_path, name, text):
+    given = read_graph(written(tmp_path, name, text))
+    assert given.nodes == (0, 1, 2)
+    assert dense(given).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_stated_vertices_and_named_vertices(tmp_path):
+    given = read_graph(written(tmp_path, "a.txt", "0 1\n"), nodes=4)
+    assert given.nodes == (0, 1, 2, 3) and "--nodes" in given.vertex_set
+    assert dense(given).sum() == 2
+    assert read_graph(written(tmp_path, "none.txt", ""), nodes=3).nodes == (0, 1, 2)
+    named = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,bob\n"))
+    assert named.nodes == ("adam", "bob", "zoe")
+    assert dense(named).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+
+
+def test_the_order_of_lines_does_not_show(tmp_path):
+    one = read_graph(written(tmp_path, "a.txt", "b a\nc b\n"))
+    two = read_graph(written(tmp_path, "b.txt", "b c\na b\n"))
+    assert one.nodes == two.nodes
+    assert (dense(one) == dense(two)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "nodes", "place", "reason"),
+    [
+        ("a.txt", "0 1\n2 2\n", None, "line 2", "self loop"),
+        ("a.txt", "0 1\n01 1\n", None, "line 2", "self loop"),
+        ("a.txt", "0 1 0.5\n", None, "line 1", "weight"),
+        ("a.txt", "0 1 nan\n", None, "line 1", "weight"),
+        ("a.txt", "0 1 2 3\n", None, "line 1", "4 fields"),
+        ("a.txt", "0\n", None, "line 1", "1 fields"),
+        ("a.csv", "0,\n", None, "line 1", "fields"),
+        ("a.txt", "", None, "file", "no edges"),
+        ("a.txt", "0 5\n", 3, "--nodes", "vertex 5"),
+        ("a.txt", "a b\n", 3, "--nodes", "names"),
+        ("a.txt", "0 99999999999\n", None, "file", "renumber"),
+        ("a.gml", "graph [ node [", None, "file", "GML"),
+        ("a.graphml", "<graphml", None, "file", "GraphML"),
+        ("a.npz", "no archive", None, "file", "save_npz"),
+        ("a.xyz", "0 1", None, "file", "unknown kind"),
+        ("a.gml", "graph [ ]", 3, "--nodes", "edge list"),
+    ],
+)
+def test_errors_name_the_file_the_place_and_the_reason(tmp_path, name, text, nodes, place, reason):
+    path = written(tmp_path, name, text)
+    with pytest.raises(GraphFileError) as caught:
+        read_graph(path, nodes)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {place}: ") and reason in message
+    assert "\n" not in message
+
+
+def test_binary_and_missing_files(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(GraphFileError, match="UTF-8"):
+        read_graph(str(tmp_path / "a.txt"))
+    with pytest.raises(GraphFileError, match="no such file"):
+        read_graph(str(tmp_path / "b.txt"))
+
+
+def test_formats_that_state_their_vertices(tmp_path):
+    graph = nx.path_graph(4)
+    graph.add_node(9)
+    nx.write_gml(graph, tmp_path / "a.gml")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    for name in ("a.gml", "a.graphml"):
+        given = read_graph(str(tmp_path / name))
+        assert given.nodes == ("0", "1", "2", "3", "9")
+        assert given.graph.number_of_edges() == 3
+    sp.save_npz(tmp_path / "a.npz", nx.to_scipy_sparse_array(graph))
+    given = read_graph(str(tmp_path / "a.npz"))
+    assert given.nodes == (0, 1, 2, 3, 4) and dense(given).sum() == 6
+    sp.save_npz(tmp_path / "b.npz", sp.csr_matrix((2, 3)))
+    with pytest.raises(GraphFileError, match="square"):
+        read_graph(str(tmp_path / "b.npz"))
+
+
+def test_builtin_names():
+    karate = read_graph("builtin:karate")
+    assert len(karate.nodes) == 34 and karate.graph.number_of_edges() == 78
+    assert not any("weight" in data for _, _, data in karate.graph.edges(data=True))
+    assert read_graph("builtin:karate_club_graph").nodes == karate.nodes
+    assert "Katherina" not in read_graph("builtin:florentine").nodes
+    with pytest.raises(GraphFileError, match="known: karate"):
+        read_graph("builtin:nonsense")
