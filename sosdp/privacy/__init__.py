@@ -1,0 +1,1 @@
+"""Guarantees, noise, calibration and the roads from a program to a private release."""

@@ -1,0 +1,462 @@
+"""How much noise: Gaussian calibrations, each proven for the noise that is really added.
+
+Floating point finds a candidate; ball arithmetic (python-flint) then proves the inequality that privacy rests
+on, and the candidate is enlarged until the proof goes through. Every function here depends on public numbers
+only.
+
+Proofs: docs/proofs/gaussian_release.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+SMALLEST_SMOOTHING = 2.85
+"""Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
+
+LARGEST_COUNT_LOG2 = 61
+"""Data counts stay below 2^61, so that adding noise cannot overflow 64-bit integers."""
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """`epsilon` as a float.
+
+    Raises:
+        ValueError: not a finite number > 0.
+    """
+    number = _as_number(epsilon, "epsilon")
+    if not (math.isfinite(number) and number > 0.0):
+        raise ValueError(f"epsilon must be a finite number > 0, got {epsilon!r}")
+    return number
+
+
+def check_delta(delta: Any) -> float:
+    """`delta` as a float.
+
+    Raises:
+        ValueError: not a number strictly between 0 and 1.
+    """
+    number = _as_number(delta, "delta")
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"delta must lie strictly between 0 and 1 (for example 1e-6), got {delta!r}")
+    return number
+
+
+def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
+    """`value` as a finite float > 0 (>= 0 with `zero`).
+
+    Raises:
+        ValueError: otherwise, naming the argument.
+    """
+    number = _as_number(value, name)
+    if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
+        raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {value!r}")
+    return number
+
+
+def _as_number(value: Any, name: str) -> float:
+    if isinstance(value, (bool, str, bytes)):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be a number, got {value!r}") from error
+
+
+# ------------------------------------------------------------------------------------------------------------
+# One continuous Gaussian
+
+
+def gaussian_delta(epsilon: float, multiplier: float) -> float:
+    """Smallest delta at which noise of `multiplier` times the l2 sensitivity is (epsilon, delta)-DP
+    (float64).
+
+    Source: Balle and Wang 2018, Theorem 8 (necessary and sufficient).
+    """
+    return math.exp(_log_gaussian_delta(check_epsilon(epsilon), check_positive(multiplier, "multiplier")))
+
+
+def gaussian_sigma_tight(epsilon: float, delta: float) -> float:
+    """Noise multiplier sigma / sensitivity of the analytic Gaussian mechanism, proven and within 1e-9 of
+    optimal.
+
+    Raises:
+        ValueError: epsilon or delta out of range.
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    multiplier = _root_of_log_delta(epsilon, math.log(delta))
+    step = 1e-13
+    # The float root is good to about 1e-12; the loop ends because delta(epsilon) decreases strictly in sigma.
+    while not delta_at_most(epsilon, 1 / Fraction(multiplier) ** 2, Fraction(delta)):
+        multiplier *= 1.0 + step
+        step *= 2.0
+    return multiplier
+
+
+def gaussian_sigma_paper(epsilon: float, delta: float) -> float:
+    """Textbook multiplier sqrt(2 log(2/delta)) / epsilon, checked against the exact condition.
+
+    Raises:
+        ValueError: epsilon or delta out of range, or so large an epsilon that the formula is not private
+            there.
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    multiplier = math.sqrt(2.0 * math.log(2.0 / delta)) / epsilon
+    if not delta_at_most(epsilon, 1 / Fraction(multiplier) ** 2, Fraction(delta)):
+        raise ValueError(
+            f"the published Gaussian formula is not private at epsilon = {epsilon}, delta = {delta} (it is "
+            "meant "
+            'for epsilon <= 1 and fails from about 9 on); use calibration="tight"'
+        )
+    return multiplier
+
+
+def _log_gaussian_delta(epsilon: float, multiplier: float) -> float:
+    from scipy.special import log_ndtr
+
+    mu = 1.0 / multiplier
+    first = float(log_ndtr(mu / 2.0 - epsilon / mu))
+    second = epsilon + float(log_ndtr(-mu / 2.0 - epsilon / mu))
+    if second >= first:  # far in the tail the two terms agree to all digits
+        return first - 745.0
+    return first + math.log1p(-math.exp(second - first)) if second > -math.inf else first
+
+
+def _root_of_log_delta(epsilon: float, log_delta: float) -> float:
+    from scipy.optimize import brentq
+
+    def excess(log_multiplier: float) -> float:
+        return _log_gaussian_delta(epsilon, math.exp(log_multiplier)) - log_delta
+
+    low, high = 0.0, 0.0
+    while excess(high) > 0.0:
+        high += 1.0
+    while excess(low) <= 0.0:
+        low -= 1.0
+    return math.exp(float(brentq(excess, low, high, xtol=1e-14, rtol=1e-15)))
+
+
+def delta_at_most(epsilon: float, mu_squared: Fraction, delta: Fraction) -> bool:
+    """Whether a Gaussian with (sensitivity / sigma)^2 = `mu_squared` is proven (epsilon, delta)-DP.
+
+    Ball arithmetic; the precision doubles until the comparison is decided, and an undecided one (never seen)
+    counts as "no", which is the safe side.
+    """
+    if delta <= 0:
+        return False
+    return bool(decide(lambda: _arb_delta(epsilon, mu_squared) - ball(delta)) is False)
+
+
+def decide(build: Any, bits: int = 128, most: int = 1 << 14) -> bool | None:
+    """True if the ball is positive, False if it is negative or zero exactly, None if undecided."""
+    import flint
+
+    while bits <= most:
+        with flint.ctx.workprec(bits):
+            ball = build()
+            if ball > 0:
+                return True
+            if ball <= 0:
+                return False
+        bits *= 2
+    return None
+
+
+def ball(number: Fraction | float | int) -> Any:
+    import flint
+
+    exact = Fraction(number)
+    return flint.arb(exact.numerator) / flint.arb(exact.denominator)
+
+
+def _arb_delta(epsilon: float, mu_squared: Fraction) -> Any:
+    """Ball around Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
+    import flint
+
+    mu = ball(mu_squared).sqrt()
+    eps = ball(epsilon)
+    root_two = flint.arb(2).sqrt()
+
+    def normal_cdf(x: Any) -> Any:
+        return (-x / root_two).erfc() / 2
+
+    return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Zero-concentrated differential privacy
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimal over the Renyi order, rounded up.
+
+    Source: Canonne, Kamath and Steinke 2020, Proposition 12 (every order gives a valid bound).
+    """
+    from scipy.optimize import minimize_scalar
+
+    rho, delta = check_positive(rho, "rho", zero=True), check_delta(delta)
+    if rho == 0.0:
+        return 0.0
+
+    def bound(log_excess: float) -> float:
+        return _zcdp_bound(rho, delta, log_excess)
+
+    centre = 0.5 * math.log(max(math.log(1.0 / delta), 1e-300) / rho)
+    bracket = (centre - 8.0, centre + 8.0)
+    best = minimize_scalar(bound, bounds=bracket, method="bounded", options={"xatol": 1e-10})
+    return max(0.0, min(bound(float(best.x)), bound(centre)) * (1.0 + 1e-12) + 1e-15)
+
+
+def _zcdp_bound(rho: float, delta: float, log_excess: float) -> float:
+    """Bound at the Renyi order 1 + exp(log_excess)."""
+    excess = math.exp(log_excess)  # order - 1
+    order = 1.0 + excess
+    log_ratio = log_excess - math.log1p(excess)  # log(1 - 1/order)
+    return rho * order + log_ratio + (-math.log(delta) - math.log1p(excess)) / excess
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """Largest rho (rounded down) whose conversion `zcdp_epsilon` gives at most `epsilon` at `delta`."""
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    low, high = 0.0, epsilon
+    while zcdp_epsilon(high, delta) <= epsilon:
+        high *= 2.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if zcdp_epsilon(middle, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    if low == 0.0:
+        raise ValueError(
+            f"no rho > 0 gives ({epsilon}, {delta})-DP in float64; use a larger epsilon or delta"
+        )
+    return low
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Discrete Gaussian on a public grid
+
+
+@dataclass(frozen=True)
+class GridGaussian:
+    """Discrete Gaussian noise on a power-of-two grid, with what has been proven about it.
+
+    Attributes:
+        grid: the power of two; the released value is `counts * grid`.
+        units: the noise parameter s in grid units: P(k) is proportional to exp(-k^2 / (2 s^2)).
+        scale: `units * grid`, the noise's standard deviation to within 1e-12 when units >= 10.
+        count: number of entries that receive noise.
+        sensitivity: l2 sensitivity of the unrounded values that was charged.
+        shift: the l2 sensitivity in grid units after rounding to the grid: sensitivity/grid + sqrt(count).
+        smoothing: r^2, see the proof page.
+        charge: delta spent on the law being discrete (an upper bound).
+        epsilon, delta, rho: what was asked for and is proven.
+        calibration: as asked; with rho the noise is the same for both, only the sensitivity differs.
+    """
+
+    grid: float
+    units: float
+    count: int
+    sensitivity: float
+    shift: Fraction
+    smoothing: float
+    charge: float
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    calibration: str
+
+    @property
+    def scale(self) -> float:
+        return self.units * self.grid
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What went into the noise, one sentence each, for the guarantee."""
+        lines = [
+            f"values rounded to the public grid {self.grid!r}; rounding charged as sqrt({self.count}) grid "
+            "units of "
+            "l2 sensitivity"
+        ]
+        if self.rho is None:
+            lines.append(
+                f"discrete Gaussian noise of {self.units!r} grid units; {self.charge:.3g} of delta pays "
+                "for the "
+                "noise being discrete"
+            )
+        else:
+            lines.append(f"discrete Gaussian noise of {self.units!r} grid units")
+        return tuple(lines)
+
+
+def grid_gaussian(
+    *,
+    sensitivity: float,
+    count: int,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    calibration: str = "tight",
+    largest: float = 0.0,
+) -> GridGaussian:
+    """Grid and noise for releasing `count` numbers of l2 sensitivity `sensitivity` with discrete Gaussian
+    noise.
+
+    Args:
+        sensitivity: proven upper bound on the l2 distance of the (unrounded) values of two neighbours.
+        count: number of entries of the release (all of them may change).
+        epsilon, delta: the guarantee wanted; or else
+        rho: zero-concentrated differential privacy wanted.
+        calibration: "tight", or "paper" (textbook multiplier; refused where it is not proven).
+        largest: public bound on the absolute value of an entry (the values are clipped to it).
+
+    Raises:
+        ValueError: a number out of range; budget and grid that do not fit 64-bit integers; the textbook
+            formula where it is not private.
+    """
+    sensitivity = check_positive(sensitivity, "sensitivity")
+    largest = check_positive(largest, "largest", zero=True)
+    count = int(count)
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    if calibration not in ("tight", "paper"):
+        raise ValueError(f'calibration must be "tight" or "paper", got {calibration!r}')
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise ValueError("give epsilon and delta, or rho, not both")
+        return _zcdp_on_grid(sensitivity, count, check_positive(rho, "rho"), largest, calibration)
+    if epsilon is None or delta is None:
+        raise ValueError("give epsilon and delta, or rho")
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    smoothing = _smoothing(epsilon, delta, count)
+    charge = _smoothing_charge(epsilon, count, smoothing)
+    left = Fraction(delta) - Fraction(charge)
+    if calibration == "paper":
+        multiplier = gaussian_sigma_paper(epsilon, delta)
+    else:
+        multiplier = gaussian_sigma_tight(epsilon, float_down(left))
+    grid = _choose_grid(sensitivity, count, multiplier, largest)
+    shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
+    if calibration == "paper":
+        units = float_up(Fraction(multiplier) * shift)
+    else:
+        units = root_up((Fraction(multiplier) * shift) ** 2 + Fraction(smoothing))
+
+    def proven(candidate: float) -> bool:
+        variance = Fraction(candidate) ** 2 - Fraction(smoothing)
+        return variance > 0 and delta_at_most(epsilon, shift**2 / variance, left)
+
+    if not proven(units):
+        if calibration == "paper":
+            raise ValueError(
+                f"the published Gaussian formula is not proven private at epsilon = {epsilon}, delta = "
+                f"{delta} with "
+                'noise on a grid; use calibration="tight"'
+            )
+        step = 1e-15
+        while not proven(units):
+            units = math.nextafter(units * (1.0 + step), math.inf)
+            step *= 2.0
+    return GridGaussian(
+        grid=grid,
+        units=units,
+        count=count,
+        sensitivity=sensitivity,
+        shift=shift,
+        smoothing=smoothing,
+        charge=charge,
+        epsilon=epsilon,
+        delta=delta,
+        rho=None,
+        calibration=calibration,
+    )
+
+
+def _zcdp_on_grid(
+    sensitivity: float, count: int, rho: float, largest: float, calibration: str
+) -> GridGaussian:
+    multiplier = 1.0 / math.sqrt(2.0 * rho)
+    grid = _choose_grid(sensitivity, count, multiplier, largest)
+    shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
+    units = root_up(shift**2 / (2 * Fraction(rho)))
+    return GridGaussian(
+        grid=grid,
+        units=units,
+        count=count,
+        sensitivity=sensitivity,
+        shift=shift,
+        smoothing=0.0,
+        charge=0.0,
+        epsilon=None,
+        delta=None,
+        rho=rho,
+        calibration=calibration,
+    )
+
+
+def _choose_grid(sensitivity: float, count: int, multiplier: float, largest: float) -> float:
+    """A power of two so fine that rounding costs about 2^-20 of the noise, and coarse enough for 64 bits."""
+    rounding = multiplier * math.sqrt(count)
+    if not math.isfinite(rounding) or rounding > 2.0**38:
+        raise ValueError(
+            "this budget asks for noise beyond 64-bit integers on any useful grid; use a larger epsilon or "
+            "delta, "
+            "or fewer entries"
+        )
+    fineness = min(38, max(20, 20 + math.ceil(math.log2(rounding)) if rounding > 0 else 20))
+    exponent = math.frexp(multiplier * sensitivity)[1] - 1 - fineness
+    if largest > 0.0:
+        # frexp: largest <= 2^e, so this grid keeps |value| / grid below 2^61.
+        exponent = max(exponent, math.frexp(largest)[1] - LARGEST_COUNT_LOG2)
+    if not -960 <= exponent <= 900:
+        raise ValueError(f"sensitivity {sensitivity!r} is too far from 1 for float64; rescale the values")
+    return math.ldexp(1.0, exponent)
+
+
+def _smoothing(epsilon: float, delta: float, count: int) -> float:
+    """r^2 with count * 2 exp(-2 pi^2 r^2) (1 + e^eps) below 2^-20 delta, and never below
+    SMALLEST_SMOOTHING.
+    """
+    log_wanted = math.log(2.0 * count) + _log_one_plus_exp(epsilon) - math.log(delta) + 20.0 * math.log(2.0)
+    return max(SMALLEST_SMOOTHING, math.ceil(100.0 * log_wanted / (2.0 * math.pi**2) + 1.0) / 100.0)
+
+
+def _smoothing_charge(epsilon: float, count: int, smoothing: float) -> float:
+    """Upper bound on (1 + e^eps) * count * eps_r, with eps_r = 2 sum_k exp(-2 pi^2 r^2 k^2).
+
+    The terms from k = 2 on are below the first to the fourth power, times 2: with r^2 >= 2.85 less than
+    2^-160 of it; the factor 1 + 1e-9 covers them and the float rounding.
+    """
+    log_charge = math.log(2.0 * count) + _log_one_plus_exp(epsilon) - 2.0 * math.pi**2 * smoothing
+    return math.exp(log_charge) * (1.0 + 1e-9) + 5e-324
+
+
+def _log_one_plus_exp(x: float) -> float:
+    return x + math.log1p(math.exp(-x))
+
+
+def float_up(number: Fraction) -> float:
+    value = float(number)
+    return value if Fraction(value) >= number else math.nextafter(value, math.inf)
+
+
+def float_down(number: Fraction) -> float:
+    value = float(number)
+    return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
+
+
+def root_up(number: Fraction) -> float:
+    """Least convenient float whose square is at least `number`."""
+    value = math.sqrt(float(number))
+    while Fraction(value) ** 2 < number:
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+def _sqrt_up(number: int) -> Fraction:
+    return Fraction(root_up(Fraction(number)))
