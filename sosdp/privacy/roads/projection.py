@@ -265,7 +265,7 @@ def release_symmetric(
     *,
     sensitivity_frobenius: float,
     eta_max: float,
-    certified_eta: float,
+    certified_eta: float | None,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
@@ -289,8 +289,8 @@ def release_symmetric(
         matrix: (n, n) computed minimiser; only the entries above the diagonal are read.
         sensitivity_frobenius: proven bound on the Frobenius distance of the exact minimisers of neighbours.
         eta_max: public; certified Frobenius distance from the minimiser that every run has to reach.
-        certified_eta: private; the distance certified for this run (must cover all float error up to
-            `matrix`).
+        certified_eta: private; the distance certified for this run, None if none was (must cover all float
+            error up to `matrix`).
         epsilon, delta: budget; or `rho` for zero-concentrated differential privacy.
         adjacency: what neighbours are, for example "one edge".
         calibration: "tight" or "paper"; with "paper" pass the published sensitivity as well.
@@ -323,7 +323,8 @@ def release_symmetric(
     # 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
     substitute = np.broadcast_to(np.asarray(fallback, dtype=np.float64), (n, n))[upper]
-    failed = not float(certified_eta) <= float(eta_max)  # NaN counts as failed
+    # NaN and None count as failed; nothing is raised, for that would tell about the data.
+    failed = certified_eta is None or not certified_eta <= float(eta_max)
     vector = release_vector(
         substitute if failed else values[upper],
         sensitivity=triangle,
