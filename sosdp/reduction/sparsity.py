@@ -24,6 +24,7 @@ def variable_cliques(groups: list[np.ndarray], ids: np.ndarray) -> list[np.ndarr
     for v in neighbours:
         neighbours[v].discard(v)
     cliques: list[set[int]] = []
+    containing: dict[int, list[set[int]]] = {v: [] for v in neighbours}
     remaining = dict(neighbours)
     buckets: dict[int, set[int]] = {}
     for v, near in remaining.items():
@@ -34,8 +35,10 @@ def variable_cliques(groups: list[np.ndarray], ids: np.ndarray) -> list[np.ndarr
         buckets[degree].discard(v)
         near = remaining.pop(v)
         clique = near | {v}
-        if not any(clique <= other for other in cliques):
+        if not any(clique <= other for other in containing[v]):
             cliques.append(clique)
+            for u in clique:
+                containing[u].append(clique)
         for u in near:
             before = len(remaining[u])
             remaining[u] |= near

@@ -1,0 +1,259 @@
+"""Which Gram matrices a relaxation has: bases, constraint multipliers, cliques, symmetry classes.
+
+Everything here is decided before a matrix is built; the result is a list of ``Block`` and ``EqualityRows``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import comb
+
+import numpy as np
+
+from .algebra import monomials as mono
+from .algebra.polynomial import Polynomial
+from .assembly import ONE, Block, EqualityRows
+from .reduction.newton import prune
+from .reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
+from .reduction.sparsity import monomial_groups, variable_cliques
+from .reduction.symmetry import SignSymmetry, find_sign_symmetry, split
+from .system import System
+
+DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a relaxation is built; every reduction can be switched off.
+
+    ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``: ``auto``
+    (cliques when the dense block would be larger than 60 and they are smaller), ``dense`` or ``correlative``;
+    ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency; ``quotient``: rewriting rules.
+    """
+
+    products: str = "putinar"
+    sparsity: str = "auto"
+    symmetry: str = "sign"
+    prune: bool = True
+    quotient: bool = True
+
+    def __post_init__(self) -> None:
+        _one_of("products", self.products, ("putinar", "schmudgen"))
+        _one_of("sparsity", self.sparsity, ("auto", "dense", "correlative"))
+        _one_of("symmetry", self.symmetry, ("sign", "none"))
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, allowed))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Blocks and equality rows of one identity, and what the reductions did."""
+
+    blocks: list[Block]
+    equalities: list[EqualityRows]
+    quotient: Quotient
+    ids: np.ndarray
+    cliques: list[np.ndarray]
+    report: dict = field(default_factory=dict)
+
+
+def plan(system: System, degree: int, data: list[Polynomial], options: Options, closed: bool = True) -> Plan:
+    """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
+
+    ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that is odd,
+    not positive, or too small for the data or a constraint.
+    """
+    _check_degree(system, degree, data)
+    ids = _all_ids(system, data)
+    quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
+    cliques = _cliques(system, degree, data, options, quotient, ids)
+    plain = [quotient.basis(c, degree // 2) for c in cliques]
+    constraints = _constraint_blocks(system, degree, options, quotient, cliques)
+    equalities = _equality_rows(system, degree, quotient, cliques)
+    report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
+    report["dense_side"] = max((b.shape[0] for b in plain), default=0)
+    support = _data_support(data, closed, quotient)
+    if options.prune and ids.size:
+        produced = _constraint_support(constraints, equalities, quotient)
+        kept = prune(plain, mono.concatenate([support, produced]), quotient.normal_form)
+        plain = [b[mask] for b, mask in zip(plain, kept, strict=True)]
+    report["pruned_side"] = max((b.shape[0] for b in plain), default=0)
+    blocks = [Block("sos", (), basis, ONE) for basis in plain if basis.shape[0]] + constraints
+    blocks = [b for b in blocks if b.side]
+    if options.symmetry == "sign" and ids.size:
+        signs = find_sign_symmetry(_symmetry_support(system, support), ids)
+        if not signs.trivial:
+            blocks, equalities = _split(blocks, equalities, signs)
+            report["sign_symmetries"] = int(ids.size - signs.rows.shape[0])
+    return Plan(blocks, equalities, quotient, ids, cliques, report)
+
+
+def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
+    if not isinstance(degree, (int, np.integer)) or degree < 2 or degree % 2:
+        raise ValueError(f"degree must be an even integer >= 2, not {degree!r}")
+    largest = max((p.degree for p in data), default=0)
+    if largest > degree:
+        raise ValueError(f"degree {degree} is below the degree {largest} of the objective; use degree={_even(largest)}")
+    if system.degree > degree:
+        raise ValueError(
+            f"degree {degree} is below the degree {system.degree} of a constraint; use degree={_even(system.degree)}"
+        )
+
+
+def _even(degree: int) -> int:
+    return max(2, degree + degree % 2)
+
+
+def least_degree(system: System, data: list[Polynomial]) -> int:
+    """The smallest even degree at which the program can be stated."""
+    return _even(max([system.degree, *(p.degree for p in data)]))
+
+
+def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
+    ids = [np.asarray(system.variable_ids), *(np.asarray(p.variable_ids) for p in data)]
+    return np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
+
+
+def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
+    dense = [ids]
+    if options.sparsity == "dense" or ids.size <= 1:
+        return dense
+    if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
+        return dense
+    groups: list[np.ndarray] = []
+    for p in data:
+        groups += monomial_groups(p.monos)
+    for k, h in enumerate(system.equalities):
+        groups.append(np.asarray(h.variable_ids))
+    groups += [np.asarray(g.variable_ids) for g in system.inequalities]
+    for matrix in system.matrices:
+        used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
+        groups.append(np.unique(np.concatenate(used)))
+    if options.products == "schmudgen" and len(system.inequalities) > 1:
+        groups.append(np.unique(np.concatenate([np.asarray(g.variable_ids) for g in system.inequalities])))
+    cliques = variable_cliques(groups, ids)
+    largest = max(c.size for c in cliques)
+    return cliques if largest < ids.size else dense
+
+
+def _home(ids: np.ndarray, cliques: list[np.ndarray]) -> int:
+    """The first clique that contains the variables."""
+    wanted = set(np.asarray(ids).tolist())
+    for k, clique in enumerate(cliques):
+        if wanted <= set(clique.tolist()):
+            return k
+    raise AssertionError("the clique decomposition lost a constraint")
+
+
+def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block]:
+    blocks = []
+    for index, g in enumerate(system.inequalities):
+        home = cliques[_home(g.variable_ids, cliques)]
+        blocks.append(Block("inequality", (index,), quotient.basis(home, (degree - g.degree) // 2), g))
+    if options.products == "schmudgen":
+        blocks += _products(system, degree, quotient, cliques)
+    for index, matrix in enumerate(system.matrices):
+        entries = np.asarray(matrix, dtype=object)
+        ids = np.unique(np.concatenate([np.asarray(p.variable_ids) for p in entries.reshape(-1)]))
+        home = cliques[_home(ids, cliques)]
+        top = max(p.degree for p in entries.reshape(-1))
+        basis = quotient.basis(home, (degree - top) // 2)
+        side = entries.shape[0]
+        blocks.append(
+            Block(
+                "psd",
+                (index,),
+                np.repeat(basis, side, axis=0),
+                entries,
+                np.tile(np.arange(side), basis.shape[0]),
+            )
+        )
+    return blocks
+
+
+def _products(system, degree, quotient, cliques) -> list[Block]:
+    """Products of two or more inequalities (each at most once) whose degree fits."""
+    blocks = []
+    frontier: list[tuple[tuple[int, ...], Polynomial]] = [((k,), g) for k, g in enumerate(system.inequalities)]
+    while frontier:
+        grown = []
+        for index, g in frontier:
+            for k in range(index[-1] + 1, len(system.inequalities)):
+                other = system.inequalities[k]
+                if g.degree + other.degree <= degree:
+                    grown.append((index + (k,), g * other))
+        for index, g in grown:
+            home = cliques[_home(g.variable_ids, cliques)]
+            blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))
+        frontier = grown
+    return blocks
+
+
+def _equality_rows(system, degree, quotient, cliques) -> list[EqualityRows]:
+    rows = []
+    for index, h in enumerate(system.equalities):
+        if index in quotient.used and quotient.confluent:
+            continue
+        home = cliques[_home(h.variable_ids, cliques)]
+        multipliers = quotient.basis(home, degree - h.degree)
+        rows.append(EqualityRows(index, h, multipliers))
+    return rows
+
+
+def _data_support(data: list[Polynomial], closed: bool, quotient: Quotient) -> np.ndarray:
+    parts = [p.monos for p in data if len(p.coefs)]
+    if closed:
+        parts.append(mono.constant(1))
+    raw = mono.concatenate(parts) if parts else mono.constant(0)
+    coefs, normal = quotient.normal_form(raw)
+    return mono.unique(normal[coefs != 0])[0]
+
+
+def _constraint_support(blocks: list[Block], equalities: list[EqualityRows], quotient: Quotient) -> np.ndarray:
+    parts = []
+    for block in blocks:
+        basis = mono.unique(block.basis)[0]
+        i, j = np.triu_indices(basis.shape[0])
+        products = mono.unique(mono.multiply(basis[i], basis[j]))[0]
+        polys = [block.multiplier] if block.entry is None else list(np.asarray(block.multiplier).reshape(-1))
+        terms = mono.unique(mono.concatenate([p.monos for p in polys]))[0]
+        parts.append(mono.unique(mono.multiply_outer(products, terms))[0])
+    for rows in equalities:
+        parts.append(mono.unique(mono.multiply_outer(rows.multipliers, rows.polynomial.monos))[0])
+    if not parts:
+        return mono.constant(0)
+    coefs, normal = quotient.normal_form(mono.concatenate(parts))
+    return mono.unique(normal[coefs != 0])[0]
+
+
+def _symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
+    """Monomials whose parities every symmetry must respect; equalities only need to keep their sign pattern."""
+    parts = [support]
+    parts += [g.monos for g in system.inequalities]
+    for matrix in system.matrices:
+        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    for h in system.equalities:
+        # h may change sign as a whole: only the quotients of its monomials matter
+        parts.append(mono.multiply(h.monos, np.broadcast_to(h.monos[:1], h.monos.shape)))
+    return mono.concatenate(parts)
+
+
+def _split(
+    blocks: list[Block], equalities: list[EqualityRows], signs: SignSymmetry
+) -> tuple[list[Block], list[EqualityRows]]:
+    pieces = []
+    for block in blocks:
+        for members in split(signs.signature(block.basis)):
+            entry = None if block.entry is None else block.entry[members]
+            pieces.append(Block(block.kind, block.index, block.basis[members], block.multiplier, entry))
+    rows = []
+    for equality in equalities:
+        lead = np.broadcast_to(equality.polynomial.monos[:1], (equality.multipliers.shape[0], equality.polynomial.monos.shape[1]))
+        invariant = signs.signature(mono.multiply(equality.multipliers, lead)) == 0
+        if invariant.any():
+            rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
+    return pieces, rows
+

@@ -1,0 +1,210 @@
+"""The two conic forms of an assembled identity, and the way back from a solver's answer.
+
+Gram form (interior point):  maximise c'u  over Gram matrices z, multipliers nu, unknowns u, with the identity as
+equations. The bound is an explicit variable with its own constant-term row, never folded into the objective:
+solvers' relative tolerances then apply to the number the user reads. Infeasible systems come back clean.
+
+Moment form (first order):  minimise target'y  over moments y with ``gram @ y`` in the cones: its normal matrix is
+diagonal on plain blocks. When the only unknown is the bound, y_0 is eliminated.
+
+Both return the same ``RawSolution``; the dual of one is the primal of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .assembly import Identity
+from .conic.program import Cones, ConicProgram, ConicSolution, svec_length
+
+
+@dataclass(frozen=True, eq=False)
+class GramProgram:
+    """Maximise ``objective @ u`` subject to the identity; ``u_k <= upper[k]`` where finite."""
+
+    identity: Identity
+    objective: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RawSolution:
+    """Float solution: ``gram`` (vector form of all blocks), ``free``, ``unknowns``, ``moments``.
+
+    ``status``: ``solved``, ``almost``, ``no_moments`` (the gram side has an improving ray: no pseudo-expectation;
+    the arrays are that ray), ``no_gram`` (the moment side has one: no certificate exists), ``failed``.
+    """
+
+    status: str
+    gram: np.ndarray
+    free: np.ndarray
+    unknowns: np.ndarray
+    moments: np.ndarray
+    value: float
+    solver: str
+    iterations: int
+    seconds: float
+    message: str
+
+
+def _row_split(identity: Identity) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Rows of 1 x 1 blocks, rows of larger blocks, sides of the larger blocks."""
+    scalar, matrix, sides = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], []
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        place = np.arange(rows.start, rows.stop)
+        if block.side == 1:
+            scalar.append(place)
+        else:
+            matrix.append(place)
+            sides.append(block.side)
+    return np.concatenate(scalar), np.concatenate(matrix), tuple(sides)
+
+
+def gram_form(program: GramProgram) -> ConicProgram:
+    """The sum-of-squares program: columns are (gram rows, free rows, unknowns)."""
+    identity = program.identity
+    scalar, matrix, sides = _row_split(identity)
+    rows = identity.gram.shape[0]
+    free = identity.free.shape[0]
+    unknowns = identity.unknown.shape[0]
+    equations = sp.hstack([identity.gram.T, identity.free.T, -identity.unknown.T], format="csr")
+    bounded = np.flatnonzero(np.isfinite(program.upper))
+    limits = sp.csr_matrix(
+        (np.ones(bounded.size), (np.arange(bounded.size), rows + free + bounded)),
+        shape=(bounded.size, rows + free + unknowns),
+    )
+    order = np.concatenate([scalar, matrix])
+    cone = sp.csr_matrix(
+        (-np.ones(rows), (np.arange(rows), order)), shape=(rows, rows + free + unknowns)
+    )
+    A = sp.vstack([equations, limits, cone], format="csc")
+    b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
+    q = np.concatenate([np.zeros(rows + free), -program.objective])
+    cones = Cones(zero=identity.columns.shape[0], nonnegative=bounded.size + scalar.size, psd=sides)
+    return ConicProgram(q=q, A=A, b=b, cones=cones)
+
+
+def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution:
+    """Translate a solution of ``gram_form``."""
+    identity = program.identity
+    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    status = {"primal_infeasible": "no_gram", "dual_infeasible": "no_moments"}.get(
+        solution.status, solution.status
+    )
+    unknowns = solution.x[rows + free :]
+    return RawSolution(
+        status=status,
+        gram=solution.x[:rows],
+        free=solution.x[rows : rows + free],
+        unknowns=unknowns,
+        moments=solution.z[: identity.columns.shape[0]],
+        value=float(program.objective @ unknowns),
+        solver=solution.solver,
+        iterations=solution.iterations,
+        seconds=solution.seconds,
+        message=solution.message,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MomentForm:
+    """A moment program and what is needed to read its solution."""
+
+    conic: ConicProgram
+    kept: np.ndarray
+    fixed: np.ndarray
+    zero_rows: int
+    limit_rows: np.ndarray
+    equal_rows: np.ndarray
+    scalar: np.ndarray
+    matrix: np.ndarray
+
+
+def moment_form(program: GramProgram) -> MomentForm:
+    """The moment program: columns are the moments that are not fixed by ``unknown @ y = -objective``."""
+    identity = program.identity
+    scalar, matrix, sides = _row_split(identity)
+    columns = identity.columns.shape[0]
+    unknown = identity.unknown.tocsr()
+    limited = np.flatnonzero(np.isfinite(program.upper))
+    equal = np.flatnonzero(~np.isfinite(program.upper))
+    fixed = np.zeros(columns)
+    is_fixed = np.zeros(columns, dtype=bool)
+    if equal.size == 1 and unknown[equal[0]].nnz == 1:
+        row = unknown[equal[0]]
+        fixed[row.indices[0]] = -program.objective[equal[0]] / row.data[0]
+        is_fixed[row.indices[0]] = True
+        tight = np.zeros(0, dtype=np.int64)
+    else:
+        tight = equal
+    kept = np.flatnonzero(~is_fixed)
+    cost = identity.target.copy()
+    for k in limited:
+        cost = cost + program.upper[k] * unknown[k].toarray()[0]
+    parts = [identity.free, unknown[tight], -unknown[limited], -identity.gram[scalar], -identity.gram[matrix]]
+    sides_b = [
+        np.zeros(identity.free.shape[0]),
+        -program.objective[tight],
+        program.objective[limited],
+        np.zeros(scalar.size),
+        np.zeros(matrix.size),
+    ]
+    stacked = sp.vstack(parts, format="csc")
+    b = np.concatenate(sides_b) - stacked @ fixed
+    cones = Cones(
+        zero=identity.free.shape[0] + tight.size, nonnegative=limited.size + scalar.size, psd=sides
+    )
+    conic = ConicProgram(q=cost[kept], A=stacked[:, kept], b=b, cones=cones)
+    return MomentForm(conic, kept, fixed, identity.free.shape[0], limited, tight, scalar, matrix)
+
+
+def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolution) -> RawSolution:
+    """Translate a solution of ``moment_form``."""
+    identity = program.identity
+    ray = solution.status in ("primal_infeasible", "dual_infeasible")
+    moments = form.fixed.copy() if not ray else np.zeros(form.fixed.size)
+    moments[form.kept] = solution.x
+    dual = solution.z
+    cursor = form.zero_rows
+    free = -dual[:cursor]
+    unknowns = np.zeros(identity.unknown.shape[0])
+    unknowns[form.equal_rows] = dual[cursor : cursor + form.equal_rows.size]
+    cursor += form.equal_rows.size
+    limits = dual[cursor : cursor + form.limit_rows.size]
+    unknowns[form.limit_rows] = (0.0 if ray else program.upper[form.limit_rows]) - limits
+    cursor += form.limit_rows.size
+    gram = np.zeros(identity.gram.shape[0])
+    gram[form.scalar] = dual[cursor : cursor + form.scalar.size]
+    gram[form.matrix] = dual[cursor + form.scalar.size :]
+    eliminated = np.setdiff1d(np.arange(form.fixed.size), form.kept)
+    if eliminated.size:
+        # the unknown whose moment was eliminated is read off the column it alone can fix
+        column = eliminated[0]
+        row = np.flatnonzero(~np.isfinite(program.upper))[0]
+        target = 0.0 if ray else identity.target[column]
+        produced = (identity.gram.T @ gram + identity.free.T @ free)[column]
+        others = (identity.unknown.T @ unknowns)[column]
+        unknowns[row] = (produced - target - others) / identity.unknown[row, column]
+    status = {"primal_infeasible": "no_moments", "dual_infeasible": "no_gram"}.get(
+        solution.status, solution.status
+    )
+    return RawSolution(
+        status=status,
+        gram=gram,
+        free=free,
+        unknowns=unknowns,
+        moments=moments,
+        value=float(program.objective @ unknowns),
+        solver=solution.solver,
+        iterations=solution.iterations,
+        seconds=solution.seconds,
+        message=solution.message,
+    )
+
+
+def gram_matrices_length(identity: Identity) -> int:
+    """Length of the vector form of all Gram matrices together."""
+    return sum(svec_length(n) for n in identity.sides)

@@ -1,0 +1,223 @@
+"""A-priori bounds on the variables, deduced from the system: what makes a numerical bound rigorous.
+
+If ``p - gamma = <Q, b b'> + ...`` with Q only nearly positive semidefinite, least eigenvalue at least -lambda, then
+``p >= gamma - lambda * sup |b(x)|^2`` on the set. This module bounds ``|x_i|``, ``|x^a|`` and ``|b(x)|^2`` over the
+set from the constraints, by interval propagation and by completing squares. All rounding is outward: every bound is
+inflated by far more than the rounding of the few operations behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+from ..conic.rigorous import least_eigenvalue_bound
+
+INFLATE = 1e-12
+_ROUNDS = 4
+_LARGEST = 4000  # constraints with more terms are not mined for bounds: the propagation is a loop over terms
+
+
+@dataclass(frozen=True)
+class VariableBounds:
+    """Bounds valid on the whole feasible set: ``|x_i| <= largest[i]``; ``balls``: (ids, r**2) with sum x_i**2 <= r**2."""
+
+    largest: dict[int, float]
+    balls: tuple[tuple[frozenset[int], float], ...]
+
+    def missing(self, monos: np.ndarray) -> list[int]:
+        """Variables of these monomials without a finite bound."""
+        ids = np.unique(monos[monos > 0])
+        return [int(v) for v in ids if not math.isfinite(self.largest.get(int(v), math.inf))]
+
+    def magnitude(self, monos: np.ndarray) -> np.ndarray:
+        """Upper bounds on ``|x^a|`` over the set, one a row, shape (m,); infinite where a variable is unbounded."""
+        if monos.size == 0:
+            return np.zeros(monos.shape[0])
+        table = np.full(int(monos.max()) + 1, np.inf)
+        table[0] = 1.0
+        for variable, value in self.largest.items():
+            if variable < table.size:
+                table[variable] = value
+        factors = table[monos]
+        with np.errstate(invalid="ignore", over="ignore"):
+            product = np.prod(factors, axis=1)
+        product[np.isnan(product)] = np.inf  # 0 * infinity: claim nothing
+        return product * (1 + INFLATE)
+
+    def squared_norm(self, basis: np.ndarray) -> float:
+        """An upper bound on ``sum_i b_i(x)**2`` over the set, for distinct monomials b_i (rows)."""
+        boxed = float((self.magnitude(basis) ** 2).sum()) * (1 + INFLATE)
+        ids = frozenset(np.unique(basis[basis > 0]).tolist())
+        best = boxed
+        for members, radius in self.balls:
+            if ids <= members:
+                degree = mono.degrees(basis)
+                powers = np.unique(degree)
+                # distinct monomials of degree k contribute at most (sum x_i^2)^k together
+                best = min(best, float((radius ** powers.astype(float)).sum()) * (1 + INFLATE))
+        return best
+
+
+class _Propagation:
+    def __init__(self) -> None:
+        self.low: dict[int, float] = {}
+        self.high: dict[int, float] = {}
+        self.balls: list[tuple[frozenset[int], float]] = []
+
+    def interval(self, variable: int) -> tuple[float, float]:
+        return self.low.get(variable, -math.inf), self.high.get(variable, math.inf)
+
+    def tighten(self, variable: int, low: float, high: float) -> None:
+        pad_low = abs(low) * INFLATE if math.isfinite(low) else 0.0
+        pad_high = abs(high) * INFLATE if math.isfinite(high) else 0.0
+        old_low, old_high = self.interval(variable)
+        self.low[variable] = max(old_low, low - pad_low)
+        self.high[variable] = min(old_high, high + pad_high)
+
+    def power(self, variable: int, exponent: int) -> tuple[float, float]:
+        low, high = self.interval(variable)
+        ends = (_power(low, exponent), _power(high, exponent))
+        if exponent % 2 == 0:
+            inside = low <= 0.0 <= high
+            return (0.0 if inside else min(ends)), max(ends)
+        return ends
+
+    def term(self, coefficient: float, factors: dict[int, int]) -> tuple[float, float]:
+        low, high = 1.0, 1.0
+        for variable, exponent in factors.items():
+            a, b = self.power(variable, exponent)
+            products = [_times(low, a), _times(low, b), _times(high, a), _times(high, b)]
+            low, high = min(products), max(products)
+        ends = (_times(coefficient, low), _times(coefficient, high))
+        return min(ends), max(ends)
+
+
+def _power(value: float, exponent: int) -> float:
+    try:
+        return value**exponent
+    except OverflowError:
+        return math.inf if value > 0 or exponent % 2 == 0 else -math.inf
+
+
+def _times(a: float, b: float) -> float:
+    return 0.0 if a == 0.0 or b == 0.0 else a * b
+
+
+def deduce_bounds(
+    equalities: tuple[Polynomial, ...], inequalities: tuple[Polynomial, ...], matrices: tuple = ()
+) -> VariableBounds:
+    """Bounds implied by the constraints; variables about which nothing is found are absent (unbounded).
+
+    Uses interval propagation through every constraint with a pure power of a variable, ellipsoids from concave
+    quadratics, and the diagonal entries of matrix inequalities. Cost: a few passes over the terms.
+    """
+    sources: list[tuple[Polynomial, float]] = [(g, 1.0) for g in inequalities]
+    for matrix in matrices:
+        sources += [(matrix[k, k], 1.0) for k in range(matrix.shape[0])]
+    for h in equalities:
+        sources += [(h, 1.0), (h, -1.0)]
+    rows = [_terms(p, sign) for p, sign in sources if 0 < len(p.coefs) <= _LARGEST]
+    state = _Propagation()
+    for _ in range(_ROUNDS):
+        before = (dict(state.low), dict(state.high))
+        for terms in rows:
+            _propagate(state, terms)
+            _ellipsoid(state, terms)
+        if before == (state.low, state.high):
+            break
+    largest = {}
+    for variable in set(state.low) | set(state.high):
+        low, high = state.interval(variable)
+        largest[variable] = max(abs(low), abs(high))
+    return VariableBounds(largest, tuple(state.balls))
+
+
+def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:
+    out = []
+    for row, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        factors: dict[int, int] = {}
+        for v in row:
+            if v:
+                factors[v] = factors.get(v, 0) + 1
+        out.append((sign * float(c), factors))
+    return out
+
+
+def _propagate(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:
+    """From ``sum of terms >= 0``: bound each variable that stands alone in a term."""
+    ranges = [state.term(c, f) for c, f in terms]
+    tops = [r[1] for r in ranges]
+    unbounded = sum(math.isinf(t) for t in tops)
+    if unbounded > 1:
+        return
+    finite = sum(t for t in tops if math.isfinite(t))
+    size = sum(abs(t) for t in tops if math.isfinite(t))
+    for (c, factors), top in zip(terms, tops, strict=True):
+        if len(factors) != 1 or c == 0.0 or (unbounded == 1 and math.isfinite(top)):
+            continue
+        ((variable, exponent),) = factors.items()
+        rest = finite - (top if math.isfinite(top) else 0.0)
+        rest += INFLATE * size
+        # c x^k >= -rest
+        level = -rest / c
+        if c > 0:
+            if exponent % 2 == 1:
+                state.tighten(variable, _root(level, exponent), math.inf)
+        elif exponent % 2 == 1:
+            state.tighten(variable, -math.inf, _root(level, exponent))
+        else:
+            radius = _root(max(level, 0.0), exponent)
+            state.tighten(variable, -radius, radius)
+
+
+def _root(value: float, degree: int) -> float:
+    return math.copysign(abs(value) ** (1.0 / degree) * (1 + 4e-16 * degree if value else 1.0), value)
+
+
+def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:
+    """From ``c + b'x - x'Ax >= 0`` with A positive definite: a box and, when centred, a ball."""
+    if any(sum(f.values()) > 2 for _, f in terms):
+        return
+    quadratic = sorted({v for _, f in terms if sum(f.values()) == 2 for v in f})
+    if not quadratic:
+        return
+    place = {v: k for k, v in enumerate(quadratic)}
+    matrix = np.zeros((len(quadratic), len(quadratic)))
+    linear = np.zeros(len(quadratic))
+    level, size = 0.0, 0.0
+    for c, factors in terms:
+        variables = [v for v, e in factors.items() for _ in range(e)]
+        if len(variables) == 2:
+            i, j = place[variables[0]], place[variables[1]]
+            matrix[i, j] -= c / 2
+            matrix[j, i] -= c / 2
+        elif len(variables) == 1 and variables[0] in place:
+            linear[place[variables[0]]] += c
+        else:
+            top = state.term(c, factors)[1]
+            if not math.isfinite(top):
+                return
+            level, size = level + top, size + abs(top)
+    diagonal = np.diag(matrix).copy()
+    if np.any(matrix != np.diag(diagonal)):
+        least = least_eigenvalue_bound(matrix)
+        diagonal[:] = least
+    if diagonal.min() <= 0.0:
+        return
+    centre = linear / (2 * diagonal)
+    gain = float((linear**2 / (4 * diagonal)).sum())
+    radius = level + gain + INFLATE * (size + gain)
+    radius = max(radius, 0.0)
+    for variable, k in place.items():
+        half = math.sqrt(radius / diagonal[k]) * (1 + INFLATE)
+        slack = INFLATE * (abs(centre[k]) + half)
+        state.tighten(variable, float(centre[k]) - half - slack, float(centre[k]) + half + slack)
+    if not linear.any():
+        entry = (frozenset(quadratic), radius / float(diagonal.min()) * (1 + INFLATE))
+        if entry not in state.balls:
+            state.balls.append(entry)

@@ -1,0 +1,312 @@
+"""Programs whose unknowns are coefficients of polynomials constrained to be sums of squares."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .algebra import monomials as mono
+from .algebra.polynomial import Polynomial
+from .algebra.variables import variable_name
+from .assembly import EqualityRows, Identity, assemble
+from .blocks import Options, least_degree, plan
+from .certify import certify, unused_columns
+from .conic.program import smat
+from .forms import GramProgram, RawSolution
+from .pseudoexpectation import DualData, PseudoExpectation
+from .reduction.bounds import VariableBounds, deduce_bounds
+from .relaxation import Relaxation, block_identity_vector, dual_data, solve_program, unproducible
+from .system import System
+
+_REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
+
+
+def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
+    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite one."""
+    trace = sp.csr_matrix(-identity.trace_vector())
+    unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
+    return replace(identity, unknown=unknown)
+
+
+def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options: Any) -> PseudoExpectation:
+    """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
+    solver_options.pop("certify_bound", None)
+    started = time.perf_counter()
+    layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
+    identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+    program = GramProgram(with_margin(identity), np.ones(1), np.ones(1))
+    built = time.perf_counter()
+    missing = unused_columns(identity)
+    if missing.shape[0]:
+        raw = unproducible(identity, missing)
+    else:
+        raw = solve_program(program, **solver_options)
+    solved = time.perf_counter()
+    status, reason, gram, free = _verdict(identity, raw, relaxation.bounds, p)
+    finished = time.perf_counter()
+    return PseudoExpectation(
+        status=status,
+        sense="sos",
+        objective=p,
+        system=relaxation.system,
+        degree=relaxation.degree,
+        bound=np.nan,
+        certified_bound=None,
+        reason=reason,
+        solver=raw.solver,
+        solver_message=raw.message,
+        iterations=raw.iterations,
+        sizes={
+            "moments": int(identity.columns.shape[0]),
+            "blocks": sorted(identity.sides, reverse=True),
+            "equalities": int(identity.free.shape[0]),
+            "degree": int(relaxation.degree),
+            **layout.report,
+        },
+        times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+        identity=identity,
+        moments=raw.moments if status == "refuted" else None,
+        dual=dual_data(identity, gram, free, 0.0),
+        program=GramProgram(replace(identity, unknown=sp.csr_matrix((1, identity.columns.shape[0]))), np.ones(1), np.ones(1)),
+    )
+
+
+def _verdict(
+    identity: Identity, raw: RawSolution, bounds: VariableBounds, p: Polynomial
+) -> tuple[str, str, np.ndarray, np.ndarray]:
+    gram, free = raw.gram, raw.free
+    if raw.status in ("solved", "almost"):
+        t = float(raw.unknowns[0])
+        gram = raw.gram + t * block_identity_vector(identity)
+        checked = certify(identity, gram, free, np.zeros(0), bounds)
+        if checked.loss == 0.0:
+            return "proved", "", checked.gram, checked.free
+        gram, free = checked.gram, checked.free
+    if raw.status == "failed" or not np.isfinite(raw.moments).all():
+        return "unknown", f"the solver gave no answer ({raw.message})", gram, free
+    value, negative = _separation(identity, raw.moments)
+    scale = float(np.abs(identity.target).max(initial=0.0)) or 1.0
+    if value < -_REFUTED * scale and negative <= 1e-3 * -value / scale:
+        return "refuted", f"a pseudo-expectation has E[p] = {value:.3g} < 0", gram, free
+    return (
+        "unknown",
+        "the polynomial is on or near the boundary of the sums of squares; "
+        "an exact certificate may still exist: certificates.extract(result).exact()",
+        gram,
+        free,
+    )
+
+
+def _separation(identity: Identity, moments: np.ndarray) -> tuple[float, float]:
+    """E[p] and the largest violation of positivity, both for moments scaled to largest absolute value 1."""
+    size = float(np.abs(moments).max(initial=0.0))
+    if size == 0.0:
+        return 0.0, 0.0
+    y = moments / size
+    violation = float(np.abs(identity.free @ y).max(initial=0.0))
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        violation = max(violation, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
+    return float(identity.target @ y), violation
+
+
+@dataclass(frozen=True, eq=False)
+class SosSolution:
+    """Solution of a SosProgram.
+
+    ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``: the value at
+    ``certified_values``, coefficients for which every constraint is proven (an upper bound on a minimum, a lower bound
+    on a maximum), or None; ``duals``: the multipliers of each constraint.
+    """
+
+    status: str
+    sense: str
+    bound: float
+    certified_bound: float | None
+    reason: str
+    values: dict[str, float]
+    certified_values: dict[str, float] | None
+    duals: tuple[DualData, ...] = field(repr=False)
+    solver: str = ""
+    sizes: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def bound_kind(self) -> str:
+        """A point that is proven feasible bounds a minimum from above and a maximum from below."""
+        return "upper" if self.sense == "minimize" else "lower"
+
+
+class SosProgram:
+    """Unknown coefficients, constraints "this polynomial is a sum of squares", a linear objective.
+
+    >>> c, x, y = sd.variables("c x y")
+    >>> program = sd.SosProgram([c]).require(x**4 + y**4 - c*x**2*y**2)
+    >>> program.maximize(c).bound        # 2
+
+    Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own system (Putinar)
+    and degree.
+    """
+
+    def __init__(self, unknowns: Any, **options: Any) -> None:
+        flat = list(np.asarray(unknowns, dtype=object).reshape(-1)) if not isinstance(unknowns, Polynomial) else [unknowns]
+        if any(not isinstance(u, Polynomial) or len(u.coefs) != 1 or u.degree != 1 for u in flat):
+            raise ValueError("unknowns must be variables, for example SosProgram(sd.variables('a b'))")
+        self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
+        if np.unique(self.ids).size != self.ids.size:
+            raise ValueError("an unknown is listed twice")
+        self.options = Options(**options)
+        self.constraints: list[tuple[list[Polynomial], System, int | None]] = []
+
+    def require(self, p: Polynomial, on: System | None = None, degree: int | None = None) -> SosProgram:
+        """Require ``p`` to be a sum of squares, globally or on a system; returns the program."""
+        self.constraints.append((self._affine(p), System() if on is None else on, degree))
+        return self
+
+    def minimize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+        """Minimise a linear function of the unknowns."""
+        return self._solve(objective, "minimize", **solver_options)
+
+    def maximize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+        """Maximise a linear function of the unknowns."""
+        return self._solve(objective, "maximize", **solver_options)
+
+    def _affine(self, p: Polynomial) -> list[Polynomial]:
+        """[part without unknowns, coefficient polynomial of each unknown]."""
+        matches = np.isin(p.monos, self.ids) & (p.monos > 0)
+        count = matches.sum(axis=1)
+        if (count > 1).any():
+            raise ValueError("a constraint is not affine in the unknowns: a term has two of them")
+        parts = [Polynomial.from_arrays(p.monos[count == 0], p.coefs[count == 0])]
+        for unknown in self.ids:
+            rows = (p.monos == unknown).any(axis=1)
+            monos = p.monos[rows].copy()
+            monos[monos == unknown] = 0
+            monos.sort(axis=1)
+            parts.append(Polynomial.from_arrays(monos, p.coefs[rows]))
+        return parts
+
+    def _identity(self) -> tuple[Identity, list[slice], list[VariableBounds], list[Identity]]:
+        if not self.constraints:
+            raise ValueError("the program has no constraint; call require(p) first")
+        pieces, bounds = [], []
+        for parts, system, degree in self.constraints:
+            wanted = least_degree(system, parts) if degree is None else degree
+            layout = plan(system, wanted, parts, self.options, closed=False)
+            pieces.append(
+                assemble(layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids)
+            )
+            bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
+        return stack(pieces), column_slices(pieces), bounds, pieces
+
+    def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
+        if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
+            raise ValueError("the objective of a SosProgram must be linear in its unknowns")
+        started = time.perf_counter()
+        cost = np.zeros(self.ids.size)
+        for row, c in zip(objective.monos, objective.coefs.astype(float), strict=True):
+            hit = np.flatnonzero(self.ids == row.max(initial=0))
+            if hit.size:
+                cost[hit[0]] = c
+        offset = float(objective.constant)
+        sign = -1.0 if sense == "minimize" else 1.0
+        identity, _, bounds, pieces = self._identity()
+        program = GramProgram(identity, sign * cost, np.full(self.ids.size, np.inf))
+        built = time.perf_counter()
+        raw = solve_program(program, **solver_options)
+        solved = time.perf_counter()
+        status = {"solved": "optimal", "almost": "inaccurate", "no_gram": "infeasible", "no_moments": "unbounded"}
+        label = status.get(raw.status, "failed")
+        names = [variable_name(int(v)) for v in self.ids]
+        value, values, certified, proven = np.nan, {}, None, None
+        reason = raw.message if label in ("failed", "inaccurate") else ""
+        if label in ("optimal", "inaccurate"):
+            value = float(cost @ raw.unknowns) + offset
+            values = dict(zip(names, raw.unknowns.tolist(), strict=True))
+            point = self._proven_point(program, raw, pieces, bounds)
+            if point is None:
+                reason = reason or "no coefficients strictly inside every constraint were found"
+            else:
+                proven = dict(zip(names, point.tolist(), strict=True))
+                certified = float(cost @ point) + offset
+                if label == "inaccurate" and abs(certified - value) <= 1e-5 * max(1.0, abs(value)):
+                    label = "optimal"
+        finished = time.perf_counter()
+        duals, row, free = [], 0, 0
+        for piece in pieces:
+            r, f = piece.gram.shape[0], piece.free.shape[0]
+            duals.append(dual_data(piece, raw.gram[row : row + r], raw.free[free : free + f], 0.0))
+            row, free = row + r, free + f
+        return SosSolution(
+            status=label,
+            sense=sense,
+            bound=value,
+            certified_bound=certified,
+            reason=reason,
+            values=values,
+            certified_values=proven,
+            duals=tuple(duals),
+            solver=raw.solver,
+            sizes={
+                "moments": int(identity.columns.shape[0]),
+                "blocks": sorted(identity.sides, reverse=True),
+                "equalities": int(identity.free.shape[0]),
+            },
+            times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+        )
+
+    def _proven_point(
+        self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]
+    ) -> np.ndarray | None:
+        """Coefficients near the optimum for which every constraint is proven: optimum mixed with an inner point."""
+        inner_identity = with_margin(program.identity, keep_unknowns=True)
+        count = self.ids.size
+        objective = np.append(np.zeros(count), 1.0)
+        upper = np.append(np.full(count, np.inf), 1.0)
+        inner = solve_program(GramProgram(inner_identity, objective, upper))
+        if inner.status not in ("solved", "almost") or inner.unknowns[-1] <= 0:
+            return None
+        inside = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
+        best, weight = None, 1.0
+        for _ in range(40):
+            gram = (1 - weight) * raw.gram + weight * inside
+            free = (1 - weight) * raw.free + weight * inner.free
+            point = (1 - weight) * raw.unknowns + weight * inner.unknowns[:-1]
+            if not self._all_proven(pieces, bounds, gram, free, point):
+                break
+            best, weight = point, weight / 4
+        return best
+
+    @staticmethod
+    def _all_proven(pieces, bounds, gram, free, point) -> bool:
+        row = cursor = 0
+        for piece, bound in zip(pieces, bounds, strict=True):
+            r, f = piece.gram.shape[0], piece.free.shape[0]
+            if certify(piece, gram[row : row + r], free[cursor : cursor + f], point, bound).loss > 0:
+                return False
+            row, cursor = row + r, cursor + f
+        return True
+
+
+def stack(pieces: list[Identity]) -> Identity:
+    """Several identities in the same unknowns as one (columns side by side; quotients act inside each piece)."""
+    equalities: list[EqualityRows] = [e for p in pieces for e in p.equalities]
+    return Identity(
+        blocks=tuple(b for p in pieces for b in p.blocks),
+        equalities=tuple(equalities),
+        columns=mono.concatenate([p.columns for p in pieces]),
+        gram=sp.csr_matrix(sp.block_diag([p.gram for p in pieces], format="csr")),
+        free=sp.csr_matrix(sp.block_diag([p.free for p in pieces], format="csr")),
+        target=np.concatenate([p.target for p in pieces]),
+        unknown=sp.csr_matrix(sp.hstack([p.unknown for p in pieces], format="csr")),
+        quotient=pieces[0].quotient,
+    )
+
+
+def column_slices(pieces: list[Identity]) -> list[slice]:
+    """Columns of each piece in the stacked identity."""
+    ends = np.cumsum([p.columns.shape[0] for p in pieces])
+    return [slice(int(e - p.columns.shape[0]), int(e)) for e, p in zip(ends, pieces, strict=True)]
