@@ -1,0 +1,66 @@
+"""How a user makes variables, polynomials and lists of monomials."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import monomials as mono
+from sosdp.algebra.array import PolynomialArray
+from sosdp.algebra.polynomial import Polynomial, coerce, to_variable_id, variable
+from sosdp.algebra.variables import check_name, variable_id
+
+
+def variables(names: str, shape: int | tuple[int, ...] | None = None) -> Any:
+    """Variables by name.
+
+    ``variables("x y")`` gives a tuple (names separated by blanks or commas; a single name without a comma gives the
+    variable itself); ``variables("x", 5)`` an array x0..x4; ``variables("w", (3, 2))`` an array w0_0..w2_1. ValueError for
+    a name that is not an identifier or a negative length.
+    """
+    if not isinstance(names, str):
+        raise TypeError(f"names must be a string, not {type(names).__name__}")
+    listed = names.replace(",", " ").split()
+    if not listed:
+        raise ValueError("no variable name is given")
+    for name in listed:
+        check_name(name)
+    if shape is None:
+        found = tuple(variable(variable_id(name)) for name in listed)
+        return found[0] if len(found) == 1 and not names.rstrip().endswith(",") else found
+    if len(listed) != 1:
+        raise ValueError(f"an array of variables takes one name, not {len(listed)}")
+    sizes = tuple(int(n) for n in shape) if isinstance(shape, tuple | list) else (int(shape),)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"an array of variables cannot have the shape {shape}")
+    result = np.empty(sizes, dtype=object)
+    for index in itertools.product(*(range(n) for n in sizes)):
+        result[index] = variable(variable_id(listed[0] + "_".join(map(str, index))))
+    return result.view(PolynomialArray)
+
+
+def polynomial(value: Any) -> Polynomial:
+    """A polynomial from a number, a string in Python syntax, a sympy expression or a polynomial.
+
+    Numbers in strings are read exactly (decimals as decimal fractions). ValueError for a malformed string.
+    """
+    return coerce(value)
+
+
+def monomials(variables: Any, degree: int) -> PolynomialArray:
+    """All monomials in ``variables`` of degree at most ``degree``, by degree, shape (C(n + d, d),)."""
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
+        raise ValueError(f"a degree must be a non-negative integer, not {degree!r}")
+    if isinstance(variables, Polynomial | str):
+        variables = [variables]
+    flat = np.asarray(variables, dtype=object).reshape(-1).tolist()
+    ids = np.unique(np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL))
+    rows = mono.basis(ids, int(degree))
+    keys = mono.keys(rows)
+    one = np.ones(1, dtype=np.int64)
+    result = np.empty(rows.shape[0], dtype=object)
+    for k in range(rows.shape[0]):
+        result[k] = Polynomial._make(mono.trim(rows[k : k + 1]), one, keys[k : k + 1])
+    return result.view(PolynomialArray)

@@ -1,0 +1,91 @@
+"""Derivatives and substitution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import linear
+from sosdp.algebra import monomials as mono
+from sosdp.algebra import terms as merging
+from sosdp.algebra.array import PolynomialArray
+from sosdp.algebra.coefficients import INT_LIMIT, peak
+from sosdp.algebra.polynomial import Polynomial, coerce, constant, to_variable_id
+
+
+def diff(p: Polynomial, variable: Any, order: int = 1) -> Polynomial:
+    """Partial derivative of ``p``, ``order`` times; ValueError for a negative order."""
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        raise ValueError(f"the order of a derivative must be a non-negative integer, not {order!r}")
+    identifier = to_variable_id(variable)
+    for _ in range(order):
+        p = _diff_once(p, identifier)
+    return p
+
+
+def _diff_once(p: Polynomial, identifier: int) -> Polynomial:
+    hits = p.monos == identifier
+    powers = np.count_nonzero(hits, axis=1)
+    rows = np.flatnonzero(powers)
+    monos = p.monos[rows]
+    monos[np.arange(rows.size), np.argmax(hits[rows], axis=1)] = 0
+    monos.sort(axis=1)
+    coefs = p.coefs[rows]
+    if coefs.dtype == np.int64 and (peak(coefs) or 0) * p.monos.shape[1] >= INT_LIMIT:
+        coefs = coefs.astype(object)
+    powers = powers[rows]
+    coefs = coefs * (powers.astype(object) if coefs.dtype == object else powers)
+    keys = p.keys[rows] - mono.weights(identifier)[identifier]
+    order = np.argsort(keys)
+    monos, coefs, keys = merging.finish(monos[order], coefs[order], keys[order])
+    return Polynomial._make(mono.trim(monos), coefs, keys)
+
+
+def gradient(p: Polynomial, variables: Any = None) -> PolynomialArray:
+    """Partial derivatives of ``p`` with respect to ``variables`` (default: those that occur, by id)."""
+    if variables is None:
+        chosen = np.array(p.variables, dtype=object)
+    elif isinstance(variables, Polynomial | str):
+        chosen = np.array([variables], dtype=object)
+    else:
+        chosen = np.asarray(variables, dtype=object)
+    result = np.empty(chosen.shape, dtype=object)
+    result.reshape(-1)[:] = [diff(p, v) for v in chosen.reshape(-1).tolist()]
+    return result.view(PolynomialArray)
+
+
+def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
+    """Replace variables by polynomials or numbers, all at once (``{x: y, y: x}`` swaps them).
+
+    Terms are grouped by their factor in the replaced variables, so that each distinct factor is expanded once.
+    """
+    table = {to_variable_id(v): coerce(q) for v, q in values.items()}
+    occurring = set(p.variable_ids.tolist())
+    table = {i: q for i, q in table.items() if i in occurring}
+    if not table:
+        return p
+    replaced = np.isin(p.monos, np.array(sorted(table), dtype=mono.MONOMIAL))
+    factors = np.where(replaced, p.monos, 0).astype(mono.MONOMIAL)
+    rest = np.where(replaced, 0, p.monos).astype(mono.MONOMIAL)
+    factors.sort(axis=1)
+    rest.sort(axis=1)
+    rest_keys = mono.keys(rest)
+    distinct, group = mono.unique(factors)
+    by_group = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=distinct.shape[0]))
+    powers: dict[tuple[int, int], Polynomial] = {}
+    pieces, images = [], []
+    for k, row in enumerate(distinct.tolist()):
+        image = constant(1)
+        ids, counts = np.unique([i for i in row if i], return_counts=True)
+        for identifier, count in zip(ids.tolist(), counts.tolist()):
+            key = (int(identifier), int(count))
+            if key not in powers:
+                powers[key] = table[key[0]] ** key[1]
+            image = image * powers[key]
+        chosen = by_group[ends[k - 1] if k else 0 : ends[k]]
+        pieces.append(Polynomial._merged(mono.trim(rest[chosen]), p.coefs[chosen], rest_keys[chosen]))
+        images.append(image)
+    return linear.inner(pieces, images)

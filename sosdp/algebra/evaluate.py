@@ -1,0 +1,166 @@
+"""Values of polynomials at many points at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import linear
+from sosdp.algebra.coefficients import INT_LIMIT, as_coefs, as_number, floats, object_array, peak, to_float
+from sosdp.algebra.polynomial import Polynomial, coerce, to_variable_id
+from sosdp.algebra.variables import variable_name
+
+_CHUNK = 1 << 21  # values of monomials held in memory at a time
+
+
+def evaluate(p: Polynomial, points: Any) -> Any:
+    """Values of ``p``; see ``Polynomial.evaluate``."""
+    table, shape = _read_points(points, p.variable_ids)
+    return _shaped(_values(p, table), shape)
+
+
+def evaluate_array(array: np.ndarray, points: Any) -> np.ndarray:
+    """Values of an array of polynomials, shape (shape of the points, shape of the array)."""
+    polynomials = [coerce(p) for p in array.reshape(-1).tolist()]
+    ids = linear.union_of_ids(polynomials)
+    table, shape = _read_points(points, ids)
+    rows = table.shape[0]
+    columns = []
+    for p in polynomials:
+        own = np.searchsorted(ids, p.variable_ids)
+        columns.append(_values(p, table[:, own]))
+    if not columns:
+        return np.zeros((*shape, *array.shape))
+    return np.stack(columns, axis=1).reshape((rows,) + array.shape).reshape(shape + array.shape)
+
+
+def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
+    if shape == ():
+        value = values[0]
+        return value.item() if isinstance(value, np.generic) else value
+    return values.reshape(shape)
+
+
+def _read_points(points: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Points as a matrix (rows, number of ids), float64 or object (exact), and the shape of the answer."""
+    if isinstance(points, Mapping):
+        given = {to_variable_id(name): np.asarray(value) for name, value in points.items()}
+        missing = [variable_name(i) for i in ids.tolist() if i not in given]
+        if missing:
+            raise ValueError(f"no value is given for {', '.join(missing[:10])}")
+        shape = np.broadcast_shapes(*(v.shape for v in given.values()))
+        rows = int(np.prod(shape, dtype=np.int64))
+        columns = [_numbers(np.broadcast_to(given[i], shape)).reshape(-1) for i in ids.tolist()]
+        if not columns:
+            return np.zeros((rows, 0), dtype=object), shape
+        if any(c.dtype == np.float64 for c in columns):
+            columns = [floats(c) if c.dtype != np.float64 else c for c in columns]
+        return np.stack(columns, axis=1), shape
+    array = np.asarray(points)
+    if array.ndim == 0:
+        array = array.reshape(1)
+    if array.shape[-1] != ids.size:
+        names = ", ".join(variable_name(i) for i in ids.tolist()[:10])
+        raise ValueError(
+            f"points of shape {array.shape} do not fit {ids.size} variables ({names}): the last axis runs over them"
+        )
+    shape = array.shape[:-1]
+    rows = int(np.prod(shape, dtype=np.int64))
+    return _numbers(array).reshape(rows, ids.size), shape
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """The array as float64, or as objects when all its numbers are exact. NaN and infinities are allowed."""
+    if array.dtype.kind == "f":
+        return array.astype(np.float64)
+    if array.dtype.kind in "iub":
+        return object_array(array.reshape(-1).tolist()).reshape(array.shape)
+    if array.dtype != object:
+        raise TypeError(f"points must be real numbers, not {array.dtype}")
+    items = []
+    for item in array.reshape(-1).tolist():
+        number = item if isinstance(item, float) else as_number(item)
+        if number is None:
+            raise TypeError(f"points must be real numbers, not {type(item).__name__}")
+        items.append(number)
+    if any(isinstance(c, float) for c in items):
+        return np.array([to_float(c) for c in items], dtype=np.float64).reshape(array.shape)
+    return object_array(items).reshape(array.shape)
+
+
+def _values(p: Polynomial, table: np.ndarray) -> np.ndarray:
+    """Values at the rows of ``table``, whose columns belong to ``p.variable_ids``."""
+    exact = p.is_exact and table.dtype == object
+    if not exact and table.dtype == object:
+        table = floats(table.reshape(-1)).reshape(table.shape)
+    coefs = p.coefs if exact else floats(p.coefs)
+    if exact and not _fits_int64(p, table):
+        coefs = coefs.astype(object)
+    elif exact:
+        table = table.astype(np.int64)
+    if coefs.size == 0:
+        return np.zeros(table.shape[0], dtype=coefs.dtype)
+    pairs, factors = _power_factors(p)
+    result = np.empty(table.shape[0], dtype=coefs.dtype)
+    step = max(1, _CHUNK // max(coefs.size, len(pairs) + 1))
+    for start in range(0, table.shape[0], step):
+        block = table[start : start + step]
+        powers = np.ones((block.shape[0], len(pairs) + 1), dtype=coefs.dtype)
+        for k, (column, power) in enumerate(pairs):
+            powers[:, k + 1] = block[:, column] ** power
+        product = powers[:, factors[:, 0]]
+        for k in range(1, factors.shape[1]):
+            product = product * powers[:, factors[:, k]]
+        result[start : start + step] = product @ coefs
+    return result
+
+
+def _fits_int64(p: Polynomial, table: np.ndarray) -> bool:
+    """Whether every value and every intermediate result stays inside int64."""
+    if p.coefs.dtype != np.int64 or not all(type(c) is int for c in table.reshape(-1).tolist()):
+        return False
+    largest = max((abs(c) for c in table.reshape(-1).tolist()), default=0)
+    if largest.bit_length() * p.degree > 62:
+        return False
+    return largest**p.degree * (peak(p.coefs) or 0) * max(p.coefs.size, 1) < INT_LIMIT
+
+
+def _power_factors(p: Polynomial) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Each term as a product of pure powers.
+
+    Returns the distinct (column of the variable, power) pairs and, for each term, the positions of its factors
+    plus one, 0 for none: as many columns as a term has different variables at most.
+    """
+    monos = p.monos
+    ids = p.variable_ids
+    if ids.size == 0:
+        return [], np.zeros((monos.shape[0], 1), dtype=np.int64)
+    width = monos.shape[1]
+    first = np.ones(monos.shape, dtype=bool)  # where a run of equal ids begins
+    first[:, 1:] = monos[:, 1:] != monos[:, :-1]
+    first &= monos != 0
+    position = np.flatnonzero(first)
+    row, start = np.divmod(position, width)
+    following = np.append(position[1:], monos.size)
+    same_row = np.append(row[1:] == row[:-1], False)
+    power = np.where(same_row, following - position, width - start)
+    column = np.searchsorted(ids, monos.reshape(-1)[position])
+    code = column * (width + 1) + power
+    distinct, which = np.unique(code, return_inverse=True)
+    pairs = [divmod(int(c), width + 1) for c in distinct]
+    runs = np.bincount(row, minlength=monos.shape[0])
+    factors = np.zeros((monos.shape[0], max(int(runs.max()), 1)), dtype=np.int64)
+    factors[row, np.arange(row.size) - np.repeat(np.cumsum(runs) - runs, runs)] = which + 1
+    return pairs, factors
+
+
+def point_matrix(points: Any, ids: np.ndarray) -> np.ndarray:
+    """Points read as ``Polynomial.evaluate`` reads them, as a float matrix (number of points, number of ids)."""
+    table, _ = _read_points(points, ids)
+    return (
+        table
+        if table.dtype == np.float64
+        else as_coefs(table.reshape(-1)).astype(np.float64).reshape(table.shape)
+    )

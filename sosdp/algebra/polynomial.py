@@ -1,0 +1,540 @@
+"""Sparse multivariate polynomials with exact or float coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sosdp.algebra import monomials as mono
+from sosdp.algebra import terms as merging
+from sosdp.algebra.coefficients import (
+    INT_LIMIT,
+    Number,
+    as_coefs,
+    as_number,
+    floats,
+    object_array,
+    peak,
+    settle,
+    shortest_decimal,
+)
+from sosdp.algebra.variables import variable_id, variable_ids, variable_name
+
+if TYPE_CHECKING:
+    from sosdp.algebra.array import PolynomialArray
+    from sosdp.algebra.constraint import Equality, Inequality
+
+_set = object.__setattr__
+
+
+class Polynomial:
+    """An immutable sparse polynomial.
+
+    ``monos`` (t, w) int32: one sorted, left-padded row of variable ids per term; ``keys`` (t,) uint64: the additive
+    hash of each row, in increasing order; ``coefs`` (t,): int64, object (Python integers and Fractions) or float64.
+    No coefficient is zero; the zero polynomial has t = 0. Exact with exact stays exact, exact with float is float.
+    ``Polynomial(value)`` reads a number, a string or a sympy expression.
+    """
+
+    __slots__ = ("monos", "coefs", "keys", "_hash")
+    __array_ufunc__ = None  # numpy arrays defer to the operators below
+
+    monos: np.ndarray
+    coefs: np.ndarray
+    keys: np.ndarray
+    _hash: int | None
+
+    def __new__(cls, value: Any = 0) -> Polynomial:
+        return coerce(value)
+
+    @classmethod
+    def _make(cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> Polynomial:
+        """Wrap arrays that already satisfy every invariant of the class; they become read-only."""
+        self = object.__new__(cls)
+        monos.flags.writeable = False
+        coefs.flags.writeable = False
+        keys.flags.writeable = False
+        _set(self, "monos", monos)
+        _set(self, "coefs", coefs)
+        _set(self, "keys", keys)
+        _set(self, "_hash", None)
+        return self
+
+    @classmethod
+    def from_arrays(cls, monos: np.ndarray, coefs: Any) -> Polynomial:
+        """Polynomial from monomial rows (m, w) of variable ids, 0 for padding, in any order and with repetitions.
+
+        ValueError for rows and coefficients that do not match, unknown ids, NaN or infinite coefficients.
+        """
+        monos = np.array(monos, dtype=mono.MONOMIAL, ndmin=2)
+        coefs = as_coefs(coefs)
+        if monos.ndim != 2 or monos.shape[0] != coefs.size:
+            raise ValueError(
+                f"{coefs.size} coefficients need a monomial array with as many rows, not shape {monos.shape}"
+            )
+        if monos.size:
+            if int(monos.min()) < 0:
+                raise ValueError("a variable id is negative")
+            largest = int(monos.max())
+            if largest:
+                variable_name(largest)
+        monos.sort(axis=1)
+        if monos.shape[1] == 0:
+            monos = np.zeros((monos.shape[0], 1), dtype=mono.MONOMIAL)
+        return cls._merged(mono.trim(monos), coefs, mono.keys(monos))
+
+    @classmethod
+    def _merged(cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> Polynomial:
+        """Polynomial from sorted rows with their keys, in any order and with repetitions."""
+        coefs = merging.safe_sum_dtype(coefs, coefs.size)
+        first, keys, coefs = merging.merge(keys, coefs)
+        return cls._make(*merging.finish(monos[first], coefs, keys))
+
+    @classmethod
+    def from_sympy(cls, expression: Any) -> Polynomial:
+        """Polynomial from a sympy expression: its symbols become the variables of the same names, exactly."""
+        from sosdp.algebra.sympy_bridge import from_sympy
+
+        return from_sympy(expression)
+
+    # ------------------------------------------------------------------ properties
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("polynomials are immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("polynomials are immutable")
+
+    def __len__(self) -> int:
+        raise TypeError("a polynomial has no len(); the number of its terms is p.coefs.size")
+
+    def __bool__(self) -> bool:
+        return self.coefs.size > 0
+
+    @property
+    def degree(self) -> int:
+        """Total degree; 0 for constants, the zero polynomial included."""
+        if self.coefs.size == 0:
+            return 0
+        width = self.monos.shape[1]
+        return width if width > 1 else int(self.monos.any())
+
+    @property
+    def variable_ids(self) -> np.ndarray:
+        """Sorted ids of the variables that occur, int32."""
+        found = np.unique(self.monos)
+        return found[1:] if found.size and found[0] == 0 else found
+
+    @property
+    def variables(self) -> tuple[Polynomial, ...]:
+        """The variables that occur, ordered by id (the order in which they were first named)."""
+        return tuple(variable(i) for i in self.variable_ids.tolist())
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the coefficients are integers and fractions, not floats."""
+        return self.coefs.dtype != np.float64
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no variable occurs."""
+        return self.coefs.size == 0 or (self.coefs.size == 1 and not self.monos.any())
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether this is a single variable with coefficient 1."""
+        return self.monos.shape == (1, 1) and bool(self.coefs[0] == 1) and bool(self.monos[0, 0])
+
+    @property
+    def constant(self) -> Number:
+        """Coefficient of the monomial 1."""
+        position = int(np.searchsorted(self.keys, np.uint64(0)))
+        if position < self.keys.size and self.keys[position] == 0:
+            return _item(self.coefs, position)
+        return 0
+
+    @property
+    def name(self) -> str:
+        """Name of the variable; ValueError when the polynomial is not a single variable."""
+        if not self.is_variable:
+            raise ValueError(f"{self!r} is not a variable")
+        return variable_name(int(self.monos[0, 0]))
+
+    def coefficient(self, monomial: Any) -> Number:
+        """Coefficient of one monomial, given as a polynomial with a single term of coefficient 1."""
+        wanted = coerce(monomial)
+        if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
+            raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
+        position = int(np.searchsorted(self.keys, wanted.keys[0]))
+        if position < self.keys.size and self.keys[position] == wanted.keys[0]:
+            return _item(self.coefs, position)
+        return 0
+
+    def terms(self) -> Iterator[tuple[Number, dict[str, int]]]:
+        """The terms as (coefficient, {variable name: power}), highest degree first, then lexicographic."""
+        order = display_order(self.monos)
+        for row, coef in zip(self.monos[order].tolist(), self.coefs[order].tolist()):
+            powers: dict[str, int] = {}
+            for identifier in row:
+                if identifier:
+                    name = variable_name(identifier)
+                    powers[name] = powers.get(name, 0) + 1
+            yield coef, powers
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: self + q)
+        return _add(self, operand)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: self - q)
+        return _add(self, -operand)
+
+    def __rsub__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: q - self)
+        return _add(operand, -self)
+
+    def __neg__(self) -> Polynomial:
+        return self._make(self.monos, -self.coefs, self.keys)
+
+    def __pos__(self) -> Polynomial:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Polynomial):
+            from sosdp.algebra.multiply import multiply
+
+            return multiply(self, other)
+        number = as_number(other)
+        if number is None:
+            return _apply(other, lambda q: self * q)
+        return self._scaled(number)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def _scaled(self, number: Number) -> Polynomial:
+        """This polynomial times a number."""
+        if number == 1 and (type(number) is int or not self.is_exact):
+            return self
+        left, right = merging.common_kind(self.coefs, as_coefs([number]))
+        coefs = merging.outer_coefs(left, right, 1)
+        return self._make(*merging.finish(self.monos, coefs, self.keys))
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Polynomial):
+            if not other.is_constant:
+                raise TypeError("a polynomial can be divided by a number only, not by another polynomial")
+            other = other.constant
+        number = as_number(other)
+        if number is None:
+            return _apply(other, lambda q: self / q)
+        if number == 0:
+            raise ZeroDivisionError("a polynomial was divided by zero")
+        if type(number) is float or not self.is_exact:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                coefs = floats(self.coefs) / floats(as_coefs([number]))
+        else:
+            coefs = object_array(exact_quotient(c, number) for c in self.coefs.tolist())
+        return self._make(*merging.finish(self.monos, coefs, self.keys))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not self.is_constant:
+            raise TypeError(
+                "a polynomial can be divided by a number only: division by a polynomial is not defined"
+            )
+        return coerce(other) / self.constant if _operand(other) is not None else NotImplemented
+
+    def __pow__(self, exponent: Any) -> Polynomial:
+        from sosdp.algebra.multiply import power
+
+        number = as_number(
+            exponent.constant if isinstance(exponent, Polynomial) and exponent.is_constant else exponent
+        )
+        if type(number) is float and number.is_integer():
+            number = int(number)
+        if type(number) is not int or number < 0:
+            raise ValueError(f"the power of a polynomial must be a non-negative integer, not {exponent!r}")
+        return power(self, number)
+
+    # ------------------------------------------------------------------ comparisons
+
+    def __le__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: self <= q, constraints=True)
+        return _inequality(_add(operand, -self))
+
+    def __ge__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: self >= q, constraints=True)
+        return _inequality(_add(self, -operand))
+
+    def __lt__(self, other: Any) -> Any:
+        raise TypeError("strict inequalities are not supported: use <= or >=, or add a margin yourself")
+
+    __gt__ = __lt__
+
+    def __eq__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: self == q, constraints=True)
+        return self.equals(operand)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            if self.is_constant:
+                value = hash(self.constant)
+            else:
+                value = hash((self.keys.tobytes(), tuple(map(hash, self.coefs.tolist()))))
+            _set(self, "_hash", value)
+        return self._hash  # type: ignore[return-value]
+
+    def equals(self, other: Any) -> Equality:
+        """The constraint that this polynomial equals ``other`` (a polynomial or number)."""
+        from sosdp.algebra.constraint import Equality
+
+        other = coerce(other)
+        difference = _add(self, -other)
+        same = not difference
+        if (
+            same and self.is_exact != other.is_exact
+        ):  # a float and a fraction that rounds to it are not the same
+            same = self.coefs.tolist() == other.coefs.tolist()
+        return Equality(difference, same)
+
+    # ------------------------------------------------------------------ calculus and evaluation
+
+    def __call__(self, *points: Any, **values: Any) -> Any:
+        """Value at points: ``p(points)`` or ``p(x=1, y=2)``; see ``evaluate``."""
+        if len(points) > 1 or bool(points) == bool(values):
+            if not points and not values and self.is_constant:
+                return self.constant
+            raise TypeError("call p(points), p({'x': 1, ...}) or p(x=1, ...)")
+        return self.evaluate(points[0] if points else values)
+
+    def evaluate(self, points: Any) -> Any:
+        """Values at ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping
+        from names or variables to numbers or arrays that broadcast together.
+
+        A single point gives a number, exact when the polynomial and the point are. ValueError for a missing
+        variable or a wrong shape.
+        """
+        from sosdp.algebra.evaluate import evaluate
+
+        return evaluate(self, points)
+
+    def diff(self, variable: Any, order: int = 1) -> Polynomial:
+        """Partial derivative with respect to a variable (or its name), ``order`` times."""
+        from sosdp.algebra.calculus import diff
+
+        return diff(self, variable, order)
+
+    def gradient(self, variables: Any = None) -> PolynomialArray:
+        """Array of partial derivatives with respect to ``variables`` (default: those that occur)."""
+        from sosdp.algebra.calculus import gradient
+
+        return gradient(self, variables)
+
+    def subs(self, values: Mapping[Any, Any]) -> Polynomial:
+        """Replace variables (or names) by polynomials or numbers, all at once."""
+        from sosdp.algebra.calculus import substitute
+
+        return substitute(self, values)
+
+    def as_float(self) -> Polynomial:
+        """The same polynomial with float64 coefficients; ValueError if one is too large for a float."""
+        if not self.is_exact:
+            return self
+        return self._make(*merging.finish(self.monos, floats(self.coefs), self.keys))
+
+    def as_exact(self) -> Polynomial:
+        """The same polynomial with exact coefficients: a float is read as the shortest decimal that denotes it."""
+        if self.is_exact:
+            return self
+        coefs = settle(object_array(shortest_decimal(c) for c in self.coefs.tolist()))
+        return self._make(self.monos, coefs, self.keys)
+
+    # ------------------------------------------------------------------ other forms
+
+    def to_sympy(self) -> Any:
+        """The same polynomial as an expanded sympy expression: exact coefficients stay exact."""
+        from sosdp.algebra.sympy_bridge import to_sympy
+
+        return to_sympy(self)
+
+    def latex(self) -> str:
+        """LaTeX, highest degree first."""
+        from sosdp.algebra.printing import polynomial_latex
+
+        return polynomial_latex(self)
+
+    def _repr_latex_(self) -> str | None:
+        return f"$\\displaystyle {self.latex()}$" if self.coefs.size <= 200 else None
+
+    def __str__(self) -> str:
+        from sosdp.algebra.printing import polynomial_text
+
+        return polynomial_text(self)
+
+    def __repr__(self) -> str:
+        from sosdp.algebra.printing import polynomial_repr
+
+        return polynomial_repr(self)
+
+    def __float__(self) -> float:
+        if not self.is_constant:
+            raise TypeError(f"{self!r} is not a number")
+        return float(self.constant)
+
+    def __copy__(self) -> Polynomial:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Polynomial:
+        return self
+
+    def __reduce__(self) -> tuple:
+        ids = self.variable_ids
+        table = np.concatenate(([0], ids))
+        local = np.searchsorted(table, self.monos).astype(mono.MONOMIAL)
+        return _restore, (tuple(variable_name(i) for i in ids.tolist()), local, self.coefs)
+
+
+def _restore(names: tuple[str, ...], local: np.ndarray, coefs: np.ndarray) -> Polynomial:
+    """Unpickle: ids are those of this process, whatever they were where the polynomial was pickled."""
+    table = np.concatenate(([0], variable_ids(names))).astype(mono.MONOMIAL)
+    monos = table[local]
+    monos.sort(axis=1)
+    keys = mono.keys(monos)
+    order = np.argsort(keys)
+    return Polynomial._make(monos[order], coefs[order], keys[order])
+
+
+def _item(coefs: np.ndarray, position: int) -> Number:
+    value = coefs[position]
+    return value if coefs.dtype == object else value.item()
+
+
+def exact_quotient(numerator: Any, denominator: Any) -> Any:
+    """The exact quotient of two integers or Fractions, an int when it is one."""
+    from fractions import Fraction
+
+    quotient = Fraction(numerator) / denominator
+    return quotient.numerator if quotient.denominator == 1 else quotient
+
+
+def display_order(monos: np.ndarray) -> np.ndarray:
+    """Positions of the rows in reading order: highest degree first, then lexicographic in the variables."""
+    columns = [monos[:, j] for j in range(monos.shape[1] - 1, -1, -1)]
+    return np.lexsort([*columns, -mono.degrees(monos)])
+
+
+_variables: dict[int, Polynomial] = {}
+
+
+def variable(identifier: int) -> Polynomial:
+    """The variable with this id as a polynomial."""
+    found = _variables.get(identifier)
+    if found is None:
+        row = np.array([[identifier]], dtype=mono.MONOMIAL)
+        found = Polynomial._make(row, np.ones(1, dtype=np.int64), mono.keys(row))
+        _variables[identifier] = found
+    return found
+
+
+def constant(number: Number) -> Polynomial:
+    """The constant polynomial with this value."""
+    coefs = as_coefs([number])
+    if coefs[0] == 0:
+        return Polynomial._make(mono.constant(0), coefs[:0], np.zeros(0, dtype=np.uint64))
+    return Polynomial._make(mono.constant(), coefs, np.zeros(1, dtype=np.uint64))
+
+
+def coerce(value: Any) -> Polynomial:
+    """A polynomial from a polynomial, a number, a string or a sympy expression.
+
+    TypeError for anything else, ValueError for a string that is not a polynomial.
+    """
+    if isinstance(value, Polynomial):
+        return value
+    if isinstance(value, str):
+        from sosdp.algebra.parse import parse
+
+        return parse(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return coerce(value[()])
+    number = as_number(value)
+    if number is not None:
+        return constant(number)
+    if hasattr(value, "free_symbols") and hasattr(value, "as_poly"):
+        return Polynomial.from_sympy(value)
+    raise TypeError(f"cannot make a polynomial of a {type(value).__name__}")
+
+
+def to_variable_id(value: Any) -> int:
+    """Id of a variable given as a polynomial or by name; TypeError or ValueError for anything else."""
+    if isinstance(value, str):
+        return variable_id(value)
+    if isinstance(value, Polynomial):
+        if value.is_variable:
+            return int(value.monos[0, 0])
+        raise ValueError(f"{value!r} is not a variable")
+    if hasattr(value, "free_symbols"):
+        return to_variable_id(coerce(value))
+    raise TypeError(f"expected a variable or its name, not {type(value).__name__}")
+
+
+def _operand(other: Any) -> Polynomial | None:
+    """The other operand of a binary operation as a polynomial; None when it is not a scalar one."""
+    if isinstance(other, Polynomial):
+        return other
+    number = as_number(other)
+    if number is not None:
+        return constant(number)
+    return (
+        Polynomial.from_sympy(other) if hasattr(other, "as_poly") and hasattr(other, "free_symbols") else None
+    )
+
+
+def _apply(other: Any, operation: Callable[[Any], Any], constraints: bool = False) -> Any:
+    """An operation with each element of a numpy array; NotImplemented for any other operand."""
+    if not isinstance(other, np.ndarray):
+        return NotImplemented
+    from sosdp.algebra.array import PolynomialArray
+
+    result = np.empty(other.shape, dtype=object)
+    result.reshape(-1)[:] = [operation(q) for q in other.reshape(-1).tolist()]
+    return result if constraints else result.view(PolynomialArray)
+
+
+def _add(left: Polynomial, right: Polynomial) -> Polynomial:
+    if right.coefs.size == 0 and (right.is_exact or not left.is_exact):
+        return left
+    if left.coefs.size == 0 and (left.is_exact or not right.is_exact):
+        return right
+    a, b = merging.common_kind(left.coefs, right.coefs)
+    if a.dtype == np.int64 and b.dtype == np.int64 and (peak(a) or 0) + (peak(b) or 0) >= INT_LIMIT:
+        a = a.astype(object)
+    coefs = np.concatenate([a, b])
+    first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs)
+    width = max(left.monos.shape[1], right.monos.shape[1])
+    monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])[first]
+    return Polynomial._make(*merging.finish(monos, coefs, keys))
+
+
+def _inequality(difference: Polynomial) -> Inequality:
+    from sosdp.algebra.constraint import Inequality
+
+    return Inequality(difference)

@@ -1,0 +1,115 @@
+"""Polynomials as text that parses back exactly, and as LaTeX that a person would write."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from sosdp.algebra.polynomial import Polynomial, display_order
+from sosdp.algebra.variables import variable_name
+
+_SHOWN_TERMS = 20  # of a repr
+
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+)
+
+
+def polynomial_text(p: Polynomial) -> str:
+    """Python syntax, highest degree first; reads back exactly (floats in their shortest decimal form)."""
+    return _join(_ordered(p), _text_term)
+
+
+def polynomial_repr(p: Polynomial) -> str:
+    """As ``polynomial_text``, cut after some terms when there are very many."""
+    if p.coefs.size <= 2 * _SHOWN_TERMS:
+        return polynomial_text(p)
+    shown = _join(_ordered(p, _SHOWN_TERMS), _text_term)
+    return f"{shown} + ... ({p.coefs.size} terms, degree {p.degree})"
+
+
+def polynomial_latex(p: Polynomial) -> str:
+    """LaTeX, highest degree first."""
+    return _join(_ordered(p), _latex_term)
+
+
+def array_latex(array: Any) -> str:
+    """LaTeX of a vector (as a column) or matrix of polynomials."""
+    if array.ndim > 2:
+        raise ValueError(f"an array of {array.ndim} dimensions has no LaTeX form; index it first")
+    rows = array.reshape(-1, 1) if array.ndim < 2 else array
+    body = " \\\\ ".join(" & ".join(p.latex() for p in row) for row in rows.tolist())
+    return f"\\begin{{bmatrix}} {body} \\end{{bmatrix}}"
+
+
+def _ordered(p: Polynomial, limit: int | None = None) -> list[tuple[Any, list[tuple[int, int]]]]:
+    """Terms as (coefficient, [(id, power), ...]) in reading order."""
+    order = display_order(p.monos)[:limit]
+    terms = []
+    for row, coef in zip(p.monos[order].tolist(), p.coefs[order].tolist()):
+        powers: list[tuple[int, int]] = []
+        for identifier in row:
+            if not identifier:
+                continue
+            if powers and powers[-1][0] == identifier:
+                powers[-1] = (identifier, powers[-1][1] + 1)
+            else:
+                powers.append((identifier, 1))
+        terms.append((coef, powers))
+    return terms
+
+
+def _join(terms: list, write: Any) -> str:
+    pieces = []
+    for coef, powers in terms:
+        sign = "-" if coef < 0 else "+"
+        if pieces:
+            pieces.append(f" {sign} ")
+        elif sign == "-":
+            pieces.append("-")
+        pieces.append(write(abs(coef), powers))
+    return "".join(pieces) if pieces else "0"
+
+
+def _text_term(coef: Any, powers: list[tuple[int, int]]) -> str:
+    """One term. A fraction a/b is written ``a*x/b``, which Python, sympy and this library all read exactly."""
+    factors = [variable_name(i) if k == 1 else f"{variable_name(i)}**{k}" for i, k in powers]
+    tail = ""
+    if isinstance(coef, Fraction):
+        coef, tail = coef.numerator, f"/{coef.denominator}"
+    if isinstance(coef, float) or coef != 1 or not factors:
+        factors.insert(0, repr(coef))
+    return "*".join(factors) + tail
+
+
+def _latex_term(coef: Any, powers: list[tuple[int, int]]) -> str:
+    factors = [_latex_name(variable_name(i)) + (f"^{{{k}}}" if k > 1 else "") for i, k in powers]
+    if coef != 1 or not factors:
+        factors.insert(0, latex_number(coef))
+    return " ".join(factors)
+
+
+def latex_number(value: Any) -> str:
+    """A non-negative number in LaTeX."""
+    if isinstance(value, Fraction):
+        return f"\\frac{{{value.numerator}}}{{{value.denominator}}}"
+    if isinstance(value, float):
+        text = repr(value)
+        if "e" in text:
+            mantissa, exponent = text.split("e")
+            power = f"10^{{{int(exponent)}}}"
+            return power if mantissa in ("1", "1.0") else f"{mantissa} \\cdot {power}"
+        return text.removesuffix(".0")
+    return str(value)
+
+
+def _latex_name(name: str) -> str:
+    """A variable name: ``w0_1`` becomes w_{0,1}, Greek letters their symbols, other words upright."""
+    match = re.fullmatch(r"([^\W\d_]+)_?(\d+(?:_\d+)*)?", name)
+    if match is None:
+        return f"\\mathrm{{{name}}}".replace("_", "\\_")
+    stem, indices = match.groups()
+    symbol = f"\\{stem}" if stem in _GREEK else stem if len(stem) == 1 else f"\\mathrm{{{stem}}}"
+    return f"{symbol}_{{{indices.replace('_', ',')}}}" if indices else symbol

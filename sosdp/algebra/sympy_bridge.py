@@ -1,0 +1,96 @@
+"""Polynomials to and from sympy, which is imported only when it is used."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sosdp.algebra import linear
+from sosdp.algebra.polynomial import Polynomial, constant, variable
+from sosdp.algebra.printing import _ordered
+from sosdp.algebra.variables import variable_id, variable_name
+
+
+def to_sympy(p: Polynomial) -> Any:
+    """Expanded sympy expression; integers and fractions stay exact, floats become sympy Floats of 53 bits."""
+    import sympy
+
+    symbols: dict[int, Any] = {}
+    terms = []
+    for coef, powers in _ordered(p):
+        factors = [_to_sympy_number(coef)]
+        for identifier, power in powers:
+            if identifier not in symbols:
+                symbols[identifier] = sympy.Symbol(variable_name(identifier))
+            factors.append(symbols[identifier] ** power)
+        terms.append(sympy.Mul(*factors))
+    return sympy.Add(*terms)
+
+
+def _to_sympy_number(value: Any) -> Any:
+    import sympy
+
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    return sympy.Float(value) if isinstance(value, float) else sympy.Integer(value)
+
+
+def from_sympy(expression: Any) -> Polynomial:
+    """Polynomial from a sympy expression or sympy.Poly.
+
+    Symbols become the variables of the same names. Integers and rationals stay exact, Floats become floats (of 53
+    bits). ValueError for anything that is not a polynomial with real rational or float coefficients.
+    """
+    import sympy
+
+    if isinstance(expression, sympy.Poly):
+        expression = expression.as_expr()
+    expression = sympy.sympify(expression)
+    return _convert(expression, {})
+
+
+def _convert(root: Any, known: dict[Any, Polynomial]) -> Polynomial:
+    """Convert bottom up with an explicit stack: deep expressions must not exhaust Python's."""
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in known:
+            continue
+        if node.is_Add or node.is_Mul or node.is_Pow:
+            children = node.args[:1] if node.is_Pow else node.args
+            if not ready:
+                stack.append((node, True))
+                stack.extend((child, False) for child in children)
+                continue
+            parts = [known[child] for child in children]
+            if node.is_Add:
+                known[node] = linear.total(parts)
+            elif node.is_Mul:
+                product = constant(1)
+                for part in parts:
+                    product = product * part
+                known[node] = product
+            else:
+                known[node] = _power(node, parts[0])
+        else:
+            known[node] = _leaf(node)
+    return known[root]
+
+
+def _power(node: Any, base: Polynomial) -> Polynomial:
+    exponent = node.args[1]
+    if not exponent.is_Integer or (exponent < 0 and not base.is_constant):
+        raise ValueError(f"{node} is not a polynomial: the exponent {exponent} is not a non-negative integer")
+    if exponent < 0:
+        return constant(1) / base ** int(-exponent)
+    return base ** int(exponent)
+
+
+def _leaf(node: Any) -> Polynomial:
+    if node.is_Symbol:
+        return variable(variable_id(node.name))
+    if node.is_Rational:
+        return constant(Fraction(int(node.p), int(node.q)))
+    if node.is_Float:
+        return constant(float(node))
+    raise ValueError(f"{node} is not a polynomial with rational or float coefficients")

@@ -1,0 +1,74 @@
+"""Merging equal monomials: the one place where terms with the same key are added up.
+
+Everything here works on parallel arrays of keys and coefficients and returns positions, so that monomial rows are
+built once per distinct monomial and not once per pair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sosdp.algebra import monomials as mono
+from sosdp.algebra.coefficients import INT_LIMIT, check_finite, floats, peak, settle
+
+
+def merge(keys: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add up the coefficients of equal keys: (position of one representative, distinct sorted keys, sums).
+
+    The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit.
+    """
+    order = np.argsort(keys)
+    ordered = keys[order]
+    if keys.size < 2:
+        return order, ordered, coefs[order]
+    new = ordered[1:] != ordered[:-1]
+    if new.all():
+        return order, ordered, coefs[order]
+    starts = np.concatenate(([0], np.flatnonzero(new) + 1))
+    return order[starts], ordered[starts], np.add.reduceat(coefs[order], starts)
+
+
+def safe_sum_dtype(coefs: np.ndarray, summands: int) -> np.ndarray:
+    """The coefficients as objects if adding up ``summands`` of them could leave int64, else unchanged."""
+    largest = peak(coefs)
+    if largest is not None and largest * summands >= INT_LIMIT:
+        return coefs.astype(object)
+    return coefs
+
+
+def common_kind(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays ready for arithmetic with each other: one float makes both float."""
+    if left.dtype != right.dtype:
+        if left.dtype == np.float64:
+            return left, floats(right)
+        if right.dtype == np.float64:
+            return floats(left), right
+    return left, right
+
+
+def finish(
+    monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Drop zero coefficients, settle exact ones in their canonical dtype, trim the width.
+
+    ValueError if a float coefficient is not finite.
+    """
+    if coefs.dtype == object:
+        coefs = settle(coefs)
+    elif coefs.dtype == np.float64:
+        check_finite(coefs)
+    keep = coefs != 0
+    if not keep.all():
+        monos, coefs, keys = mono.trim(monos[keep]), coefs[keep], keys[keep]
+    return monos, coefs, keys
+
+
+def outer_coefs(left: np.ndarray, right: np.ndarray, summands: int) -> np.ndarray:
+    """All products of two coefficient arrays, flat; ``summands`` of them can still be added without overflow."""
+    left, right = common_kind(left, right)
+    if left.dtype == np.int64 and right.dtype == np.int64:
+        bound = (peak(left) or 0) * (peak(right) or 0) * summands
+        if bound >= INT_LIMIT:
+            left = left.astype(object)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
+        return np.multiply.outer(left, right).reshape(-1)

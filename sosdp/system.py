@@ -1,0 +1,196 @@
+"""Systems of polynomial constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import linear
+from sosdp.algebra.array import PolynomialArray
+from sosdp.algebra.constraint import PSD, Equality, Inequality
+from sosdp.algebra.evaluate import point_matrix
+from sosdp.algebra.polynomial import Polynomial, coerce, variable
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class System:
+    """A set described by polynomials: every ``equalities[i] == 0``, ``inequalities[i] >= 0``, ``matrices[i]`` psd.
+
+    ``System(x**2 + y**2 <= 1, z**2 == z, PSD(M), other_system, [more, ...])`` collects constraints, nested lists and
+    arrays of them, and other systems, in the order given. Constraints that hold trivially (``1 >= 0``) are dropped;
+    those that fail trivially (``-1 >= 0``) are kept. A 1x1 matrix is an inequality. TypeError for anything that is
+    not a constraint.
+    """
+
+    equalities: tuple[Polynomial, ...]
+    inequalities: tuple[Polynomial, ...]
+    matrices: tuple[PolynomialArray, ...]
+
+    def __init__(self, *constraints: Any) -> None:
+        equalities: list[Polynomial] = []
+        inequalities: list[Polynomial] = []
+        matrices: list[PolynomialArray] = []
+        for constraint in _flatten(constraints):
+            if isinstance(constraint, Equality):
+                equalities.append(constraint.polynomial)
+            elif isinstance(constraint, Inequality):
+                inequalities.append(constraint.polynomial)
+            elif constraint.matrix.shape == (1, 1):
+                inequalities.append(constraint.matrix[0, 0])
+            else:
+                matrices.append(constraint.matrix)
+        object.__setattr__(self, "equalities", tuple(h for h in equalities if h))
+        kept = tuple(g for g in inequalities if not (g.is_constant and g.constant >= 0))
+        object.__setattr__(self, "inequalities", kept)
+        object.__setattr__(self, "matrices", tuple(matrices))
+
+    @classmethod
+    def from_parts(
+        cls,
+        equalities: Iterable[Any] = (),
+        inequalities: Iterable[Any] = (),
+        matrices: Iterable[Any] = (),
+    ) -> System:
+        """System of polynomials that are to vanish, to be non-negative, and matrices to be positive semidefinite."""
+        return cls(
+            [Equality(coerce(h)) for h in equalities],
+            [Inequality(coerce(g)) for g in inequalities],
+            [PSD(m) for m in matrices],
+        )
+
+    def _polynomials(self) -> list[Polynomial]:
+        entries = [p for m in self.matrices for p in m.reshape(-1).tolist()]
+        return [*self.equalities, *self.inequalities, *entries]
+
+    @property
+    def variable_ids(self) -> np.ndarray:
+        """Sorted ids of the variables that occur, int32."""
+        return linear.union_of_ids(self._polynomials())
+
+    @property
+    def variables(self) -> tuple[Polynomial, ...]:
+        """The variables that occur, ordered by id."""
+        return tuple(variable(i) for i in self.variable_ids.tolist())
+
+    @property
+    def degree(self) -> int:
+        """Largest degree of a constraint; 0 for the empty system."""
+        return max((p.degree for p in self._polynomials()), default=0)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every coefficient is exact."""
+        return all(p.is_exact for p in self._polynomials())
+
+    def as_exact(self) -> System:
+        """The same system with exact coefficients (floats read as their shortest decimals)."""
+        return System.from_parts(
+            (h.as_exact() for h in self.equalities),
+            (g.as_exact() for g in self.inequalities),
+            (m.as_exact() for m in self.matrices),
+        )
+
+    def __and__(self, other: Any) -> System:
+        return System(self, other)
+
+    __rand__ = __and__
+
+    def __len__(self) -> int:
+        return len(self.equalities) + len(self.inequalities) + len(self.matrices)
+
+    def __bool__(self) -> bool:
+        return True  # the empty system is a system: all of space
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, System):
+            return NotImplemented
+        if (self.equalities, self.inequalities) != (other.equalities, other.inequalities):
+            return False
+        mine, others = self.matrices, other.matrices
+        return len(mine) == len(others) and all(a.tolist() == b.tolist() for a, b in zip(mine, others))
+
+    def __hash__(self) -> int:
+        matrices = tuple(tuple(m.reshape(-1).tolist()) for m in self.matrices)
+        return hash((self.equalities, self.inequalities, matrices))
+
+    def __repr__(self) -> str:
+        parts = [f"{h!r} == 0" for h in self.equalities]
+        parts += [f"{g!r} >= 0" for g in self.inequalities]
+        parts += [f"PSD({m.tolist()!r})" for m in self.matrices]
+        if len(parts) > 20:
+            parts = [*parts[:20], f"... ({len(self)} constraints)"]
+        return f"System({', '.join(parts)})"
+
+    def latex(self) -> str:
+        """LaTeX, one line for each constraint."""
+        lines = [f"{h.latex()} &= 0" for h in self.equalities]
+        lines += [f"{g.latex()} &\\ge 0" for g in self.inequalities]
+        lines += [f"{m.latex()} &\\succeq 0" for m in self.matrices]
+        return "\\begin{aligned} " + " \\\\ ".join(lines) + " \\end{aligned}"
+
+    def _repr_latex_(self) -> str | None:
+        return f"$\\displaystyle {self.latex()}$" if 0 < len(self) <= 50 else None
+
+    def violation(self, points: Any) -> np.ndarray:
+        """Largest violation of each constraint over ``points``: equalities, then inequalities, then matrices.
+
+        ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping from names or
+        variables to arrays. An equality is violated by |h|, an inequality by max(-g, 0), a matrix by the negative
+        part of its smallest eigenvalue; the result has shape (number of constraints,).
+        """
+        ids = self.variable_ids
+        table = point_matrix(points, ids)
+        values = {variable(i): table[:, k] for k, i in enumerate(ids.tolist())}
+        rows = table.shape[0]
+        result = []
+        for h in self.equalities:
+            result.append(np.max(np.abs(_values(h, values, rows)), initial=0.0))
+        for g in self.inequalities:
+            result.append(np.max(-_values(g, values, rows), initial=0.0))
+        for m in self.matrices:
+            entries = [_values(p, values, rows) for p in m.reshape(-1).tolist()]
+            stacked = np.stack(entries, axis=1).reshape(rows, *m.shape)
+            result.append(np.max(-np.linalg.eigvalsh(stacked), initial=0.0))
+        return np.array(result, dtype=np.float64) + 0.0  # no negative zeros
+
+
+def _values(p: Polynomial, values: dict, rows: int) -> np.ndarray:
+    if p.is_constant:
+        return np.full(rows, float(p.constant))
+    return np.asarray(p.evaluate(values), dtype=np.float64)
+
+
+def _flatten(items: Any) -> list[Equality | Inequality | PSD]:
+    """All constraints in nested sequences, arrays and systems, in order."""
+    found: list[Equality | Inequality | PSD] = []
+    stack = [items]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Equality | Inequality | PSD):
+            found.append(item)
+        elif isinstance(item, System):
+            found.extend(Equality(h) for h in item.equalities)
+            found.extend(Inequality(g) for g in item.inequalities)
+            found.extend(PSD(m) for m in item.matrices)
+        elif isinstance(item, np.ndarray) and not isinstance(item, PolynomialArray):
+            stack.extend(reversed(item.reshape(-1).tolist()))
+        elif isinstance(item, list | tuple) or (isinstance(item, Iterable) and _is_generator(item)):
+            stack.extend(reversed(list(item)))
+        elif isinstance(item, bool | np.bool_):
+            raise TypeError(
+                f"a constraint came out as {item}: the comparison had no polynomial in it, or compared unlike things"
+            )
+        elif isinstance(item, Polynomial | PolynomialArray):
+            raise TypeError(
+                "a polynomial is not a constraint: compare it with <=, >= or ==, or use PSD(matrix)"
+            )
+        else:
+            raise TypeError(f"expected constraints or systems, not {type(item).__name__}")
+    return found
+
+
+def _is_generator(item: Any) -> bool:
+    return hasattr(item, "send") or isinstance(item, map | filter | set | frozenset)
