@@ -16,14 +16,17 @@ _HOME = {
     "Proof": "proof",
     "load": "io",
     "save": "io",
-    "extract": "extract",
-    "FloatCertificate": "extract",
+    "extract": "extraction",
+    "FloatCertificate": "extraction",
+    "CertificateError": "rounding",
     "NotCertifiable": "rounding",
 }
 __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "check":
+        return import_module("certificates.check")
     if name in _HOME:
         return getattr(import_module(f"certificates.{_HOME[name]}"), name)
     raise AttributeError(f"module 'certificates' has no attribute {name!r}")

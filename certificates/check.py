@@ -745,6 +745,11 @@ def _read(certificate: Any, meter: _Meter) -> tuple[_Claim, list[_Block], list[s
     return claim, blocks, names
 
 
+def read_certificate(certificate: Any, work: int = WORK) -> tuple[_Claim, list[_Block], list[str]]:
+    """Claim, multipliers and variable names of a certificate, unchecked; raises Unreadable."""
+    return _read(certificate, _Meter(work))
+
+
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict:
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -770,7 +775,8 @@ def _exact_decimal(text: str) -> Fraction:
     return Fraction(*_decimal(text))
 
 
-def _load(path: str, exact_only: bool, max_bytes: int) -> Any:
+def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
+    """The object a JSON file holds, integers and decimals exact; raises Unreadable for anything unusual."""
     try:
         size = os.stat(path).st_size
         if size > max_bytes:
@@ -805,13 +811,13 @@ def check_file(
 ) -> Verdict:
     """Verdict on the certificate file `path`; with `against`, also that it is about that problem file."""
     try:
-        certificate = _load(os.fspath(path), True, max_bytes)
+        certificate = load_json(os.fspath(path), True, max_bytes)
     except (Unreadable, MemoryError) as error:
         return Verdict("unreadable", "", f"{os.fspath(path)}: {error}")
     problem = None
     if against is not None:
         try:
-            problem = _load(os.fspath(against), False, max_bytes)
+            problem = load_json(os.fspath(against), False, max_bytes)
         except (Unreadable, MemoryError) as error:
             return Verdict("unreadable", "", f"{os.fspath(against)}: {error}")
     return check_certificate(certificate, problem, work)
@@ -1098,8 +1104,12 @@ def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> No
     else:
         wanted = [] if senses[0] == "feasible" else [reader.read(question)]
 
+    for matrix in [m for m in matrices if len(m) == 1 and len(m[0]) == 1]:
+        stated.append((">=", dict(matrix[0][0])))  # a matrix of side 1 is an inequality
+        matrices.remove(matrix)
     there = {(k, _direction(p, k == ">=")) for k, p in stated if not _always(k, p)}
     here = [("==", named(p)) for p in claim.equalities] + [(">=", named(p)) for p in claim.inequalities]
+    here += [(">=", named(m[0][0])) for m in claim.matrices if len(m) == 1]
     ours = {(k, _direction(p, k == ">=")) for k, p in here if not _always(k, p)}
     if ours - there:
         raise Invalid(
@@ -1109,7 +1119,11 @@ def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> No
         raise Invalid(
             "the claim is not about that problem: the problem has a constraint the claim leaves out"
         )
-    ours_psd = [tuple(tuple(_frozen(named(p)) for p in row) for row in rows) for rows in claim.matrices]
+    ours_psd = [
+        tuple(tuple(_frozen(named(p)) for p in row) for row in rows)
+        for rows in claim.matrices
+        if len(rows) > 1
+    ]
     if sorted(matrices) != sorted(ours_psd):
         raise Invalid("the claim is not about that problem: the matrix inequalities differ")
     if claim.kind == "infeasible":

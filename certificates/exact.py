@@ -1,0 +1,181 @@
+"""Exact polynomial arithmetic for proofs: dictionaries from monomials to rationals, and rewriting rules.
+
+A monomial is the ascending tuple of its variable ids with repetitions, () being 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from sosdp.algebra.polynomial import Polynomial
+
+Row = tuple[int, ...]
+Terms = dict[Row, Any]  # coefficients are flint.fmpq
+
+
+def rational(value: Any) -> fmpq:
+    """A flint rational from an integer, a Fraction, or a float read as its shortest decimal."""
+    if isinstance(value, fmpq):
+        return value
+    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return fmpq(number.numerator, number.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    """The same rational as a Python Fraction."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def rows_of(monos: np.ndarray) -> list[Row]:
+    """Monomial rows (m, w), 0 for padding, as tuples."""
+    return [tuple(v for v in row if v) for row in np.asarray(monos).tolist()]
+
+
+def terms_of(polynomial: Polynomial) -> Terms:
+    """The terms of a polynomial; float coefficients are read as the shortest decimal (see `as_exact`)."""
+    exact = polynomial.as_exact()
+    return {row: rational(c) for row, c in zip(rows_of(exact.monos), exact.coefs.tolist(), strict=True)}
+
+
+def polynomial_of(terms: Terms) -> Polynomial:
+    """The exact polynomial with these terms."""
+    return Polynomial.from_arrays(
+        monos_of(list(terms)), [Fraction(int(c.p), int(c.q)) for c in terms.values()]
+    )
+
+
+def monos_of(rows: list[Row]) -> np.ndarray:
+    """Tuples as an int32 array (m, w) padded with zeros on the left."""
+    width = max([1, *map(len, rows)])
+    monos = np.zeros((len(rows), width), dtype=np.int32)
+    for k, row in enumerate(rows):
+        if row:
+            monos[k, width - len(row) :] = row
+    return monos
+
+
+def times(left: Row, right: Row) -> Row:
+    """The product of two monomials."""
+    return tuple(sorted(left + right))
+
+
+def add_to(total: Terms, terms: Terms, factor: Any = 1) -> None:
+    """total += factor * terms, in place; zeros are removed."""
+    for row, value in terms.items():
+        new = total.get(row, 0) + factor * value
+        if new:
+            total[row] = new
+        else:
+            total.pop(row, None)
+
+
+def multiply(left: Terms, right: Terms) -> Terms:
+    """The product of two polynomials."""
+    out: Terms = {}
+    for b, q in right.items():
+        for a, p in left.items():
+            row = times(a, b)
+            out[row] = out.get(row, 0) + p * q
+    return {row: value for row, value in out.items() if value}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The equality `index` divided by `scale`: lead - factor * tail; factor 0 when the lead vanishes."""
+
+    lead: Row
+    tail: Row
+    factor: fmpq
+    index: int
+    scale: fmpq
+
+
+class Rules:
+    """Rewriting by the equalities that have one or two terms, exactly, with the cofactors it costs.
+
+    The larger monomial (by degree, then lexicographically) is replaced by a multiple of the smaller one, so
+    rewriting ends.  Every step subtracts a multiple of an equality: nothing is assumed about the rules.
+    """
+
+    def __init__(self, equalities: Iterable[Terms]) -> None:
+        self._by_first: dict[int, list[Rule]] = {}
+        self._found: dict[Row, tuple[Rule, Row] | None] = {}
+        self._normal: dict[Row, tuple[fmpq, Row]] = {}
+        for index, terms in enumerate(equalities):
+            if not 1 <= len(terms) <= 2:
+                continue
+            ordered = sorted(terms, key=lambda row: (len(row), row))
+            lead, tail = ordered[-1], ordered[0]
+            if not lead:
+                continue
+            scale = terms[lead]
+            factor = -terms[tail] / scale if len(terms) == 2 else fmpq(0)
+            self._by_first.setdefault(lead[0], []).append(Rule(lead, tail, factor, index, scale))
+        for rules in self._by_first.values():
+            rules.sort(key=lambda rule: len(rule.lead))
+
+    def find(self, row: Row) -> tuple[Rule, Row] | None:
+        """A rule whose lead divides the monomial, and the quotient."""
+        if row in self._found:
+            return self._found[row]
+        found = None
+        for variable in dict.fromkeys(row):
+            for rule in self._by_first.get(variable, ()):
+                rest = _divide(row, rule.lead)
+                if rest is not None:
+                    found = rule, rest
+                    break
+            if found:
+                break
+        self._found[row] = found
+        return found
+
+    def normal(self, row: Row) -> tuple[fmpq, Row]:
+        """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
+        known = self._normal.get(row)
+        if known is not None:
+            return known
+        coefficient, current = fmpq(1), row
+        while (hit := self.find(current)) is not None:
+            rule, rest = hit
+            coefficient *= rule.factor
+            current = times(rest, rule.tail)
+            if not coefficient:
+                break
+        self._normal[row] = coefficient, current
+        return coefficient, current
+
+    def divide(self, terms: Terms, cofactors: dict[int, Terms]) -> Terms:
+        """Remainder of a polynomial that no rule divides; terms = sum_j cofactor_j h_j + remainder.
+
+        The cofactors are added to those already in `cofactors`.
+        """
+        remainder: Terms = {}
+        pending = dict(terms)
+        while pending:
+            row, value = pending.popitem()
+            hit = self.find(row)
+            if hit is None:
+                add_to(remainder, {row: value})
+                continue
+            rule, rest = hit
+            add_to(cofactors.setdefault(rule.index, {}), {rest: value / rule.scale})
+            if rule.factor:
+                add_to(pending, {times(rest, rule.tail): value * rule.factor})
+        return remainder
+
+
+def _divide(row: Row, by: Row) -> Row | None:
+    """The quotient of two monomials, None when it is not a monomial."""
+    rest = list(row)
+    for variable in by:
+        if variable not in rest:
+            return None
+        rest.remove(variable)
+    return tuple(rest)

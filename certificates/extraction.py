@@ -1,0 +1,268 @@
+"""From a solved relaxation to a proof: choose a bound, centre the multipliers, round, check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certificates.proof import Claim, Proof
+from certificates.rounding import NotCertifiable, Rounder
+from sosdp.algebra.polynomial import Polynomial
+
+SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
+INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
+BITS = (20, 34, 53)
+FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
+
+_ADVICE = (
+    "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
+    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone whatever the bound (singular "
+    "Gram matrices need facial reduction, which is not done here); the data are badly scaled (rescale the "
+    "variables); the slack is below the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FloatCertificate:
+    """The float multipliers of a solved relaxation, with the claim they point to.
+
+    `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
+    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares.
+    """
+
+    result: Any = field(repr=False)
+    claim: Claim
+    value: float | None
+
+    @property
+    def dual(self) -> Any:
+        """The float multipliers as the solver left them."""
+        return self.result.dual
+
+    def exact(
+        self,
+        bound: Any = None,
+        slack: float | None = None,
+        bits: int | tuple[int, ...] | None = None,
+    ) -> Proof:
+        """A proof that the checker accepts, at `bound` or at the solver's value less a slack.
+
+        bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
+        then be proven as it stands.  slack: relative to max(1, |value|); by default the smallest of 1e-7 ...
+        1e-3 that works; the bound is the shortest decimal in the outer half of the slack.  bits: binary
+        places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
+        more solve (two at worst), about as long as the first, and milliseconds.
+        """
+        if bound is not None and slack is not None:
+            raise ValueError("give a bound or a slack, not both")
+        if slack is not None and not 0 < slack < float("inf"):
+            raise ValueError(f"slack must be a positive number, not {slack!r}")
+        places = BITS if bits is None else (bits,) if isinstance(bits, int) else tuple(bits)
+        if not places or any(isinstance(b, bool) or not 1 <= b <= 1000 for b in places):
+            raise ValueError(f"bits must be integers in 1..1000, not {bits!r}")
+        if self.value is None:
+            if bound is not None or slack is not None:
+                raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
+            at = 1.0 if self.claim.kind == "infeasible" else 0.0
+            return self._at(self.claim, at, places)
+        if bound is not None:
+            chosen = _exact(bound)
+            return self._at(replace(self.claim, bound=chosen), self._sign * float(chosen), places)
+        return self._near(SLACKS if slack is None else (slack,), places)
+
+    @property
+    def _sign(self) -> int:
+        """1 for lower bounds, -1 for upper ones (the engine minimises the negative)."""
+        return -1 if self.claim.kind == "upper_bound" else 1
+
+    def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
+        """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
+
+        Every Gram matrix of the mixture is at least (weight) * (margin of the inner point), less the solver's
+        error, so one extra solve serves all slacks.
+        """
+        assert self.value is not None
+        value = self._sign * self.value
+        scale = max(1.0, abs(value))
+        reason = ""
+        for depth in INNER:
+            if depth < slacks[-1]:
+                continue
+            inner = self.result.recentre(value - depth * scale)
+            if inner is None or not inner.margin > 0:
+                reason = _no_interior(inner)
+                continue
+            for slack in slacks:
+                chosen = self._bound(slack * scale)
+                claim = replace(self.claim, bound=self._sign * chosen)
+                weight = min(1.0, (value - float(chosen)) / (depth * scale))
+                try:
+                    return self._round(claim, mixture(self.dual, inner, weight), places)
+                except NotCertifiable as error:
+                    reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
+        raise NotCertifiable(f"no exact certificate found ({reason}); {_ADVICE}")
+
+    def _bound(self, room: float) -> Fraction:
+        """The shortest decimal below the solver's value (minimisation form) by `room` / 2 to `room`."""
+        assert self.value is not None
+        value = self._sign * self.value
+        proven = self.result.certified_bound
+        if proven is not None and 0 < value - self._sign * proven <= room:
+            value = self._sign * proven
+        return short_decimal(value - room, value - room / 2)
+
+    def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
+        """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
+        inner = self.result.recentre(at)
+        if inner is not None and inner.margin > 0:
+            try:
+                return self._round(claim, inner, places)
+            except NotCertifiable as error:
+                reason = str(error)
+        else:
+            reason = _no_interior(inner)
+        # A face of the cone: small fractions in singular Gram matrices are often met by rounding to few bits.
+        for dual in (inner, self.dual):
+            if dual is not None:
+                try:
+                    return self._round(claim, dual, FEW_BITS)
+                except NotCertifiable:
+                    continue
+        raise NotCertifiable(f"no exact certificate found ({reason}); {_ADVICE}")
+
+    def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
+        """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
+        rounder = Rounder(claim, dual)
+        reason = ""
+        for bits in places:
+            try:
+                multipliers = rounder.multipliers(bits)
+            except NotCertifiable as error:
+                reason = f"{error} ({bits} bits)"
+                continue
+            proof = Proof(claim, multipliers)
+            if proof.verdict:
+                return proof
+            reason = f"the checker says {proof.verdict} ({bits} bits)"
+        raise NotCertifiable(reason)
+
+
+def _no_interior(inner: Any) -> str:
+    if inner is None:
+        return "the solver found no multipliers at this bound"
+    return (
+        "no multipliers strictly inside the cone at this bound: every Gram matrix is at least t I only for "
+        f"t <= {inner.margin:.1e}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A float Gram block (see `certificates.rounding.FloatBlock`)."""
+
+    kind: str
+    index: tuple[int, ...]
+    basis: np.ndarray
+    entry: np.ndarray | None
+    gram: np.ndarray
+    target: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """Float multipliers (see `certificates.rounding.FloatDual`)."""
+
+    blocks: tuple[_Block, ...]
+    equality_multipliers: tuple[tuple[int, Polynomial], ...]
+
+
+def mixture(near: Any, inner: Any, weight: float) -> Any:
+    """(1 - weight) * near + weight * inner of two float duals with the same blocks."""
+    blocks = tuple(
+        _Block(
+            a.kind,
+            tuple(a.index),
+            a.basis,
+            a.entry,
+            (1 - weight) * np.asarray(a.gram) + weight * np.asarray(b.gram),
+            int(getattr(a, "target", 0) or 0),
+        )
+        for a, b in zip(near.blocks, inner.blocks, strict=True)
+    )
+    pairs = zip(near.equality_multipliers, inner.equality_multipliers, strict=True)
+    free = tuple((a[0], (1 - weight) * a[1] + weight * b[1]) for a, b in pairs)
+    return _Dual(blocks, free)
+
+
+def extract(result: Any) -> FloatCertificate:
+    """The float certificate of a solved relaxation, ready for `.exact()`.
+
+    `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
+    result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
+    """
+    system = result.system
+    sense, status = result.sense, result.status
+    parts: dict[str, Any] = {
+        "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
+        "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
+        "matrices": tuple(
+            tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
+            for matrix in system.matrices
+        ),
+    }
+    if status == "infeasible":
+        return FloatCertificate(result, Claim("infeasible", **parts), None)
+    if status == "unbounded":
+        raise NotCertifiable(
+            f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
+        )
+    if status == "refuted":
+        raise NotCertifiable(f"the polynomial is not a sum of squares of this degree: {result.reason}")
+    if sense == "sos":
+        objectives = (_exact_polynomial(result.objective),)
+        return FloatCertificate(result, Claim("sos", objectives, **parts), None)
+    if sense in ("minimize", "maximize") and np.isfinite(result.bound):
+        kind = "lower_bound" if sense == "minimize" else "upper_bound"
+        value = float(result.bound)
+        return FloatCertificate(
+            result, Claim(kind, (_exact_polynomial(result.objective),), Fraction(0), **parts), value
+        )
+    if sense == "feasible":
+        raise NotCertifiable(
+            "the relaxation found no contradiction in the system, so there is nothing to certify"
+        )
+    raise NotCertifiable(
+        f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
+    )
+
+
+def short_decimal(low: float, high: float) -> Fraction:
+    """The decimal with the fewest digits in [low, high], low < high; ties go to the larger."""
+    bottom, top = Fraction(low), Fraction(high)
+    if not bottom < top:
+        raise ValueError(f"empty interval [{low}, {high}]")
+    unit = Fraction(10) ** 20
+    while unit > abs(top) + abs(bottom) and unit > top - bottom:
+        unit /= 10
+    for _ in range(400):
+        whole = top // unit
+        if whole * unit >= bottom:
+            return whole * unit
+        unit /= 10
+    raise ValueError(f"no short decimal between {low} and {high}")
+
+
+def _exact(value: Any) -> Fraction:
+    if isinstance(value, bool):
+        raise ValueError("a bound must be a number")
+    try:
+        return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError(f"a bound must be a finite number, not {value!r}") from None
+
+
+def _exact_polynomial(polynomial: Any) -> Polynomial:
+    return (polynomial if isinstance(polynomial, Polynomial) else Polynomial(polynomial)).as_exact()

@@ -1,0 +1,167 @@
+"""Certificate files: proofs to and from JSON (schema in docs/certificates.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from certificates import check
+from certificates.exact import Row, monos_of, rows_of
+from certificates.proof import Claim, Multiplier, Proof
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_id, variable_name
+
+
+class _Names:
+    """Numbers the variables of a proof in the order of their ids."""
+
+    def __init__(self, proof: Proof) -> None:
+        ids: set[int] = set()
+        for polynomial in proof.claim.polynomials():
+            ids.update(polynomial.variable_ids.tolist())
+        for multiplier in proof.multipliers:
+            if multiplier.polynomial is not None:
+                ids.update(multiplier.polynomial.variable_ids.tolist())
+            for row in multiplier.basis:
+                ids.update(row)
+        self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
+        self.names = [variable_name(identifier) for identifier in sorted(ids)]
+        self._monomials: dict[Row, list[list[int]]] = {}
+
+    def monomial(self, row: Row) -> list[list[int]]:
+        found = self._monomials.get(row)
+        if found is None:
+            powers: dict[int, int] = {}
+            for identifier in row:
+                powers[self.position[identifier]] = powers.get(self.position[identifier], 0) + 1
+            found = self._monomials[row] = [[v, p] for v, p in sorted(powers.items())]
+        return found
+
+    def polynomial(self, polynomial: Polynomial) -> list:
+        rows = rows_of(polynomial.monos)
+        order = sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k]))
+        return [[str(Fraction(polynomial.coefs[k])), self.monomial(rows[k])] for k in order]
+
+
+def _ratio(value: int, denominator: int) -> str:
+    common = math.gcd(value, denominator)
+    if common == denominator:
+        return str(value // denominator)
+    return f"{value // common}/{denominator // common}"
+
+
+def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
+    out: dict[str, Any] = {"kind": multiplier.kind}
+    if multiplier.target:
+        out["target"] = multiplier.target
+    out["index"] = list(multiplier.index)
+    if multiplier.kind == "equality":
+        assert multiplier.polynomial is not None
+        out["polynomial"] = names.polynomial(multiplier.polynomial)
+        return out
+    out["basis"] = [names.monomial(row) for row in multiplier.basis]
+    if multiplier.kind == "psd":
+        out["entry"] = list(multiplier.entry)
+    size, den = len(multiplier.basis), multiplier.denominator
+    lower = [[_ratio(multiplier.gram[i][j], den) for j in range(i + 1)] for i in range(size)]
+    out["gram"] = [lower[i] + [lower[j][i] for j in range(i + 1, size)] for i in range(size)]
+    return out
+
+
+def to_dict(proof: Proof) -> dict[str, Any]:
+    """The JSON object of a certificate file; ValueError for numbers too long for the format."""
+    names = _Names(proof)
+    claim = proof.claim
+    stated: dict[str, Any] = {"kind": claim.kind}
+    if claim.kind == "sos" and len(claim.objectives) > 1:
+        stated["objectives"] = [names.polynomial(p) for p in claim.objectives]
+    elif claim.objectives:
+        stated["objective"] = names.polynomial(claim.objectives[0])
+    if claim.bound is not None:
+        stated["bound"] = str(claim.bound)
+    stated["equalities"] = [names.polynomial(p) for p in claim.equalities]
+    stated["inequalities"] = [names.polynomial(p) for p in claim.inequalities]
+    stated["psd"] = [[[names.polynomial(p) for p in row] for row in matrix] for matrix in claim.matrices]
+    out: dict[str, Any] = {
+        "format": check.FORMAT,
+        "claim": stated,
+        "variables": names.names,
+        "multipliers": [_multiplier_dict(m, names) for m in proof.multipliers],
+    }
+    if proof.note:
+        out["note"] = proof.note
+    out["digest"] = check.digest(out)
+    return out
+
+
+def save(proof: Proof, path: str | os.PathLike) -> None:
+    """Write the certificate file `path`, ASCII JSON, one multiplier a line."""
+    content = to_dict(proof)
+    multipliers = content.pop("multipliers")
+    text = json.dumps(content, separators=(", ", ": "))
+    body = ",\n".join(json.dumps(m, separators=(",", ":")) for m in multipliers)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f'{text[:-1]}, "multipliers": [\n{body}\n]}}\n')
+
+
+def load(path: str | os.PathLike, work: int = check.WORK, max_bytes: int = check.MAX_BYTES) -> Proof:
+    """Read a certificate file; ValueError says what is wrong with an unreadable one.
+
+    Reading does not check: call `verify()` on the result.
+    """
+    try:
+        return from_dict(check.load_json(os.fspath(path), True, max_bytes), work)
+    except check.Unreadable as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+def from_dict(content: Any, work: int = check.WORK) -> Proof:
+    """The proof that a certificate's JSON object describes; ValueError says what is wrong with it."""
+    try:
+        claim, blocks, names = check.read_certificate(content, work)
+    except check.Unreadable as error:
+        raise ValueError(str(error)) from None
+    ids = [variable_id(name) for name in names]
+
+    def row(monomial: check.Monomial) -> Row:
+        if sum(p for _, p in monomial) > 10_000:
+            raise ValueError(
+                "a monomial of degree above 10000 cannot be loaded (the checker can still read it)"
+            )
+        return tuple(sorted(v for k, power in monomial for v in [ids[k]] * power))
+
+    def polynomial(terms: check.Terms) -> Polynomial:
+        return Polynomial.from_arrays(
+            monos_of([row(m) for m in terms]), [Fraction(num, den) for num, den in terms.values()]
+        )
+
+    def polynomials(listed: Iterable[check.Terms]) -> tuple[Polynomial, ...]:
+        return tuple(polynomial(p) for p in listed)
+
+    objectives = {"infeasible": (), "sos": polynomials(claim.targets)}.get(claim.kind)
+    stated = Claim(
+        claim.kind,
+        objectives if objectives is not None else (polynomial(claim.objective),),
+        Fraction(*claim.bound) if claim.kind in ("lower_bound", "upper_bound") else None,
+        polynomials(claim.equalities),
+        polynomials(claim.inequalities),
+        tuple(tuple(polynomials(r) for r in matrix) for matrix in claim.matrices),
+    )
+    multipliers = tuple(
+        Multiplier(
+            b.kind,
+            tuple(b.index),
+            tuple(row(m) for m in b.basis),
+            tuple(tuple(r) for r in b.gram),
+            b.den,
+            tuple(b.entry),
+            polynomial(b.polynomial) if b.kind == "equality" else None,
+            b.target,
+        )
+        for b in blocks
+    )
+    return Proof(stated, multipliers, content.get("note", ""))

@@ -1,0 +1,357 @@
+"""From float multipliers to an exact identity.
+
+Every multiplier is rounded to dyadic rationals; what the rounded multipliers miss is computed exactly,
+divided by the rewriting rules of the system (the cofactors join the equality multipliers), and the rest is
+absorbed into ONE entry per monomial of the plain sum-of-squares Gram matrices, so denominators stay those of
+the data (Peyrl and Parrilo 2008 spread it over all entries instead, which divides by the number of entries).
+Positive definiteness is screened in floating point here and proven exactly by the checker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from certificates.exact import (
+    Row,
+    Rules,
+    Terms,
+    add_to,
+    multiply,
+    polynomial_of,
+    rows_of,
+    terms_of,
+    times,
+)
+from certificates.proof import Claim, Multiplier
+from sosdp.algebra.polynomial import Polynomial
+
+_REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for monomials no plain block reaches
+
+
+class CertificateError(Exception):
+    """Base of what this package raises on purpose."""
+
+
+class NotCertifiable(CertificateError):
+    """No exact certificate was found; the message says why and what to try."""
+
+
+class FloatBlock(Protocol):
+    """A float Gram matrix as the engine hands it over (see `sosdp` GramBlock)."""
+
+    kind: str
+    index: tuple[int, ...]
+    basis: np.ndarray
+    entry: np.ndarray | None
+    gram: np.ndarray
+
+
+class FloatDual(Protocol):
+    """Float multipliers as the engine hands them over (see `sosdp` DualData)."""
+
+    blocks: Sequence[Any]
+    equality_multipliers: Sequence[tuple[int, Polynomial]]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Entry (i, j), i >= j, of Gram matrix `block`, whose product is `factor` times some monomial."""
+
+    block: int
+    i: int
+    j: int
+    factor: fmpq
+
+
+class Rounder:
+    """Rounds one set of float multipliers to proofs of `claim`; what needs no bits is done once."""
+
+    def __init__(self, claim: Claim, dual: FloatDual) -> None:
+        self.claim = claim
+        self.targets = [terms_of(p) for p in claim.targets]
+        self.equalities = [terms_of(p) for p in claim.equalities]
+        self.inequalities = [terms_of(p) for p in claim.inequalities]
+        self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
+        self.target_of = [int(getattr(b, "target", 0) or 0) for b in self.blocks]
+        self.bases = [rows_of(b.basis) for b in self.blocks]
+        for block, basis in zip(self.blocks, self.bases, strict=True):
+            if np.asarray(block.gram).shape != (len(basis), len(basis)):
+                raise ValueError(f"a Gram matrix of shape {block.gram.shape} for a basis of {len(basis)}")
+            if not np.isfinite(block.gram).all():
+                raise NotCertifiable("the multipliers hold NaN or infinite numbers: the solver failed")
+        self.free = [(_equality_target(m), int(m[0]), m[1]) for m in dual.equality_multipliers]
+        self.rules = Rules(self.equalities)
+        self.factors = [self._factor(b) for b in self.blocks]
+        # products[k][i][j], j <= i: the monomial basis[i] * basis[j] of block k
+        self.products = [
+            [[times(b[i], b[j]) for j in range(i + 1)] for i in range(len(b))] for b in self.bases
+        ]
+        self._places: list[dict[Row, _Place]] | None = None
+
+    def _factor(self, block: FloatBlock) -> Terms | None:
+        """What multiplies a block, as one polynomial; None for matrix blocks."""
+        if block.kind == "psd":
+            return None
+        factor: Terms = {(): fmpq(1)}
+        for k in block.index if block.kind in ("inequality", "product") else ():
+            factor = multiply(factor, self.inequalities[k])
+        return factor
+
+    def places(self, target: int) -> dict[Row, _Place]:
+        """For every monomial in normal form that a plain block of this target reaches: one such entry."""
+        if self._places is None:
+            self._places = [{} for _ in self.targets]
+            for k, block in enumerate(self.blocks):
+                if block.kind != "sos":
+                    continue
+                found = self._places[self.target_of[k]]
+                for i, row in enumerate(self.products[k]):
+                    for j, product in enumerate(row):
+                        factor, normal = self.rules.normal(product)
+                        # an off-diagonal entry moves by half of what it absorbs
+                        if factor and (
+                            normal not in found or (i != j and found[normal].i == found[normal].j)
+                        ):
+                            found[normal] = _Place(k, i, j, factor)
+        return self._places[target]
+
+    def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
+        """Exact multipliers with entries rounded to `bits` binary places; the identity holds exactly.
+
+        Raises NotCertifiable when some monomial cannot be matched or a Gram matrix is not positive
+        semidefinite in floating point (the exact proof is left to the checker).
+        """
+        scale = 1 << bits
+        grams = [_dyadic(b.gram, bits) for b in self.blocks]
+        residual = [dict(t) for t in self.targets]
+        for k in range(len(self.blocks)):
+            add_to(residual[self.target_of[k]], self._contribution(k, grams[k], scale), -1)
+        cofactors: list[dict[int, Terms]] = [{} for _ in self.targets]
+        for target, j, polynomial in self.free:
+            rounded = _dyadic_terms(polynomial, scale)
+            add_to(cofactors[target].setdefault(j, {}), rounded)
+            add_to(residual[target], multiply(rounded, self.equalities[j]), -1)
+
+        updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
+        for target in range(len(self.targets)):
+            rest = self.rules.divide(residual[target], cofactors[target])
+            loose = [row for row in rest if row not in self.places(target)]
+            if loose:
+                rest = self._repair(target, rest, loose, cofactors[target], updates)
+            self._absorb(target, rest, cofactors[target], updates)
+        out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
+        kept = [m for m in out if m is not None]
+        for target, found in enumerate(cofactors):
+            for j, terms in sorted(found.items()):
+                if terms:
+                    kept.append(Multiplier("equality", (j,), polynomial=polynomial_of(terms), target=target))
+        return tuple(kept)
+
+    def _contribution(self, k: int, gram: list[list[int]], scale: int) -> Terms:
+        """Exactly what block k adds to its target."""
+        block = self.blocks[k]
+        if block.kind == "psd":
+            return self._matrix_contribution(k, gram, scale)
+        total: dict[Row, int] = {}
+        for i, row in enumerate(self.products[k]):
+            values = gram[i]
+            for j, product in enumerate(row):
+                value = values[j]
+                if value:
+                    total[product] = total.get(product, 0) + (value if i == j else 2 * value)
+        squares = {row: fmpq(value, scale) for row, value in total.items() if value}
+        factor = self.factors[k]
+        assert factor is not None
+        return squares if factor.keys() == {()} and factor[()] == 1 else multiply(squares, factor)
+
+    def _matrix_contribution(self, k: int, gram: list[list[int]], scale: int) -> Terms:
+        block = self.blocks[k]
+        entry = [int(e) for e in block.entry]
+        matrix = self.claim.matrices[block.index[0]]
+        by_entry: dict[tuple[int, int], dict[Row, int]] = {}
+        for i, row in enumerate(self.products[k]):
+            for j, product in enumerate(row):
+                value = gram[i][j]
+                if value:
+                    place = (min(entry[i], entry[j]), max(entry[i], entry[j]))
+                    total = by_entry.setdefault(place, {})
+                    total[product] = total.get(product, 0) + (value if i == j else 2 * value)
+        out: Terms = {}
+        for (r, c), total in by_entry.items():
+            squares = {row: fmpq(value, scale) for row, value in total.items() if value}
+            add_to(out, multiply(squares, terms_of(matrix[r][c])))
+        return out
+
+    def _absorb(
+        self,
+        target: int,
+        rest: Terms,
+        cofactors: dict[int, Terms],
+        updates: list[dict[tuple[int, int], fmpq]],
+    ) -> None:
+        """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
+        places = self.places(target)
+        left: Terms = {}
+        for row, value in rest.items():
+            place = places[row]
+            share = value / place.factor
+            entry = (place.i, place.j)
+            moved = share if place.i == place.j else share / 2
+            updates[place.block][entry] = updates[place.block].get(entry, fmpq(0)) + moved
+            product = self.products[place.block][place.i][place.j]
+            if product != row:
+                add_to(left, {row: value})
+                add_to(left, {product: share}, -1)
+        if self.rules.divide(left, cofactors):
+            raise RuntimeError("rewriting is not deterministic: please report this problem")
+
+    def _repair(
+        self,
+        target: int,
+        rest: Terms,
+        loose: list[Row],
+        cofactors: dict[int, Terms],
+        updates: list[dict[tuple[int, int], fmpq]],
+    ) -> Terms:
+        """Change equality multipliers and constraint Gram entries so that the `loose` monomials cancel.
+
+        Those are the ones no plain block reaches.  Solves one exact linear system (reduced row echelon form
+        over the rationals) and returns the remainder after the change.  Raises NotCertifiable when the system
+        has no solution.
+        """
+        columns = list(self._columns(target, set(loose)))
+        example = str(polynomial_of({loose[0]: fmpq(1)}))
+        if not columns or len(loose) * len(columns) > _REPAIR_CELLS:
+            raise NotCertifiable(
+                f"no multiplier reaches the monomial {example}: the identity cannot hold exactly "
+                "(try a higher degree)"
+            )
+        position = {row: k for k, row in enumerate(loose)}
+        table = [[fmpq(0)] * (len(columns) + 1) for _ in loose]
+        for c, (_, effect) in enumerate(columns):
+            for row, value in effect.items():
+                if row in position:
+                    table[position[row]][c] = value
+        for row, k in position.items():
+            table[k][-1] = rest[row]
+        reduced, rank = fmpq_mat(table).rref()
+        after = dict(rest)
+        for k in range(rank):
+            c = next(c for c in range(len(columns) + 1) if reduced[k, c] != 0)
+            if c == len(columns):
+                raise NotCertifiable(
+                    f"the coefficients of {example} and {len(loose) - 1} more monomials cannot be matched "
+                    "exactly: no multiplier can be changed to cancel them (add a ball you can justify)"
+                )
+            change = reduced[k, len(columns)]
+            if not change:
+                continue
+            (kind, where, what), effect = columns[c]
+            if kind == "free":
+                add_to(cofactors.setdefault(where, {}), {what: change})
+                # the rewriting part of the effect, whose cofactors are needed as well
+                self.rules.divide(multiply({what: -change}, self.equalities[where]), cofactors)
+            else:
+                updates[where][what] = updates[where].get(what, fmpq(0)) + change
+                self.rules.divide(self._entry_effect(where, what[0], what[1], -change), cofactors)
+            add_to(after, effect, -change)
+        return after
+
+    def _columns(self, target: int, wanted: set[Row]) -> Iterable[tuple[tuple[str, int, Any], Terms]]:
+        """Adjustable numbers with their effect in normal form, those that touch the wanted monomials only."""
+        for where, j, polynomial in self.free:
+            if where != target:
+                continue
+            for row in rows_of(polynomial.monos):
+                effect = self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
+                if not wanted.isdisjoint(effect):
+                    yield ("free", j, row), effect
+        for k, block in enumerate(self.blocks):
+            if self.target_of[k] != target or block.kind == "sos":
+                continue
+            for i in range(len(self.bases[k])):
+                for j in range(i + 1):
+                    effect = self.rules.divide(self._entry_effect(k, i, j, fmpq(1)), {})
+                    if not wanted.isdisjoint(effect):
+                        yield ("gram", k, (i, j)), effect
+
+    def _entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
+        """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
+        block = self.blocks[k]
+        factor = self.factors[k]
+        if factor is None:
+            factor = terms_of(self.claim.matrices[block.index[0]][int(block.entry[i])][int(block.entry[j])])
+        return multiply({self.products[k][i][j]: change * (1 if i == j else 2)}, factor)
+
+    def _finish(
+        self, k: int, gram: list[list[int]], updates: dict[tuple[int, int], fmpq], scale: int
+    ) -> Multiplier | None:
+        """Block k with its updates over one denominator, zero rows left out; None when nothing is left."""
+        common = scale
+        for value in updates.values():
+            common = math.lcm(common, int(value.q))
+        factor = common // scale
+        whole = [[v * factor for v in row] for row in gram] if factor > 1 else [list(row) for row in gram]
+        for (i, j), value in updates.items():
+            extra = int(value.p) * (common // int(value.q))
+            whole[i][j] += extra
+            if i != j:
+                whole[j][i] += extra
+        keep = [i for i, row in enumerate(whole) if any(row)]
+        if not keep:
+            return None
+        block = self.blocks[k]
+        kept = tuple(tuple(whole[i][j] for j in keep) for i in keep)
+        if not _positive_in_floats(kept, common):
+            raise NotCertifiable(
+                "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
+                "the boundary of the cone for this number of bits"
+            )
+        return Multiplier(
+            block.kind,
+            tuple(int(v) for v in block.index) if block.kind != "sos" else (),
+            tuple(self.bases[k][i] for i in keep),
+            kept,
+            common,
+            tuple(int(block.entry[i]) for i in keep) if block.kind == "psd" else (),
+            None,
+            self.target_of[k],
+        )
+
+
+def _equality_target(item: Any) -> int:
+    return int(item[2]) if len(item) > 2 else 0
+
+
+def _dyadic(gram: np.ndarray, bits: int) -> list[list[int]]:
+    """Entries times 2^bits, rounded to integers, symmetric."""
+    symmetric = (np.asarray(gram, dtype=float) + np.asarray(gram, dtype=float).T) / 2
+    return [[int(v) for v in row] for row in np.rint(np.ldexp(symmetric, bits)).tolist()]
+
+
+def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
+    """A float polynomial with coefficients rounded to multiples of 1 / scale."""
+    rows = rows_of(polynomial.monos)
+    values = [round(float(c) * scale) for c in polynomial.coefs.tolist()]
+    return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
+
+
+def _positive_in_floats(whole: Sequence[Sequence[int]], common: int) -> bool:
+    """Quick screen by Cholesky in doubles; singular matrices may pass or fail, the checker decides."""
+    size = len(whole)
+    try:
+        dense = np.array([[value / common for value in row] for row in whole])
+        if size == 1:
+            return bool(dense[0, 0] >= 0)
+        # Small singular matrices may pass: deciding those exactly costs little.
+        shift = (1e-13 if size <= 40 else 1e-15) * float(np.trace(dense))
+        np.linalg.cholesky(dense + np.eye(size) * shift)
+    except (OverflowError, np.linalg.LinAlgError):
+        return False
+    return True
