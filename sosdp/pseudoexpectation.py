@@ -17,6 +17,7 @@ from .system import System
 
 if TYPE_CHECKING:
     from .forms import GramProgram
+    from .scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,7 @@ class PseudoExpectation:
     moments: np.ndarray | None = field(repr=False)
     dual: DualData = field(repr=False)
     program: GramProgram = field(repr=False)
+    scaling: Scaling = field(repr=False)
 
     def __repr__(self) -> str:
         blocks = self.sizes.get("blocks", [])
@@ -230,7 +232,7 @@ class PseudoExpectation:
     def recentre(self, bound: float) -> DualData | None:
         """Multipliers well inside the cone at the given bound (of the minimisation form), or None without convergence.
 
-        ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I; positive means that an exact
+        ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables; positive means that an exact
         certificate can be rounded from it. For a refutation the bound is 1. Costs one more solve.
         """
         from .relaxation import centre, dual_data
@@ -239,4 +241,5 @@ class PseudoExpectation:
         if found is None:
             return None
         raw, margin = found
-        return dual_data(self.identity, raw.gram, raw.free, bound, margin)
+        gram, free = raw.gram / self.scaling.gram, raw.free / self.scaling.free
+        return dual_data(self.identity, gram, free, bound, margin)

@@ -19,11 +19,14 @@ from .conic.program import ProblemTooLarge, smat, svec_length, triangle
 from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
 from .pseudoexpectation import DualData, GramBlock, PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
+from .scaling import Scaling, find_scaling, scale
 from .system import System
 
 _MOMENT_SOLVERS = ("scs",)
 _CENTRE_WORK = 3e9  # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+_RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 _AGREE = 1e-6
+_ESCAPE = 10.0
 
 
 class Relaxation:
@@ -102,7 +105,8 @@ class Relaxation:
         identity, layout = self.assemble(target)
         # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program bounded
         upper = np.array([1.0 if sense == "feasible" else np.inf])
-        program = GramProgram(identity, np.ones(1), upper)
+        scaling = find_scaling(identity, self.bounds)
+        program = GramProgram(scale(identity, scaling), np.ones(1), upper)
         built = time.perf_counter()
         missing = unused_columns(identity)
         if missing.shape[0]:
@@ -112,7 +116,7 @@ class Relaxation:
                 program, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
             )
         solved = time.perf_counter()
-        answer = _Answer(self, program, raw, sense, objective, certify_bound)
+        answer = _Answer(self, identity, scaling, program, raw, sense, objective, certify_bound)
         result = answer.judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
@@ -145,12 +149,11 @@ def solve_program(
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     raw = _solve_with(program, name, options)
-    if solver == "auto" and raw.status in ("failed", "almost"):
-        other = "clarabel" if name == "scs" else "scs"
+    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs":
         work = sum(float(svec_length(n)) ** 3 for n in program.identity.sides)
-        if other == "scs" or work <= 1e12:
+        if work <= _RETRY_WORK:
             try:
-                again = _solve_with(program, other, options)
+                again = _solve_with(program, "clarabel", options)
             except ProblemTooLarge:
                 return raw
             if again.status == "solved" or raw.status == "failed":
@@ -218,6 +221,8 @@ class _Answer:
     def __init__(
         self,
         relaxation: Relaxation,
+        identity: Identity,
+        scaling: Scaling,
         program: GramProgram,
         raw: RawSolution,
         sense: str,
@@ -225,6 +230,8 @@ class _Answer:
         certify_bound: bool,
     ) -> None:
         self.relaxation = relaxation
+        self.original = identity
+        self.scaling = scaling
         self.program = program
         self.raw = raw
         self.sense = sense
@@ -245,10 +252,22 @@ class _Answer:
             return self._feasibility(gamma)
         certified, reason, dual = self._certified_bound(gamma)
         label = "optimal"
-        if status == "almost" and not self._close(certified, gamma):
+        if status == "almost" and (self._escaping() or not self._close(certified, gamma)):
             label = "inaccurate"
+            reason = reason or (
+                "the relaxation does not bound its moments although the set is bounded: its value is "
+                "ill-conditioned; add a redundant ball or box constraint"
+                if self._escaping()
+                else f"the solver stopped early ({self.raw.message}); try another solver or scale the variables"
+            )
         bound = self.sign * gamma
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+
+    def _escaping(self) -> bool:
+        """Pseudo-moments far above what the deduced box allows: the optimum is not attained."""
+        size = self.scaling.bounds.magnitude(self.program.identity.columns)
+        finite = np.isfinite(size)
+        return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
 
     def _close(self, certified: float | None, gamma: float) -> bool:
         return certified is not None and abs(gamma - certified) <= 1e-5 * max(1.0, abs(gamma))
@@ -258,7 +277,7 @@ class _Answer:
         if not self.certify_bound:
             return None, "not asked for (certify_bound=False)", None
         unknowns = np.array([gamma])
-        first = certify(identity, raw.gram, raw.free, unknowns, self.relaxation.bounds)
+        first = certify(identity, raw.gram, raw.free, unknowns, self.scaling.bounds)
         best = gamma - first.loss if np.isfinite(first.loss) else None
         scale = max(1.0, abs(gamma))
         work = sum(float(svec_length(n)) ** 3 for n in identity.sides)
@@ -278,7 +297,7 @@ class _Answer:
             solution = inside[0]
             near = (self.raw.gram, self.raw.free, np.array([gamma]))
             far = (solution.gram, solution.free, solution.unknowns)
-            found = mixture_for_margin(self.program.identity, near, far, self.relaxation.bounds)
+            found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
             if found is not None:
                 weight = found[0]
                 return (1 - weight) * gamma + weight * (gamma - slack * scale) - 4e-16 * scale
@@ -301,13 +320,13 @@ class _Answer:
         """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
         identity = replace(self.program.identity, target=np.zeros_like(self.program.identity.target))
         program = GramProgram(identity, np.ones(1), np.ones(1))
-        checked = certify(identity, gram, free, np.ones(1), self.relaxation.bounds)
+        checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
         label, reason = "infeasible", ""
         if not checked.loss < 1:
             inside = centre(program, 1.0)
             if inside is not None:
                 checked = certify(
-                    identity, inside[0].gram, inside[0].free, np.ones(1), self.relaxation.bounds
+                    identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds
                 )
             if not checked.loss < 1:
                 label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
@@ -339,9 +358,11 @@ class _Answer:
         reason: str,
         dual: Certified | None = None,
     ) -> PseudoExpectation:
-        raw, identity = self.raw, self.program.identity
+        raw = self.raw
         gram = raw.gram if dual is None else dual.gram
         free = raw.free if dual is None else dual.free
+        moments = raw.moments * self.scaling.column if status in ("optimal", "inaccurate") else None
+        multiplier = float(raw.unknowns[0]) if raw.unknowns.size else 0.0
         return PseudoExpectation(
             status=status,
             sense=self.sense,
@@ -356,10 +377,11 @@ class _Answer:
             iterations=raw.iterations,
             sizes={},
             times={},
-            identity=identity,
-            moments=raw.moments if status in ("optimal", "inaccurate") else None,
-            dual=dual_data(identity, gram, free, float(raw.unknowns[0]) if raw.unknowns.size else 0.0),
+            identity=self.original,
+            moments=moments,
+            dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
             program=self.program,
+            scaling=self.scaling,
         )
 
 

@@ -20,6 +20,7 @@ from .forms import GramProgram, RawSolution
 from .pseudoexpectation import DualData, PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .relaxation import Relaxation, block_identity_vector, dual_data, solve_program, unproducible
+from .scaling import find_scaling, scale
 from .system import System
 
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
@@ -38,7 +39,9 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
     started = time.perf_counter()
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
-    program = GramProgram(with_margin(identity), np.ones(1), np.ones(1))
+    scaling = find_scaling(identity, relaxation.bounds)
+    scaled = scale(identity, scaling)
+    program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
     built = time.perf_counter()
     missing = unused_columns(identity)
     if missing.shape[0]:
@@ -46,8 +49,9 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
     else:
         raw = solve_program(program, **solver_options)
     solved = time.perf_counter()
-    status, reason, gram, free = _verdict(identity, raw, relaxation.bounds, p)
+    status, reason, gram, free = _verdict(scaled, raw, scaling.bounds)
     finished = time.perf_counter()
+    no_bound = sp.csr_matrix((1, identity.columns.shape[0]))
     return PseudoExpectation(
         status=status,
         sense="sos",
@@ -69,14 +73,15 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
         },
         times={"build": built - started, "solve": solved - built, "certify": finished - solved},
         identity=identity,
-        moments=raw.moments if status == "refuted" else None,
-        dual=dual_data(identity, gram, free, 0.0),
-        program=GramProgram(replace(identity, unknown=sp.csr_matrix((1, identity.columns.shape[0]))), np.ones(1), np.ones(1)),
+        moments=raw.moments * scaling.column if status == "refuted" else None,
+        dual=dual_data(identity, gram / scaling.gram, free / scaling.free, 0.0),
+        program=GramProgram(replace(scaled, unknown=no_bound), np.ones(1), np.ones(1)),
+        scaling=scaling,
     )
 
 
 def _verdict(
-    identity: Identity, raw: RawSolution, bounds: VariableBounds, p: Polynomial
+    identity: Identity, raw: RawSolution, bounds: VariableBounds
 ) -> tuple[str, str, np.ndarray, np.ndarray]:
     gram, free = raw.gram, raw.free
     if raw.status in ("solved", "almost"):

@@ -1,0 +1,114 @@
+"""Change of variables x_i = s_i u_i (s_i a power of two, so that nothing is rounded) and normalised constraints.
+
+Solvers' tolerances are relative to numbers of size one. Where the system bounds a variable by B, the scaled variable
+lives in a box of about unit size, moments are of size one, and an a-priori bound on |b(u)|^2 is small. The scaled
+program is the same matrix with rows and columns multiplied by powers of two: Gram matrices by congruence, so cones
+are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from .assembly import Identity
+from .conic.program import triangle
+from .reduction.bounds import VariableBounds
+
+_LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled variables."""
+
+    column: np.ndarray
+    gram: np.ndarray
+    free: np.ndarray
+    bounds: VariableBounds
+
+    @property
+    def trivial(self) -> bool:
+        """Whether nothing is scaled."""
+        return bool((self.column == 1).all() and (self.gram == 1).all() and (self.free == 1).all())
+
+
+def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -> Scaling:
+    """Scaling to a box of half-width between 2**-(stretch+1) and 2**-stretch; variables without a bound are left alone.
+
+    ``stretch=0`` is what measured best: a larger one makes moments, and with them what a solver's tolerance means, tiny.
+    """
+    exponent = _variable_exponents(identity, bounds, stretch)
+    column = np.exp2(exponent[identity.columns].sum(axis=1))
+    gram_parts = []
+    for block in identity.blocks:
+        row, col = triangle(block.side)
+        power = exponent[block.basis].sum(axis=1)
+        gram_parts.append(np.exp2(power[row] + power[col]))
+    gram = np.concatenate(gram_parts) if gram_parts else np.ones(0)
+    free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
+    free = np.concatenate(free_parts) if free_parts else np.ones(0)
+    # constraints: divide each block by its largest scaled coefficient
+    scaled = sp.diags_array(1 / gram) @ identity.gram @ sp.diags_array(column)
+    largest = np.abs(scaled).max(axis=1).toarray().ravel() if scaled.shape[0] and scaled.shape[1] else np.ones(gram.size)
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        if block.kind != "sos":
+            gram[rows] *= _power_of_two(float(largest[rows].max(initial=0.0)))
+    rows_free = sp.diags_array(1 / free) @ identity.free @ sp.diags_array(column)
+    if free.size and rows_free.shape[1]:
+        top = np.abs(rows_free).max(axis=1).toarray().ravel()
+        free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
+    return Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+
+
+def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int) -> np.ndarray:
+    top = int(identity.columns.max(initial=0))
+    for block in identity.blocks:
+        top = max(top, int(block.basis.max(initial=0)))
+    for rows in identity.equalities:
+        top = max(top, int(rows.multipliers.max(initial=0)))
+    exponent = np.zeros(top + 1)
+    rewritten = set(identity.quotient.power)
+    for variable, size in bounds.largest.items():
+        # a variable of the quotient has x**2 = x or 1: its scale is fixed
+        if variable <= top and variable not in rewritten and 0 < size < np.inf:
+            power = np.ceil(np.log2(size) - 1e-9) + stretch
+            if abs(power) <= _LIMIT:
+                exponent[variable] = power
+    return exponent
+
+
+def _power_of_two(value: float) -> float:
+    return float(np.exp2(np.round(np.log2(value)))) if value > 0 else 1.0
+
+
+def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBounds:
+    def factor(variable: int) -> float:
+        return float(np.exp2(exponent[variable])) if variable < exponent.size else 1.0
+
+    largest = {v: size / factor(v) for v, size in bounds.largest.items()}
+    balls = []
+    for members, radius in bounds.balls:
+        scales = {factor(v) for v in members}
+        if len(scales) == 1:
+            balls.append((members, radius / scales.pop() ** 2))
+    return VariableBounds(largest, tuple(balls))
+
+
+def scale(identity: Identity, scaling: Scaling) -> Identity:
+    """The identity in the scaled variables (same blocks and columns, read as monomials in u)."""
+    if scaling.trivial:
+        return identity
+    column = sp.diags_array(scaling.column)
+    return replace(
+        identity,
+        gram=sp.csr_matrix(sp.diags_array(1 / scaling.gram) @ identity.gram @ column),
+        free=sp.csr_matrix(sp.diags_array(1 / scaling.free) @ identity.free @ column)
+        if identity.free.shape[0]
+        else identity.free,
+        target=identity.target * scaling.column,
+        unknown=sp.csr_matrix(identity.unknown @ column) if identity.unknown.shape[0] else identity.unknown,
+    )
+
