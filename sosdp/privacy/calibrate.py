@@ -80,8 +80,9 @@ def gaussian_delta(epsilon: float, multiplier: float) -> float:
 
 
 def gaussian_sigma_tight(epsilon: float, delta: float) -> float:
-    """Proven noise multiplier sigma / sensitivity of the analytic Gaussian mechanism (within 1e-8 of the least
-    one for epsilon >= 1e-6).
+    """Proven noise multiplier sigma / sensitivity of the analytic Gaussian mechanism.
+
+    Within 1e-8 of the least one for epsilon >= 1e-6, less accurate (never too small) below.
 
     Raises:
         ValueError: epsilon or delta out of range.
