@@ -12,12 +12,16 @@ from .matrix_input import MatrixLike
 
 
 def default_rank(n: int) -> int:
-    """ceil(1.2 sqrt(n)) + 5, above the rank of the nearest correlation matrix of a centred graph in practice."""
+    """ceil(1.2 sqrt(n)) + 5, above the rank of the nearest correlation matrix of a centred graph in
+    practice.
+    """
     return min(n, int(np.ceil(1.2 * np.sqrt(n))) + 5)
 
 
 def start_rows(n: int, rank: int, matrix: MatrixLike, seed: int = 0) -> np.ndarray:
-    """A deterministic start: pseudo-random directions pushed once through the matrix (a step of power iteration)."""
+    """A deterministic start: pseudo-random directions pushed once through the matrix (a step of power
+    iteration).
+    """
     generator = np.random.default_rng(seed)
     rows = normalised_rows(generator.normal(size=(n, rank)))
     pushed = matrix @ rows
@@ -34,8 +38,8 @@ def minimise_over_rows(
 ) -> np.ndarray:
     """Minimise a function of unit rows V by L-BFGS over unnormalised U, V_i = U_i / |U_i|.
 
-    value_and_gradient takes V (n, r) and returns the value and its Euclidean gradient in V. Deterministic; any
-    failure inside the optimiser ends it early and the best rows so far are returned.
+    value_and_gradient takes V (n, r) and returns the value and its Euclidean gradient in V. Deterministic;
+    any failure inside the optimiser ends it early and the best rows so far are returned.
     """
     shape = start.shape
 

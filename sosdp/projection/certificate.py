@@ -14,15 +14,18 @@ from .spectrum import ROUNDING, Spectrum
 
 @dataclass(frozen=True, eq=False)
 class DistanceCertificate:
-    """A feasible point `factor @ factor.T` and a proof that it is within `distance` (Frobenius) of the minimiser.
+    """A feasible point `factor @ factor.T` and a proof that it is within `distance` (Frobenius) of the
+    minimiser.
 
-    gap: upper bound on objective(point) - minimum; `distance` is the sharper of the two statements.
+    gap: upper bound on objective(point) - minimum; `distance` is the sharper of the two statements. floor:
+    the part of the distance that comes from rounding alone; no further iteration gets below it.
     """
 
     factor: np.ndarray
     dual: np.ndarray
     distance: float
     gap: float
+    floor: float
 
 
 def normalised_rows(factor: np.ndarray) -> np.ndarray:
@@ -41,7 +44,8 @@ def rounding_margin(matrix: np.ndarray, spectrum: Spectrum) -> float:
     """Allowance for || B + Diag y - P Lambda P^T ||: the computed residual plus 10 n u ||B + Diag y||.
 
     The first part is measured for this decomposition, so a LAPACK failure cannot hide; the second covers the
-    rounding of the measurement itself (an engineering margin, not an interval proof). Costs one matrix product.
+    rounding of the measurement itself (an engineering margin, not an interval proof). Costs one matrix
+    product.
     """
     vectors, values = spectrum.eigenvectors, spectrum.eigenvalues
     residual = (vectors * values) @ vectors.T
@@ -76,4 +80,5 @@ def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCert
     distance = 0.5 * (residual + np.sqrt(residual**2 + 4 * complementarity))
     if not np.isfinite(distance):
         gap = distance = float("inf")
-    return DistanceCertificate(rows, spectrum.dual, float(distance), float(gap))
+    floor = float(np.sqrt(n * margin))
+    return DistanceCertificate(rows, spectrum.dual, float(distance), float(gap), floor)

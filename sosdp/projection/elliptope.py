@@ -1,4 +1,5 @@
-"""The linear program over the elliptope, max <A, C> over C psd with unit diagonal, to a certified absolute gap.
+"""The linear program over the elliptope, max <A, C> over C psd with unit diagonal, to a certified absolute
+gap.
 
 Statement and proof of the gap: docs/proofs/sbm_certificate.md, section "The gap".
 """
@@ -23,8 +24,9 @@ Method = Literal["low-rank", "interior-point", "none"]
 class ElliptopeOptimum:
     """A feasible C = factor @ factor.T and a dual bound: value <= maximum <= value + gap.
 
-    factor: (n, k), unit rows; dual: (n,); gap: certified, rounding margin included; certified: gap < tolerance;
-    leading_vector: (n,), the leading unit eigenvector of C; method: which solver delivered the point.
+    factor: (n, k), unit rows; dual: (n,); gap: certified, rounding margin included; certified: gap <
+    tolerance; leading_vector: (n,), the leading unit eigenvector of C; method: which solver delivered the
+    point.
     """
 
     factor: np.ndarray
@@ -53,16 +55,19 @@ def _largest_eigenvalue(matrix: np.ndarray) -> float:
 
 
 def certified_gap(matrix: np.ndarray, factor: np.ndarray, dual: np.ndarray) -> float:
-    """Upper bound on max <A, C> - <A, V V^T>: <Diag y - A, V V^T> + n max(0, lambda_max(A - Diag y)) + rounding.
+    """Upper bound on max <A, C> - <A, V V^T>: <Diag y - A, V V^T> + n max(0, lambda_max(A - Diag y)) +
+    rounding.
 
-    matrix: A, dense (n, n); factor: V, (n, k) with unit rows; dual: y (n,). One extremal eigenvalue. The rounding
-    margin is 10 n u (||A||_F + max |y|) on the eigenvalue (an engineering margin, see the proof).
+    matrix: A, dense (n, n); factor: V, (n, k) with unit rows; dual: y (n,). One extremal eigenvalue. The
+    rounding margin is 10 n u (||A||_F + max |y|) on the eigenvalue (an engineering margin, see the proof).
     """
     n = matrix.shape[0]
     reduced = matrix.copy()
     reduced[np.diag_indices_from(reduced)] -= dual
     scale = float(np.linalg.norm(reduced)) + float(np.abs(dual).max())
     margin = 10 * n * ROUNDING * scale
+    if not np.isfinite(scale):
+        return float("inf")
     try:
         excess = _largest_eigenvalue(reduced)
     except (np.linalg.LinAlgError, ValueError):
@@ -83,20 +88,20 @@ def _low_rank(matrix: MatrixLike, rank: int, accuracy: float, iterations: int, s
     )
 
 
-def _interior_point(
-    matrix: np.ndarray, tolerance: float, max_iterations: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Dual path following: Newton on sum(y) - barrier * log det(Diag y - A), barrier -> 0; returns (factor, y).
+def _interior_point(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Dual path following: Newton on sum(y) - barrier * log det(Diag y - A), barrier -> 0; returns (factor,
+    y).
 
-    The objective is self-concordant, so each damped Newton step makes guaranteed progress; a step costs O(n^3).
-    On the path C = barrier * (Diag y - A)^-1 is feasible and the gap is n * barrier.
+    The objective is self-concordant, so each damped Newton step makes guaranteed progress; a step costs
+    O(n^3). On the path C = barrier * (Diag y - A)^-1 is feasible and the gap is n * barrier.
     """
     n = matrix.shape[0]
     norm = float(np.abs(matrix).sum(axis=1).max()) + 1.0
     dual = np.full(n, 2.0 * norm)
     barrier, target = norm, tolerance / (4.0 * n)
     inverse_factor = np.eye(n)
-    for _ in range(max_iterations):
+    levels = 2 + int(np.ceil(np.log(max(1.0, barrier / target)) / np.log(5.0)))
+    for _ in range(levels * (100 * n + 100)):
         slack = np.diag(dual) - matrix
         try:
             lower = sl.cholesky(slack, lower=True, check_finite=False)
@@ -118,10 +123,11 @@ def _interior_point(
 def maximise_over_elliptope(matrix: Any, *, tolerance: float, max_iterations: int = 3000) -> ElliptopeOptimum:
     """Maximise <A, C> over C psd with unit diagonal until the certified gap is below an absolute tolerance.
 
-    matrix: A, dense (n, n), scipy sparse or `StructuredMatrix`; tolerance: absolute gap; max_iterations: of L-BFGS
-    for each low-rank attempt. Two low-rank attempts (Burer-Monteiro, rank above sqrt(2n)) of growing accuracy,
-    then dual path following, whose iteration count is bounded. Never raises because of the values; `certified`
-    tells whether the gap was proven. Raises ValueError if the matrix is not finite and symmetric, or tolerance <= 0.
+    matrix: A, dense (n, n), scipy sparse or `StructuredMatrix`; tolerance: absolute gap; max_iterations: of
+    L-BFGS for each low-rank attempt. Two low-rank attempts (Burer-Monteiro, rank above sqrt(2n)) of growing
+    accuracy, then dual path following, whose iteration count is bounded. Never raises because of the
+    values; `certified` tells whether the gap was proven. Raises ValueError if the matrix is not finite and
+    symmetric, or tolerance <= 0.
     """
     checked = as_matrix(matrix)
     if not tolerance > 0:
@@ -134,7 +140,7 @@ def maximise_over_elliptope(matrix: Any, *, tolerance: float, max_iterations: in
         attempts: list[tuple[Method, int, float, int]] = [
             ("low-rank", rank, 1e-2, max(1, max_iterations // 4)),
             ("low-rank", min(n, rank + 10), 1e-5, max_iterations),
-            ("interior-point", n, 0.0, 200 * (n + 10)),
+            ("interior-point", n, 0.0, 0),
         ]
         for number, (method, width, accuracy, iterations) in enumerate(attempts):
             if method == "low-rank":
@@ -142,7 +148,7 @@ def maximise_over_elliptope(matrix: Any, *, tolerance: float, max_iterations: in
                 factor = _low_rank(checked, width, accuracy * scale, iterations, number)
                 dual = ((checked @ factor) * factor).sum(axis=1)
             else:
-                factor, dual = _interior_point(dense, tolerance, iterations)
+                factor, dual = _interior_point(dense, tolerance)
             gap = certified_gap(dense, factor, dual)
             if gap < best[0]:
                 best = (gap, factor, dual, method)

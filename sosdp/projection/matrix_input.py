@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True, eq=False)
 class StructuredMatrix:
-    """The symmetric matrix `scale * sparse + shift * J`, J the all-ones matrix, never formed unless asked for.
+    """The symmetric matrix `scale * sparse + shift * J`, J the all-ones matrix, never formed unless asked
+    for.
 
     sparse: symmetric scipy sparse matrix, shape (n, n); scale, shift: real numbers. A product with an (n, k)
     matrix costs O(k (nnz + n)). The centred adjacency matrix of a graph has this form.
@@ -54,7 +55,8 @@ MatrixLike = np.ndarray | StructuredMatrix
 
 
 def as_matrix(matrix: Any) -> MatrixLike:
-    """A symmetric real matrix, checked: dense arrays as float64, `StructuredMatrix` and scipy sparse as they are.
+    """A symmetric real matrix, checked: dense arrays as float64, `StructuredMatrix` and scipy sparse as
+    they are.
 
     Raises ValueError for anything that is not a finite, symmetric, non-empty square matrix.
     """

@@ -24,9 +24,10 @@ Method = Literal["newton", "interior-point", "none"]
 class Projection:
     """A correlation matrix C = factor @ factor.T and what is proven about it.
 
-    factor: (n, k), unit rows; dual: (n,), multipliers of the unit diagonal; distance: certified upper bound on
-    ||C - C*||_F, C* the exact minimiser; gap: upper bound on the excess objective; certified: distance <= tolerance;
-    eigendecompositions: how many full ones were spent; method: which solver delivered the point.
+    factor: (n, k), unit rows; dual: (n,), multipliers of the unit diagonal; distance: certified upper bound
+    on ||C - C*||_F, C* the exact minimiser; gap: upper bound on the excess objective; certified: distance
+    <= tolerance; eigendecompositions: how many full ones were spent; method: which solver delivered the
+    point.
     """
 
     factor: np.ndarray
@@ -46,9 +47,10 @@ class Projection:
         return matrix
 
     def __repr__(self) -> str:
+        n, rank = self.factor.shape
         return (
-            f"Projection(n={self.factor.shape[0]}, rank={self.factor.shape[1]}, distance={self.distance:.3g}, "
-            f"certified={self.certified}, eigendecompositions={self.eigendecompositions}, method={self.method!r})"
+            f"Projection(n={n}, rank={rank}, distance={self.distance:.3g}, certified={self.certified}, "
+            f"eigendecompositions={self.eigendecompositions}, method={self.method!r})"
         )
 
 
@@ -75,13 +77,13 @@ def nearest_correlation(
 
     matrix: dense (n, n), scipy sparse, or `StructuredMatrix`; tolerance: the certified distance to stop at;
     warm_start: True for a low-rank (Burer-Monteiro) start on n >= 150, False for none, or a dual vector (n,);
-    max_iterations: eigendecompositions for the semismooth Newton method, after which the interior-point method
-    takes over. Never raises because of the values of a finite symmetric matrix: `certified` tells whether the
-    tolerance was proven, and the point returned is the best one proven so far (the identity if nothing was).
-    Raises ValueError for input that is not a finite symmetric matrix, or tolerance <= 0.
+    max_iterations: eigendecompositions for the semismooth Newton method, after which the interior-point
+    method takes over. Never raises because of the values of a finite symmetric matrix: `certified` tells
+    whether the tolerance was proven, and the point returned is the best one proven so far (the identity if
+    nothing was). Raises ValueError for input that is not a finite symmetric matrix, or tolerance <= 0.
 
-    Method: dual semismooth Newton (Qi and Sun 2006), certificate of docs/proofs/sbm_weak_recovery.md. Cost: two to
-    ten eigendecompositions of size n.
+    Method: dual semismooth Newton (Qi and Sun 2006), certificate of docs/proofs/sbm_weak_recovery.md. Cost:
+    two to ten eigendecompositions of size n.
     """
     checked = as_matrix(matrix)
     if not tolerance > 0:
@@ -91,13 +93,16 @@ def nearest_correlation(
         start = _starting_dual(checked, tolerance, warm_start)
         dense = as_dense(checked)
         decompose = Decomposer(dense)
-        best = DistanceCertificate(np.eye(n), start, float("inf"), float("inf"))
+        best = DistanceCertificate(np.eye(n), start, float("inf"), float("inf"), 0.0)
         method: Method = "none"
-        # The path's own gap is n * barrier; this one is well below what the tolerance needs.
-        barrier = tolerance**2 / (100 * n)
+        # At this barrier even n eigenvalues that are off by sqrt(barrier) each stay below the tolerance.
+        # The cap is above the proven number of steps for any matrix of double-precision size; it is never
+        # reached.
+        barrier = (tolerance / (10 * n)) ** 2
+        cap = 10_000 * (n + 10)
         attempts: list[tuple[Method, Iterator[Spectrum]]] = [
             ("newton", semismooth_newton(decompose, start, max_iterations)),
-            ("interior-point", interior_point(decompose, 1.0 - dense.diagonal(), barrier, 200 * (n + 10))),
+            ("interior-point", interior_point(decompose, 1.0 - dense.diagonal(), barrier, cap)),
         ]
         for name, iterates in attempts:
             for spectrum in iterates:
@@ -106,7 +111,7 @@ def nearest_correlation(
                     best, method = certificate, name
                 if best.distance <= tolerance:
                     break
-            if best.distance <= tolerance:
+            if best.distance <= tolerance or best.floor > tolerance:
                 break
     return Projection(
         best.factor,

@@ -1,7 +1,7 @@
 """Second-order methods on the dual of the nearest-correlation problem.
 
-`semismooth_newton` is the method of Qi and Sun (2006). `interior_point` is the safe last resort: Newton's method
-on the barrier-smoothed dual, whose path is followed with a proven iteration bound in exact arithmetic.
+`semismooth_newton` is the method of Qi and Sun (2006). `interior_point` is the safe last resort: Newton's
+method on the barrier-smoothed dual, whose path is followed with a proven iteration bound in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def _solve_by_conjugate_gradients(
     tolerance: float,
     max_iterations: int,
 ) -> np.ndarray:
-    """Preconditioned conjugate gradients for a symmetric positive semidefinite operator; stops at a flat direction."""
+    """Preconditioned conjugate gradients for a symmetric positive semidefinite operator; stops at a flat
+    direction.
+    """
     solution = np.zeros_like(right)
     residual = right.copy()
     preconditioned = residual / diagonal
@@ -44,7 +46,8 @@ def _solve_by_conjugate_gradients(
 
 
 def _newton_direction(spectrum: Spectrum, gradient: np.ndarray, accuracy: float) -> np.ndarray:
-    """Solve V h = -gradient, V h = diag(P (Omega o (P^T Diag(h) P)) P^T), through the smaller of the two eigenspaces.
+    """Solve V h = -gradient, V h = diag(P (Omega o (P^T Diag(h) P)) P^T), through the smaller of the two
+    eigenspaces.
 
     Omega is 1 on positive pairs, l_a / (l_a - l_b) across, 0 on the rest; with more positive than negative
     eigenvalues, 1 - Omega is used, for which the identity operator is left over.
@@ -129,10 +132,13 @@ def semismooth_newton(decompose: Decomposer, dual: np.ndarray, max_iterations: i
 
 
 def _smoothed_gradient(spectrum: Spectrum, barrier: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """phi(l) = (l + sqrt(l^2 + 4 barrier)) / 2 on the spectrum: phi, phi' divided differences' roots, gradient."""
+    """phi(l) = (l + sqrt(l^2 + 4 barrier)) / 2 on the spectrum: phi, phi' divided differences' roots,
+    gradient.
+    """
     values = spectrum.eigenvalues
     root = np.sqrt(values**2 + 4 * barrier)
-    # For negative l the difference cancels; the product of the two roots of c^2 - l c - barrier = 0 is -barrier.
+    # For negative l the difference cancels; the product of the two roots of c^2 - l c - barrier = 0 is
+    # -barrier.
     smooth = np.where(values > 0, 0.5 * (values + root), 2 * barrier / (root - values))
     return smooth, root, (spectrum.eigenvectors**2) @ smooth - 1.0
 
@@ -149,18 +155,19 @@ def interior_point(
 ) -> Iterator[Spectrum]:
     """Follow the central path of min (1/2)||C - B||^2 - barrier * log det C, diag C = 1, through its dual.
 
-    For fixed y the minimising C is phi(B + Diag y), phi(l) = (l + sqrt(l^2 + 4 barrier)) / 2, so the dual is a
-    smooth convex function of n variables, and self-concordant up to scaling (it is the conjugate of a
-    self-concordant function): damped Newton steps carry the proven long-step bound of O(n log(start / final))
-    steps in exact arithmetic, a few tens in practice. On the path the duality gap is n * barrier. Each step costs
-    one eigendecomposition and conjugate gradients of O(n^3) a product: slow, used only when the semismooth method
-    did not get there.
+    For fixed y the minimising C is phi(B + Diag y), phi(l) = (l + sqrt(l^2 + 4 barrier)) / 2, so the dual is
+    a smooth convex function of n variables, and self-concordant after division by the barrier (it is the
+    conjugate of a self-concordant function). A conjugate-gradient direction is the Newton direction of a
+    subspace, so the damped step decreases the dual by at least t - log(1 + t), t the decrement: O(n
+    log(start / final)) steps in exact arithmetic, a few tens in practice. On the path the duality gap is n
+    * barrier. Each step costs one eigendecomposition and conjugate gradients of O(n^3) a product: slow,
+    used only when the semismooth method did not get there.
     """
-    last = decompose.count + max_iterations
+    last, polishing = decompose.count + max_iterations, 0
     spectrum = decompose(dual)
     if spectrum is None:
         return
-    barrier = max(final_barrier, float(np.abs(spectrum.eigenvalues).max()) ** 2 / 4)
+    barrier = max(final_barrier, float(np.square(np.abs(spectrum.eigenvalues).max() / 2)))
     while decompose.count < last:
         smooth, root, gradient = _smoothed_gradient(spectrum, barrier)
         vectors = spectrum.eigenvectors
@@ -173,15 +180,22 @@ def interior_point(
         squares = vectors**2
         diagonal = np.maximum(((squares @ omega) * squares).sum(axis=1), 1e-14)
         size = float(np.linalg.norm(gradient))
-        direction = _solve_by_conjugate_gradients(apply, -gradient, diagonal, 1e-3 * size, 500)
+        accuracy = 1e-3 if barrier > final_barrier else 1e-8
+        direction = _solve_by_conjugate_gradients(
+            apply, -gradient, diagonal, accuracy * size, 2 * len(gradient)
+        )
         slope = float(gradient @ direction)
         decrement = np.sqrt(max(-slope, 0.0) / barrier)
         if decrement < 0.25:
             yield spectrum
-            if barrier <= final_barrier:
+            if barrier > final_barrier:
+                barrier = max(final_barrier, 0.1 * barrier)
+                continue
+            # On the last barrier full Newton steps converge quadratically; the caller stops when it is
+            # satisfied.
+            polishing += 1
+            if polishing > 40 or decrement == 0:
                 return
-            barrier = max(final_barrier, 0.1 * barrier)
-            continue
         value, step = _smoothed_value(spectrum, smooth, barrier), 1.0
         floor = 1.0 / (1.0 + decrement)
         while True:
@@ -190,7 +204,8 @@ def interior_point(
                 return
             smoothed = _smoothed_gradient(trial, barrier)[0]
             # The damped step 1 / (1 + decrement) is always good enough; longer ones are tried first.
-            if step <= floor or _smoothed_value(trial, smoothed, barrier) <= value + 0.1 * step * slope:
+            # (`not >` so that a NaN ends the search as well.)
+            if not step > floor or _smoothed_value(trial, smoothed, barrier) <= value + 0.1 * step * slope:
                 break
             step = max(0.5 * step, floor)
         spectrum = trial

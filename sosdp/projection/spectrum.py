@@ -39,9 +39,11 @@ class Decomposer:
         self.count = 0
 
     def __call__(self, dual: np.ndarray) -> Spectrum | None:
-        """The full decomposition at this dual vector, or None if LAPACK reports that it did not converge."""
+        """The full decomposition at this dual vector, or None if there is none in double precision."""
         shifted = np.array(self.matrix, order="F")
         shifted[np.diag_indices_from(shifted)] += dual
+        if not np.all(np.isfinite(shifted)):  # LAPACK may not return on these
+            return None
         for driver in ("evd", "evr", "ev"):
             self.count += 1
             try:

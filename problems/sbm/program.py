@@ -1,0 +1,90 @@
+"""The programs behind the estimators: the centred matrix of the projection, and the dual slack of a
+labelling.
+
+Proofs: docs/proofs/sbm_weak_recovery.md (sensitivity) and docs/proofs/sbm_certificate.md (dual slack).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+
+from sosdp.projection import StructuredMatrix
+
+
+def centred_matrix(adjacency: sp.csr_array, average_degree: float, gamma: float) -> StructuredMatrix:
+    """B = n Y with Y = (A - (d/n) J) / (gamma d), the matrix that Algorithm 5.4 projects, in scaled space.
+
+    Its diagonal is irrelevant (every feasible point has unit diagonal) and kept as it comes out.
+    """
+    n = adjacency.shape[0]
+    return StructuredMatrix(adjacency, n / (gamma * average_degree), -1.0 / gamma)
+
+
+def projection_sensitivity(n: int, average_degree: float, gamma: float, calibration: str = "tight") -> float:
+    """Frobenius sensitivity of the projected matrix C = n X, in scaled space, for every graph on n vertices.
+
+    tight: min(2 sqrt(n / (gamma d)), sqrt(2) n / (gamma d)); paper: sqrt(24 n / (gamma d)) (Lemma 5.5).
+    """
+    signal = gamma * average_degree
+    if calibration == "paper":
+        return float(np.sqrt(24 * n / signal))
+    return float(min(2 * np.sqrt(n / signal), np.sqrt(2) * n / signal))
+
+
+def tilted_adjacency(adjacency: sp.csr_array, tau: float) -> StructuredMatrix:
+    """A_tau = A - tau (J - I), the objective of the linear program over the elliptope."""
+    n = adjacency.shape[0]
+    return StructuredMatrix(adjacency + tau * sp.eye_array(n, format="csr"), 1.0, -tau)
+
+
+def slack_matrix(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> np.ndarray:
+    """M_x = Diag(x * (A_tau x)) - A_tau, the dual slack of the labelling x: dense (n, n), M_x x = 0.
+
+    Written as Diag(x * A x) - A + tau (J - (sum x) Diag(x)), so that everything but tau is exact integers.
+    """
+    labels = np.asarray(labels, dtype=np.int64)
+    slack = -adjacency.toarray().astype(float)
+    slack += tau
+    diagonal = labels * (adjacency @ labels) - tau * (int(labels.sum()) * labels)
+    slack[np.diag_indices_from(slack)] += diagonal
+    return slack
+
+
+def slack_norm_bound(n: int, tau: float) -> float:
+    """Public bound 2 n (1 + |tau|) on the spectral norm of M_x for every graph and labelling."""
+    return 2.0 * n * (1.0 + abs(tau))
+
+
+def slack_error_bound(n: int, tau: float) -> float:
+    """Public bound on the error of the computed dual slack: 1e-12 n times the norm bound.
+
+    The eigenvalue solver is backward stable with an error of a modest multiple of n u ||M_x||, u = 1.1e-16;
+    the factor 1e-12 leaves four orders of magnitude. An engineering margin, not an interval proof.
+    """
+    return 1e-12 * n * slack_norm_bound(n, tau)
+
+
+def dual_slack(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> float:
+    """lambda(G, x): the smallest eigenvalue of M_x on the subspace orthogonal to x; -inf if LAPACK fails.
+
+    adjacency: (n, n) sparse 0/1, n >= 2; labels: (n,) of +-1. One extremal eigenvalue of a dense matrix,
+    O(n^3). Positive lambda proves that x x^T is the unique maximum of <A_tau, C> over C psd with unit
+    diagonal.
+    """
+    slack = slack_matrix(adjacency, labels, tau)
+    n = slack.shape[0]
+    signs = np.asarray(labels, dtype=float)
+    # x itself is moved out of the way: its eigenvalue becomes the norm bound, above every other one.
+    slack += (slack_norm_bound(n, tau) / n) * np.outer(signs, signs)
+    for driver in ("evr", "evx"):
+        try:
+            smallest = sl.eigh(
+                slack, eigvals_only=True, subset_by_index=[0, 0], driver=driver, check_finite=False
+            )[0]
+        except (np.linalg.LinAlgError, ValueError):
+            continue
+        if np.isfinite(smallest):
+            return float(smallest)
+    return -np.inf

@@ -1,0 +1,93 @@
+"""Edge randomised response: flip every pair with a fixed probability, publish the noisy graph, cluster that.
+
+The simplest private baseline: pure epsilon-DP, even in the local model, and everything after the flipping
+is free post-processing. Statement and proof: docs/proofs/sbm_randomized_response.md
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class FlipRule:
+    """Flip a pair iff a uniform 64-bit word is below `threshold`: probability exactly threshold / 2^64.
+
+    The probability is 1 / (1 + e^epsilon) rounded up, so the loss log((1 - q) / q) is at most epsilon.
+    """
+
+    threshold: int
+
+    @property
+    def probability(self) -> Fraction:
+        return Fraction(self.threshold, 2**WORD_BITS)
+
+
+def flip_rule(epsilon: float) -> FlipRule:
+    """The smallest multiple of 2^-64 proven to be at least 1 / (1 + e^epsilon), by ball arithmetic.
+
+    Raises ValueError if epsilon is not a finite number > 0.
+    """
+    from sosdp.privacy.calibrate import ball, check_epsilon, decide
+
+    epsilon = check_epsilon(epsilon)
+    odds = math.exp(min(epsilon, 700.0))
+    guess = math.floor(2.0**WORD_BITS / (1 + odds) * (1 - 1e-12))
+    low, high = max(0, guess), max(1, math.ceil((guess + 1) * (1 + 1e-11)) + 1)
+
+    def enough(threshold: int) -> bool:
+        # q >= 1 / (1 + e^eps)  <=>  q (1 + e^eps) - 1 >= 0; an undecided comparison counts as "no".
+        share = Fraction(threshold, 2**WORD_BITS)
+        return decide(lambda: ball(share) * (1 + ball(epsilon).exp()) - 1) is True
+
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return FlipRule(high)
+
+
+def flip_edges(
+    adjacency: sp.csr_array, rule: FlipRule, insecure_generator: np.random.Generator | None = None
+) -> np.ndarray:
+    """The noisy adjacency matrix, dense uint8 (n, n): every pair flipped independently with the rule's
+    probability.
+
+    Randomness: 64-bit words of the operating system, one a pair; or, for tests, a numpy generator. O(n^2).
+    """
+    n = adjacency.shape[0]
+    noisy = adjacency.toarray().astype(np.uint8)
+    threshold = np.uint64(rule.threshold)
+    for row in range(n - 1):
+        count = n - 1 - row
+        if insecure_generator is None:
+            words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        else:
+            words = insecure_generator.integers(0, 2**64, size=count, dtype=np.uint64)
+        noisy[row, row + 1 :] ^= words < threshold
+        noisy[row + 1 :, row] = noisy[row, row + 1 :]
+    return noisy
+
+
+def debiased(noisy: np.ndarray, probability: float, density: float | None = None) -> np.ndarray:
+    """The noisy graph centred around its expectation q + (1 - 2q) * density, zero diagonal, as float64.
+
+    density: public edge density d / n; by default the density of the noisy graph itself, which is already
+    private.
+    """
+    n = noisy.shape[0]
+    if density is None:
+        centre = float(noisy.sum()) / (n * (n - 1))
+    else:
+        centre = probability + (1 - 2 * probability) * density
+    matrix = noisy.astype(float)
+    matrix -= centre
+    np.fill_diagonal(matrix, 0.0)
+    return matrix

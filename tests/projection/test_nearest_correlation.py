@@ -1,0 +1,221 @@
+"""The nearest correlation matrix: closed forms, other solvers, and the honesty of the certified distance."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sosdp.projection import StructuredMatrix, nearest_correlation
+from sosdp.projection.certificate import distance_certificate, normalised_rows
+from sosdp.projection.newton import interior_point, semismooth_newton
+from sosdp.projection.spectrum import Decomposer
+
+
+def random_symmetric(n, seed, scale=1.0):
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(size=(n, n)) * scale
+    return (matrix + matrix.T) / 2
+
+
+def planted(n, d, gamma, seed):
+    generator = np.random.default_rng(seed)
+    labels = np.repeat([1, -1], n // 2)
+    chance = (1 + gamma * np.outer(labels, labels)) * d / n
+    upper = np.triu(generator.random((n, n)) < chance, 1)
+    return StructuredMatrix(sp.csr_array((upper | upper.T).astype(float)), n / (gamma * d), -1 / gamma)
+
+
+def check_feasible(matrix):
+    assert np.array_equal(matrix.diagonal(), np.ones(len(matrix)))
+    assert np.linalg.eigvalsh(matrix)[0] > -1e-12 * len(matrix)
+
+
+@pytest.mark.parametrize("entry", [-3.0, -1.0, -0.4, 0.0, 0.7, 1.0, 5.0])
+def test_two_by_two(entry):
+    projection = nearest_correlation(np.array([[9.0, entry], [entry, -2.0]]), tolerance=1e-6)
+    assert projection.certified
+    assert abs(projection.matrix[0, 1] - np.clip(entry, -1, 1)) <= 1e-6
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+@pytest.mark.parametrize("t", [1.0, 2.5, 30.0])
+def test_positive_multiples_of_ones(n, t):
+    tolerance = 1e-6 * n * np.sqrt(t)
+    projection = nearest_correlation(t * np.ones((n, n)), tolerance=tolerance)
+    assert projection.certified
+    assert np.abs(projection.matrix - 1).max() <= tolerance
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+@pytest.mark.parametrize("t", [0.5, 1.0, 7.0])
+def test_negative_multiples_of_ones(n, t):
+    # C_ij = -1/(n-1): the most negative exchangeable correlation matrix, optimal for t >= 1/(n-1).
+    tolerance = 1e-6 * n * max(1.0, np.sqrt(t))
+    projection = nearest_correlation(-t * np.ones((n, n)), tolerance=tolerance)
+    assert projection.certified
+    off = projection.matrix[~np.eye(n, dtype=bool)]
+    assert np.abs(off + 1 / (n - 1)).max() <= tolerance
+
+
+def test_a_correlation_matrix_is_its_own_projection():
+    rows = normalised_rows(np.random.default_rng(3).normal(size=(25, 40)))
+    matrix = rows @ rows.T
+    matrix = (matrix + matrix.T) / 2
+    projection = nearest_correlation(matrix, tolerance=1e-7)
+    assert np.linalg.norm(projection.matrix - matrix) <= 1e-7
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 17, 60, 160])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_certified_and_feasible_on_random_matrices(n, scale):
+    matrix = random_symmetric(n, n, scale)
+    tolerance = 1e-6 * max(1.0, scale) * n
+    projection = nearest_correlation(matrix, tolerance=tolerance)
+    assert projection.certified and projection.distance <= tolerance
+    check_feasible(projection.matrix)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_optimality_conditions(seed):
+    matrix = random_symmetric(20, seed, 2.0)
+    projection = nearest_correlation(matrix, tolerance=1e-8)
+    slack = projection.matrix - matrix - np.diag(projection.dual)
+    assert np.linalg.eigvalsh(slack)[0] > -1e-6
+    assert abs(np.sum(slack * projection.matrix)) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_certified_distance_covers_the_true_distance(seed):
+    """Every iterate of either method, from good and bad starts: distance >= true distance, and not absurdly
+    so.
+    """
+    n = [3, 6, 12, 25, 40, 60][seed]
+    matrix = random_symmetric(n, 100 + seed, 3.0)
+    exact = nearest_correlation(matrix, tolerance=1e-8)
+    generator = np.random.default_rng(seed)
+    starts = [1 - matrix.diagonal(), np.zeros(n), 5 * generator.normal(size=n)]
+    spectra = [Decomposer(matrix)(start) for start in starts]
+    spectra += list(semismooth_newton(Decomposer(matrix), starts[2], 8))
+    spectra += list(interior_point(Decomposer(matrix), starts[0], 1e-6, 200))
+    spectra += [
+        Decomposer(matrix)(exact.dual + size * generator.normal(size=n))
+        for size in 10.0 ** np.arange(-7.0, 2)
+    ]
+    ratios = []
+    for spectrum in spectra:
+        certificate = distance_certificate(matrix, spectrum)
+        true = np.linalg.norm(certificate.factor @ certificate.factor.T - exact.matrix)
+        assert true <= certificate.distance + exact.distance
+        objective = 0.5 * np.linalg.norm(certificate.factor @ certificate.factor.T - matrix) ** 2
+        minimum = 0.5 * np.linalg.norm(exact.matrix - matrix) ** 2
+        assert objective - minimum <= certificate.gap + 1e-6
+        ratios.append(true / certificate.distance)
+    assert max(ratios) > 0.15  # the bound is of the right size somewhere, so the test has teeth
+
+
+def test_a_fifth_of_the_distance_would_be_wrong():
+    """Negative control: the certified distance divided by five is not a bound."""
+    matrix = random_symmetric(12, 5, 3.0)
+    exact = nearest_correlation(matrix, tolerance=1e-9)
+    certificate = distance_certificate(matrix, Decomposer(matrix)(1 - matrix.diagonal()))
+    true = np.linalg.norm(certificate.factor @ certificate.factor.T - exact.matrix)
+    assert true > certificate.distance / 5
+
+
+def test_structured_dense_and_sparse_inputs_agree():
+    structured = planted(160, 30, 0.7, 0)
+    answers = [
+        nearest_correlation(matrix, tolerance=1e-5).matrix
+        for matrix in (structured, structured.toarray(), sp.csr_array(structured.toarray()))
+    ]
+    assert np.linalg.norm(answers[0] - answers[1]) < 2e-5
+    assert np.linalg.norm(answers[0] - answers[2]) < 2e-5
+
+
+def test_structured_products():
+    structured = planted(30, 8, 0.7, 0)
+    block = np.random.default_rng(0).normal(size=(30, 4))
+    assert np.allclose(structured @ block, structured.toarray() @ block)
+
+
+@pytest.mark.parametrize("warm_start", [True, False])
+def test_planted_graph_to_a_thousandth_of_the_sensitivity(warm_start):
+    matrix = planted(300, 40, 0.6, 2)
+    sensitivity = 2 * np.sqrt(300 / (0.6 * 40))
+    projection = nearest_correlation(matrix, tolerance=1e-3 * sensitivity, warm_start=warm_start)
+    assert projection.certified
+    assert projection.eigendecompositions <= 15
+    check_feasible(projection.matrix)
+
+
+def test_a_dual_vector_as_warm_start():
+    matrix = planted(200, 40, 0.6, 2)
+    first = nearest_correlation(matrix, tolerance=1e-4)
+    again = nearest_correlation(matrix, tolerance=1e-4, warm_start=first.dual)
+    assert again.certified and again.eigendecompositions == 1
+
+
+def test_interior_point_takes_over_when_newton_is_starved():
+    matrix = planted(60, 12, 0.7, 1)
+    projection = nearest_correlation(matrix, tolerance=1e-3, warm_start=False, max_iterations=2)
+    assert projection.certified
+    assert projection.method == "interior-point"
+
+
+def test_agrees_with_general_purpose_solvers():
+    import cvxpy
+
+    for n, seed in ((6, 0), (15, 1), (30, 2)):
+        matrix = random_symmetric(n, seed, 1.5)
+        variable = cvxpy.Variable((n, n), PSD=True)
+        problem = cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum_squares(variable - matrix)), [cvxpy.diag(variable) == 1]
+        )
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+        ours = nearest_correlation(matrix, tolerance=1e-8).matrix
+        assert np.abs(ours - variable.value).max() < 1e-5
+        problem.solve(solver="SCS", eps=1e-8, max_iters=50000)
+        assert np.abs(ours - variable.value).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.zeros((5, 5)),
+        np.full((5, 5), 1e12),
+        -np.full((6, 6), 1e12),
+        np.diag([1e15, -1e15, 0.0, 1.0]),
+        np.array([[0.0, 1e-300], [1e-300, 0.0]]),
+        np.full((4, 4), 1e200),
+        np.array([[1e308, 1e308], [1e308, 1e308]]),
+    ],
+)
+def test_extreme_values_never_raise(matrix):
+    projection = nearest_correlation(matrix, tolerance=1e-6)
+    check_feasible(projection.matrix)
+    assert projection.certified == (projection.distance <= 1e-6)
+
+
+def test_impossible_tolerance_is_reported_not_raised():
+    projection = nearest_correlation(random_symmetric(6, 0), tolerance=1e-30)
+    assert not projection.certified and projection.distance > 1e-30
+
+
+@pytest.mark.parametrize(
+    "matrix, message",
+    [
+        (np.zeros((0, 0)), "non-empty"),
+        (np.zeros((2, 3)), "square"),
+        (np.zeros(4), "square"),
+        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "not finite"),
+        (np.array([[0.0, 1.0], [0.0, 0.0]]), "symmetric"),
+    ],
+)
+def test_input_errors(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        nearest_correlation(matrix, tolerance=1e-3)
+
+
+def test_tolerance_must_be_positive():
+    for tolerance in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="tolerance"):
+            nearest_correlation(np.eye(2), tolerance=tolerance)
