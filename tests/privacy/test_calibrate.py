@@ -183,6 +183,22 @@ def test_plan_on_a_coarse_grid_keeps_its_promise_exactly(
     assert exact <= delta
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_coarse_plan_covers_every_integer_shift(count: int) -> None:
+    """Rounding included: all integer shifts within the charged distance, exact law in several dimensions."""
+    epsilon, delta = 1.0, 1e-4
+    plan = calibrate.grid_gaussian(
+        sensitivity=3.0, count=count, epsilon=epsilon, delta=delta, largest=2.0**61
+    )
+    reach = int(float(plan.shift))
+    worst = 0.0
+    for shift in itertools.combinations_with_replacement(range(reach + 1), count):
+        if 0 < sum(step * step for step in shift) <= plan.shift**2:
+            moved = tuple(step for step in shift if step)
+            worst = max(worst, _exact_delta_of_shift(epsilon, plan.units, moved))
+    assert 0.05 * delta < worst <= delta
+
+
 def test_fine_grid_costs_nothing() -> None:
     plan = calibrate.grid_gaussian(sensitivity=0.3, count=124_750, epsilon=1.0, delta=1e-6)
     ideal = 0.3 * calibrate.gaussian_sigma_tight(1.0, 1e-6)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -26,3 +28,19 @@ def test_module_names_its_proof(path: pathlib.Path) -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert path.relative_to(ROOT).as_posix() in text, f"{page} does not name {path.name}"
         assert "Assumed, and not covered" in text or page.endswith("composition.md")
+
+
+def test_privacy_imports_nothing_heavy() -> None:
+    """OpenDP, dp-accounting, python-flint and scipy's solvers load when a release is made, not before."""
+    heavy = ["opendp", "dp_accounting", "flint", "scipy.optimize", "sklearn", "sympy"]
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in MODULES]
+
+    def loaded(imports: list[str]) -> set[str]:
+        program = (
+            f"import sys, {', '.join(imports)}\nprint([name for name in {heavy!r} if name in sys.modules])"
+        )
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        return set(ast.literal_eval(run.stdout))
+
+    assert loaded([*modules]) <= loaded(["sosdp"])
+    assert "opendp" not in loaded([*modules])
