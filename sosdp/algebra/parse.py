@@ -34,6 +34,12 @@ _TOKEN = re.compile(
     r"[ \t\r\n]*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<operator>\*\*|<=|>=|==|[-+*/()])|(?P<bad>\S)|(?P<end>\Z))"
 )
+# one plain term, up to the next sign, relation, ')' or the end; atomic groups: nothing is matched twice
+_NUMBER = r"(?>(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)"
+_FACTOR = rf"(?>{_NUMBER}|[^\W\d]\w*+(?:\s*+\*\*\s*+[0-9]++)?)"
+_TERM = re.compile(
+    rf"\s*+([-+]?)\s*+(?>({_FACTOR}(?:\s*+\*(?!\*)\s*+{_FACTOR})*+))(?:\s*+/\s*+([0-9]++))?+\s*+(?=[-+)]|[<>=]=|\Z)"
+)
 _RATIONAL = re.compile(
     r"\s*([+-]?)((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?:\s*/\s*([0-9]+))?\s*\Z"
 )
@@ -180,65 +186,84 @@ class Reader:
     # ------------------------------------------------------------------ text
 
     def _read(self, text: str) -> tuple[list[Polynomial], str | None]:
-        """Both sides of a relation, or the one polynomial there is: an operator-precedence parser."""
+        """Both sides of a relation, or the one polynomial there is: an operator-precedence parser.
+
+        Runs of plain terms such as ``3*x**2*y`` are read by one regular expression a term (``_run``): that is what
+        large files consist of.
+        """
         values: list[_Value] = []
         operators: list[str] = []
         sides: list[Polynomial] = []
         relation: str | None = None
         depth = 0
         operand_next = True
-        match = None
+        position = 0
         try:
-            for match in _TOKEN.finditer(text):
-                kind = match.lastgroup
-                if kind == "number" or kind == "name":
-                    token = match[kind]
+            while True:
+                if operand_next and (not operators or operators[-1] == "("):
+                    run, position = self._run(text, position)
+                    if run is not None:
+                        values.append(run)
+                        operand_next = False
+                match = _TOKEN.match(text, position)
+                if match is None:  # unreachable: the pattern matches every character and the end
+                    raise ParseError("unreadable text")
+                kind = match.lastgroup or ""
+                token = match[kind]
+                before, position = position, match.end()
+                if kind == "end":
+                    break
+                if kind == "bad":
+                    raise ParseError(_explain(token))
+                if kind != "operator":
                     if not operand_next:
                         raise ParseError(f"an operator is missing before {_clip(token)}")
-                    if kind == "number":
-                        values.append(_Value(read_number(token), []))
-                    else:
-                        values.append(_Value(1, [self._name(token)]))
+                    value = (
+                        _Value(read_number(token), []) if kind == "number" else _Value(1, [self._name(token)])
+                    )
+                    values.append(value)
                     operand_next = False
-                elif kind == "operator":
-                    token = match[kind]
-                    if operand_next:
-                        if token == "(":
-                            depth += 1
-                            if depth > MAX_DEPTH:
-                                raise ParseError(f"parentheses are nested deeper than {MAX_DEPTH}")
-                            operators.append(token)
-                        elif token == "-":
-                            # two signs in a row cancel: a long run of them must not cost a pass each
-                            if operators and operators[-1] == "neg":
-                                operators.pop()
-                            else:
-                                operators.append("neg")
-                        elif token != "+":
-                            raise ParseError(f"a value is missing before {token!r}")
-                    elif token == ")":
-                        self._reduce(values, operators, 0)
-                        if not operators:
-                            raise ParseError("')' without '('")
-                        operators.pop()
-                        depth -= 1
-                    elif token == "(":
-                        raise ParseError("an operator is missing before '('")
-                    elif token in _RELATIONS:
-                        if depth:
-                            raise ParseError(f"{token!r} inside parentheses")
-                        if relation is not None:
-                            raise ParseError("a constraint has exactly one of <=, >=, ==")
-                        relation = token
-                        self._reduce(values, operators, 0)
-                        sides.append(self._finish(values.pop()))
-                        operand_next = True
+                elif operand_next:
+                    if token == "(":
+                        depth += 1
+                        if depth > MAX_DEPTH:
+                            raise ParseError(f"parentheses are nested deeper than {MAX_DEPTH}")
+                        operators.append(token)
+                    elif token == "-":
+                        # two signs in a row cancel: a long run of them must not cost a pass each
+                        if operators and operators[-1] == "neg":
+                            operators.pop()
+                        else:
+                            operators.append("neg")
+                    elif token != "+":
+                        raise ParseError(f"a value is missing before {token!r}")
+                elif token == ")":
+                    self._reduce(values, operators, 0)
+                    if not operators:
+                        raise ParseError("')' without '('")
+                    operators.pop()
+                    depth -= 1
+                elif token == "(":
+                    raise ParseError("an operator is missing before '('")
+                elif token in _RELATIONS:
+                    if depth:
+                        raise ParseError(f"{token!r} inside parentheses")
+                    if relation is not None:
+                        raise ParseError("a constraint has exactly one of <=, >=, ==")
+                    relation = token
+                    self._reduce(values, operators, 0)
+                    sides.append(self._finish(values.pop()))
+                    operand_next = True
+                else:
+                    self._reduce(values, operators, _PRECEDENCE[token])
+                    run = None
+                    if token in "+-":
+                        run, position = self._run(text, before, position)
+                    if run is not None:
+                        values.append(self._add(values.pop(), run))
                     else:
-                        self._reduce(values, operators, _PRECEDENCE[token])
                         operators.append(token)
                         operand_next = True
-                elif kind == "bad":
-                    raise ParseError(_explain(match[kind]))
             if operand_next:
                 raise ParseError(
                     "the text ends where a value is missing" if text.strip() else "the text is empty"
@@ -248,9 +273,46 @@ class Reader:
             self._reduce(values, operators, 0)
             sides.append(self._finish(values.pop()))
         except ParseError as error:
-            column = (match.end() if match is not None else 0) or 1
-            raise ParseError(f"{error} (column {column})") from None
+            raise ParseError(f"{error} (column {max(position, 1)})") from None
         return sides, relation
+
+    def _run(self, text: str, start: int, otherwise: int | None = None) -> tuple[_Value | None, int]:
+        """The sum of the plain terms that begin at ``start``, and where it ends.
+
+        (None, ``otherwise``) when there is none.
+        """
+        terms: list[tuple[int | Fraction, list[int]]] = []
+        known = self.ids or {}
+        while (match := _TERM.match(text, start)) is not None:
+            sign, body, divisor = match.groups()
+            coef: int | Fraction = -1 if sign == "-" else 1
+            ids: list[int] = []
+            for factor in body.replace("**", "^").split("*"):
+                factor = factor.strip()
+                if factor[0] in ".0123456789":
+                    number = read_number(factor)
+                    coef = number * coef if coef in (1, -1) else _bounded(coef * number)
+                    continue
+                name, _, power = factor.partition("^")
+                identifier = known.get(name) or self._name(name.rstrip())
+                if not power:
+                    ids.append(identifier)
+                elif len(power) > 8 or len(ids) + int(power) > MAX_DEGREE:
+                    raise ParseError(f"the degree exceeds {MAX_DEGREE}")
+                else:
+                    ids.extend([identifier] * int(power))
+            if divisor is not None:
+                number = read_number(divisor)
+                if number == 0:
+                    raise ParseError("division by zero")
+                coef = _bounded(Fraction(coef) / number)
+            terms.append((coef, _degree_checked(ids)))
+            start = match.end()
+        if not terms:
+            return None, start if otherwise is None else otherwise
+        run = _Value(1, [])
+        run.small = terms
+        return run, start
 
     def _reduce(self, values: list[_Value], operators: list[str], precedence: int) -> None:
         """Apply the operators on the stack that bind at least as tightly as the one that comes next."""

@@ -19,7 +19,9 @@ from sosdp.algebra.coefficients import (
     peak,
     settle,
     shortest_decimal,
+    to_float,
 )
+from sosdp.algebra.multiply import multiply
 from sosdp.algebra.variables import variable_id, variable_ids, variable_name
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from sosdp.algebra.constraint import Equality, Inequality
 
 _set = object.__setattr__
+
+_CONSTANT = mono.constant()
+_ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
 
 class Polynomial:
@@ -38,19 +43,22 @@ class Polynomial:
     ``Polynomial(value)`` reads a number, a string or a sympy expression.
     """
 
-    __slots__ = ("monos", "coefs", "keys", "_hash")
+    __slots__ = ("monos", "coefs", "keys", "_hash", "_bound")
     __array_ufunc__ = None  # numpy arrays defer to the operators below
 
     monos: np.ndarray
     coefs: np.ndarray
     keys: np.ndarray
     _hash: int | None
+    _bound: int | None  # at least the largest absolute value, for int64 coefficients
 
     def __new__(cls, value: Any = 0) -> Polynomial:
         return coerce(value)
 
     @classmethod
-    def _make(cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> Polynomial:
+    def _make(
+        cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray, bound: int | None = None
+    ) -> Polynomial:
         """Wrap arrays that already satisfy every invariant of the class; they become read-only."""
         self = object.__new__(cls)
         monos.flags.writeable = False
@@ -60,6 +68,7 @@ class Polynomial:
         _set(self, "coefs", coefs)
         _set(self, "keys", keys)
         _set(self, "_hash", None)
+        _set(self, "_bound", bound)
         return self
 
     @classmethod
@@ -113,13 +122,16 @@ class Polynomial:
     def __bool__(self) -> bool:
         return self.coefs.size > 0
 
+    def _peak(self) -> int:
+        """Largest absolute value of the coefficients, which are int64."""
+        if self._bound is None:
+            _set(self, "_bound", peak(self.coefs))
+        return self._bound  # type: ignore[return-value]
+
     @property
     def degree(self) -> int:
         """Total degree; 0 for constants, the zero polynomial included."""
-        if self.coefs.size == 0:
-            return 0
-        width = self.monos.shape[1]
-        return width if width > 1 else int(self.monos.any())
+        return 0 if self.is_constant else self.monos.shape[1]
 
     @property
     def variable_ids(self) -> np.ndarray:
@@ -140,7 +152,7 @@ class Polynomial:
     @property
     def is_constant(self) -> bool:
         """Whether no variable occurs."""
-        return self.coefs.size == 0 or (self.coefs.size == 1 and not self.monos.any())
+        return self.coefs.size == 0 or (self.coefs.size == 1 and self.monos.item(-1) == 0)
 
     @property
     def is_variable(self) -> bool:
@@ -213,9 +225,7 @@ class Polynomial:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Polynomial):
-            from sosdp.algebra.multiply import multiply
-
-            return multiply(self, other)
+            return _multiply(self, other)
         number = as_number(other)
         if number is None:
             return _apply(other, lambda q: self * q)
@@ -228,8 +238,16 @@ class Polynomial:
         """This polynomial times a number."""
         if number == 1 and (type(number) is int or not self.is_exact):
             return self
-        left, right = merging.common_kind(self.coefs, as_coefs([number]))
-        coefs = merging.outer_coefs(left, right, 1)
+        if self.coefs.dtype == np.float64:
+            with np.errstate(over="ignore"):  # infinities are reported by ``finish``
+                coefs = self.coefs * to_float(number)
+        elif type(number) is float:
+            with np.errstate(over="ignore"):
+                coefs = floats(self.coefs) * number
+        elif type(number) is int and self.coefs.dtype == np.int64 and self._peak() * abs(number) < INT_LIMIT:
+            coefs = self.coefs * number
+        else:
+            coefs = self.coefs.astype(object) * number
         return self._make(*merging.finish(self.monos, coefs, self.keys))
 
     def __truediv__(self, other: Any) -> Any:
@@ -257,16 +275,20 @@ class Polynomial:
         return coerce(other) / self.constant if _operand(other) is not None else NotImplemented
 
     def __pow__(self, exponent: Any) -> Polynomial:
-        from sosdp.algebra.multiply import power
-
-        number = as_number(
-            exponent.constant if isinstance(exponent, Polynomial) and exponent.is_constant else exponent
-        )
-        if type(number) is float and number.is_integer():
-            number = int(number)
-        if type(number) is not int or number < 0:
+        if type(exponent) is not int:
+            if isinstance(exponent, Polynomial) and exponent.is_constant:
+                exponent = exponent.constant
+            number = as_number(exponent)
+            if type(number) is float and number.is_integer():
+                number = int(number)
+            if type(number) is not int:
+                raise ValueError(
+                    f"the power of a polynomial must be a non-negative integer, not {exponent!r}"
+                )
+            exponent = number
+        if exponent < 0:
             raise ValueError(f"the power of a polynomial must be a non-negative integer, not {exponent!r}")
-        return power(self, number)
+        return _power(self, exponent)
 
     # ------------------------------------------------------------------ comparisons
 
@@ -456,10 +478,12 @@ def variable(identifier: int) -> Polynomial:
 
 def constant(number: Number) -> Polynomial:
     """The constant polynomial with this value."""
-    coefs = as_coefs([number])
-    if coefs[0] == 0:
-        return Polynomial._make(mono.constant(0), coefs[:0], np.zeros(0, dtype=np.uint64))
-    return Polynomial._make(mono.constant(), coefs, np.zeros(1, dtype=np.uint64))
+    if number == 0:
+        kind = np.float64 if type(number) is float else np.int64
+        return Polynomial._make(_CONSTANT[:0], np.zeros(0, dtype=kind), _ZERO_KEY[:0])
+    if type(number) is int and -INT_LIMIT < number < INT_LIMIT:
+        return Polynomial._make(_CONSTANT, np.array([number]), _ZERO_KEY, abs(number))
+    return Polynomial._make(_CONSTANT, as_coefs([number]), _ZERO_KEY)
 
 
 def coerce(value: Any) -> Polynomial:
@@ -525,13 +549,47 @@ def _add(left: Polynomial, right: Polynomial) -> Polynomial:
     if left.coefs.size == 0 and (left.is_exact or not right.is_exact):
         return right
     a, b = merging.common_kind(left.coefs, right.coefs)
-    if a.dtype == np.int64 and b.dtype == np.int64 and (peak(a) or 0) + (peak(b) or 0) >= INT_LIMIT:
+    if a.dtype == np.int64 and b.dtype == np.int64 and left._peak() + right._peak() >= INT_LIMIT:
         a = a.astype(object)
     coefs = np.concatenate([a, b])
     first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs)
     width = max(left.monos.shape[1], right.monos.shape[1])
     monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])[first]
     return Polynomial._make(*merging.finish(monos, coefs, keys))
+
+
+def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
+    if left.is_constant:
+        return right._scaled(left.constant if left or left.is_exact else 0.0)
+    if right.is_constant:
+        return left._scaled(right.constant if right or right.is_exact else 0.0)
+    return Polynomial._make(*merging.finish(*multiply(left, right)))
+
+
+def _power(base: Polynomial, exponent: int) -> Polynomial:
+    """The power with a non-negative integer exponent, by repeated squaring."""
+    if exponent == 0:
+        return constant(1)
+    if base.coefs.size <= 1:
+        if not base:
+            return base
+        try:
+            factor = base.coefs.tolist()[0] ** exponent
+        except OverflowError:
+            raise ValueError("a coefficient overflows in this power: rescale, or use exact numbers") from None
+        if base.is_constant:
+            return constant(factor)
+        row = np.repeat(base.monos, exponent, axis=1)
+        return Polynomial._make(*merging.finish(row, as_coefs([factor]), mono.keys(row)))
+    result: Polynomial | None = None
+    while True:
+        if exponent & 1:
+            result = base if result is None else _multiply(result, base)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        base = _multiply(base, base)
 
 
 def _inequality(difference: Polynomial) -> Inequality:

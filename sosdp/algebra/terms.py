@@ -6,6 +6,8 @@ built once per distinct monomial and not once per pair.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sosdp.algebra import monomials as mono
@@ -55,20 +57,9 @@ def finish(
     """
     if coefs.dtype == object:
         coefs = settle(coefs)
-    elif coefs.dtype == np.float64:
-        check_finite(coefs)
-    keep = coefs != 0
-    if not keep.all():
+    elif coefs.dtype == np.float64 and not math.isfinite(coefs.dot(coefs)):
+        check_finite(coefs)  # only now: the sum of squares may overflow where no coefficient does
+    if not coefs.all():
+        keep = coefs != 0
         monos, coefs, keys = mono.trim(monos[keep]), coefs[keep], keys[keep]
     return monos, coefs, keys
-
-
-def outer_coefs(left: np.ndarray, right: np.ndarray, summands: int) -> np.ndarray:
-    """All products of two coefficient arrays, flat; ``summands`` of them can still be added without overflow."""
-    left, right = common_kind(left, right)
-    if left.dtype == np.int64 and right.dtype == np.int64:
-        bound = (peak(left) or 0) * (peak(right) or 0) * summands
-        if bound >= INT_LIMIT:
-            left = left.astype(object)
-    with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
-        return np.multiply.outer(left, right).reshape(-1)
