@@ -81,8 +81,8 @@ def _require_numeric(dtype: np.dtype) -> None:
 
 _LOOPS = "the graph has self loops, which edge privacy does not speak of; remove them first ({how})"
 _WEIGHTS = (
-    "the graph is weighted or has multiple edges (entries other than 0 and 1); decide publicly what counts as "
-    "an edge and pass the 0/1 graph, for example (weights > threshold)"
+    "the graph is weighted or has multiple edges (entries other than 0 and 1); decide publicly what counts "
+    "as an edge and pass the 0/1 graph, for example (weights > threshold)"
 )
 
 

@@ -14,6 +14,14 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.privacy.calibrate import ball, check_epsilon, check_positive, decide
+from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.release import Release
+
+from .estimator import ADJACENCY, RecoveryEstimator, release_value, silenced
+from .graph_input import CanonicalGraph
+from .labelling import canonical_signs, leading_eigenvector, majority_polish
+
 WORD_BITS = 64
 
 
@@ -36,8 +44,6 @@ def flip_rule(epsilon: float) -> FlipRule:
 
     Raises ValueError if epsilon is not a finite number > 0.
     """
-    from sosdp.privacy.calibrate import ball, check_epsilon, decide
-
     epsilon = check_epsilon(epsilon)
     odds = math.exp(min(epsilon, 700.0))
     guess = math.floor(2.0**WORD_BITS / (1 + odds) * (1 - 1e-12))
@@ -91,3 +97,71 @@ def debiased(noisy: np.ndarray, probability: float, density: float | None = None
     matrix -= centre
     np.fill_diagonal(matrix, 0.0)
     return matrix
+
+
+class RandomizedResponseRecovery(RecoveryEstimator):
+    """epsilon-edge-private recovery from a randomly flipped graph: the baseline to beat; always answers.
+
+    Parameters (all public):
+        epsilon: budget of one fit, > 0; pure differential privacy (delta = 0), even in the local model.
+        average_degree: public d, to centre the noisy graph; by default its own density, which is private
+        already. rounds: at most this many rounds of majority voting after the spectral step (free
+        post-processing). insecure_seed: for tests and figures only; voids the guarantee.
+
+    Extra attribute after fit: noisy_graph_, the released graph as an (n, n) uint8 array. Useful for gamma *
+    d above about sqrt(n) / epsilon (`theory.randomised_response_threshold`). Cost: O(n^2) time and memory.
+    """
+
+    noisy_graph_: np.ndarray
+
+    def __init__(
+        self,
+        epsilon: float,
+        *,
+        average_degree: float | None = None,
+        rounds: int = 30,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.average_degree = average_degree
+        self.rounds = rounds
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+        if self.average_degree is not None:
+            check_positive(self.average_degree, "average_degree")
+        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 0:
+            raise ValueError(f"rounds must be an integer >= 0, got {self.rounds!r}")
+
+    def _release(self, graph: CanonicalGraph) -> Release:
+        rule = flip_rule(self.epsilon)
+        seed = self.insecure_seed
+        generator = None if seed is None else np.random.default_rng(seed)
+        noisy = flip_edges(graph.adjacency, rule, generator)
+        # From here on everything is post-processing of the noisy graph.
+        self.noisy_graph_ = noisy
+        density = None if self.average_degree is None else float(self.average_degree) / graph.n
+        with silenced():
+            matrix = debiased(noisy, float(rule.probability), density)
+            labels = canonical_signs(leading_eigenvector(matrix))
+            if self.rounds:
+                labels = majority_polish(matrix, labels, int(self.rounds))
+        guarantee = Guarantee(
+            epsilon=float(self.epsilon),
+            delta=0.0,
+            adjacency=ADJACENCY,
+            kind="exact",
+            assumptions=(
+                "the vertex set is public",
+                "the operating system's generator (os.urandom) yields independent fair bits",
+            ),
+            mechanism="sbm.randomized_response",
+        )
+        if seed is not None:
+            guarantee = guarantee.insecure()
+        return Release(
+            release_value(labels, graph, "randomized response"),
+            guarantee,
+            public={"n": graph.n, "flip_probability": float(rule.probability)},
+        )

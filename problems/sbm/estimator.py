@@ -1,0 +1,95 @@
+"""What the three estimators share: scikit-learn's contract, and how a release becomes attributes."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.release import Release
+
+from .graph_input import CanonicalGraph, canonical_graph
+
+ADJACENCY = "one edge"
+
+# What a numerical routine may throw at bad luck; anything else is a bug and should be seen.
+NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, np.linalg.LinAlgError)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """No warning leaves this block: inside it the private graph is being computed on."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+class RecoveryEstimator(BaseEstimator):
+    """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
+
+    Attributes after fit, all of them publishable:
+        labels_: (n,) int64 array of +-1 in the order of `nodes_`, first label +1; None if nothing was
+        released. released_: whether there are labels.
+        nodes_: tuple of the graph's nodes, sorted; for matrix input 0..n-1.
+        guarantee_: the `Guarantee`; a function of the parameters and n only.
+        release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
+
+    The vertex set is public; neighbouring graphs differ in one edge.
+    """
+
+    labels_: np.ndarray | None
+    released_: bool
+    nodes_: tuple[Hashable, ...]
+    guarantee_: Guarantee
+    release_: Release
+
+    def fit(self, graph: Any, y: Any = None) -> RecoveryEstimator:
+        """Run the mechanism once on a networkx Graph, a scipy sparse matrix or a dense (n, n) array.
+
+        y is ignored (scikit-learn's signature). Every call spends the whole budget again. Raises ValueError
+        for parameters out of range, GraphInputError (a ValueError) or TypeError if the input is not a
+        simple undirected graph with at least two vertices; nothing else about the graph ever raises or warns.
+        """
+        self._check_parameters()
+        canonical = canonical_graph(graph)
+        release = self._release(canonical)
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.nodes_ = canonical.nodes
+        labels = release.value["labels"]
+        self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
+        self.released_ = labels is not None
+        return self
+
+    def fit_predict(self, graph: Any, y: Any = None) -> np.ndarray | None:
+        """`fit(graph).labels_`."""
+        return self.fit(graph, y).labels_
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise ValueError for constructor parameters out of range."""
+
+    @abstractmethod
+    def _release(self, graph: CanonicalGraph) -> Release:
+        """The mechanism; the value is made by `release_value`."""
+
+
+def release_value(
+    labels: Sequence[int] | np.ndarray | None, graph: CanonicalGraph, method: str
+) -> dict[str, Any]:
+    """The published value: labels (or None), the nodes they belong to, the method, and whether it
+    released.
+    """
+    plain = (int, float, str, bool)
+    return {
+        "labels": None if labels is None else [int(label) for label in labels],
+        "nodes": [node if isinstance(node, plain) else str(node) for node in graph.nodes],
+        "method": method,
+        "released": labels is not None,
+    }
