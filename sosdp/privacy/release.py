@@ -38,7 +38,7 @@ class Release:
         value: what the mechanism released (or post-processing of it).
         guarantee: the `Guarantee` it was released under.
         mechanism: name, by default that of the guarantee.
-        public: public facts about the run (sizes, parameters); never data-dependent.
+        public: public facts about the run (sizes, parameters) and whatever else the mechanism released.
         private_diagnostics: dict of functions of the data (gaps, residuals, iteration counts) for debugging
             by whoever holds the data. Not part of repr, equality, pickles, copies or `to_dict`.
     """
