@@ -37,6 +37,7 @@ class AcceptRule:
 
     @property
     def threshold(self) -> int:
+        """What statistic + noise has to reach."""
         return self.step + self.margin
 
     def accepts(self, statistic: int, noise: int) -> bool:

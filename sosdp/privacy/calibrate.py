@@ -167,6 +167,7 @@ def decide(build: Any, bits: int = 128, most: int = 1 << 14) -> bool | None:
 
 
 def ball(number: Fraction | float | int) -> Any:
+    """The number as a python-flint ball at the current precision."""
     import flint
 
     exact = Fraction(number)
@@ -275,6 +276,7 @@ class GridGaussian:
 
     @property
     def scale(self) -> float:
+        """The noise parameter in the units of the values."""
         return self.units * self.grid
 
     def assumptions(self) -> tuple[str, ...]:
@@ -462,11 +464,13 @@ def _log_one_plus_exp(x: float) -> float:
 
 
 def float_up(number: Fraction) -> float:
+    """The least float64 that is at least `number` (one step above it at most)."""
     value = float(number)
     return value if Fraction(value) >= number else math.nextafter(value, math.inf)
 
 
 def float_down(number: Fraction) -> float:
+    """The largest float64 that is at most `number` (one step below it at most)."""
     value = float(number)
     return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
 

@@ -49,6 +49,7 @@ class Closeness:
 
     @property
     def refuted(self) -> bool:
+        """Whether some pair disproves the claimed sensitivity."""
         return bool(self.violations)
 
 
