@@ -22,13 +22,11 @@ class CertificateRecovery(RecoveryEstimator):
 
     Parameters (all public):
         epsilon, delta: budget of one fit; epsilon > 0, 0 < delta <= 1/2.
-        tau: edge density to compare with; every value is private. Default: average_degree / n if that is
-        given,
-            else 1/2, which serves every graph of density below one half with communities of nearly equal
-            size (each unit of imbalance |sum x| costs up to tau of dual slack; for equal sizes a larger tau
-            never hurts).
-        average_degree: public average degree d; sets tau = d / n. Give it for sparse graphs with unequal
-        sides.
+        tau: edge density to compare with; privacy holds for every value. Default: average_degree / n if that
+            is given, else 1/2, which serves every graph of density below one half with communities of nearly
+            equal size (each unit of imbalance |sum x| costs up to tau of dual slack; for equal sizes a larger
+            tau never hurts).
+        average_degree: public d; sets tau = d / n. Give it for sparse graphs with unequal communities.
         tau0: slack below which a labelling counts as none; costs 2 tau0 of dual slack, saves solver work.
         insecure_seed: for tests and figures only; voids the guarantee.
 
@@ -103,9 +101,9 @@ class CertificateRecovery(RecoveryEstimator):
             search_complete=True,
             assumptions=(
                 "the vertex set is public",
-                "the search always resolves: its last resort, dual path following, ends within a proven number "
-                "of steps in exact arithmetic, and is assumed to do so in float64 (every run is checked; one "
-                "that did not resolve would release nothing)",
+                "the search always resolves: its last resort, dual path following, ends within a proven "
+                "number of steps in exact arithmetic, and is assumed to do so in float64 (every run is "
+                "checked; one that did not resolve would release nothing)",
             ),
             mechanism="sbm.certificate",
             public={"n": graph.n, "tau": tau, "tau0": tau0},

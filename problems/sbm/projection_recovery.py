@@ -118,9 +118,10 @@ class ProjectionRecovery(RecoveryEstimator):
             solver_complete=True,
             assumptions=(
                 "the vertex set is public",
-                "the projection always reaches its tolerance: the last resort, an interior-point path, ends "
-                "within a proven number of steps in exact arithmetic, and is assumed to do so in float64 (every "
-                "run is checked; one that did not would release noise around the identity matrix)",
+                "the projection always reaches its tolerance: the last resort, an interior-point path, "
+                "ends within a proven number of steps in exact arithmetic, and is assumed to do so in "
+                "float64 (every run is checked; one that did not would release noise around the identity "
+                "matrix)",
             ),
             mechanism="sbm.projection",
             public={"n": n, "gamma": float(self.gamma), "average_degree": float(self.average_degree)},
