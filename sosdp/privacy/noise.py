@@ -10,6 +10,7 @@ Laws and what is assumed of the generator: docs/proofs/gaussian_release.md
 from __future__ import annotations
 
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -105,6 +106,33 @@ def symmetric_gaussian(
         matrix[i + first :, i] = row
         start += length
     return matrix
+
+
+def coin_flips(
+    shape: int | tuple[int, ...], threshold: int, *, insecure_seed: int | None = None
+) -> npt.NDArray[np.bool_]:
+    """Independent booleans, each True with probability exactly threshold / 2^64, from os.urandom.
+
+    Raises:
+        ValueError: threshold not an integer in [0, 2^64].
+
+    Cost: 8 random bytes a flip, about 60 million a second.
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int) or not 0 <= threshold <= 1 << 64:
+        raise ValueError(f"threshold must be an integer between 0 and 2^64, got {threshold!r}")
+    shape, count = _shape(shape)
+    if threshold == 1 << 64:
+        return np.ones(shape, dtype=np.bool_)
+    flips = np.empty(count, dtype=np.bool_)
+    seeded = None if insecure_seed is None else np.random.default_rng(insecure_seed)
+    for start in range(0, count, _CHUNK):
+        size = min(_CHUNK, count - start)
+        if seeded is None:
+            words = np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
+        else:
+            words = seeded.integers(0, 1 << 64, size=size, dtype=np.uint64)
+        flips[start : start + size] = words < np.uint64(threshold)
+    return flips.reshape(shape)
 
 
 def noise_units(scale: float | Fraction, grid: float | Fraction) -> float:
@@ -212,7 +240,6 @@ def _opendp_counts(law: str, count: int, units: float) -> Counts:
         return np.zeros(0, dtype=np.int64)
     if count < _THREADED_FROM:
         return _opendp_draw(law, count, units)
-    import os
     from concurrent.futures import ThreadPoolExecutor
 
     # OpenDP releases the interpreter lock; every piece builds its own measurement, so nothing is shared.

@@ -68,6 +68,8 @@ class Release:
     @property
     def released(self) -> bool:
         """Whether there is an answer (False: the mechanism released only that it declines)."""
+        if isinstance(self.value, Mapping) and "released" in self.value:
+            return bool(self.value["released"])
         return self.value is not None
 
     def postprocess(

@@ -66,6 +66,23 @@ def test_law_with_rounded_scale_is_detectably_not_a_neighbouring_one() -> None:
     assert _chi_square(drawn, support, law) < FLOOR
 
 
+@pytest.mark.parametrize("seed", [None, 11])
+def test_coin_flips(seed: int | None) -> None:
+    threshold = (1 << 64) // 5
+    flips = noise.coin_flips((300, 700), threshold, insecure_seed=seed)
+    assert flips.shape == (300, 700)
+    assert stats.binomtest(int(flips.sum()), flips.size, 0.2).pvalue > FLOOR
+    pairs = flips.ravel()[:-1].astype(int) + 2 * flips.ravel()[1:]
+    expected = np.array([0.64, 0.16, 0.16, 0.04])
+    counts = np.bincount(pairs[::2], minlength=4)
+    assert stats.chisquare(counts, expected * counts.sum()).pvalue > FLOOR
+    assert not noise.coin_flips(1000, 0).any()
+    assert noise.coin_flips(1000, 1 << 64).all()
+    for bad in (-1, (1 << 64) + 1, 0.5, True):
+        with pytest.raises(ValueError, match="threshold"):
+            noise.coin_flips(3, bad)  # type: ignore[arg-type]
+
+
 def test_symmetric_matrix() -> None:
     matrix = noise.symmetric_gaussian(40, 1000.0, 1.0, insecure_seed=1)
     assert matrix.dtype == np.int64
@@ -169,6 +186,6 @@ def test_predictable_generators_only_behind_insecure_seed() -> None:
         uses = [line.strip() for line in lines if "default_rng" in line]
         if path.name == "noise.py":
             assert all("insecure_seed" in line for line in uses)
-            assert len(uses) == 2
+            assert len(uses) == 3
         else:
             assert not uses, path
