@@ -82,8 +82,8 @@ def accept_rule(epsilon: float, delta: float, step: int) -> AcceptRule:
     exact = Fraction(step) / Fraction(epsilon)
     if exact > 2**40:
         raise ValueError(
-            f"noise of {float(exact):.3g} grid units is more than 2^40: take a coarser grid or a larger "
-            "epsilon"
+            f"epsilon = {epsilon} asks for noise of more than 2^40 grid units: "
+            "take a coarser grid or a larger epsilon"
         )
     units = float(exact)
     if Fraction(units) < exact:

@@ -108,9 +108,8 @@ def gaussian_sigma_paper(epsilon: float, delta: float) -> float:
     multiplier = math.sqrt(2.0 * math.log(2.0 / delta)) / epsilon
     if not delta_at_most(epsilon, 1 / Fraction(multiplier) ** 2, Fraction(delta)):
         raise ValueError(
-            f"the published Gaussian formula is not private at epsilon = {epsilon}, delta = {delta} (it is "
-            "meant "
-            'for epsilon <= 1 and fails from about 9 on); use calibration="tight"'
+            f"the published Gaussian formula is not private at epsilon = {epsilon}, delta = {delta} "
+            '(it is meant for epsilon <= 1 and fails from about 9 on); use calibration="tight"'
         )
     return multiplier
 
@@ -282,15 +281,13 @@ class GridGaussian:
     def assumptions(self) -> tuple[str, ...]:
         """What went into the noise, one sentence each, for the guarantee."""
         lines = [
-            f"values rounded to the public grid {self.grid!r}; rounding charged as sqrt({self.count}) grid "
-            "units of "
-            "l2 sensitivity"
+            f"values rounded to the public grid {self.grid!r}; rounding charged as sqrt({self.count}) "
+            "grid units of l2 sensitivity"
         ]
         if self.rho is None:
             lines.append(
-                f"discrete Gaussian noise of {self.units!r} grid units; {self.charge:.3g} of delta pays "
-                "for the "
-                "noise being discrete"
+                f"discrete Gaussian noise of {self.units!r} grid units; {self.charge:.3g} of delta "
+                "pays for the noise being discrete"
             )
         else:
             lines.append(f"discrete Gaussian noise of {self.units!r} grid units")
@@ -357,9 +354,8 @@ def grid_gaussian(
     if not proven(units):
         if calibration == "paper":
             raise ValueError(
-                f"the published Gaussian formula is not proven private at epsilon = {epsilon}, delta = "
-                f"{delta} with "
-                'noise on a grid; use calibration="tight"'
+                f"the published Gaussian formula is not proven private at epsilon = {epsilon}, "
+                f'delta = {delta} with noise on a grid; use calibration="tight"'
             )
         step = 1e-15
         while not proven(units):
@@ -383,8 +379,7 @@ def grid_gaussian(
 def grid_delta(
     epsilon: float, *, units: float, shift: float, count: int = 1, smoothing: float = SMALLEST_SMOOTHING
 ) -> float:
-    """Delta proven at `epsilon` for discrete Gaussian noise of `units` on an integer query of l2 sensitivity
-    `shift`.
+    """Delta proven for discrete Gaussian noise of `units` on an integer query of l2 sensitivity `shift`.
 
     The bound of Theorem 2 of the proof page (float64), for a given smoothing variance r^2 < units^2.
 
@@ -426,9 +421,8 @@ def _choose_grid(sensitivity: float, count: int, multiplier: float, largest: flo
     rounding = multiplier * math.sqrt(count)
     if not math.isfinite(rounding) or rounding > 2.0**38:
         raise ValueError(
-            "this budget asks for noise beyond 64-bit integers on any useful grid; use a larger epsilon or "
-            "delta, "
-            "or fewer entries"
+            "this budget asks for noise beyond 64-bit integers on any useful grid; "
+            "use a larger epsilon or delta, or fewer entries"
         )
     fineness = min(38, max(20, 20 + math.ceil(math.log2(rounding)) if rounding > 0 else 20))
     exponent = math.frexp(multiplier * sensitivity)[1] - 1 - fineness
@@ -464,23 +458,47 @@ def _log_one_plus_exp(x: float) -> float:
 
 
 def float_up(number: Fraction) -> float:
-    """The least float64 that is at least `number` (one step above it at most)."""
-    value = float(number)
+    """The least float64 that is at least `number` (one step above it at most).
+
+    Raises:
+        ValueError: beyond float64.
+    """
+    value = _nearest_float(number)
     return value if Fraction(value) >= number else math.nextafter(value, math.inf)
 
 
 def float_down(number: Fraction) -> float:
-    """The largest float64 that is at most `number` (one step below it at most)."""
-    value = float(number)
+    """The largest float64 that is at most `number` (one step below it at most).
+
+    Raises:
+        ValueError: beyond float64.
+    """
+    value = _nearest_float(number)
     return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
 
 
+def _nearest_float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise ValueError("a number is beyond the range of float64: rescale the problem") from error
+
+
 def root_up(number: Fraction) -> float:
-    """Least convenient float whose square is at least `number`."""
-    value = math.sqrt(float(number))
-    while Fraction(value) ** 2 < number:
-        value = math.nextafter(value, math.inf)
-    return value
+    """A float64 at least the square root of `number` >= 0, within one step of it; exact for exact squares.
+
+    Raises:
+        ValueError: beyond float64.
+    """
+    number = Fraction(number)
+    if number == 0:
+        return 0.0
+    # Scaled by 4^shift to an integer of at least 120 bits, where the integer root is good to 2^-59.
+    shift = max(0, (122 - number.numerator.bit_length() + number.denominator.bit_length()) // 2)
+    scaled = -((-number.numerator << (2 * shift)) // number.denominator)
+    root = math.isqrt(scaled)
+    root += root * root < scaled
+    return float_up(Fraction(root, 1 << shift))
 
 
 def _sqrt_up(number: int) -> Fraction:

@@ -275,8 +275,8 @@ def _check_opendp() -> None:
     installed = tuple(int(part) for part in version("opendp").split(".")[:3] if part.isdigit())
     if installed < _OLDEST_OPENDP:
         raise RuntimeError(
-            f"OpenDP {version('opendp')} draws biased noise (fixed in 0.14.2): upgrade it before releasing "
-            "anything"
+            f"OpenDP {version('opendp')} draws biased noise (fixed in 0.14.2): "
+            "upgrade it before releasing anything"
         )
     # OpenDP keeps measurements without a peer-reviewed proof behind this flag.
     enable_features("contrib")

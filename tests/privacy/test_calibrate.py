@@ -220,6 +220,30 @@ def test_plan_satisfies_its_inequality_in_exact_arithmetic() -> None:
         assert charged <= plan.charge <= charged * (1 + 1e-6)
 
 
+def test_directed_rounding() -> None:
+    generator = np.random.default_rng(1)
+    numbers = [
+        Fraction(2),
+        Fraction(1, 3),
+        Fraction(1, 10**500),
+        Fraction(10**500),
+        Fraction(4),
+        Fraction(9, 16),
+    ]
+    numbers += [Fraction(int(a), int(b)) for a, b in generator.integers(1, 2**62, size=(200, 2))]
+    for number in numbers:
+        root = calibrate.root_up(number)
+        assert Fraction(root) ** 2 >= number
+        below = math.nextafter(math.nextafter(root, 0.0), 0.0)
+        assert Fraction(below) ** 2 < number
+    assert calibrate.root_up(Fraction(9, 16)) == 0.75
+    assert calibrate.root_up(Fraction(0)) == 0.0
+    third = Fraction(1, 3)
+    assert Fraction(calibrate.float_down(third)) < third < Fraction(calibrate.float_up(third))
+    with pytest.raises(ValueError, match="rescale"):
+        calibrate.root_up(Fraction(10**700))
+
+
 def test_zcdp_plan_is_exact() -> None:
     plan = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125)
     assert plan.shift**2 / (2 * Fraction(plan.units) ** 2) <= Fraction(0.125)

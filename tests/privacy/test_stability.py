@@ -57,7 +57,7 @@ def counts_with_cut_off(f: Fraction, rule: StabilityRule) -> set[int]:
     return seen
 
 
-def worst_pairs(rule: StabilityRule, counts=counts_of, top: int = 4) -> Iterator[Pair]:
+def worst_pairs(rule: StabilityRule, counts=counts_of, top: int = 3) -> Iterator[Pair]:
     """All distinguishable neighbouring situations with f on a fine lattice in [0, top]."""
     step = min(Fraction(rule.grid), Fraction(rule.error) or Fraction(1)) / 2
     values = [i * step for i in range(int(top / step) + 1)]
@@ -73,7 +73,7 @@ def worst_pairs(rule: StabilityRule, counts=counts_of, top: int = 4) -> Iterator
     yield from seen
 
 
-def worst_delta(rule: StabilityRule, counts=counts_of, top: int = 4) -> float:
+def worst_delta(rule: StabilityRule, counts=counts_of, top: int = 3) -> float:
     worst = 0.0
     for first, second, agree in worst_pairs(rule, counts, top):
         laws = (
@@ -191,6 +191,7 @@ def test_noise_matches_the_budget_exactly() -> None:
         {"epsilon": 1.0, "delta": 1e-6, "error": math.nan},
         {"epsilon": 1.0, "delta": 1e-6, "grid": 2.0},
         {"epsilon": 1e-9, "delta": 1e-6, "grid": 2.0**-30},
+        {"epsilon": 1e-300, "delta": 1e-6, "grid": 1e-300},
     ],
 )
 def test_public_arguments_are_checked(arguments: dict) -> None:

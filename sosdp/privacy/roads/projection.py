@@ -283,8 +283,7 @@ def release_symmetric(
     private_diagnostics: dict[str, Any] | None = None,
     insecure_seed: int | None = None,
 ) -> Release:
-    """Release a symmetric matrix with a fixed public diagonal by discrete Gaussian noise on its upper
-    triangle.
+    """Release a symmetric matrix with a public diagonal by discrete Gaussian noise above the diagonal.
 
     Args:
         matrix: (n, n) computed minimiser; only the entries above the diagonal are read.
@@ -320,8 +319,7 @@ def release_symmetric(
     upper = np.triu_indices(n, 1)
     eta = Fraction(calibrate.check_positive(eta_max, "eta_max", zero=True))
     frobenius = Fraction(calibrate.check_positive(sensitivity_frobenius, "sensitivity_frobenius")) + 2 * eta
-    # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by the norm over sqrt
-    # 2.
+    # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
     substitute = np.broadcast_to(np.asarray(fallback, dtype=np.float64), (n, n))[upper]
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
