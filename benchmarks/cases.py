@@ -25,6 +25,8 @@ CASES = Path(__file__).resolve().parents[1] / "tests" / "cases"
 # relative accuracy asked of a value; the chained problems have badly scaled coefficients
 TOLERANCE = 1e-5
 LOOSE = {"rosenbrock100": 1e-4, "wood20": 1e-4, "broyden_tri20": 1e-4}
+# the literature prints these two values with four decimals
+PRINTED = {"gloptipoly_concave_d2": 1e-4, "gloptipoly_concave_d3": 1e-4}
 NON_ANSWERS = {"inaccurate", "failed", "unknown"}
 AS_SUBPROCESS = ("motzkin_ball", "refute_parrilo", "nonsos_choi_lam")
 
@@ -41,8 +43,8 @@ class Verdict:
 
 
 def judge(name: str, expected: dict[str, Any], result: dict[str, Any]) -> Verdict:
-    """Compare one result with what is known; a certified bound above the known optimum is wrong, whatever the
-    status.
+    """Compare one result with what is known; a certified bound beyond the known optimum is wrong, whatever
+    the status.
     """
     status = result["status"]
     value, certified = result.get("bound"), result.get("certified_bound")
@@ -50,13 +52,12 @@ def judge(name: str, expected: dict[str, Any], result: dict[str, Any]) -> Verdic
     optimum, relaxation = expected.get("optimum"), expected.get("relaxation")
     gap = None
     if certified is not None and relaxation is not None:
-        gap = (relaxation - certified) / max(1.0, abs(relaxation))
-        limit = optimum if optimum is not None else relaxation
+        sign = -1.0 if result["bound_kind"] == "upper" else 1.0
+        gap = sign * (relaxation - certified) / max(1.0, abs(relaxation))
+        limit = relaxation if optimum is None else optimum
         # the known optimum is itself a rounded float
-        if certified > limit + 1e-9 * max(1.0, abs(limit)):
-            return Verdict(
-                name, "wrong", f"certified bound {certified} is above the optimum {limit}", None, gap
-            )
+        if sign * (certified - limit) > 1e-9 * max(1.0, abs(limit)):
+            return Verdict(name, "wrong", f"the certified bound {certified} is beyond {limit}", None, gap)
     known = expected.get("status")
     if known is not None:
         word = known.split()[0]
@@ -68,7 +69,7 @@ def judge(name: str, expected: dict[str, Any], result: dict[str, Any]) -> Verdic
         return Verdict(name, "no answer", status, None, gap)
     if status != "optimal" or value is None:
         return Verdict(name, "wrong", f"{status}, but the value {relaxation} is known", None, gap)
-    error = abs(value - relaxation) / max(1.0, abs(relaxation))
+    error = max(0.0, abs(value - relaxation) - PRINTED.get(name, 0.0)) / max(1.0, abs(relaxation))
     if not math.isfinite(error) or error > tolerance:
         return Verdict(name, "wrong", f"value {value}, known {relaxation}", error, gap)
     return Verdict(name, "right", status, error, gap)
@@ -109,6 +110,7 @@ def run(quick: bool) -> dict[str, Any]:
                 verdict.verdict,
                 result["status"],
                 result["bound"],
+                result["certified_bound"],
                 verdict.error,
                 verdict.certified_gap,
                 result["solver"],
@@ -136,14 +138,14 @@ def run(quick: bool) -> dict[str, Any]:
         Table(
             title="28 known cases",
             columns=[
-                "case", "verdict", "status", "bound", "rel. error", "known - certified", "solver",
+                "case", "verdict", "status", "bound", "certified", "rel. error", "given away", "solver",
                 "largest block", "build s", "solve s", "certify s", "total cpu s", "exit",
             ],
             rows=rows,
             notes=[
                 f"{counts['right']} right, {counts['no answer']} without an answer, {counts['wrong']} wrong",
                 "errors are relative to max(1, |known value|)",
-                "'known - certified' is what the rigorous bound gives away",
+                "'given away': from the known value to the certified bound, relative",
                 *[f"{v.name}: {v.reason}" for v in verdicts if v.verdict != "right"],
             ],
         ).to_dict()

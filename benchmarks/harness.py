@@ -160,7 +160,7 @@ def print_tables(tables: Sequence[Mapping[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    console = Console(width=None if os.isatty(1) else 150)
+    console = Console(width=None if os.isatty(1) else 190)
     for table in tables:
         pretty = RichTable(title=table["title"], title_justify="left", header_style="bold")
         for k, column in enumerate(table["columns"]):

@@ -206,13 +206,15 @@ def _builtin(source: str) -> GraphInput:
 def _digits(source: str, name: str) -> GraphInput:
     from problems.sbm import datasets
 
+    parts = name.split("-")
+    classes = parts[1:] or ["6", "7"]
+    if len(classes) != 2 or parts[0] != "digits" or not all(c.isascii() and c.isdigit() for c in classes):
+        raise GraphFileError(source, "name", "the digits graphs are written builtin:digits-6-7")
     try:
-        graph = datasets.load(name)
+        adjacency = datasets.digits_graph(int(classes[0]), int(classes[1])).adjacency
     except ValueError as error:
         raise GraphFileError(source, "name", str(error)) from error
-    return GraphInput(
-        graph.adjacency, tuple(range(graph.adjacency.shape[0])), source, "stated by the data set"
-    )
+    return GraphInput(adjacency, tuple(range(adjacency.shape[0])), source, "stated by the data set")
 
 
 def _plain(node: Any) -> int | str:

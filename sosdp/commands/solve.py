@@ -1,0 +1,177 @@
+"""`sosdp solve`: a problem file to a bound, its rigorous companion, and if asked for an exact certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sosdp.commands.output import (
+    ANSWERED,
+    NOT_ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    progress,
+    quiet_stdout,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from sosdp.commands.problem import Answer
+
+FORMAT = "sosdp-result/1"
+ANSWERS = {"optimal", "infeasible", "unbounded", "proved", "refuted"}
+
+
+def run(arguments: Namespace) -> int:
+    """Solve the problem file and print the result; exit 0 answered, 1 not answered, 2 bad input."""
+    problem = load(arguments.file, arguments.degree, arguments.solver, arguments.sparsity)
+    for option, target in (("--certificate", arguments.certificate), ("--export", arguments.export)):
+        if target is not None and not Path(target).resolve().parent.is_dir():
+            raise InputError(f"{target}: {option}: the folder does not exist")
+    with quiet_stdout():
+        if arguments.export is not None:
+            export(problem, arguments.export)
+        progress(f"solving {arguments.file}")
+        answer = solve_or_complain(problem, arguments.file)
+        why_not = None
+        if arguments.certificate is not None:
+            progress("rounding to an exact certificate")
+            why_not = write_certificate(answer, arguments.certificate)
+    result = to_dict(problem, answer)
+    result["certificate"] = arguments.certificate if why_not is None else None
+    if why_not is not None:
+        result["certificate_reason"] = why_not
+        warn(f"{arguments.certificate}: not written: {why_not}")
+    if arguments.json:
+        print_json(result)
+    else:
+        _print(problem, result)
+    return ANSWERED if answer.status in ANSWERS else NOT_ANSWERED
+
+
+def load(path: str, degree: int | None = None, solver: str | None = None, sparsity: str | None = None) -> Any:
+    """The problem of a file, with what the command line overrides; raises InputError."""
+    from sosdp.problemfile import ProblemFileError, load_problem
+
+    try:
+        problem = load_problem(path)
+    except ProblemFileError as error:
+        raise InputError(one_line(error)) from error
+    options = dict(problem.options)
+    if solver is not None:
+        options["solver"] = solver
+    if sparsity is not None:
+        options["sparsity"] = sparsity
+    chosen = problem.degree if degree is None else degree
+    return dataclasses.replace(problem, degree=chosen, options=options)
+
+
+def solve_or_complain(problem: Any, path: str) -> Answer:
+    """The answer; what the engine refuses (a wrong degree, say) becomes an InputError of one line."""
+    from sosdp.commands.problem import solve
+    from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
+
+    try:
+        return solve(problem)
+    except (ValueError, TypeError, ProblemTooLarge, SolverUnavailable) as error:
+        raise InputError(f"{path}: {one_line(error)}") from error
+
+
+def write_certificate(answer: Answer, target: str) -> str | None:
+    """Write an exact certificate and check the file again; returns None, or why there is none."""
+    from certificates import CertificateError, check_file
+    from sosdp.commands.problem import certify
+
+    try:
+        certify(answer).save(target)
+    except (ValueError, CertificateError) as error:
+        return one_line(error)
+    except OSError as error:
+        raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
+    verdict = check_file(target)
+    return None if verdict else f"the file does not pass its own check: {verdict}"
+
+
+def export(problem: Any, target: str) -> None:
+    """Write the moment relaxation in the SDPA sparse format; raises InputError where the problem has none."""
+    import numpy as np
+
+    from sosdp.commands.problem import options
+    from sosdp.conic.sdpa_format import write_sdpa
+    from sosdp.forms import GramProgram, moment_form
+    from sosdp.relaxation import ZERO, relaxation_for
+
+    if problem.sense == "sos":
+        raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
+    objective = ZERO if problem.objective is None else problem.objective
+    signed = -objective if problem.sense == "maximize" else objective
+    try:
+        building, _ = options(problem)
+        identity, _ = relaxation_for(problem.system, signed, problem.degree, **building).assemble(signed)
+        form = moment_form(GramProgram(identity, np.ones(1), np.array([np.inf])))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{target}: --export: {one_line(error)}") from error
+    what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
+    try:
+        write_sdpa(
+            form.conic,
+            target,
+            constant=float(identity.target @ form.fixed),
+            comment=f"{problem.name or 'sosdp'} ({what[problem.sense]})",
+        )
+    except OSError as error:
+        raise InputError(f"{target}: --export: {error.strerror or error}") from error
+
+
+def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
+    """The `sosdp-result/1` object of an answer."""
+    result = {
+        "format": FORMAT,
+        "name": problem.name,
+        "status": answer.status,
+        "bound": answer.bound,
+        "certified_bound": answer.certified_bound,
+        "bound_kind": answer.bound_kind,
+        "exact": answer.exact,
+        "degree": answer.degree,
+        "sizes": answer.sizes,
+        "solver": answer.solver,
+        "time": answer.times,
+        "atoms": answer.atoms,
+    }
+    if answer.values is not None:
+        result["values"] = answer.values
+    if answer.reason:
+        result["reason"] = answer.reason
+    return result
+
+
+def _print(problem: Any, result: dict[str, Any]) -> None:
+    blocks = result["sizes"]["blocks"]
+    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in result["time"].items())
+    kind, certified = result["bound_kind"], result["certified_bound"]
+    fields: dict[str, str | None] = {
+        "problem": problem.name or None,
+        "status": result["status"],
+        "bound": None if result["bound"] is None else f"{result['bound']:.10g}   (the solver's value)",
+        "certified": None if certified is None else f"{certified:.10g}   (a proven {kind} bound)",
+        "reason": result.get("reason"),
+    }
+    for name, value in list(result.get("values", {}).items())[:12]:
+        fields[name] = f"{value:.8g}"
+    word = "maximiser" if problem.sense == "maximize" else "minimiser"
+    for k, atom in enumerate(result["atoms"][:8], 1):
+        shown = [f"{name} = {value:.6g}" for name, value in list(zip(problem.variables, atom))[:8]]
+        fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
+    fields["size"] = (
+        f"degree {result['degree']}, {result['sizes']['moments']} moments, "
+        f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"
+    )
+    fields["solver"] = f"{result['solver']} ({times})"
+    if result["certificate"] is not None:
+        fields["certificate"] = f"{result['certificate']}   (exact; sosdp verify checks it)"
+    print_fields(fields)

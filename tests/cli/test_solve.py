@@ -1,0 +1,250 @@
+"""`sosdp solve`: the result object, exit codes, certificates, the SDPA export, and one-line complaints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.cases import CASES, judge, solve_in_process
+from sosdp.cli import main
+
+KEYS = {
+    "format", "status", "bound", "certified_bound", "bound_kind", "exact", "sizes", "solver", "time", "atoms",
+    "certificate",
+}  # fmt: skip
+EXPECTED = json.loads((CASES / "expected.json").read_text(encoding="utf-8"))
+SLOW_CASES = {"rosenbrock100"}
+
+
+def problem(folder, **changes):
+    whole = {
+        "format": "sosdp-problem/1",
+        "variables": ["x", "y"],
+        "minimize": "x**4 + y**4 - 3*x*y",
+        "subject_to": ["x**2 + y**2 <= 4"],
+        "degree": 4,
+        **changes,
+    }
+    path = folder / "p.sos.json"
+    path.write_text(json.dumps({k: v for k, v in whole.items() if v is not None}), encoding="utf-8")
+    return str(path)
+
+
+def solved(capsys, *arguments):
+    code = main(["solve", *arguments, "--json"])
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert len(lines) == 1, shown
+    result = json.loads(lines[0], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    return result, code, shown.err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow(sample=True) if n in SLOW_CASES else ()) for n in EXPECTED],
+)
+def test_known_cases(name):
+    result, code = solve_in_process(CASES / f"{name}.sos.json")
+    assert set(result) >= KEYS
+    assert result["format"] == "sosdp-result/1"
+    verdict = judge(name, EXPECTED[name], result)
+    assert verdict.verdict != "wrong", verdict
+    assert code == (1 if verdict.verdict == "no answer" else 0)
+
+
+def test_most_known_cases_are_answered_right():
+    # non-answers are allowed one by one above, but they may not become the rule
+    quick = [n for n in EXPECTED if n not in SLOW_CASES]
+    verdicts = [judge(n, EXPECTED[n], solve_in_process(CASES / f"{n}.sos.json")[0]).verdict for n in quick]
+    assert verdicts.count("right") >= len(quick) - 1
+
+
+def test_the_result_object(tmp_path, capsys):
+    result, code, _ = solved(capsys, problem(tmp_path))
+    assert code == 0 and set(result) >= KEYS
+    assert result["status"] == "optimal" and result["bound_kind"] == "lower" and result["exact"] is True
+    assert result["bound"] == pytest.approx(-1.125, abs=1e-6)
+    assert result["certified_bound"] <= -1.125 + 1e-9
+    assert result["certified_bound"] == pytest.approx(-1.125, abs=1e-5)
+    side = np.sqrt(3) / 2
+    assert np.allclose(sorted(result["atoms"]), [[-side, -side], [side, side]], atol=1e-3)
+    assert set(result["time"]) == {"build", "solve", "certify"}
+    assert result["sizes"]["moments"] > 0 and max(result["sizes"]["blocks"]) > 0
+    assert result["certificate"] is None
+
+
+def test_maximize_and_the_order_of_variables(tmp_path, capsys):
+    # z is declared first and never used; y comes before x
+    path = problem(
+        tmp_path,
+        variables=["z", "y", "x"],
+        minimize=None,
+        maximize="x - 2*y",
+        subject_to=["x**2 + y**2 <= 5"],
+        degree=2,
+    )
+    result, code, _ = solved(capsys, path)
+    assert code == 0 and result["bound_kind"] == "upper"
+    assert result["bound"] == pytest.approx(5.0, abs=1e-6)
+    assert result["certified_bound"] >= 5.0 - 1e-9
+    assert np.allclose(result["atoms"], [[0.0, -2.0, 1.0]], atol=1e-3)
+
+
+def test_degree_and_solver_are_overridden(tmp_path, capsys):
+    result, _, _ = solved(capsys, problem(tmp_path), "--degree", "6", "--solver", "scs")
+    assert result["degree"] == 6 and result["solver"] == "scs"
+    assert result["bound"] == pytest.approx(-1.125, abs=1e-4)
+
+
+def test_feasible_and_infeasible(tmp_path, capsys):
+    result, code, _ = solved(capsys, problem(tmp_path, minimize=None, feasible=True))
+    assert (result["status"], code) == ("optimal", 0)
+    assert result["bound"] is None and result["bound_kind"] is None
+    target = tmp_path / "c.json"
+    path = problem(
+        tmp_path, minimize=None, feasible=True, subject_to=["x**2 + y**2 <= 1", "x + y >= 2"], degree=2
+    )
+    result, code, _ = solved(capsys, path, "--certificate", str(target))
+    assert (result["status"], code, result["certificate"]) == ("infeasible", 0, str(target))
+    assert main(["verify", str(target), "--against", path]) == 0
+    assert "no real point" in capsys.readouterr().out
+
+
+def test_sums_of_squares_one_and_several(tmp_path, capsys):
+    target = tmp_path / "c.json"
+    several = ["x**2 - 2*x*y + 2*y**2", "x**4 + y**2 + 1"]
+    path = problem(tmp_path, minimize=None, sos=several, subject_to=[], degree=4)
+    result, code, _ = solved(capsys, path, "--certificate", str(target))
+    assert (result["status"], code) == ("proved", 0)
+    assert main(["verify", str(target), "--against", path]) == 0
+    assert capsys.readouterr().out.endswith("valid\n")
+    path = problem(tmp_path, minimize=None, sos=[several[0], "x**2 - y**2"], subject_to=[], degree=2)
+    result, code, _ = solved(capsys, path)
+    assert (result["status"], code) == ("refuted", 0)
+
+
+def test_a_sum_of_squares_program(tmp_path, capsys):
+    path = problem(
+        tmp_path, unknowns=["c"], sos=["x**4 + y**4 - c*x**2*y**2"], minimize="-c", subject_to=[], degree=4
+    )
+    result, code, error = solved(capsys, path, "--certificate", str(tmp_path / "c.json"))
+    assert code == 0 and result["bound"] == pytest.approx(-2.0, abs=1e-6)
+    assert result["bound_kind"] == "upper" and result["certified_bound"] >= -2.0 - 1e-9
+    assert result["values"]["c"] == pytest.approx(2.0, abs=1e-6)
+    assert result["certificate"] is None and "unknown coefficients" in result["certificate_reason"]
+    assert "not written" in error
+
+
+def test_unbounded_has_no_numbers_that_json_lacks(tmp_path, capsys):
+    result, code, _ = solved(capsys, str(CASES / "motzkin.sos.json"))
+    assert (result["status"], code) == ("unbounded", 0)
+    assert result["bound"] is None and result["certified_bound"] is None
+    assert result["reason"]
+
+
+def test_certificate_of_the_examples(tmp_path, capsys):
+    for name in ("motzkin_ball", "maxcut_petersen"):
+        path = str(files("sosdp") / "examples" / f"{name}.sos.json")
+        target = str(tmp_path / f"{name}.json")
+        result, code, _ = solved(capsys, path, "--certificate", target)
+        assert code == 0 and result["certificate"] == target
+        assert main(["verify", target, "--against", path]) == 0
+        assert capsys.readouterr().out.endswith("valid\n")
+
+
+def test_words_for_people(tmp_path, capsys):
+    assert main(["solve", problem(tmp_path)]) == 0
+    shown = capsys.readouterr()
+    assert "bound" in shown.out and "-1.125" in shown.out and "proven lower bound" in shown.out
+    assert "minimiser 1" in shown.out
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "key"),
+    [
+        ({"format": "other"}, [], "format"),
+        ({"minimize": "x +* y"}, [], "minimize"),
+        ({"minimize": "x + w"}, [], "minimize"),
+        ({"subject_to": ["x"]}, [], "subject_to"),
+        ({"maximize": "x"}, [], "imize"),
+        ({"degree": 3}, [], "degree"),
+        ({"degree": 2}, [], "degree"),
+        ({}, ["--degree", "3"], "degree"),
+        ({}, ["--solver", "nonsense"], "solver"),
+        ({}, ["--sparsity", "nonsense"], "sparsity"),
+        ({"options": {"nonsense": 1}}, [], "nonsense"),
+        ({"options": {"tolerance": "small"}}, [], "tolerance"),
+        ({"products": "neither"}, [], "products"),
+    ],
+)
+def test_bad_input_is_one_line_with_file_key_and_reason(tmp_path, capsys, changes, arguments, key):
+    path = problem(tmp_path, **changes)
+    assert main(["solve", path, "--json", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.strip().splitlines()) == 1, shown.err
+    assert shown.err.startswith(f"{path}: ") and key in shown.err
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path, capsys):
+    assert main(["solve", str(tmp_path / "none.sos.json")]) == 2
+    assert "none.sos.json" in capsys.readouterr().err
+    (tmp_path / "broken.sos.json").write_text("{", encoding="utf-8")
+    assert main(["solve", str(tmp_path / "broken.sos.json")]) == 2
+    assert "broken.sos.json" in capsys.readouterr().err
+    path = problem(tmp_path)
+    for option in ("--certificate", "--export"):
+        assert main(["solve", path, option, str(tmp_path / "no" / "folder")]) == 2
+        assert option in capsys.readouterr().err
+
+
+def test_standard_output_is_json_alone_in_a_process(tmp_path):
+    command = [sys.executable, "-m", "sosdp.cli", "solve", problem(tmp_path), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["status"] == "optimal"
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""  # progress is for terminals
+
+
+def read_sdpa(path):
+    """(c, F) of an SDPA sparse file: F[0..m] are block-diagonal matrices."""
+    lines = [line for line in Path(path).read_text().splitlines() if line[0] not in '"*']
+    m, sides = int(lines[0].split()[0]), [int(s) for s in lines[2].split("=")[0].split()]
+    cost = np.array(lines[3].split(), dtype=float)
+    starts = np.concatenate([[0], np.cumsum(np.abs(sides))])
+    matrices = np.zeros((m + 1, starts[-1], starts[-1]))
+    for line in lines[4:]:
+        number, block, i, j, value = line.split()
+        k, row, column = int(number), starts[int(block) - 1] + int(i) - 1, starts[int(block) - 1] + int(j) - 1
+        matrices[k, row, column] = matrices[k, column, row] = float(value)
+    return cost, matrices
+
+
+def test_the_export_solved_by_another_program_has_the_same_value(tmp_path, capsys):
+    import cvxpy as cp
+
+    target = tmp_path / "p.dat-s"
+    path = problem(tmp_path, subject_to=["x**2 + y**2 <= 4", "x + y == 1"])
+    result, _, _ = solved(capsys, path, "--export", str(target))
+    cost, matrices = read_sdpa(target)
+    constant = float(target.read_text().split("add ")[1].split(" to")[0])
+    y = cp.Variable(cost.size)
+    expression = (
+        cp.reshape(matrices[1:].reshape(cost.size, -1).T @ y, matrices[0].shape, order="C") - matrices[0]
+    )
+    value = cp.Problem(cp.Minimize(cost @ y), [expression >> 0]).solve(solver="CLARABEL")
+    assert value + constant == pytest.approx(result["bound"], abs=1e-5)
+
+
+def test_an_sos_problem_has_no_moment_export(tmp_path, capsys):
+    path = problem(tmp_path, minimize=None, sos="x**2 + y**2", subject_to=[], degree=2)
+    assert main(["solve", path, "--export", str(tmp_path / "a.dat-s")]) == 2
+    assert "--export" in capsys.readouterr().err
