@@ -1,4 +1,4 @@
-"""All graphs on a few vertices, coded as bit masks over the pairs, and dual slacks of all labellings at once."""
+"""All graphs on a few vertices, coded as bit masks over the pairs, and dual slacks of all labellings."""
 
 import itertools
 
@@ -10,7 +10,7 @@ def pairs(n):
 
 
 def all_adjacencies(n):
-    """(2^(n(n-1)/2), n, n) int64: entry k is the graph whose pair number b is an edge iff bit b of k is set."""
+    """(2^(n(n-1)/2), n, n) int64: in graph k, pair number b is an edge iff bit b of k is set."""
     chosen = pairs(n)
     codes = np.arange(2 ** len(chosen))
     matrices = np.zeros((len(codes), n, n), dtype=np.int64)

@@ -72,7 +72,9 @@ def clique_ratio(m):
     return np.linalg.norm(before - after) / bound
 
 
-@pytest.mark.parametrize("m, ratio", [(2, 0.800), (3, 0.817), (5, 0.866), (10, 0.921), (40, 0.977), (80, 0.988)])
+@pytest.mark.parametrize(
+    "m, ratio", [(2, 0.800), (3, 0.817), (5, 0.866), (10, 0.921), (40, 0.977), (80, 0.988)]
+)
 def test_the_constant_is_attained_in_the_limit(m, ratio):
     measured = clique_ratio(m)
     assert measured == pytest.approx(ratio, abs=2e-3)

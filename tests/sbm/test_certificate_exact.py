@@ -1,0 +1,199 @@
+"""The certificate release on every small graph: stability of the statistic, and the exact privacy loss."""
+
+import functools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from graphs import all_adjacencies, all_labellings, all_slacks, neighbours
+
+from problems.sbm.certificate import certified_bisection
+from problems.sbm.labelling import canonical_signs
+from problems.sbm.program import dual_slack, slack_error_bound, slack_matrix
+from sosdp.privacy.accept import AcceptRule
+from sosdp.privacy.roads.stability import StabilityRule, stability_rule
+
+TAUS = (-0.3, 0.2, 0.5, 0.7)
+CUTS = [  # (tau, tau0)
+    (0.7, 0.02),
+    pytest.param(0.5, 1.0, marks=pytest.mark.slow(sample=True)),
+    pytest.param(0.35, 0.01, marks=pytest.mark.slow),
+]
+
+
+@functools.cache
+def exact_statistics(n, tau):
+    """f(G) = max_x max(lambda, 0) / 2, the index of the maximising labelling, and all slacks, for every graph."""
+    slacks = all_slacks(n, tau)
+    return np.maximum(slacks.max(axis=1), 0) / 2, slacks.argmax(axis=1), slacks
+
+
+def hockey_stick(p, q, epsilon):
+    """Largest P(S) - e^eps Q(S) over events S; p, q: (pairs, outcomes)."""
+    return np.maximum(p - np.exp(epsilon) * q, 0).sum(axis=1).max()
+
+
+def output_laws(release, winner, labellings):
+    """(graphs, 1 + labellings): probability of FAIL, then of each labelling."""
+    laws = np.zeros((len(release), 1 + labellings))
+    laws[:, 0] = 1 - release
+    laws[np.arange(len(release)), 1 + winner] = release
+    return laws
+
+
+def worst_delta(laws, first, second, epsilon):
+    return max(
+        hockey_stick(laws[first], laws[second], epsilon), hockey_stick(laws[second], laws[first], epsilon)
+    )
+
+
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("n", [4, 5, pytest.param(6, marks=pytest.mark.slow)])
+def test_statistic_is_stable_and_unique(n, tau):
+    statistic, winner, slacks = exact_statistics(n, tau)
+    first, second = neighbours(n)
+    # Every labelling's slack is 2-Lipschitz, not only the best one's.
+    assert np.abs(slacks[first] - slacks[second]).max() <= 2 + 1e-9
+    assert np.abs(statistic[first] - statistic[second]).max() == pytest.approx(1.0, abs=0.02)
+    assert np.abs(statistic[first] - statistic[second]).max() <= 1 + 1e-9
+    assert (slacks > 1e-9).sum(axis=1).max() <= 1
+    strong = (statistic[first] > 1 + 1e-9) | (statistic[second] > 1 + 1e-9)
+    assert np.array_equal(winner[first][strong], winner[second][strong])
+
+
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("n", [4, 5])
+def test_dual_slack_agrees_with_the_definition(n, tau):
+    _, _, slacks = exact_statistics(n, tau)
+    adjacencies, labellings = all_adjacencies(n), all_labellings(n)
+    generator = np.random.default_rng(0)
+    for code in generator.choice(len(adjacencies), 60, replace=False):
+        adjacency = sp.csr_array(adjacencies[code])
+        for index, labels in enumerate(labellings):
+            computed = dual_slack(adjacency, labels, tau)
+            assert abs(computed - slacks[code, index]) <= slack_error_bound(n, tau)
+            assert np.abs(slack_matrix(adjacency, labels, tau) @ labels).max() < 1e-12
+
+
+@functools.cache
+def computed_statistics(n, tau, tau0):
+    """What the estimator computes, for every graph: f (None as 0), and the index of the labelling."""
+    labellings = {tuple(labels): index for index, labels in enumerate(all_labellings(n))}
+    statistic, winner = np.zeros(2 ** (n * (n - 1) // 2)), np.zeros(2 ** (n * (n - 1) // 2), dtype=int)
+    for code, adjacency in enumerate(all_adjacencies(n)):
+        found = certified_bisection(sp.csr_array(adjacency), tau, tau0)
+        assert found.resolved
+        if found.statistic is not None:
+            statistic[code], winner[code] = found.statistic, labellings[tuple(found.labels.tolist())]
+    return statistic, winner
+
+
+@pytest.mark.parametrize("tau, tau0", CUTS)
+def test_the_search_finds_exactly_the_bisections_above_tau0(tau, tau0):
+    n = 5
+    exact, winner, _ = exact_statistics(n, tau)
+    computed, found = computed_statistics(n, tau, tau0)
+    tiny = slack_error_bound(n, tau)
+    assert np.abs(exact - tau0).min() > tiny  # no graph sits on the cut, so the comparison is strict
+    above = exact > tau0
+    assert np.array_equal(computed > 0, above)
+    assert np.abs(computed[above] - exact[above]).max(initial=0) <= tiny
+    assert np.array_equal(found[above], winner[above])
+    assert 0 < above.sum() < len(above)
+
+
+BUDGETS = [(1.0, 0.3), (2.0, 0.1), (0.5, 0.01), (8.0, 0.2), (1.0, 1e-6)]
+
+
+@pytest.mark.parametrize("epsilon, delta", BUDGETS)
+@pytest.mark.parametrize("tau, tau0", CUTS)
+def test_exact_privacy_loss_on_all_graphs_with_five_vertices(tau, tau0, epsilon, delta):
+    """The law of {FAIL, labels} from the computed statistic and the real threshold, all neighbours."""
+    n = 5
+    computed, winner = computed_statistics(n, tau, tau0)
+    rule = stability_rule(epsilon, delta, error=slack_error_bound(n, tau), shift=tau0)
+    release = np.array([rule.release_probability(value if value > 0 else None) for value in computed])
+    first, second = neighbours(n)
+    laws = output_laws(release, winner, 2 ** (n - 1))
+    assert np.allclose(laws.sum(axis=1), 1)
+    assert release.max() > 0
+    loss = worst_delta(laws, first, second, epsilon)
+    assert loss <= delta * (1 + 1e-9)
+    if tau == 0.7 and epsilon < 8:
+        assert loss > 0.8 * delta  # the budget is really used: the test has teeth
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3, 0.05])
+@pytest.mark.parametrize("epsilon, delta", [(1.0, 0.2), (8.0, 0.01)])
+def test_exact_loss_under_the_worst_numerical_error(error, epsilon, delta):
+    """Every graph's statistic may be off by the public error bound, in either direction."""
+    n, tau = 5, 0.7
+    exact, winner, _ = exact_statistics(n, tau)
+    rule = stability_rule(epsilon, delta, error=error, shift=error)
+    first, second = neighbours(n)
+
+    def laws(sign):
+        computed = exact + sign * error
+        return output_laws(
+            np.array([rule.release_probability(value) for value in computed]), winner, 2 ** (n - 1)
+        )
+
+    low, high = laws(-1), laws(+1)
+    for a, b in ((low, high), (high, low), (low, low), (high, high)):
+        assert hockey_stick(a[first], b[second], epsilon) <= delta * (1 + 1e-9)
+        assert hockey_stick(a[second], b[first], epsilon) <= delta * (1 + 1e-9)
+
+
+def broken(rule, **changes):
+    accept = rule.accept
+    fields = {name: getattr(accept, name) for name in ("step", "units", "margin", "epsilon", "delta")}
+    return StabilityRule(AcceptRule(**(fields | changes)), rule.error, rule.shift, rule.grid)
+
+
+@pytest.mark.parametrize("fault", ["half the noise", "low threshold", "half the sensitivity"])
+def test_negative_controls_break_the_guarantee(fault):
+    """The exact-loss test notices every plausible mistake in the calibration."""
+    n, tau, epsilon, delta = 5, 0.35, 8.0, 0.2
+    exact, winner, _ = exact_statistics(n, tau)
+    rule = stability_rule(epsilon, delta)
+    accept = rule.accept
+    if fault == "half the noise":
+        wrong = broken(rule, units=accept.units / 2)
+    elif fault == "low threshold":
+        wrong = broken(rule, step=accept.step // 2)
+    else:
+        wrong = broken(rule, step=accept.step // 2, units=accept.units / 2, margin=accept.margin // 2)
+    first, second = neighbours(n)
+    for candidate, holds in ((rule, True), (wrong, False)):
+        release = np.array([candidate.release_probability(value) for value in exact])
+        loss = worst_delta(output_laws(release, winner, 2 ** (n - 1)), first, second, epsilon)
+        assert (loss <= delta * (1 + 1e-9)) == holds
+
+
+def test_negative_control_incomplete_search():
+    """A search that silently misses some certified graphs, without a proof, is not private."""
+    n, tau, epsilon, delta = 5, 0.2, 1.0, 0.05
+    exact, winner, _ = exact_statistics(n, tau)
+    rule = stability_rule(epsilon, delta)
+    missed = np.random.default_rng(0).random(len(exact)) < 0.3
+    release = np.array(
+        [rule.release_probability(None if skip else value) for value, skip in zip(exact, missed)]
+    )
+    first, second = neighbours(n)
+    laws = output_laws(release, winner, 2 ** (n - 1))
+    assert worst_delta(laws, first, second, epsilon) > delta
+
+
+def test_negative_control_wrong_winner():
+    """Labels of a graph without a certificate must not come out: neighbours would give different answers."""
+    n, tau, epsilon, delta = 5, 0.5, 1.0, 0.05
+    adjacencies = all_adjacencies(n)
+    # A score that is not a certificate: the leading eigenvalue, with the signs of its eigenvector.
+    values, vectors = np.linalg.eigh(adjacencies - tau * (1 - np.eye(n)))
+    labellings = {tuple(labels): index for index, labels in enumerate(all_labellings(n))}
+    winner = np.array([labellings[tuple(canonical_signs(v).tolist())] for v in vectors[:, :, -1]])
+    rule = stability_rule(epsilon, delta)
+    release = np.array([rule.release_probability(float(value)) for value in values[:, -1]])
+    first, second = neighbours(n)
+    laws = output_laws(release, winner, 2 ** (n - 1))
+    assert worst_delta(laws, first, second, epsilon) > delta

@@ -1,0 +1,273 @@
+"""The estimators: scikit-learn's contract, planted graphs, and nothing but the release gets out."""
+
+import json
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+import sklearn.base
+
+from problems.sbm import (
+    CertificateRecovery,
+    ProjectionRecovery,
+    RandomizedResponseRecovery,
+    StochasticBlockModel,
+    certificate,
+    certificate_recovery,
+    digits_graph,
+    error_rate,
+    karate_club,
+    projection_recovery,
+)
+from sosdp.projection import ElliptopeOptimum
+
+ESTIMATORS = [
+    CertificateRecovery(1.0, 1e-6),
+    ProjectionRecovery(1.0, 1e-6, 0.8, 10.0),
+    RandomizedResponseRecovery(1.0),
+]
+NAMES = ["certificate", "projection", "randomized"]
+
+
+def planted(n=60, d=30, gamma=0.9, seed=0):
+    return StochasticBlockModel(n, d, gamma).sample(seed)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+class TestContract:
+    def test_clone_get_and_set_params(self, estimator):
+        copy = sklearn.base.clone(estimator)
+        assert copy is not estimator and copy.get_params() == estimator.get_params()
+        copy.set_params(epsilon=2.5)
+        assert copy.epsilon == 2.5 and estimator.epsilon == 1.0
+        assert "epsilon=1.0" in repr(estimator)
+
+    def test_fit_sets_the_public_attributes(self, estimator):
+        sample = planted()
+        fitted = sklearn.base.clone(estimator)
+        assert fitted.fit(sample.adjacency) is fitted
+        assert fitted.nodes_ == tuple(range(60))
+        assert fitted.released_ == (fitted.labels_ is not None)
+        if fitted.released_:
+            assert fitted.labels_.shape == (60,) and set(fitted.labels_) <= {-1, 1} and fitted.labels_[0] == 1
+        assert fitted.guarantee_.adjacency == "one edge" and fitted.guarantee_.epsilon == 1.0
+        assert not hasattr(estimator, "labels_")
+
+    def test_json_form(self, estimator):
+        fitted = sklearn.base.clone(estimator).fit(nx.relabel_nodes(nx.path_graph(12), lambda v: f"v{v:02}"))
+        data = json.loads(json.dumps(fitted.release_.to_dict()))
+        assert data["format"] == "sosdp-release/1"
+        assert set(data["value"]) == {"labels", "nodes", "method", "released"}
+        assert data["value"]["nodes"] == [f"v{v:02}" for v in range(12)]
+        assert (data["value"]["labels"] is None) == (not data["value"]["released"])
+
+    def test_insecure_seed_voids_the_guarantee_and_repeats(self, estimator):
+        seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
+        sample = planted()
+        first, second = (
+            seeded.fit(sample.adjacency).labels_,
+            sklearn.base.clone(seeded).fit_predict(sample.adjacency),
+        )
+        assert np.array_equal(first, second)
+        assert seeded.guarantee_.kind == "none" and seeded.guarantee_.epsilon is None
+        assert estimator.insecure_seed is None
+
+    def test_networkx_and_matrix_agree(self, estimator):
+        sample = planted()
+        seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
+        one = seeded.fit(sample.adjacency.toarray()).labels_
+        two = seeded.fit(sample.to_networkx()).labels_
+        assert np.array_equal(one, two)
+
+    def test_pickle_keeps_the_release_and_drops_the_diagnostics(self, estimator):
+        fitted = sklearn.base.clone(estimator).fit(planted().adjacency)
+        loaded = pickle.loads(pickle.dumps(fitted))
+        assert loaded.release_ == fitted.release_
+        assert loaded.release_.private_diagnostics == {}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf"), "1", None, True])
+def test_bad_epsilon(estimator, epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        sklearn.base.clone(estimator).set_params(epsilon=epsilon).fit(np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=NAMES[:2])
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_bad_delta(estimator, delta):
+    with pytest.raises(ValueError, match="delta"):
+        sklearn.base.clone(estimator).set_params(delta=delta).fit(np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize(
+    "estimator, message",
+    [
+        (CertificateRecovery(1.0, 0.6), "at most 1/2"),
+        (CertificateRecovery(1.0, 1e-6, 0.5, average_degree=3.0), "not both"),
+        (CertificateRecovery(1.0, 1e-6, float("nan")), "tau"),
+        (CertificateRecovery(1.0, 1e-6, average_degree=-1.0), "average_degree"),
+        (CertificateRecovery(1.0, 1e-6, tau0=0.0), "tau0"),
+        (CertificateRecovery(1.0, 1e-6, tau0=1e-15), "tau0"),
+        (ProjectionRecovery(1.0, 1e-6, 0.0, 10.0), "gamma"),
+        (ProjectionRecovery(1.0, 1e-6, 0.5, 0.0), "average_degree"),
+        (ProjectionRecovery(1.0, 1e-6, 0.5, 10.0, calibration="loose"), "calibration"),
+        (ProjectionRecovery(1.0, 1e-6, 0.5, 10.0, tolerance=0.0), "tolerance"),
+        (ProjectionRecovery(10.0, 1e-6, 0.5, 10.0, calibration="paper"), "tight"),
+        (RandomizedResponseRecovery(1.0, rounds=-1), "rounds"),
+        (RandomizedResponseRecovery(1.0, average_degree=0.0), "average_degree"),
+    ],
+)
+def test_bad_parameters(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(np.zeros((4, 4)))
+
+
+HOSTILE = {
+    "two vertices": nx.empty_graph(2),
+    "one edge": nx.path_graph(2),
+    "empty": nx.empty_graph(30),
+    "complete": nx.complete_graph(30),
+    "star": nx.star_graph(29),
+    "disconnected": nx.disjoint_union(nx.complete_graph(15), nx.complete_graph(15)),
+    "bipartite": nx.complete_bipartite_graph(15, 15),
+    "isolated and clique": nx.disjoint_union(nx.complete_graph(29), nx.empty_graph(1)),
+    "path": nx.path_graph(30),
+    "random": nx.gnp_random_graph(30, 0.2, seed=1),
+    "big empty": nx.empty_graph(160),
+    "big matching": nx.from_edgelist([(2 * i, 2 * i + 1) for i in range(80)]),
+}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_graphs_never_raise_and_leak_nothing(estimator, name, recwarn, capfd, caplog):
+    """No exception, warning, log line or print; guarantee and public facts depend on n only."""
+    graph = HOSTILE[name]
+    fitted = sklearn.base.clone(estimator).fit(graph)
+    reference = sklearn.base.clone(estimator).fit(nx.empty_graph(len(graph)))
+    assert fitted.guarantee_ == reference.guarantee_
+    assert fitted.release_.public == reference.release_.public
+    assert not recwarn.list and not caplog.records
+    assert capfd.readouterr() == ("", "")
+    allowed = {"release_", "guarantee_", "nodes_", "labels_", "released_", "noisy_matrix_", "noisy_graph_"}
+    assert set(vars(fitted)) - set(fitted.get_params()) <= allowed
+    shown = repr(fitted.release_) + json.dumps(fitted.release_.to_dict())
+    assert not [key for key in fitted.release_.private_diagnostics if f'"{key}":' in shown]
+
+
+def test_two_cliques_are_too_small_to_release_and_big_ones_are_released():
+    small = CertificateRecovery(1.0, 1e-6).fit(HOSTILE["disconnected"])
+    assert not small.released_ and small.labels_ is None
+    big = nx.disjoint_union(nx.complete_graph(80), nx.complete_graph(80))
+    fitted = CertificateRecovery(1.0, 1e-6).fit(big)  # slack about 80, needed 38
+    assert fitted.released_
+    assert fitted.labels_.tolist() == [1] * 80 + [-1] * 80
+
+
+@pytest.mark.parametrize("failure", ["raises", "not certified", "bad point"])
+def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
+    """A solver that fails changes neither the guarantee nor the shape of what is returned."""
+    sample = planted(n=40, d=8, gamma=0.2)
+
+    def projection(*args, **kwargs):
+        if failure == "raises":
+            raise np.linalg.LinAlgError("no convergence")
+        result = original(*args, **kwargs)
+        changes = {"certified": False, "distance": np.inf}
+        return type(result)(**{**{f: getattr(result, f) for f in result.__dataclass_fields__}, **changes})
+
+    def elliptope(matrix, *, tolerance):
+        if failure == "raises":
+            raise np.linalg.LinAlgError("no convergence")
+        n = matrix.shape[0]
+        return ElliptopeOptimum(np.eye(n), np.zeros(n), 0.0, np.inf, False, "none")
+
+    original = projection_recovery.nearest_correlation
+    estimators = [
+        CertificateRecovery(1.0, 1e-6, insecure_seed=1),
+        ProjectionRecovery(1.0, 1e-6, 0.8, 10.0, insecure_seed=1),
+    ]
+    healthy = [sklearn.base.clone(estimator).fit(sample.adjacency) for estimator in estimators]
+    monkeypatch.setattr(projection_recovery, "nearest_correlation", projection)
+    monkeypatch.setattr(certificate, "maximise_over_elliptope", elliptope)
+    failed = [sklearn.base.clone(estimator).fit(sample.adjacency) for estimator in estimators]
+    for before, after in zip(healthy, failed):
+        assert before.guarantee_ == after.guarantee_ and before.release_.public == after.release_.public
+    assert not failed[0].released_
+    assert failed[0].release_.private_diagnostics["resolved"] is False
+    assert failed[1].released_ and failed[1].release_.private_diagnostics["fallback_used"] is True
+    # Same noise around the identity instead of the projection: the difference is the projection itself.
+    difference = healthy[1].noisy_matrix_.values() - failed[1].noisy_matrix_.values()
+    assert np.abs(difference).max() <= 1 + 1e-6 and np.abs(difference).max() > 0.1
+    assert not recwarn.list
+
+
+def test_unresolved_search_releases_nothing_even_with_a_good_candidate(monkeypatch):
+    sample = StochasticBlockModel(300, 120, 0.9).sample(0)
+    assert CertificateRecovery(1.0, 1e-6).fit(sample.adjacency).released_
+
+    def broken(*args):
+        raise ValueError("anything numerical")
+
+    monkeypatch.setattr(certificate_recovery, "certified_bisection", broken)
+    assert not CertificateRecovery(1.0, 1e-6).fit(sample.adjacency).released_
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 10))])
+def test_planted_graph_is_recovered_exactly(seed):
+    """n = 500, d = 200, gamma = .8, eps = .5: every seed succeeds, so at least 9 of 10 do."""
+    sample = StochasticBlockModel(500, 200, 0.8).sample(seed)
+    fitted = CertificateRecovery(0.5, 1e-6, insecure_seed=seed).fit(sample.adjacency)
+    assert fitted.released_ and error_rate(fitted.labels_, sample.labels) == 0
+
+
+def test_planted_graph_with_real_randomness():
+    sample = StochasticBlockModel(500, 200, 0.8).sample(100)
+    fitted = CertificateRecovery(epsilon=0.5, delta=1e-6).fit(sample.to_networkx())
+    assert fitted.guarantee_.kind == "certified"
+    assert fitted.released_ and error_rate(fitted.labels_, sample.labels) == 0  # fails with probability 1e-7
+
+
+def test_digits_are_told_apart_privately():
+    data = digits_graph()
+    fitted = CertificateRecovery(1.0, 1e-6, insecure_seed=0).fit(data.adjacency)
+    assert fitted.released_ and error_rate(fitted.labels_, data.labels) == 0
+
+
+def test_karate_club_is_too_small():
+    data = karate_club()
+    for seed in range(20):
+        fitted = CertificateRecovery(1.0, 1e-6, insecure_seed=seed).fit(data.adjacency)
+        assert not fitted.released_ and fitted.labels_ is None
+
+
+def test_projection_noise_has_the_stated_size():
+    sample = planted(n=80, d=30)
+    fitted = ProjectionRecovery(1.0, 1e-6, 0.9, 30.0, insecure_seed=0).fit(sample.adjacency)
+    noisy = fitted.noisy_matrix_
+    values = noisy.values()
+    assert np.array_equal(values, values.T) and np.allclose(values.diagonal(), 1.0)
+    expected = 4.225 * np.sqrt(2 * 80 / (0.9 * 30))  # tight sigma in scaled space, delta = 1e-6
+    assert noisy.scale == pytest.approx(expected, rel=5e-3)
+    upper = values[np.triu_indices(80, 1)]
+    assert np.std(upper) == pytest.approx(noisy.scale, rel=0.1)
+    paper = ProjectionRecovery(1.0, 1e-6, 0.9, 30.0, calibration="paper", insecure_seed=0).fit(
+        sample.adjacency
+    )
+    assert paper.noisy_matrix_.scale / noisy.scale == pytest.approx(3.12, abs=0.03)
+
+
+def test_projection_recovers_when_the_signal_is_strong():
+    sample = StochasticBlockModel(300, 140, 0.9).sample(0)
+    fitted = ProjectionRecovery(4.0, 1e-6, 0.9, 140.0, insecure_seed=1).fit(sample.adjacency)
+    assert error_rate(fitted.labels_, sample.labels) < 0.02
+    weak = ProjectionRecovery(0.05, 1e-6, 0.9, 140.0, insecure_seed=1).fit(sample.adjacency)
+    assert error_rate(weak.labels_, sample.labels) > 0.3
+
+
+def test_randomized_response_recovers_when_the_signal_is_strong():
+    sample = StochasticBlockModel(300, 140, 0.9).sample(0)
+    fitted = RandomizedResponseRecovery(1.0, average_degree=140.0, insecure_seed=1).fit(sample.adjacency)
+    assert error_rate(fitted.labels_, sample.labels) == 0

@@ -1,0 +1,130 @@
+"""Graph input: everything sensible is accepted and canonical, everything else gets a clear error."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from problems.sbm import CertificateRecovery, GraphInputError, canonical_graph
+
+PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        PATH,
+        PATH.tolist(),
+        PATH.astype(bool),
+        PATH.astype(np.float32),
+        PATH.astype(np.uint8),
+        sp.csr_array(PATH),
+        sp.coo_matrix(PATH),
+        sp.lil_array(PATH.astype(float)),
+        sp.csc_matrix(PATH.astype(bool)),
+        nx.path_graph(3),
+        nx.freeze(nx.path_graph(3)),
+    ],
+    ids=lambda graph: type(graph).__name__,
+)
+def test_accepted_kinds_give_the_same_graph(graph):
+    canonical = canonical_graph(graph)
+    assert canonical.nodes == (0, 1, 2) and canonical.n == 3
+    assert np.array_equal(canonical.adjacency.toarray(), PATH)
+    assert canonical.adjacency.dtype == np.int64
+
+
+def test_explicit_zeros_are_no_edges():
+    matrix = sp.csr_array((np.array([0.0, 1.0, 1.0]), ([0, 0, 1], [2, 1, 0])), shape=(3, 3))
+    assert canonical_graph(matrix).adjacency.nnz == 2
+
+
+@pytest.mark.parametrize("nodes", [[3, 1, 2, 10], ["b", "a", "z", "aa"], [(1, 2), (0, 5), "x", 4]])
+def test_node_order_does_not_depend_on_the_edges(nodes):
+    """A networkx graph made from an edge list has its nodes in the order of the (private) edges."""
+    first, second = nx.Graph(), nx.Graph()
+    a, b, c, d = nodes
+    first.add_edges_from([(a, b), (c, d), (b, c)])
+    second.add_edges_from([(d, c), (b, c), (b, a)])
+    assert list(first.nodes) != list(second.nodes)
+    one, two = canonical_graph(first), canonical_graph(second)
+    assert one.nodes == two.nodes
+    assert np.array_equal(one.adjacency.toarray(), two.adjacency.toarray())
+
+
+def test_weight_one_is_no_weight():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=1.0)
+    graph.add_edge(1, 2)
+    assert canonical_graph(graph).adjacency.nnz == 4
+
+
+def weighted(value):
+    graph = nx.path_graph(3)
+    graph.add_edge(0, 2, weight=value)
+    return graph
+
+
+ERRORS = [
+    (nx.DiGraph([(0, 1)]), "directed"),
+    (nx.MultiGraph([(0, 1), (0, 1)]), "multigraph"),
+    (nx.MultiDiGraph([(0, 1)]), "multigraph"),
+    (nx.Graph(), "no vertices"),
+    (nx.empty_graph(1), "single vertex"),
+    (nx.Graph([(0, 0), (0, 1)]), "self loops"),
+    (weighted(0.5), "weighted"),
+    (weighted(float("nan")), "weighted"),
+    (weighted("heavy"), "weighted"),
+    (np.zeros((0, 0)), "no vertices"),
+    (np.zeros((1, 1)), "single vertex"),
+    (np.zeros(4), "square"),
+    (np.zeros((2, 3)), "square"),
+    (np.zeros((2, 2, 2)), "square"),
+    (np.array([[0, 1], [0, 0]]), "not symmetric"),
+    (np.eye(3), "self loops"),
+    (2 * PATH, "weighted"),
+    (-1 * PATH, "weighted"),
+    (0.5 * PATH, "weighted"),
+    (np.array([[0, np.nan], [np.nan, 0]]), "NaN"),
+    (np.array([[0, np.inf], [np.inf, 0]]), "NaN or infinite"),
+    (np.array([["a", "b"], ["b", "a"]]), "type"),
+    (PATH.astype(complex), "type"),
+    ([[0, 1], [1]], "rectangular"),
+    (sp.csr_array((3, 4)), "square"),
+    (sp.csr_array(np.array([[0.0, np.nan], [np.nan, 0.0]])), "NaN"),
+    (sp.coo_array((np.ones(4), ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(2, 2)), "multiple edges"),
+]
+
+
+@pytest.mark.parametrize("graph, message", ERRORS, ids=lambda value: value if isinstance(value, str) else "")
+def test_errors(graph, message):
+    with pytest.raises(GraphInputError, match=message):
+        canonical_graph(graph)
+    with pytest.raises(ValueError, match=message):
+        CertificateRecovery(1.0, 1e-6).fit(graph)
+
+
+@pytest.mark.parametrize("graph", ["karate", b"karate", None, 3.5, {"a": 1}, object()])
+def test_other_types(graph):
+    with pytest.raises((TypeError, GraphInputError)):
+        canonical_graph(graph)
+
+
+def test_nodes_without_a_public_order_are_refused():
+    class Node:
+        pass
+
+    with pytest.raises(GraphInputError, match="relabel"):
+        canonical_graph(nx.Graph([(Node(), Node())]))
+
+
+def test_validity_is_the_same_for_neighbours():
+    """Flipping one pair of a valid graph gives a valid graph: an error never separates two neighbours."""
+    generator = np.random.default_rng(0)
+    upper = np.triu(generator.random((8, 8)) < 0.4, 1)
+    adjacency = (upper | upper.T).astype(int)
+    for i in range(8):
+        for j in range(i):
+            neighbour = adjacency.copy()
+            neighbour[i, j] = neighbour[j, i] = 1 - neighbour[i, j]
+            assert canonical_graph(neighbour).n == 8
