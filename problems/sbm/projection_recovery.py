@@ -97,7 +97,7 @@ class ProjectionRecovery(RecoveryEstimator):
                     rounding = 4e-16 * n * (projection.factor.shape[1] + 2)
                     matrix, distance = projection.matrix, projection.distance + rounding
                 diagnostics = {
-                    "method": projection.method,
+                    "solver": projection.method,
                     "eigendecompositions": projection.eigendecompositions,
                 }
             except NUMERICAL_FAILURES as problem:

@@ -23,7 +23,7 @@ CUTS = [  # (tau, tau0)
 
 @functools.cache
 def exact_statistics(n, tau):
-    """f(G) = max_x max(lambda, 0) / 2, the index of the maximising labelling, and all slacks, for every graph."""
+    """f(G) = max_x max(lambda, 0) / 2, its labelling's index, and all slacks, for every graph."""
     slacks = all_slacks(n, tau)
     return np.maximum(slacks.max(axis=1), 0) / 2, slacks.argmax(axis=1), slacks
 
