@@ -40,7 +40,7 @@ MAX_BYTES = 1 << 26  # a file larger than this is not opened
 MAX_DIGITS = 4000  # in one numeral; below Python's own limit for converting text to integers
 MAX_POWER = 10**6
 MAX_BITS = 1 << 18  # of one common denominator
-WORK = 300_000_000  # elementary steps (about 0.1 microseconds each) before giving up on a file
+WORK = 100_000_000  # elementary steps (about 0.1 microseconds each) before giving up on a file
 
 Number = tuple[int, int]  # numerator, positive denominator; not necessarily reduced
 Monomial = tuple[tuple[int, int], ...]  # (variable, power), ascending variables, positive powers
@@ -445,7 +445,6 @@ def _elimination(matrix: list[list[int]], meter: _Meter) -> bool:
     """Exact LDL^T by fraction-free elimination; a zero pivot must come with a zero row."""
     size = len(matrix)
     bits = max((abs(v).bit_length() for row in matrix for v in row), default=0)
-    words = 1 + (bits >> 6)
     number = flint.fmpz if flint is not None else int
     rows = [[number(v) for v in row] for row in matrix]
     previous = number(1)
@@ -463,7 +462,8 @@ def _elimination(matrix: list[list[int]], meter: _Meter) -> bool:
             active.append(k)
             return all(rows[i][j] == 0 for i in active for j in active)
         done += 1
-        meter.spend(len(active) ** 2 * (2 + (words * done) * (1 + (words * done >> 4)) // 4))
+        words = bits * done >> 6
+        meter.spend(len(active) ** 2 * (6 + words // 4 + words * words // 50))
         row_k = rows[k]
         for i in active:
             row_i, factor = rows[i], rows[i][k]
@@ -508,8 +508,12 @@ class _Ring:
         common = _common({den for _, den in terms.values()}, self.meter)
         return {self.key(m): num * (common // den) for m, (num, den) in terms.items()}, common
 
-    def product(self, left: Packed, right: Packed, words: int) -> Packed:
-        self.meter.spend(len(left) * len(right) * (self.cost + words))
+    def product(self, left: Packed, right: Packed) -> Packed:
+        bits = _size(left).bit_length(), _size(right).bit_length()
+        if max(bits) > MAX_BITS:
+            raise Unreadable(f"a coefficient has more than {MAX_BITS} bits")
+        step = 6 + self.cost + (bits[0] + bits[1] >> 5) + (bits[0] >> 6) * (bits[1] >> 6) // 8
+        self.meter.spend(len(left) + len(right) + len(left) * len(right) * step)
         out: Packed = {}
         get = out.get
         for b, q in right.items():
@@ -593,7 +597,7 @@ def _contribution(claim: _Claim, block: _Block, ring: _Ring, meter: _Meter) -> l
     if block.kind == "equality":
         left, den_left = ring.pack(block.polynomial)
         right, den_right = ring.pack(claim.equalities[block.index[0]])
-        return [(ring.product(left, right, _words(_size(left), _size(right))), den_left * den_right)]
+        return [(ring.product(left, right), den_left * den_right)]
     basis = [ring.key(m) for m in block.basis]
     size = len(basis)
     longest = max((abs(v) for row in block.gram for v in row), default=0)
@@ -609,13 +613,12 @@ def _contribution(claim: _Claim, block: _Block, ring: _Ring, meter: _Meter) -> l
         for (row, column), pairs in by_entry.items():
             polynomial, den = ring.pack(matrix[row][column])
             squares = _squares(basis, block.gram, pairs)
-            packed = ring.product(squares, polynomial, _words(longest, _size(polynomial)))
-            out.append((packed, block.den * den))
+            out.append((ring.product(squares, polynomial), block.den * den))
         return out
     packed, den = _squares(basis, block.gram, None), block.den
     for k in block.index:
         polynomial, den_of_it = ring.pack(claim.inequalities[k])
-        packed = ring.product(packed, polynomial, _words(_size(packed), _size(polynomial)))
+        packed = ring.product(packed, polynomial)
         den *= den_of_it
         if den.bit_length() > MAX_BITS:
             raise Unreadable(f"a common denominator has more than {MAX_BITS} bits")
@@ -871,7 +874,7 @@ class _Expressions:
         bits = max((max(n.numerator.bit_length(), n.denominator.bit_length()) for n in numbers), default=0)
         if bits > MAX_BITS:
             raise Unreadable("problem: a coefficient is absurdly long")
-        self.meter.spend(count * (30 + (bits >> 5) * (1 + (bits >> 9))))
+        self.meter.spend(count * (60 + (bits >> 3) * (1 + (bits >> 11))))
 
     def add(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """The sum; the larger operand is reused, so a sum of n terms costs n steps."""

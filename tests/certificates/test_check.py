@@ -1,0 +1,365 @@
+"""The checker: what it accepts, what it refuses, and that it needs nothing but the standard library."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+from certificates import check
+from certificates.check import check_certificate, check_file, digest, is_positive_semidefinite, main
+from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_classical_identities_are_valid(name):
+    verdict = check_certificate(CLASSICS[name]())
+    assert verdict, verdict
+    assert verdict.claim
+    assert verdict.exit_code == 0
+
+
+def test_claims_are_said_in_words():
+    said = {name: check_certificate(make()).claim for name, make in CLASSICS.items()}
+    assert said["square"] == "-2*x*y + x**2 + y**2 is a sum of squares of polynomials"
+    assert said["parrilo"] == "no real point satisfies x**2 + y + 2 = 0; -y**2 + x + 3 >= 0"
+    assert "x*y <= 1" in said["box_product"]
+    assert "is positive semidefinite: x >= -1" in said["matrix_ball"]
+
+
+def changed(name, change):
+    content = copy.deepcopy(CLASSICS[name]())
+    change(content)
+    return check_certificate(content)
+
+
+def test_a_wrong_coefficient_is_named():
+    verdict = changed("square", lambda c: c["claim"]["objective"].append(["1/7", X]))
+    assert verdict.status == "invalid"
+    assert "monomial x:" in verdict.reason
+    assert "1/7" in verdict.reason
+
+
+def test_an_indefinite_gram_matrix_is_invalid_even_when_the_identity_holds():
+    objective = [["1", [[0, 2]]], ["-1", [[1, 2]]]]
+    block = {"kind": "sos", "basis": [X, Y], "gram": [["1", "0"], ["0", "-1"]]}
+    verdict = check_certificate(certificate({"kind": "sos", "objective": objective}, [block]))
+    assert verdict.status == "invalid"
+    assert "positive semidefinite" in verdict.reason
+
+
+def test_bounds_the_wrong_way_round_are_invalid():
+    assert changed("box_product", lambda c: c["claim"].update(kind="lower_bound")).status == "invalid"
+    assert changed("matrix_ball", lambda c: c["claim"].update(bound="-9/10")).status == "invalid"
+    assert changed("matrix_ball", lambda c: c["claim"].update(kind="upper_bound")).status == "invalid"
+
+
+def test_a_constraint_that_is_not_in_the_claim_cannot_be_used():
+    assert changed("parrilo", lambda c: c["claim"].update(inequalities=[])).status == "unreadable"
+    assert changed("parrilo", lambda c: c["multipliers"][1].update(index=[-1])).status == "unreadable"
+    assert changed("box_product", lambda c: c["multipliers"][1].update(index=[])).status == "unreadable"
+    assert changed("box_product", lambda c: c["multipliers"][0].update(index=[0, 1])).status == "unreadable"
+
+
+def test_an_equality_is_no_inequality():
+    def swap(content):
+        content["claim"]["inequalities"].append(content["claim"]["equalities"].pop())
+
+    assert changed("parrilo", swap).status == "unreadable"
+
+
+def test_the_empty_identity_proves_zero_and_nothing_else():
+    assert check_certificate(certificate({"kind": "sos", "objective": []}, []))
+    assert check_certificate(certificate({"kind": "infeasible"}, [])).status == "invalid"
+    assert check_certificate(certificate({"kind": "sos", "objective": [["-1", ONE]]}, [])).status == "invalid"
+
+
+HOSTILE_VALUES = [
+    None, True, False, 0, 1, -1, 1.5, 10**400, "NaN", "nan", "inf", "1e5", "1.5", "", " 1", "1 ", "1\n", "+1", "--1",
+    "1/0", "1/-2", "0x1", "\u0661", "1_0", "9" * 5000, "x", [], {}, [[]], ["1"], {"a": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", HOSTILE_VALUES, ids=lambda v: repr(v)[:20])
+def test_values_of_the_wrong_kind_are_unreadable_everywhere(value):
+    paths = [
+        ("claim",), ("variables",), ("multipliers",), ("format",), ("claim", "kind"), ("claim", "objective"),
+        ("claim", "objective", 0), ("claim", "objective", 0, 0), ("claim", "objective", 0, 1),
+        ("claim", "objective", 0, 1, 0), ("claim", "objective", 0, 1, 0, 0), ("claim", "objective", 0, 1, 0, 1),
+        ("variables", 0), ("multipliers", 0), ("multipliers", 0, "kind"), ("multipliers", 0, "basis"),
+        ("multipliers", 0, "basis", 0, 0, 0), ("multipliers", 0, "gram"), ("multipliers", 0, "gram", 0),
+        ("multipliers", 0, "gram", 0, 0), ("multipliers", 0, "gram", 0, 1),
+    ]  # fmt: skip
+    for path in paths:
+        content = CLASSICS["square"]()
+        place = content
+        for key in path[:-1]:
+            place = place[key]
+        if place[path[-1]] == value and type(place[path[-1]]) is type(value):
+            continue
+        place[path[-1]] = value
+        verdict = check_certificate(content)
+        harmless = path == ("variables", 0) and isinstance(value, str)  # another name is another true claim
+        assert verdict.status in ("unreadable", "invalid") or harmless, (path, value, verdict)
+        if not isinstance(value, (int, str, list)):
+            assert verdict.status == "unreadable", (path, value, verdict)
+    assert check_certificate(value).status == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "gram",
+    [
+        [["1", "-1"]],
+        [["1", "-1"], ["-1"]],
+        [["1", "-1"], ["-1", "1", "0"]],
+        [["1", "-1"], ["1", "1"]],
+        [["1", "-1"], ["-1", "1"], ["0", "0"]],
+        [[1, -1], [-1, 1]],
+        [[["1"], "-1"], ["-1", "1"]],
+    ],
+)
+def test_ragged_and_asymmetric_matrices_are_unreadable(gram):
+    assert changed("square", lambda c: c["multipliers"][0].update(gram=gram)).status == "unreadable"
+
+
+def test_equal_numbers_written_differently_are_the_same_matrix():
+    assert changed("square", lambda c: c["multipliers"][0].update(gram=[["2/2", "-3/3"], ["-1", "1"]]))
+
+
+def test_unknown_keys_are_refused_so_that_no_reader_is_misled():
+    assert changed("square", lambda c: c.update(tolerance="1")).status == "unreadable"
+    assert changed("square", lambda c: c["claim"].update(assuming="x >= 0")).status == "unreadable"
+    assert changed("square", lambda c: c["multipliers"][0].update(scale="2")).status == "unreadable"
+    assert changed("square", lambda c: c.update(note="made by hand"))
+
+
+def test_the_digest_covers_what_the_identity_does_not_use():
+    content = CLASSICS["square"]()
+    content["claim"]["inequalities"] = [[["1", X]]]  # not needed by the proof
+    content["digest"] = digest(content)
+    assert check_certificate(content)
+    content["claim"]["inequalities"] = [[["2", X]]]
+    verdict = check_certificate(content)
+    assert verdict.status == "invalid"
+    assert "digest" in verdict.reason
+
+
+# ------------------------------------------------------------------------------ positive semidefiniteness
+
+
+def gramian(size, rank, generator, bits=8):
+    factor = [[generator.randint(-(2**bits), 2**bits) for _ in range(rank)] for _ in range(size)]
+    return [[sum(a * b for a, b in zip(p, q)) for q in factor] for p in factor]
+
+
+@pytest.mark.parametrize("with_flint", [True, False])
+def test_semidefinite_corner_cases(with_flint, monkeypatch):
+    if not with_flint:
+        monkeypatch.setattr(check, "flint", None)
+    assert is_positive_semidefinite([])
+    assert is_positive_semidefinite([[0]])
+    assert not is_positive_semidefinite([[-1]])
+    assert is_positive_semidefinite([[0, 0], [0, 1]])
+    assert not is_positive_semidefinite([[0, 1], [1, 5]])
+    assert is_positive_semidefinite([[1, 1], [1, 1]])
+    assert not is_positive_semidefinite([[1, 2], [2, 1]])
+    # zero pivot after elimination with something beside it
+    assert not is_positive_semidefinite([[1, 1, 1], [1, 1, 2], [1, 2, 9]])
+    assert is_positive_semidefinite([[1, 1, 1], [1, 1, 1], [1, 1, 9]])
+    assert is_positive_semidefinite([[10**400, 1], [1, 1]])
+    assert not is_positive_semidefinite([[10**400, 10**200 + 1], [10**200 + 1, 1]])
+    assert is_positive_semidefinite([[10**400, 10**200], [10**200, 1]])
+
+
+@pytest.mark.parametrize("size, rank", [(1, 1), (5, 2), (12, 12), (13, 5), (20, 19), (30, 3), (40, 40)])
+def test_random_gramians_and_their_tiniest_perturbation(size, rank):
+    generator = random.Random(f"{size} {rank}")
+    matrix = gramian(size, rank, generator)
+    assert is_positive_semidefinite(matrix)
+    if rank < size:
+        # a singular matrix minus the smallest possible amount on a diagonal entry is indefinite
+        scaled = [[v * 10**40 for v in row] for row in matrix]
+        assert is_positive_semidefinite(scaled)
+        k = generator.randrange(size)
+        scaled[k][k] -= 1
+        assert not is_positive_semidefinite(scaled)
+
+
+def test_agrees_with_rational_elimination():
+    def slow(matrix):
+        rows = [[Fraction(v) for v in row] for row in matrix]
+        for k in range(len(rows)):
+            if rows[k][k] < 0 or rows[k][k] == 0 and any(rows[k][k:]):
+                return False
+            if rows[k][k] == 0:
+                continue
+            for i in range(k + 1, len(rows)):
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k])]
+        return True
+
+    generator = random.Random(7)
+    answers = set()
+    for _ in range(300):
+        size = generator.randint(1, 5)
+        matrix = gramian(size, generator.randint(1, size), generator, 2)
+        for _ in range(generator.randint(0, 2)):
+            i, j = generator.randrange(size), generator.randrange(size)
+            matrix[i][j] = matrix[j][i] = matrix[i][j] + generator.randint(-1, 1)
+        expected = slow(matrix)
+        answers.add(expected)
+        assert is_positive_semidefinite(matrix) == expected, matrix
+    assert answers == {True, False}
+
+
+def test_the_quick_test_never_accepts_an_indefinite_matrix():
+    """Definite up to one eigenvalue of relative size 2^-60 and either sign: only the exact path can tell."""
+    generator = random.Random(3)
+    for size in (3, 10, 25):
+        matrix = gramian(size, size - 1, generator)
+        scaled = [[v << 60 for v in row] for row in matrix]
+        plus = [[v + (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
+        minus = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
+        assert is_positive_semidefinite(plus)
+        assert not is_positive_semidefinite(minus)
+        assert not check._dominant_remainder(minus, check._Meter(check.WORK))
+
+
+# --------------------------------------------------------------------------------------------------- files
+
+
+def write(tmp_path, content, name="c.json"):
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_command_line_prints_claim_and_verdict(tmp_path, capsys):
+    assert main([str(write(tmp_path, CLASSICS["parrilo"]()))]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "claim: no real point satisfies x**2 + y + 2 = 0; -y**2 + x + 3 >= 0",
+        "valid",
+    ]
+    broken = CLASSICS["parrilo"]()
+    broken["multipliers"][2]["polynomial"] = [["-7", ONE]]
+    assert main([str(write(tmp_path, broken))]) == 1
+    assert "invalid: the identity fails" in capsys.readouterr().out
+    assert main([str(write(tmp_path, "{"))]) == 2
+    assert capsys.readouterr().out.startswith("unreadable: ")
+    assert main([str(tmp_path / "missing.json")]) == 2
+    assert main([str(tmp_path)]) == 2
+
+
+@pytest.mark.parametrize(
+    "text, about",
+    [
+        ("", "not JSON"),
+        ("[" * 10**6, "nested"),
+        ('{"format":' * 10**5, "nested"),
+        ('{"a": NaN}', "not a number"),
+        ('{"a": -Infinity}', "not a number"),
+        ('{"a": 1e999999999}', "not an integer"),
+        ('{"a": 1.0}', "not an integer"),
+        ('{"a": ' + "9" * 10**5 + "}", "too long"),
+        ('{"a": 1, "a": 1}', "same key twice"),
+        ("[1, 2", "not JSON"),
+        ("\ufeff{}", "not JSON"),
+    ],
+)
+def test_hostile_files_are_unreadable(tmp_path, text, about):
+    verdict = check_file(write(tmp_path, text))
+    assert verdict.status == "unreadable"
+    assert about in verdict.reason
+
+
+def test_bytes_that_are_not_text_and_files_that_are_too_large(tmp_path):
+    path = tmp_path / "c.json"
+    path.write_bytes(b"\xff\xfe{}")
+    assert check_file(path).status == "unreadable"
+    assert "bytes" in check_file(write(tmp_path, CLASSICS["square"]()), max_bytes=10).reason
+
+
+def blow_ups():
+    linear = [["1", ONE]] + [["1", [[i, 1]]] for i in range(6)]
+    yield {"kind": "infeasible", "inequalities": [linear]}, {"kind": "product", "index": [0] * 1000}
+    yield (
+        {"kind": "infeasible", "inequalities": [[["9" * 4000, ONE]]]},
+        {"kind": "product", "index": [0] * 10**5},
+    )
+    yield (
+        {"kind": "infeasible", "inequalities": [[["1/" + "9" * 4000, ONE]]]},
+        {"kind": "product", "index": [0] * 10**5},
+    )
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_small_files_that_ask_for_much_work_are_refused(case):
+    claim, block = list(blow_ups())[case]
+    content = certificate(
+        claim, [{**block, "basis": [ONE], "gram": [["1"]]}], tuple(f"x{i}" for i in range(6))
+    )
+    verdict = check_certificate(content, work=2_000_000)
+    assert verdict.status == "unreadable"
+
+
+def test_powers_and_indices_out_of_range():
+    for power in (0, -1, 10**7, 10**30):
+        assert changed(
+            "square", lambda c, p=power: c["claim"]["objective"][0][1][0].__setitem__(1, p)
+        ).status == ("unreadable")
+    assert (
+        changed("square", lambda c: c["claim"]["objective"][0].__setitem__(1, [[2, 1]])).status
+        == "unreadable"
+    )
+    assert changed(
+        "square", lambda c: c["claim"]["objective"][0].__setitem__(1, [[0, 1], [0, 1]])
+    ).status == ("unreadable")
+    # the largest power that is allowed costs nothing
+    assert check_certificate(
+        certificate(
+            {"kind": "sos", "objective": [["1", [[0, 10**6]]]]},
+            [{"kind": "sos", "basis": [[[0, 500_000]]], "gram": [["1"]]}],
+        )
+    )
+
+
+def test_names_that_could_confuse_a_terminal_are_refused():
+    for name in ("\x1b[2J", "a b", "", "x" * 300, "\u202e", "\ud800"):
+        assert changed("square", lambda c, n=name: c["variables"].__setitem__(0, n)).status == "unreadable"
+
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in {blocked!r}:
+            raise ImportError('blocked: ' + name)
+sys.meta_path.insert(0, Blocker())
+from certificates.check import main
+code = main(sys.argv[1:])
+loaded = {{name.split('.')[0] for name in sys.modules}}
+assert not loaded & {blocked!r}, loaded & {blocked!r}
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("more", [set(), {"flint"}])
+def test_the_checker_runs_without_numpy_sosdp_or_flint(tmp_path, more):
+    path = write(tmp_path, CLASSICS["motzkin_times_norm"]())
+    script = BLOCKED.format(blocked={"numpy", "scipy", "sosdp", "problems", "sympy"} | more)
+    run = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "valid"
+
+
+def test_the_checker_runs_as_a_module(tmp_path):
+    path = write(tmp_path, CLASSICS["square"]())
+    run = subprocess.run(
+        [sys.executable, "-m", "certificates.check", str(path)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.splitlines()[-1]) == (0, "valid")
