@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
     private.add_argument(
-        "--mean-degree", type=float, metavar="D", help="public: d of the model, for the projection"
+        "--average-degree", type=float, metavar="D", help="public: average degree d of the model"
     )
     private.add_argument(
         "--gamma", type=float, help="public: contrast between the communities, for the projection"

@@ -54,11 +54,17 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def print_fields(fields: Mapping[str, str | None]) -> None:
-    """`name  value` lines, aligned; fields that are None are left out."""
+    """`name  value` lines, aligned and wrapped at 110 columns; fields that are None are left out."""
+    import textwrap
+
     shown = {name: text for name, text in fields.items() if text is not None}
     width = max(len(name) for name in shown)
+    indent = " " * (width + 2)
     for name, text in shown.items():
-        print(f"{name:<{width}}  {text}")
+        lines = [line for part in text.split("\n") for line in textwrap.wrap(part, 108 - width) or [""]]
+        print(f"{name:<{width}}  {lines[0]}")
+        for line in lines[1:]:
+            print(indent + line)
 
 
 @contextlib.contextmanager

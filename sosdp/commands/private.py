@@ -14,6 +14,17 @@ from sosdp.commands.output import ANSWERED, InputError, one_line, print_fields, 
 HERE = ("sbm",)
 PLANNED = ("gaussian", "gmm", "cuts", "tuples", "mrf")
 METHODS = ("certificate", "projection", "randomized-response")
+# public parameters of each method, by the names of their options
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "certificate": ("delta",),
+    "projection": ("delta", "average_degree", "gamma"),
+    "randomized-response": (),
+}
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    "certificate": ("tau", "average_degree"),
+    "projection": ("calibration",),
+    "randomized-response": ("average_degree",),
+}
 
 
 def check_name(name: str) -> None:
@@ -27,6 +38,7 @@ def check_name(name: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
+    from problems import sbm
     from sosdp.commands.graphs import GraphFileError, read_graph
 
     check_name(arguments.name)
@@ -38,16 +50,13 @@ def run(arguments: Namespace) -> int:
     try:
         with quiet_stdout():
             estimator.fit(given.graph)
-    except (ValueError, TypeError) as error:
+    except sbm.GraphInputError as error:
         raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
     release = estimator.release_.to_dict()
-    released = release["value"] is not None and release["value"].get("labels") is not None
-    release["value"] = {
-        "labels": release["value"]["labels"] if released else None,
-        "nodes": list(given.nodes),
-        "method": arguments.method,
-        **({} if released else {"released": False}),
-    }
+    if not hasattr(given.graph, "nodes"):  # the estimator saw a matrix: give the rows their names back
+        release["value"]["nodes"] = list(given.nodes)
     release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
     if arguments.json:
         print_json(release)
@@ -64,24 +73,13 @@ def _estimator(arguments: Namespace) -> Any:
     if method not in METHODS:
         raise InputError(f"sosdp private sbm: --method: {method!r} is not one of {', '.join(METHODS)}")
     options: dict[str, Any] = {"epsilon": arguments.epsilon}
-    accepted = {
-        "certificate": ("delta", "tau"),
-        "projection": ("delta", "mean_degree", "gamma", "calibration"),
-        "randomized-response": ("mean_degree",),
-    }[method]
-    required = {
-        "certificate": ("delta",),
-        "projection": ("delta", "mean_degree", "gamma"),
-        "randomized-response": (),
-    }
-    for name in ("delta", "tau", "mean_degree", "gamma", "calibration"):
+    required = REQUIRED[method]
+    for name in ("delta", "tau", "average_degree", "gamma", "calibration"):
         value = getattr(arguments, name)
         option = "--" + name.replace("_", "-")
-        if value is None and name in required[method]:
-            raise InputError(
-                f"sosdp private sbm: {option}: the method {method} needs it, as public knowledge"
-            )
-        if value is not None and name not in accepted:
+        if value is None and name in required:
+            raise InputError(f"sosdp private sbm: {option}: the method {method} cannot do without it")
+        if value is not None and name not in required + OPTIONAL[method]:
             raise InputError(f"sosdp private sbm: {option}: the method {method} has no such parameter")
         if value is not None:
             options[name] = value
@@ -90,12 +88,9 @@ def _estimator(arguments: Namespace) -> Any:
     classes = {
         "certificate": "CertificateRecovery",
         "projection": "ProjectionRecovery",
-        "randomized-response": "RandomizedResponse",
+        "randomized-response": "RandomizedResponseRecovery",
     }
-    try:
-        return getattr(sbm, classes[method])(**options)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
+    return getattr(sbm, classes[method])(**options)
 
 
 def _print(release: dict[str, Any]) -> None:
@@ -108,7 +103,7 @@ def _print(release: dict[str, Any]) -> None:
     fields: dict[str, str | None] = {
         "mechanism": release["mechanism"],
         "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": "; ".join(guarantee["assumptions"]) or None,
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
         "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
     }
     if labels is None:

@@ -1,0 +1,180 @@
+"""`sosdp private`: the release object, what it never shows, and one-line complaints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sosdp.cli import main
+
+KEYS = {"format", "mechanism", "value", "guarantee", "public"}
+GUARANTEE = {"epsilon", "delta", "rho", "adjacency", "calibration", "kind", "assumptions", "composition"}
+BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def released(capsys, *arguments):
+    code = main(["private", "sbm", *arguments, "--json"])
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    assert shown.out.count("\n") == 1
+    release = json.loads(shown.out)
+    assert set(release) == KEYS and release["format"] == "sosdp-release/1"
+    assert set(release["guarantee"]) >= GUARANTEE
+    return release
+
+
+def two_cliques(size):
+    return nx.disjoint_union(nx.complete_graph(size), nx.complete_graph(size))
+
+
+def test_a_release(tmp_path, capsys):
+    # two cliques of 60 have slack 60: at this budget they are refused with chance below 1e-6
+    sp.save_npz(tmp_path / "g.npz", nx.to_scipy_sparse_array(two_cliques(60)))
+    release = released(capsys, str(tmp_path / "g.npz"), *BUDGET)
+    assert release["value"]["labels"] == [1] * 60 + [-1] * 60
+    assert release["value"]["nodes"] == list(range(120))
+    assert release["mechanism"] == "sbm.certificate"
+    assert release["guarantee"]["epsilon"] == 1.0 and release["guarantee"]["delta"] == 1e-6
+    assert release["guarantee"]["adjacency"] == "one edge"
+    assert release["guarantee"]["kind"] in {"exact", "certified"}
+    assert release["public"]["n"] == 120
+
+
+def test_a_refusal_is_a_release_too(capsys):
+    release = released(capsys, "builtin:karate", *BUDGET)
+    assert release["value"]["labels"] is None and release["value"]["released"] is False
+    assert release["value"]["nodes"] == list(range(34))
+    assert main(["private", "sbm", "builtin:karate", *BUDGET]) == 0
+    assert "declines" in capsys.readouterr().out
+
+
+def test_names_of_vertices_come_back(tmp_path, capsys):
+    graph = nx.relabel_nodes(two_cliques(60), lambda k: f"{'ab'[k // 60]}{k % 60:02d}")
+    path = tmp_path / "g.csv"
+    path.write_text("".join(f"{u},{v}\n" for u, v in graph.edges), encoding="utf-8")
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    for name in ("g.csv", "g.graphml"):
+        value = released(capsys, str(tmp_path / name), *BUDGET)["value"]
+        assert value["nodes"] == sorted(graph.nodes)
+        assert value["labels"] == [1 if node[0] == "a" else -1 for node in value["nodes"]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "projection", "--average-degree", "4.6", "--gamma", "0.7", *BUDGET],
+        [
+            "--method",
+            "projection",
+            "--average-degree",
+            "4.6",
+            "--gamma",
+            "0.7",
+            "--calibration",
+            "paper",
+            *BUDGET,
+        ],
+        ["--method", "randomized-response", "--epsilon", "2"],
+        ["--tau", "0.3", *BUDGET],
+    ],
+)
+def test_methods(capsys, options):
+    release = released(capsys, "builtin:karate", *options)
+    labels = release["value"]["labels"]
+    if labels is not None:
+        assert len(labels) == 34 and set(labels) <= {1, -1} and labels[0] == 1
+    if "paper" in options:
+        assert release["guarantee"]["calibration"] == "paper"
+    if "randomized-response" in options:
+        assert release["guarantee"]["delta"] == 0.0
+
+
+def test_a_seed_is_not_private_and_reproducible(capsys):
+    options = ["--method", "randomized-response", "--epsilon", "2", "--insecure-seed", "5"]
+    one = released(capsys, "builtin:karate", *options)
+    assert one == released(capsys, "builtin:karate", *options)
+    assert one["guarantee"]["kind"] == "none" and one["guarantee"]["epsilon"] is None
+    main(["private", "sbm", "builtin:karate", *options])
+    assert "guarantee  none" in capsys.readouterr().out
+
+
+def keys_of(value):
+    if isinstance(value, dict):
+        return set(value) | {key for item in value.values() for key in keys_of(item)}
+    return {key for item in value for key in keys_of(item)} if isinstance(value, list) else set()
+
+
+def test_the_shape_of_the_output_does_not_depend_on_the_graph(tmp_path, capsys):
+    # same vertices, very different graphs: apart from the labels the two objects are equal
+    rng = np.random.default_rng(1)
+    noise = np.triu(rng.random((120, 120)) < 0.1, 1)
+    sp.save_npz(tmp_path / "a.npz", nx.to_scipy_sparse_array(two_cliques(60)))
+    sp.save_npz(tmp_path / "b.npz", sp.csr_matrix((noise | noise.T).astype(float)))
+    one = released(capsys, str(tmp_path / "a.npz"), *BUDGET)
+    two = released(capsys, str(tmp_path / "b.npz"), *BUDGET)
+    assert one["value"]["labels"] is not None and two["value"]["labels"] is None
+    assert one["guarantee"] == two["guarantee"] and one["public"] == two["public"]
+    words = {
+        "slack",
+        "gap",
+        "residual",
+        "iterations",
+        "seconds",
+        "time",
+        "diagnostics",
+        "private_diagnostics",
+    }
+    assert not keys_of(one) & words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["builtin:karate", "--epsilon", "1"], "--delta"),
+        (["builtin:karate", "--epsilon", "0", "--delta", "1e-6"], "epsilon"),
+        (["builtin:karate", "--epsilon", "-1", "--delta", "1e-6"], "epsilon"),
+        (["builtin:karate", "--epsilon", "nan", "--delta", "1e-6"], "epsilon"),
+        (["builtin:karate", "--epsilon", "1", "--delta", "0"], "delta"),
+        (["builtin:karate", "--epsilon", "1", "--delta", "1"], "delta"),
+        (["builtin:karate", "--method", "magic", *BUDGET], "--method"),
+        (["builtin:karate", "--method", "projection", *BUDGET], "--average-degree"),
+        (["builtin:karate", "--method", "randomized-response", *BUDGET], "--delta"),
+        (["builtin:karate", "--gamma", "1", *BUDGET], "--gamma"),
+        (["builtin:nothing", *BUDGET], "no such built-in graph"),
+        (["missing.txt", *BUDGET], "no such file"),
+    ],
+)
+def test_complaints(capsys, arguments, reason):
+    assert main(["private", "sbm", *arguments, "--json"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and len(shown.err.strip().splitlines()) == 1
+    assert reason in shown.err
+
+
+def test_graphs_that_are_not_simple_are_refused(tmp_path, capsys):
+    nx.write_gml(nx.DiGraph([(0, 1), (1, 2)]), tmp_path / "directed.gml")
+    nx.write_gml(nx.Graph([(0, 0), (0, 1)]), tmp_path / "loop.gml")
+    sp.save_npz(tmp_path / "weighted.npz", sp.csr_matrix(np.array([[0, 2.0], [2.0, 0]])))
+    sp.save_npz(tmp_path / "lopsided.npz", sp.csr_matrix(np.array([[0, 1.0], [0, 0]])))
+    sp.save_npz(tmp_path / "nan.npz", sp.csr_matrix(np.array([[0, np.nan], [np.nan, 0]])))
+    sp.save_npz(tmp_path / "one.npz", sp.csr_matrix((1, 1)))
+    names = ["directed.gml", "loop.gml", "weighted.npz", "lopsided.npz", "nan.npz", "one.npz"]
+    for name in names:
+        path = str(tmp_path / name)
+        assert main(["private", "sbm", path, *BUDGET, "--json"]) == 2, name
+        shown = capsys.readouterr()
+        assert shown.out == "" and len(shown.err.strip().splitlines()) == 1
+        assert shown.err.startswith(f"{path}: "), shown.err
+
+
+def test_as_a_process():
+    command = [sys.executable, "-m", "sosdp.cli", "private", "sbm", "builtin:karate", *BUDGET, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["format"] == "sosdp-release/1"
