@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -21,8 +22,9 @@ from sosdp.algebra.coefficients import INT_LIMIT, object_array, peak
 
 _AT_ONCE = 1 << 17  # term pairs handled without further ado
 _INTERVAL = 1 << 18  # term pairs aimed at for one interval of keys: what the cache holds
-_CHUNK = 1 << 22  # term pairs of one call of bincount
-_BOX = 1 << 24  # largest box of exponents for the dense way
+_SLOT_BITS = 18  # of the table into which the keys of one interval are hashed
+_BOX = 1 << 24  # largest box of exponents for bincount
+_FLINT_GAIN = 256  # term pairs for each term of the product from which on FLINT is worth the conversion
 _EXACT_FLOAT = 1 << 53
 _DENOMINATOR_BITS = 512
 
@@ -75,11 +77,15 @@ def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray) ->
             first, keys, coefs = merging.merge(keys, np.multiply.outer(a, b).reshape(-1))
             i, j = np.divmod(first, b.size)
             return _rows(small.monos[i], large.monos[j]), coefs, keys
-        if a.dtype != object and b.dtype != object:
-            box = _Box.around(small.monos, large.monos)
-            if box is not None and box.size <= pairs:
-                return _dense(small, large, a, b, box, exact=a.dtype == np.int64 and bound >= _EXACT_FLOAT)
-        monos, coefs, keys = _by_intervals(small, large, a, b)
+        in_floats = a.dtype == b.dtype == np.float64 or bound < _EXACT_FLOAT
+        exact = a.dtype != np.float64
+        box = _Box.around(small.monos, large.monos)
+        if exact and box.terms_at_most * _FLINT_GAIN <= pairs and _are_integers(a) and _are_integers(b):
+            return _by_flint(small, large, a, b, box.ids)
+        if in_floats and box.size <= min(_BOX, pairs):
+            codes, coefs = _dense(small, large, a, b, box)
+            return box.terms(codes, np.rint(coefs).astype(np.int64) if exact else coefs)
+        monos, coefs, keys = _by_intervals(small, large, a, b, in_floats)
         return mono.trim(monos), coefs, keys
 
 
@@ -111,91 +117,139 @@ def _clear_denominators(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 class _Box:
-    """Mixed-radix codes for the exponents of a product: additive, and small integers when the box is small."""
+    """The box that holds the exponents of all products, with mixed-radix codes for its cells.
 
-    def __init__(self, ids: np.ndarray, sides: np.ndarray) -> None:
+    ``size`` is its number of cells, ``terms_at_most`` a bound on the number of different products.
+    """
+
+    def __init__(self, ids: np.ndarray, sides: np.ndarray, degree: int) -> None:
         self.ids = ids
         self.sides = sides
         self.size = math.prod(sides.tolist())
-        self.weights = np.concatenate(([1], np.cumprod(sides[:-1]))).astype(np.int64)
+        self.terms_at_most = min(self.size, math.comb(ids.size + degree, degree))
+        codable = self.size <= _BOX
+        self.weights = (
+            np.concatenate(([1], np.cumprod(sides[:-1]))) if codable else np.zeros(0, dtype=np.int64)
+        )
 
     @classmethod
-    def around(cls, left: np.ndarray, right: np.ndarray) -> _Box | None:
-        """The box that holds the exponents of all products; None when it has too many cells."""
+    def around(cls, left: np.ndarray, right: np.ndarray) -> _Box:
+        """The box for the products of the rows of two monomial arrays."""
         ids = np.union1d(left, right)
         ids = ids[ids > 0]
-        if ids.size > 24:
-            return None
-        sides = 1 + sum(mono.exponents(m, ids).max(axis=0) for m in (left, right))
-        return cls(ids, sides) if math.prod(sides.tolist()) <= _BOX else None
+        sides = np.ones(ids.size, dtype=np.int64)
+        for monos in (left, right):
+            columns = np.searchsorted(ids, monos)
+            powers = np.zeros(ids.size, dtype=np.int64)
+            row = np.arange(monos.shape[0])
+            run = np.zeros(monos.shape[0], dtype=np.int64)
+            for k in range(monos.shape[1]):  # the rows are sorted: powers are lengths of runs
+                same = monos[:, k] == monos[:, k - 1] if k else np.zeros(row.size, dtype=bool)
+                run = np.where(same, run + 1, 1)
+                present = monos[:, k] > 0
+                np.maximum.at(powers, columns[present, k], run[present])
+            sides += powers
+        return cls(ids, sides, left.shape[1] + right.shape[1])
 
     def codes(self, monos: np.ndarray) -> np.ndarray:
         """Code of each row, int64."""
         return mono.exponents(monos, self.ids) @ self.weights
 
-    def monomials(self, codes: np.ndarray) -> np.ndarray:
-        """The monomial rows with these codes."""
+    def terms(self, codes: np.ndarray, coefs: np.ndarray) -> Terms:
+        """The terms with these codes and coefficients, sorted by key."""
         exponents = codes[:, None] // self.weights % self.sides
-        return mono.from_exponents(exponents, self.ids)
+        monos = mono.from_exponents(exponents, self.ids)
+        keys = mono.keys(monos)
+        order = np.argsort(keys)
+        return monos[order], coefs[order], keys[order]
 
 
-def _dense(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, box: _Box, exact: bool) -> Terms:
-    """The product over a box of exponents. ``exact``: the sums may exceed 2**53, bincount's floats will not do."""
+def _dense(
+    small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, box: _Box
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and float coefficients of the product, added up over the box."""
     left, right = box.codes(small.monos), box.codes(large.monos)
-    result = np.zeros(box.size, dtype=np.int64 if exact else np.float64)
-    step = max(1, max(_CHUNK, box.size) // b.size)
+    result = np.zeros(box.size)
+    step = max(1, max(_INTERVAL, box.size) // b.size)
     for start in range(0, a.size, step):
         where = np.add.outer(left[start : start + step], right).reshape(-1)
         values = np.multiply.outer(a[start : start + step], b).reshape(-1)
-        if exact:
-            np.add.at(result, where, values)
-        else:
-            result += np.bincount(where, weights=values, minlength=box.size)
+        result += np.bincount(where, weights=values, minlength=box.size)
     codes = np.flatnonzero(result)
-    coefs = result[codes]
-    if a.dtype == np.int64 and not exact:
-        coefs = np.rint(coefs).astype(np.int64)
-    monos = box.monomials(codes)
+    return codes, result[codes]
+
+
+def _are_integers(coefs: np.ndarray) -> bool:
+    return coefs.dtype == np.int64 or all(type(c) is int for c in coefs.tolist())
+
+
+def _by_flint(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, ids: np.ndarray) -> Terms:
+    """The product of integer polynomials by FLINT, whose dense algorithms win where few terms come of many pairs."""
+    import flint
+
+    context = flint.fmpz_mpoly_ctx.get([f"x{k}" for k in range(ids.size)], flint.Ordering.lex)
+    factors = []
+    for terms, coefs in ((small, a), (large, b)):
+        rows = map(tuple, mono.exponents(terms.monos, ids).tolist())
+        factors.append(context.from_dict(dict(zip(rows, coefs.tolist()))))
+    product = factors[0] * factors[1]
+    values = [int(c) for c in product.coeffs()]
+    monos = mono.from_exponents(
+        np.array(product.monoms(), dtype=np.int64).reshape(len(values), ids.size), ids
+    )
     keys = mono.keys(monos)
     order = np.argsort(keys)
-    return monos[order], coefs[order], keys[order]
+    fits = all(-INT_LIMIT < c < INT_LIMIT for c in values)
+    return (
+        monos[order],
+        (np.array(values, dtype=np.int64) if fits else object_array(values))[order],
+        keys[order],
+    )
 
 
 # ---------------------------------------------------------------------- intervals of keys
 
 
-def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray) -> Terms:
-    """The product, one interval of keys after another."""
+@dataclass(frozen=True)
+class _Batch:
+    """All pairs (i, j) whose key lies in one interval that begins at ``low``, ordered by i."""
+
+    low: int
+    counts: np.ndarray  # pairs of each i
+    j: np.ndarray
+
+    def rows_of(self, positions: np.ndarray) -> np.ndarray:
+        """The i of the pairs at these positions."""
+        if positions.size * 16 > self.j.size:
+            return np.repeat(np.arange(self.counts.size), self.counts)[positions]
+        return np.searchsorted(np.cumsum(self.counts), positions, side="right")
+
+
+def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, in_floats: bool) -> Terms:
+    """The product, one interval of keys after another. ``in_floats``: sums of products are exact in float64."""
     parts: list[Terms] = []
-    for i, j in _pairs_by_key(small.keys, large.keys):
-        keys = small.keys[i] + large.keys[j]
-        order = _order(keys)
-        ordered = keys[order]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        products = (a[i] * b[j])[order]
-        coefs = np.add.reduceat(products, starts) if starts.size < keys.size else products
-        keep = coefs != 0
-        if not keep.all():
-            starts, coefs = starts[keep], coefs[keep]
-        first = order[starts]
-        parts.append((_rows(small.monos[i[first]], large.monos[j[first]]), coefs, ordered[starts]))
-    if not parts:
-        return small.monos[:0], a[:0], small.keys[:0]
-    return (
-        np.concatenate([p[0] for p in parts]),
-        np.concatenate([p[1] for p in parts]),
-        np.concatenate([p[2] for p in parts]),
-    )
+    pieces = -(-a.size * b.size // _INTERVAL)
+    slots = _Slots(pieces) if in_floats else None
+    for batch in _batches(small.keys, large.keys, pieces):
+        keys = np.repeat(small.keys, batch.counts) + large.keys[batch.j]
+        products = np.repeat(a, batch.counts) * b[batch.j]
+        first, keys, coefs = (
+            slots.merge(batch.low, keys, products) if slots else merging.merge(keys, products)
+        )
+        i = batch.rows_of(first)
+        parts.append((_rows(small.monos[i], large.monos[batch.j[first]]), coefs, keys))
+    monos, coefs, keys = (np.concatenate(arrays) for arrays in zip(*parts))
+    return monos, coefs, keys
 
 
-def _pairs_by_key(left: np.ndarray, right: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Positions (i, j) of all pairs in batches of about ``_INTERVAL``, the batches in the order of the keys' sums.
+def _batches(left: np.ndarray, right: np.ndarray, pieces: int) -> Iterator[_Batch]:
+    """All pairs in batches by the interval, one of ``pieces``, that holds ``left[i] + right[j]`` modulo 2**64.
 
-    For each i the j with ``left[i] + right[j]`` (modulo 2**64) in an interval are consecutive, cyclically.
+    For each i the j that belong to an interval are consecutive, cyclically.
     """
-    pieces = -(-left.size * right.size // _INTERVAL)
     if pieces < 2:
-        yield tuple(np.divmod(np.arange(left.size * right.size), right.size))  # type: ignore[misc]
+        counts = np.full(left.size, right.size)
+        yield _Batch(0, counts, np.tile(np.arange(right.size), left.size))
         return
     edges = [k * (1 << 64) // pieces for k in range(pieces)]
     low = np.uint64(0) - left
@@ -207,29 +261,42 @@ def _pairs_by_key(left: np.ndarray, right: np.ndarray) -> Iterator[tuple[np.ndar
         counts = np.where(low > high, right.size - start + stop, stop - start)
         total = int(counts.sum())
         if total:
-            i = np.repeat(np.arange(left.size), counts)
-            j = np.arange(total) + np.repeat(start - (np.cumsum(counts) - counts), counts)
-            j[j >= right.size] -= right.size
-            yield i, j
+            j = np.arange(total)
+            j += np.repeat(start - (np.cumsum(counts) - counts), counts)
+            np.subtract(j, right.size, out=j, where=j >= right.size)
+            yield _Batch(edges[k - 1], counts, j)
         low, start = high, stop
 
 
-def _order(keys: np.ndarray) -> np.ndarray:
-    """A permutation that sorts the keys.
+class _Slots:
+    """Adds up equal keys of one interval by hashing: several times faster than sorting, and verified.
 
-    Sorting values is several times faster than sorting positions, so the leading bits of the keys and the position
-    share one integer; where those bits tie for different keys, which is rare, positions are sorted after all.
+    A key goes to the slot that its leading bits within the interval name. Where two different keys meet in a slot,
+    all pairs but those of one key are sorted instead.
     """
-    bits = int(keys.size - 1).bit_length()
-    low = keys.min()
-    spread = int(keys.max() - low).bit_length()
-    shift = np.uint64(max(0, spread + bits - 64))
-    packed = ((keys - low) >> shift) << np.uint64(bits)
-    packed |= np.arange(keys.size, dtype=np.uint64)
-    packed.sort()
-    order = (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
-    packed >>= np.uint64(bits)
-    ordered = keys[order]
-    if np.any((packed[1:] == packed[:-1]) & (ordered[1:] != ordered[:-1])):
-        return np.argsort(keys)
-    return order
+
+    def __init__(self, pieces: int) -> None:
+        width = -(-(1 << 64) // pieces)
+        self.shift = np.uint64(max(0, (width - 1).bit_length() - _SLOT_BITS))
+        self.key_in = np.zeros(1 << _SLOT_BITS, dtype=np.uint64)
+        self.pair_in = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
+
+    def merge(self, low: int, keys: np.ndarray, products: np.ndarray) -> Terms:
+        """As ``terms.merge``: a representative of each key, the sorted keys, the sums."""
+        slot = ((keys - np.uint64(low)) >> self.shift).astype(np.int64)
+        self.key_in[slot] = keys
+        self.pair_in[slot] = np.arange(keys.size)
+        strangers = np.flatnonzero(self.key_in[slot] != keys)
+        weights = products.astype(np.float64)
+        weights[strangers] = 0.0
+        sums = np.bincount(slot, weights=weights)
+        used = np.flatnonzero(sums)
+        first, found = self.pair_in[used], self.key_in[used]
+        coefs = sums[used] if products.dtype == np.float64 else np.rint(sums[used]).astype(products.dtype)
+        if strangers.size:
+            others, more, extra = merging.merge(keys[strangers], products[strangers])
+            found = np.concatenate([found, more])
+            order = np.argsort(found)
+            first = np.concatenate([first, strangers[others]])[order]
+            found, coefs = found[order], np.concatenate([coefs, extra])[order]
+        return first, found, coefs
