@@ -40,7 +40,36 @@ _HOME = {
     "Release": "privacy.release",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = [
+    "__version__",
+    "ConicProgram",
+    "ConicSolution",
+    "Equality",
+    "Guarantee",
+    "Inequality",
+    "PSD",
+    "Polynomial",
+    "PolynomialArray",
+    "Problem",
+    "ProblemFileError",
+    "ProblemTooLarge",
+    "PseudoExpectation",
+    "Relaxation",
+    "Release",
+    "SolverUnavailable",
+    "SosProgram",
+    "SosSolution",
+    "System",
+    "feasible",
+    "load_problem",
+    "maximize",
+    "minimize",
+    "monomials",
+    "nearest_correlation",
+    "polynomial",
+    "prove_sos",
+    "variables",
+]
 
 if TYPE_CHECKING:
     from .algebra import (

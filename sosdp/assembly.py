@@ -4,14 +4,17 @@ An identity says, coefficient by coefficient,
 
     target + sum_k u_k * unknown_k  =  sum_blocks <Gram, multiplier * b b'>  +  sum_j lambda_j * h_j
 
-Rows of ``gram`` are the entries of all Gram matrices (vector form, sqrt(2) on off-diagonals), rows of ``free`` the
-coefficients of the multipliers lambda_j, columns are monomials in normal form. Transposed it is the Gram (sum of
-squares) program; as it stands it is the moment program: ``gram @ y`` are the moment and localizing matrices.
+Rows of ``gram`` are the entries of all Gram matrices (vector form, sqrt(2) on off-diagonals), rows of
+``free`` the coefficients of the multipliers lambda_j, columns are monomials in normal form. Transposed it is
+the Gram (sum of squares) program; as it stands it is the moment program: ``gram @ y`` are the moment and
+localizing matrices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,15 +31,15 @@ ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 class Block:
     """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
 
-    ``kind`` is ``sos`` (multiplier 1), ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``)
-    or ``psd`` (matrix inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to
-    ``basis[k] (x) e_entry[k]``).
+    ``kind`` is ``sos`` (multiplier 1), ``inequality`` (``index[0]``), ``product`` (of the inequalities in
+    ``index``) or ``psd`` (matrix inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k
+    belongs to ``basis[k] (x) e_entry[k]``).
     """
 
     kind: str
     index: tuple[int, ...]
     basis: np.ndarray
-    multiplier: Polynomial | np.ndarray
+    multiplier: Any
     entry: np.ndarray | None = None
 
     @property
@@ -94,7 +97,7 @@ class Identity:
 class _Collector:
     """Gathers (row, key, value) triples, then makes one sort of all keys."""
 
-    def __init__(self, keys) -> None:
+    def __init__(self, keys: Callable[[np.ndarray], np.ndarray]) -> None:
         self.keys = keys
         self.rows: list[np.ndarray] = []
         self.raw: list[np.ndarray] = []
@@ -102,7 +105,9 @@ class _Collector:
         self.factors: list[tuple[np.ndarray, ...]] = []  # what the monomial of each entry is a product of
         self.height = 0
 
-    def products(self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows, scale) -> None:
+    def products(
+        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows, scale
+    ) -> None:
         """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial."""
         i, j = pair
         raw = self.keys(left)[i] + self.keys(right)[j]
@@ -142,7 +147,8 @@ def assemble(
     quotient: Quotient = NO_QUOTIENT,
     ids: np.ndarray | None = None,
 ) -> Identity:
-    """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side 969)."""
+    """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side
+    969)."""
     one = mono.constant(1)
     zero_index = np.zeros(1, dtype=np.int64)
     keys = _key_function(blocks, equalities, target, unknowns, ids)
@@ -161,7 +167,9 @@ def assemble(
                     here = np.flatnonzero((block.entry[row] == a) & (block.entry[column] == b))
                     if here.size and len(matrix[a, b].coefs):
                         pair = (row[here], column[here])
-                        collect.products(block.basis, block.basis, pair, matrix[a, b], rows[here], scale[here])
+                        collect.products(
+                            block.basis, block.basis, pair, matrix[a, b], rows[here], scale[here]
+                        )
         height += row.size
     gram_height = height
     for rows_of in equalities:

@@ -1,9 +1,9 @@
 """Minimisers from a flat moment matrix (Henrion and Lasserre 2005), each one checked.
 
-If the moment matrix M of degree d has the rank r of its part of degree d - v, it is the moment matrix of r points: with
-M = V V', the rows of x_i * b are the rows of b times a common r x r matrix N_i, and the N_i commute. Their joint
-eigenvalues are the points. Nothing is believed: a point counts only if it satisfies the constraints, and they explain
-the bound.
+If the moment matrix M of degree d has the rank r of its part of degree d - v, it is the moment matrix of r
+points: with M = V V', the rows of x_i * b are the rows of b times a common r x r matrix N_i, and the N_i
+commute. Their joint eigenvalues are the points. Nothing is believed: a point counts only if it satisfies the
+constraints, and they explain the bound.
 """
 
 from __future__ import annotations
@@ -135,7 +135,10 @@ def _solve(base, factor, shifts, rank: int, count: int) -> tuple[np.ndarray | No
     for i, table in enumerate(tables):
         values = np.einsum("kj,kl,lj->j", unitary.conj(), table.astype(complex), unitary)
         if np.abs(values.imag).max(initial=0.0) > 1e-3 * max(1.0, np.abs(values).max()):
-            return None, "the multiplication matrices have complex eigenvalues: the moments are not flat enough"
+            return (
+                None,
+                "the multiplication matrices have complex eigenvalues: the moments are not flat enough",
+            )
         points[:, i] = values.real
     return points[np.lexsort(points.T[::-1])], ""
 

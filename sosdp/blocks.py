@@ -26,9 +26,10 @@ DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block w
 class Options:
     """How a relaxation is built; every reduction can be switched off.
 
-    ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``: ``auto``
-    (cliques when the dense block would be larger than 60 and they are smaller), ``dense`` or ``correlative``;
-    ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency; ``quotient``: rewriting rules.
+    ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``:
+    ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense`` or
+    ``correlative``; ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency; ``quotient``:
+    rewriting rules.
     """
 
     products: str = "putinar"
@@ -63,8 +64,8 @@ class Plan:
 def plan(system: System, degree: int, data: list[Polynomial], options: Options, closed: bool = True) -> Plan:
     """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
 
-    ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that is odd,
-    not positive, or too small for the data or a constraint.
+    ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that
+    is odd, not positive, or too small for the data or a constraint.
     """
     _check_degree(system, degree, data)
     ids = _all_ids(system, data)
@@ -96,10 +97,13 @@ def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
         raise ValueError(f"degree must be an even integer >= 2, not {degree!r}")
     largest = max((p.degree for p in data), default=0)
     if largest > degree:
-        raise ValueError(f"degree {degree} is below the degree {largest} of the objective; use degree={_even(largest)}")
+        raise ValueError(
+            f"degree {degree} is below the degree {largest} of the objective; use degree={_even(largest)}"
+        )
     if system.degree > degree:
         raise ValueError(
-            f"degree {degree} is below the degree {system.degree} of a constraint; use degree={_even(system.degree)}"
+            f"degree {degree} is below the degree {system.degree} of a constraint; "
+            f"use degree={_even(system.degree)}"
         )
 
 
@@ -126,8 +130,7 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     groups: list[np.ndarray] = []
     for p in data:
         groups += monomial_groups(p.monos)
-    for k, h in enumerate(system.equalities):
-        groups.append(np.asarray(h.variable_ids))
+    groups += [np.asarray(h.variable_ids) for h in system.equalities]
     groups += [np.asarray(g.variable_ids) for g in system.inequalities]
     for matrix in system.matrices:
         used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
@@ -177,7 +180,9 @@ def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block
 def _products(system, degree, quotient, cliques) -> list[Block]:
     """Products of two or more inequalities (each at most once) whose degree fits."""
     blocks = []
-    frontier: list[tuple[tuple[int, ...], Polynomial]] = [((k,), g) for k, g in enumerate(system.inequalities)]
+    frontier: list[tuple[tuple[int, ...], Polynomial]] = [
+        ((k,), g) for k, g in enumerate(system.inequalities)
+    ]
     while frontier:
         grown = []
         for index, g in frontier:
@@ -198,7 +203,9 @@ def _equality_rows(system, degree, quotient, cliques) -> list[EqualityRows]:
         if index in quotient.used and quotient.confluent:
             continue
         home = cliques[_home(h.variable_ids, cliques)]
-        multipliers = quotient.basis(home, degree - h.degree)
+        # a rule of a system that is not confluent is multiplied by every monomial: the overlaps are the point
+        whole = index in quotient.used
+        multipliers = (mono.basis if whole else quotient.basis)(home, degree - h.degree)
         rows.append(EqualityRows(index, h, multipliers))
     return rows
 
@@ -212,7 +219,9 @@ def _data_support(data: list[Polynomial], closed: bool, quotient: Quotient) -> n
     return mono.unique(normal[coefs != 0])[0]
 
 
-def _constraint_support(blocks: list[Block], equalities: list[EqualityRows], quotient: Quotient) -> np.ndarray:
+def _constraint_support(
+    blocks: list[Block], equalities: list[EqualityRows], quotient: Quotient
+) -> np.ndarray:
     parts = []
     for block in blocks:
         basis = mono.unique(block.basis)[0]
@@ -230,7 +239,8 @@ def _constraint_support(blocks: list[Block], equalities: list[EqualityRows], quo
 
 
 def _symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
-    """Monomials whose parities every symmetry must respect; equalities only need to keep their sign pattern."""
+    """Monomials whose parities every symmetry must respect; equalities only need to keep their sign
+    pattern."""
     parts = [support]
     parts += [g.monos for g in system.inequalities]
     for matrix in system.matrices:
@@ -251,9 +261,10 @@ def _split(
             pieces.append(Block(block.kind, block.index, block.basis[members], block.multiplier, entry))
     rows = []
     for equality in equalities:
-        lead = np.broadcast_to(equality.polynomial.monos[:1], (equality.multipliers.shape[0], equality.polynomial.monos.shape[1]))
+        lead = np.broadcast_to(
+            equality.polynomial.monos[:1], (equality.multipliers.shape[0], equality.polynomial.monos.shape[1])
+        )
         invariant = signs.signature(mono.multiply(equality.multipliers, lead)) == 0
         if invariant.any():
             rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
     return pieces, rows
-

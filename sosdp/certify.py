@@ -1,10 +1,11 @@
 """From an approximate dual solution to a bound that is true.
 
-Given approximate multipliers of the identity, (1) every Gram matrix of a constraint is shifted until it is provably
-positive semidefinite, (2) the residual of the coefficient matching is absorbed into the Gram matrices of the plain
-blocks (one division, because every entry belongs to one monomial), (3) their least eigenvalues are bounded below
-rigorously, rounding included, and (4) what is missing to positive semidefiniteness is paid for with an a-priori bound
-on ``|b(x)|^2`` over the set. Result: a number ``loss`` such that
+Given approximate multipliers of the identity, (1) every Gram matrix of a constraint is shifted until it is
+provably positive semidefinite, (2) the residual of the coefficient matching is absorbed into the Gram
+matrices of the plain blocks (one division, because every entry belongs to one monomial), (3) their least
+eigenvalues are bounded below rigorously, rounding included, and (4) what is missing to positive
+semidefiniteness is paid for with an a-priori bound on ``|b(x)|^2`` over the set. Result: a number ``loss``
+such that
 
     target(x) + sum_k u_k unknown_k(x) >= -loss      for every x in the set,
 
@@ -45,7 +46,8 @@ class Certified:
 def certify(
     identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray, bounds: VariableBounds
 ) -> Certified:
-    """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns used)."""
+    """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
+    used)."""
     if not (np.isfinite(gram).all() and np.isfinite(free).all() and np.isfinite(unknowns).all()):
         return Certified(gram, free, np.inf, -np.inf, "the solver returned non-finite numbers")
     gram = gram.copy()
@@ -126,10 +128,12 @@ def mixture_for_margin(
     inside: tuple[np.ndarray, np.ndarray, np.ndarray],
     bounds: VariableBounds,
 ) -> tuple[float, Certified] | None:
-    """The least weight on the inside point (found by halving) at which the mixture is proven without any a-priori bound.
+    """The least weight on the inside point (found by halving) at which the mixture is proven without any
+    a-priori bound.
 
-    ``near`` is the optimum, ``inside`` a point whose Gram matrices are well inside the cone; both are (gram, free,
-    unknowns). Returns the weight and the certificate, or None when even the inside point is not proven.
+    ``near`` is the optimum, ``inside`` a point whose Gram matrices are well inside the cone; both are (gram,
+    free, unknowns). Returns the weight and the certificate, or None when even the inside point is not
+    proven.
     """
     best: tuple[float, Certified] | None = None
     weight = 1.0
@@ -144,7 +148,8 @@ def mixture_for_margin(
 
 
 def unused_columns(identity: Identity) -> np.ndarray:
-    """Monomials of the target or the unknowns that no block and no equality can produce (rows of monomials)."""
+    """Monomials of the target or the unknowns that no block and no equality can produce (rows of
+    monomials)."""
     produced = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
     wanted = (identity.target != 0) | (identity.unknown.getnnz(axis=0) > 0)
     hits = np.flatnonzero((produced == 0) & wanted)

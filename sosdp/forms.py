@@ -1,11 +1,12 @@
 """The two conic forms of an assembled identity, and the way back from a solver's answer.
 
-Gram form (interior point):  maximise c'u  over Gram matrices z, multipliers nu, unknowns u, with the identity as
-equations. The bound is an explicit variable with its own constant-term row, never folded into the objective:
-solvers' relative tolerances then apply to the number the user reads. Infeasible systems come back clean.
+Gram form (interior point):  maximise c'u  over Gram matrices z, multipliers nu, unknowns u, with the
+identity as equations. The bound is an explicit variable with its own constant-term row, never folded into
+the objective: solvers' relative tolerances then apply to the number the user reads. Infeasible systems come
+back clean.
 
-Moment form (first order):  minimise target'y  over moments y with ``gram @ y`` in the cones: its normal matrix is
-diagonal on plain blocks. When the only unknown is the bound, y_0 is eliminated.
+Moment form (first order):  minimise target'y  over moments y with ``gram @ y`` in the cones: its normal
+matrix is diagonal on plain blocks. When the only unknown is the bound, y_0 is eliminated.
 
 Both return the same ``RawSolution``; the dual of one is the primal of the other.
 """
@@ -34,8 +35,9 @@ class GramProgram:
 class RawSolution:
     """Float solution: ``gram`` (vector form of all blocks), ``free``, ``unknowns``, ``moments``.
 
-    ``status``: ``solved``, ``almost``, ``no_moments`` (the gram side has an improving ray: no pseudo-expectation;
-    the arrays are that ray), ``no_gram`` (the moment side has one: no certificate exists), ``failed``.
+    ``status``: ``solved``, ``almost``, ``no_moments`` (the gram side has an improving ray: no
+    pseudo-expectation; the arrays are that ray), ``no_gram`` (the moment side has one: no certificate
+    exists), ``failed``.
     """
 
     status: str
@@ -77,9 +79,7 @@ def gram_form(program: GramProgram) -> ConicProgram:
         shape=(bounded.size, rows + free + unknowns),
     )
     order = np.concatenate([scalar, matrix])
-    cone = sp.csr_matrix(
-        (-np.ones(rows), (np.arange(rows), order)), shape=(rows, rows + free + unknowns)
-    )
+    cone = sp.csr_matrix((-np.ones(rows), (np.arange(rows), order)), shape=(rows, rows + free + unknowns))
     A = sp.vstack([equations, limits, cone], format="csc")
     b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
     q = np.concatenate([np.zeros(rows + free), -program.objective])
@@ -154,9 +154,7 @@ def moment_form(program: GramProgram) -> MomentForm:
     ]
     stacked = sp.vstack(parts, format="csc")
     b = np.concatenate(sides_b) - stacked @ fixed
-    cones = Cones(
-        zero=identity.free.shape[0] + tight.size, nonnegative=limited.size + scalar.size, psd=sides
-    )
+    cones = Cones(zero=identity.free.shape[0] + tight.size, nonnegative=limited.size + scalar.size, psd=sides)
     conic = ConicProgram(q=cost[kept], A=stacked[:, kept], b=b, cones=cones)
     return MomentForm(conic, kept, fixed, identity.free.shape[0], limited, tight, scalar, matrix)
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GramBlock:
-    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; see ``sosdp.assembly.Block`` for kind and index."""
+    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; see ``sosdp.assembly.Block`` for kind and
+    index."""
 
     kind: str
     index: tuple[int, ...]
@@ -35,8 +36,9 @@ class GramBlock:
 class DualData:
     """Float multipliers with ``objective - bound = sum of blocks + sum lambda_j h_j``, approximately.
 
-    The identity holds modulo the rewriting rules of the quotient (``x**2 = x`` and the like), whose own multipliers are
-    not listed. ``margin``: every Gram matrix is at least this multiple of the identity, when known.
+    The identity holds modulo the rewriting rules of the quotient (``x**2 = x`` and the like), whose own
+    multipliers are not listed. ``margin``: every Gram matrix is at least this multiple of the identity, when
+    known.
     """
 
     blocks: tuple[GramBlock, ...]
@@ -52,14 +54,14 @@ class PseudoExpectation:
     Attributes
     ----------
     status
-        ``optimal``; ``infeasible`` (no pseudo-expectation of this degree satisfies the system: a proven refutation);
-        ``unbounded`` (the relaxation has no finite bound); ``inaccurate``; ``failed``. For sums of squares ``proved``,
-        ``refuted``, ``unknown``.
+        ``optimal``; ``infeasible`` (no pseudo-expectation of this degree satisfies the system: a proven
+        refutation); ``unbounded`` (the relaxation has no finite bound); ``inaccurate``; ``failed``. For sums
+        of squares ``proved``, ``refuted``, ``unknown``.
     bound
         The solver's value of the relaxation.
     certified_bound
-        A number that is a valid bound on the polynomial problem itself, all residuals and rounding accounted for; None
-        when nothing rigorous can be said, and then ``reason`` says why.
+        A number that is a valid bound on the polynomial problem itself, all residuals and rounding accounted
+        for; None when nothing rigorous can be said, and then ``reason`` says why.
     sizes, times
         Numbers of moments, block sides and what each reduction did; seconds to build, solve, certify.
     """
@@ -143,8 +145,9 @@ class PseudoExpectation:
     def __call__(self, p: Any) -> Any:
         """Pseudo-expectation of a polynomial (a float), or of an array of polynomials (an array of floats).
 
-        Raises ValueError when a monomial is outside the relaxation (its degree is too high, it was pruned, or it joins
-        variables of different cliques), and when there is no pseudo-expectation (status infeasible or unbounded).
+        Raises ValueError when a monomial is outside the relaxation (its degree is too high, it was pruned,
+        or it joins variables of different cliques), and when there is no pseudo-expectation (status
+        infeasible or unbounded).
         """
         if isinstance(p, np.ndarray):
             flat = [self(entry) for entry in p.reshape(-1)]
@@ -187,7 +190,10 @@ class PseudoExpectation:
 
     @staticmethod
     def _rows(basis: Any) -> np.ndarray:
-        polys = [p if isinstance(p, Polynomial) else Polynomial(p) for p in np.asarray(basis, dtype=object).reshape(-1)]
+        polys = [
+            p if isinstance(p, Polynomial) else Polynomial(p)
+            for p in np.asarray(basis, dtype=object).reshape(-1)
+        ]
         if any(len(p.coefs) != 1 for p in polys):
             raise ValueError("a moment matrix needs a basis of monomials")
         return mono.concatenate([p.monos for p in polys])
@@ -197,10 +203,12 @@ class PseudoExpectation:
         return extract_atoms(self)
 
     def atoms(self) -> np.ndarray:
-        """Minimisers read off a flat moment matrix, shape (count, variables) in the order of ``system`` and objective.
+        """Minimisers read off a flat moment matrix, shape (count, variables) in the order of ``system`` and
+        objective.
 
-        Empty (0, variables) when the moment matrix is not flat or what was read off does not check; ``atoms_reason``
-        says why. Henrion and Lasserre 2005, with every atom checked against the constraints and the bound.
+        Empty (0, variables) when the moment matrix is not flat or what was read off does not check;
+        ``atoms_reason`` says why. Henrion and Lasserre 2005, with every atom checked against the constraints
+        and the bound.
         """
         return self._atoms.points
 
@@ -230,10 +238,12 @@ class PseudoExpectation:
         return self._atoms.attains
 
     def recentre(self, bound: float) -> DualData | None:
-        """Multipliers well inside the cone at the given bound (of the minimisation form), or None without convergence.
+        """Multipliers well inside the cone at the given bound (of the minimisation form), or None without
+        convergence.
 
-        ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables; positive means that an exact
-        certificate can be rounded from it. For a refutation the bound is 1. Costs one more solve.
+        ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables;
+        positive means that an exact certificate can be rounded from it. For a refutation the bound is 1.
+        Costs one more solve.
         """
         from .relaxation import centre, dual_data
 

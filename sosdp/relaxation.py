@@ -23,14 +23,17 @@ from .scaling import Scaling, find_scaling, scale
 from .system import System
 
 _MOMENT_SOLVERS = ("scs",)
-_CENTRE_WORK = 3e9  # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+_CENTRE_WORK = (
+    3e9  # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+)
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 _AGREE = 1e-6
 _ESCAPE = 10.0
 
 
 class Relaxation:
-    """Degree-t relaxation of a constraint system: all pseudo-expectations of degree ``degree`` that satisfy it.
+    """Degree-t relaxation of a constraint system: all pseudo-expectations of degree ``degree`` that satisfy
+    it.
 
     Parameters
     ----------
@@ -39,11 +42,12 @@ class Relaxation:
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
     products, sparsity, symmetry, prune, quotient
-        See ``sosdp.blocks.Options``. Every reduction keeps the bound, except that ``sparsity='correlative'`` (and
-        ``'auto'`` when the dense block would have side above 60) may weaken it; ``sizes`` reports what was done.
+        See ``sosdp.blocks.Options``. Every reduction keeps the bound, except that ``sparsity='correlative'``
+        (and ``'auto'`` when the dense block would have side above 60) may weaken it; ``sizes`` reports what
+        was done.
 
-    Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and reductions
-    as argued in the modules ``forms``, ``blocks`` and ``reduction``.
+    Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
+    reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
     """
 
     def __init__(
@@ -103,7 +107,8 @@ class Relaxation:
         started = time.perf_counter()
         target = ZERO if objective is None else (-objective if sense == "maximize" else objective)
         identity, layout = self.assemble(target)
-        # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program bounded
+        # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program
+        # bounded
         upper = np.array([1.0 if sense == "feasible" else np.inf])
         scaling = find_scaling(identity, self.bounds)
         program = GramProgram(scale(identity, scaling), np.ones(1), upper)
@@ -143,8 +148,8 @@ def solve_program(
 ) -> RawSolution:
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
-    With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point method when
-    memory allows. Raises SolverUnavailable, ProblemTooLarge.
+    With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
+    method when memory allows. Raises SolverUnavailable, ProblemTooLarge.
     """
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
@@ -173,7 +178,8 @@ def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
 
 
 def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
-    """A coefficient that no multiplier can produce: the functional that reads it decides, without a solver."""
+    """A coefficient that no multiplier can produce: the functional that reads it decides, without a
+    solver."""
     moments = np.zeros(identity.columns.shape[0])
     column = int(np.flatnonzero(mono.keys(identity.columns) == mono.keys(missing)[0])[0])
     moments[column] = -np.sign(identity.target[column])
@@ -243,10 +249,9 @@ class _Answer:
         status = self.raw.status
         if status == "no_moments":
             return self._refuted()
-        if status == "no_gram":
-            return self._unbounded()
-        if status == "failed":
-            return self._result("failed", np.nan, None, self.raw.message)
+        if status in ("no_gram", "failed"):
+            # on an empty set both sides of the program fail: the emptiness is what the user needs to know
+            return self._empty() or (self._unbounded() if status == "no_gram" else self._failed())
         gamma = float(self.raw.unknowns[0])
         if self.sense == "feasible":
             return self._feasibility(gamma)
@@ -258,7 +263,7 @@ class _Answer:
                 "the relaxation does not bound its moments although the set is bounded: its value is "
                 "ill-conditioned; add a redundant ball or box constraint"
                 if self._escaping()
-                else f"the solver stopped early ({self.raw.message}); try another solver or scale the variables"
+                else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
             )
         bound = self.sign * gamma
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
@@ -313,8 +318,12 @@ class _Answer:
     def _refuted(self) -> PseudoExpectation:
         gamma = float(self.raw.unknowns[0])
         if not gamma > 0:
-            return self._result("failed", np.nan, None, "the solver's refutation does not check")
-        return self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+            return self._empty() or self._result("failed", np.nan, None, "the solver's ray does not check")
+        found = self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+        if found.status == "infeasible":
+            return found
+        # variables of the objective alone may hide the proof: ask for emptiness without them
+        return self._empty() or found
 
     def _refutation(self, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
         """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
@@ -325,17 +334,27 @@ class _Answer:
         if not checked.loss < 1:
             inside = centre(program, 1.0)
             if inside is not None:
-                checked = certify(
-                    identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds
-                )
+                checked = certify(identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds)
             if not checked.loss < 1:
                 label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
         raw = replace(self.raw, gram=checked.gram, free=checked.free, unknowns=np.ones(1))
         self.raw, self.program = raw, program
         return self._result(label, np.nan, None, reason, checked)
 
+    def _empty(self) -> PseudoExpectation | None:
+        if self.sense == "feasible" or len(self.relaxation.system) == 0:
+            return None
+        answer = self.relaxation.feasible()
+        if answer.status != "infeasible":
+            return None
+        return replace(answer, sense=self.sense, objective=self.objective)
+
+    def _failed(self) -> PseudoExpectation:
+        return self._result("failed", np.nan, None, f"the solver gave up ({self.raw.message})")
+
     def _unbounded(self) -> PseudoExpectation:
-        """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that checks."""
+        """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that
+        checks."""
         identity, y = self.program.identity, self.raw.moments
         descent = float(identity.target @ y)
         if not descent < 0:
@@ -343,11 +362,14 @@ class _Answer:
         y = y / -descent
         residual = 0.0
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-                    residual = max(residual, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
+            residual = max(residual, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
         if identity.free.shape[0]:
             residual = max(residual, float(np.abs(identity.free @ y).max()))
         label = "unbounded" if residual <= 1e-6 * max(1.0, float(np.abs(y).max())) else "inaccurate"
-        reason = "no sum-of-squares certificate of this degree exists for any bound; try a higher degree, or bound the set"
+        reason = (
+            "no sum-of-squares certificate of this degree exists for any bound; try a higher degree, "
+            "or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
+        )
         return self._result(label, -self.sign * np.inf, None, reason)
 
     def _result(
@@ -385,7 +407,9 @@ class _Answer:
         )
 
 
-def dual_data(identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None) -> DualData:
+def dual_data(
+    identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None
+) -> DualData:
     """Multipliers as Gram blocks and equality polynomials."""
     blocks = tuple(
         GramBlock(b.kind, b.index, b.basis, b.entry, smat(gram[rows], b.side))

@@ -1,9 +1,10 @@
-"""Change of variables x_i = s_i u_i (s_i a power of two, so that nothing is rounded) and normalised constraints.
+"""Change of variables x_i = s_i u_i (s_i a power of two, so that nothing is rounded) and normalised
+constraints.
 
-Solvers' tolerances are relative to numbers of size one. Where the system bounds a variable by B, the scaled variable
-lives in a box of about unit size, moments are of size one, and an a-priori bound on |b(u)|^2 is small. The scaled
-program is the same matrix with rows and columns multiplied by powers of two: Gram matrices by congruence, so cones
-are kept.
+Solvers' tolerances are relative to numbers of size one. Where the system bounds a variable by B, the scaled
+variable lives in a box of about unit size, moments are of size one, and an a-priori bound on |b(u)|^2 is
+small. The scaled program is the same matrix with rows and columns multiplied by powers of two: Gram matrices
+by congruence, so cones are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for a
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled variables."""
+    """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled
+    variables."""
 
     column: np.ndarray
     gram: np.ndarray
@@ -36,9 +38,11 @@ class Scaling:
 
 
 def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -> Scaling:
-    """Scaling to a box of half-width between 2**-(stretch+1) and 2**-stretch; variables without a bound are left alone.
+    """Scaling to a box of half-width between 2**-(stretch+1) and 2**-stretch; variables without a bound are
+    left alone.
 
-    ``stretch=0`` is what measured best: a larger one makes moments, and with them what a solver's tolerance means, tiny.
+    ``stretch=0`` is what measured best: a larger one makes moments, and with them what a solver's tolerance
+    means, tiny.
     """
     exponent = _variable_exponents(identity, bounds, stretch)
     column = np.exp2(exponent[identity.columns].sum(axis=1))
@@ -52,7 +56,11 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
     # constraints: divide each block by its largest scaled coefficient
     scaled = sp.diags_array(1 / gram) @ identity.gram @ sp.diags_array(column)
-    largest = np.abs(scaled).max(axis=1).toarray().ravel() if scaled.shape[0] and scaled.shape[1] else np.ones(gram.size)
+    largest = (
+        np.abs(scaled).max(axis=1).toarray().ravel()
+        if scaled.shape[0] and scaled.shape[1]
+        else np.ones(gram.size)
+    )
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if block.kind != "sos":
             gram[rows] *= _power_of_two(float(largest[rows].max(initial=0.0)))
@@ -111,4 +119,3 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
         target=identity.target * scaling.column,
         unknown=sp.csr_matrix(identity.unknown @ column) if identity.unknown.shape[0] else identity.unknown,
     )
-

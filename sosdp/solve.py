@@ -44,13 +44,13 @@ def minimize(
     degree
         Even degree of the pseudo-expectation; by default the least at which the program can be stated.
     solver, tolerance, time_limit, certify_bound, verbose
-        ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit in
-        seconds; False to skip the certified bound; True to print the solver's log.
+        ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit
+        in seconds; False to skip the certified bound; True to print the solver's log.
     products, sparsity, symmetry, prune, quotient
         How the relaxation is built, see ``Relaxation``.
 
-    Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for what a
-    solver does: read ``status``, ``bound`` and ``certified_bound``.
+    Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for
+    what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
     building, solving = _split(options)
     objective = _as_polynomial(objective)
@@ -77,9 +77,9 @@ def prove_sos(
 ) -> PseudoExpectation:
     """Is the polynomial a sum of squares (modulo the system, as in Putinar's theorem)?
 
-    Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with E[p] < 0 shows
-    that none of this degree exists), ``unknown`` (too close to the boundary to tell in floating point: try
-    ``certificates.extract(result).exact()``). Parameters as in ``minimize``.
+    Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with
+    E[p] < 0 shows that none of this degree exists), ``unknown`` (too close to the boundary to tell in
+    floating point: try ``certificates.extract(result).exact()``). Parameters as in ``minimize``.
     """
     building, solving = _split(options)
     p = _as_polynomial(p)

@@ -27,7 +27,8 @@ _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
-    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite one."""
+    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite
+    one."""
     trace = sp.csr_matrix(-identity.trace_vector())
     unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
     return replace(identity, unknown=unknown)
@@ -122,9 +123,9 @@ def _separation(identity: Identity, moments: np.ndarray) -> tuple[float, float]:
 class SosSolution:
     """Solution of a SosProgram.
 
-    ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``: the value at
-    ``certified_values``, coefficients for which every constraint is proven (an upper bound on a minimum, a lower bound
-    on a maximum), or None; ``duals``: the multipliers of each constraint.
+    ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
+    the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
+    minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
     """
 
     status: str
@@ -152,12 +153,16 @@ class SosProgram:
     >>> program = sd.SosProgram([c]).require(x**4 + y**4 - c*x**2*y**2)
     >>> program.maximize(c).bound        # 2
 
-    Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own system (Putinar)
-    and degree.
+    Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own
+    system (Putinar) and degree.
     """
 
     def __init__(self, unknowns: Any, **options: Any) -> None:
-        flat = list(np.asarray(unknowns, dtype=object).reshape(-1)) if not isinstance(unknowns, Polynomial) else [unknowns]
+        flat = (
+            list(np.asarray(unknowns, dtype=object).reshape(-1))
+            if not isinstance(unknowns, Polynomial)
+            else [unknowns]
+        )
         if any(not isinstance(u, Polynomial) or len(u.coefs) != 1 or u.degree != 1 for u in flat):
             raise ValueError("unknowns must be variables, for example SosProgram(sd.variables('a b'))")
         self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
@@ -223,7 +228,12 @@ class SosProgram:
         built = time.perf_counter()
         raw = solve_program(program, **solver_options)
         solved = time.perf_counter()
-        status = {"solved": "optimal", "almost": "inaccurate", "no_gram": "infeasible", "no_moments": "unbounded"}
+        status = {
+            "solved": "optimal",
+            "almost": "inaccurate",
+            "no_gram": "infeasible",
+            "no_moments": "unbounded",
+        }
         label = status.get(raw.status, "failed")
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven = np.nan, {}, None, None
@@ -266,7 +276,8 @@ class SosProgram:
     def _proven_point(
         self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]
     ) -> np.ndarray | None:
-        """Coefficients near the optimum for which every constraint is proven: optimum mixed with an inner point."""
+        """Coefficients near the optimum for which every constraint is proven: optimum mixed with an inner
+        point."""
         inner_identity = with_margin(program.identity, keep_unknowns=True)
         count = self.ids.size
         objective = np.append(np.zeros(count), 1.0)
@@ -297,7 +308,8 @@ class SosProgram:
 
 
 def stack(pieces: list[Identity]) -> Identity:
-    """Several identities in the same unknowns as one (columns side by side; quotients act inside each piece)."""
+    """Several identities in the same unknowns as one (columns side by side; quotients act inside each
+    piece)."""
     equalities: list[EqualityRows] = [e for p in pieces for e in p.equalities]
     return Identity(
         blocks=tuple(b for p in pieces for b in p.blocks),

@@ -125,10 +125,11 @@ def grade_order(monos: np.ndarray) -> np.ndarray:
 
 
 def basis(ids: np.ndarray, degree: int) -> np.ndarray:
-    """All monomials in the variables ``ids`` of degree at most ``degree``, graded, shape (C(n+d, d), max(d, 1)).
+    """All monomials in the variables ``ids`` of degree at most ``degree``, graded, shape (C(n+d, d), max(d,
+    1)).
 
-    Built degree by degree (each row times every variable that is not smaller than its last), with no loop over
-    monomials.
+    Built degree by degree (each row times every variable that is not smaller than its last), with no loop
+    over monomials.
     """
     ids = np.sort(np.asarray(ids, dtype=MONOMIAL))
     width = max(degree, 1)
@@ -157,7 +158,8 @@ def extend(rows: np.ndarray, last: np.ndarray, ids: np.ndarray) -> tuple[np.ndar
 
 
 def exponents(monos: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Dense exponent matrix, shape (m, len(ids)), int64, for sorted ``ids`` that contain every variable used."""
+    """Dense exponent matrix, shape (m, len(ids)), int64, for sorted ``ids`` that contain every variable
+    used."""
     ids = np.asarray(ids)
     matrix = np.zeros((monos.shape[0], ids.size), dtype=np.int64)
     row, column = np.nonzero(monos)

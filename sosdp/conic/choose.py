@@ -11,7 +11,9 @@ from types import ModuleType
 from .program import ConicProgram, ProblemTooLarge, SolverUnavailable, svec_length
 
 SOLVERS = ("clarabel", "scs")
-INTERIOR_POINT_SIDE = 60  # beyond it a first-order method is faster by a factor that grows as the cube of the side
+INTERIOR_POINT_SIDE = (
+    60  # beyond it a first-order method is faster by a factor that grows as the cube of the side
+)
 INTERIOR_POINT_WORK = 4e10  # sum of R^3 over the blocks: about 10 s an iteration
 
 

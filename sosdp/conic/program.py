@@ -93,8 +93,9 @@ class ConicProgram:
 class ConicSolution:
     """What a backend returns; ``x``, ``s``, ``z`` may be a certificate of infeasibility, as ``status`` says.
 
-    ``status`` is one of ``solved``, ``almost`` (reduced accuracy), ``primal_infeasible`` (z is a ray of the dual),
-    ``dual_infeasible`` (x is a ray of the primal), ``failed``. It is the solver's opinion, never a proof.
+    ``status`` is one of ``solved``, ``almost`` (reduced accuracy), ``primal_infeasible`` (z is a ray of the
+    dual), ``dual_infeasible`` (x is a ray of the primal), ``failed``. It is the solver's opinion, never a
+    proof.
     """
 
     status: str
@@ -114,4 +115,5 @@ class SolverUnavailable(RuntimeError):
 
 
 class ProblemTooLarge(MemoryError):
-    """The solver would need more memory than this machine can give; the message says how much and what to try."""
+    """The solver would need more memory than this machine can give; the message says how much and what to
+    try."""

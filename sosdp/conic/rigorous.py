@@ -1,10 +1,10 @@
 """Rigorous statements from floating-point matrices: the primitive every certified number rests on.
 
-The only tool is Rump's observation (BIT 46, 2006): if the floating-point Cholesky factorisation of a symmetric
-matrix B of side N runs to completion, then B + E is positive semidefinite for some symmetric E with
-``||E|| <= c/(1-c) * trace(B)``, ``c = (N + 1) u``, ``u = 2**-53`` (up to underflow, covered below). So
-``lambda_min(B) >= -c/(1-c) trace(B)``. It needs round-to-nearest arithmetic and no more: any order of summation,
-blocked or fused, obeys the same bound.
+The only tool is Rump's observation (BIT 46, 2006): if the floating-point Cholesky factorisation of a
+symmetric matrix B of side N runs to completion, then B + E is positive semidefinite for some symmetric E
+with ``||E|| <= c/(1-c) * trace(B)``, ``c = (N + 1) u``, ``u = 2**-53`` (up to underflow, covered below). So
+``lambda_min(B) >= -c/(1-c) trace(B)``. It needs round-to-nearest arithmetic and no more: any order of
+summation, blocked or fused, obeys the same bound.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def _cholesky_succeeds(matrix: np.ndarray) -> bool:
 def least_eigenvalue_bound(matrix: np.ndarray) -> float:
     """A proven lower bound on the least eigenvalue of a symmetric float matrix, shape (N, N).
 
-    Within about ``8 N u ||matrix||`` of the truth in practice; minus infinity if the matrix has a non-finite entry.
-    The lower triangle is what is judged. Cost: one eigenvalue computation and one or two Cholesky factorisations
-    (1 ms at side 50, 3 ms at side 100).
+    Within about ``8 N u ||matrix||`` of the truth in practice; minus infinity if the matrix has a non-finite
+    entry. The lower triangle is what is judged. Cost: one eigenvalue computation and one or two Cholesky
+    factorisations (1 ms at side 50, 3 ms at side 100).
     """
     side = matrix.shape[0]
     if side == 0:
@@ -53,7 +53,8 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
 
 
 def is_positive_semidefinite(matrix: np.ndarray) -> bool:
-    """Whether positive semidefiniteness is proven (False: not proven, which is not a proof of the contrary)."""
+    """Whether positive semidefiniteness is proven (False: not proven, which is not a proof of the
+    contrary)."""
     return least_eigenvalue_bound(matrix) >= 0.0
 
 

@@ -1,6 +1,7 @@
 """SCS: a first-order method; the default when a block is too large for an interior-point method.
 
-Its stopping test is on residuals, so its value may be off by more than its tolerance: read the certified bound.
+Its stopping test is on residuals, so its value may be off by more than its tolerance: read the certified
+bound.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def memory(program: ConicProgram) -> float:
 
 
 def _row_order(program: ConicProgram) -> np.ndarray:
-    """Our row of each SCS row: SCS stacks the lower triangle by columns, we stack the upper one by columns."""
+    """Our row of each SCS row: SCS stacks the lower triangle by columns, we stack the upper one by
+    columns."""
     cones = program.cones
     order = [np.arange(cones.zero + cones.nonnegative)]
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
@@ -58,7 +60,8 @@ def solve(
     seconds = time.perf_counter() - started
     info = answer["info"]
     name = str(info["status"])
-    # only the exact word counts: a run stopped by its limits can report "solved (inaccurate ...)" with nonsense
+    # only the exact word counts: a run stopped by its limits can report "solved (inaccurate ...)" with
+    # nonsense
     known = {"solved": "solved", "infeasible": "primal_infeasible", "unbounded": "dual_infeasible"}
     status = known.get(name, "almost" if name.startswith("solved") else "failed")
     s, z = np.empty(order.size), np.empty(order.size)

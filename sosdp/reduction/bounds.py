@@ -1,9 +1,9 @@
 """A-priori bounds on the variables, deduced from the system: what makes a numerical bound rigorous.
 
-If ``p - gamma = <Q, b b'> + ...`` with Q only nearly positive semidefinite, least eigenvalue at least -lambda, then
-``p >= gamma - lambda * sup |b(x)|^2`` on the set. This module bounds ``|x_i|``, ``|x^a|`` and ``|b(x)|^2`` over the
-set from the constraints, by interval propagation and by completing squares. All rounding is outward: every bound is
-inflated by far more than the rounding of the few operations behind it.
+If ``p - gamma = <Q, b b'> + ...`` with Q only nearly positive semidefinite, least eigenvalue at least
+-lambda, then ``p >= gamma - lambda * sup |b(x)|^2`` on the set. This module bounds ``|x_i|``, ``|x^a|`` and
+``|b(x)|^2`` over the set from the constraints, by interval propagation and by completing squares. All
+rounding is outward: every bound is inflated by far more than the rounding of the few operations behind it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from ..conic.rigorous import least_eigenvalue_bound
 
 INFLATE = 1e-12
 _ROUNDS = 4
+_MINORS = 12  # matrices up to this side are mined for 2 x 2 minors
 _LARGEST = 4000  # constraints with more terms are not mined for bounds: the propagation is a loop over terms
 
 
 @dataclass(frozen=True)
 class VariableBounds:
-    """Bounds valid on the whole feasible set: ``|x_i| <= largest[i]``; ``balls``: (ids, r**2) with sum x_i**2 <= r**2."""
+    """Bounds valid on the whole feasible set: ``|x_i| <= largest[i]``; ``balls``: (ids, r**2) with sum
+    x_i**2 <= r**2."""
 
     largest: dict[int, float]
     balls: tuple[tuple[frozenset[int], float], ...]
@@ -35,7 +37,8 @@ class VariableBounds:
         return [int(v) for v in ids if not math.isfinite(self.largest.get(int(v), math.inf))]
 
     def magnitude(self, monos: np.ndarray) -> np.ndarray:
-        """Upper bounds on ``|x^a|`` over the set, one a row, shape (m,); infinite where a variable is unbounded."""
+        """Upper bounds on ``|x^a|`` over the set, one a row, shape (m,); infinite where a variable is
+        unbounded."""
         if monos.size == 0:
             return np.zeros(monos.shape[0])
         table = np.full(int(monos.max()) + 1, np.inf)
@@ -113,12 +116,12 @@ def deduce_bounds(
 ) -> VariableBounds:
     """Bounds implied by the constraints; variables about which nothing is found are absent (unbounded).
 
-    Uses interval propagation through every constraint with a pure power of a variable, ellipsoids from concave
-    quadratics, and the diagonal entries of matrix inequalities. Cost: a few passes over the terms.
+    Uses interval propagation through every constraint with a pure power of a variable, ellipsoids from
+    concave quadratics, and the diagonal entries of matrix inequalities. Cost: a few passes over the terms.
     """
     sources: list[tuple[Polynomial, float]] = [(g, 1.0) for g in inequalities]
     for matrix in matrices:
-        sources += [(matrix[k, k], 1.0) for k in range(matrix.shape[0])]
+        sources += [(p, 1.0) for p in _principal_minors(matrix)]
     for h in equalities:
         sources += [(h, 1.0), (h, -1.0)]
     rows = [_terms(p, sign) for p, sign in sources if 0 < len(p.coefs) <= _LARGEST]
@@ -135,6 +138,17 @@ def deduce_bounds(
         low, high = state.interval(variable)
         largest[variable] = max(abs(low), abs(high))
     return VariableBounds(largest, tuple(state.balls))
+
+
+def _principal_minors(matrix) -> list[Polynomial]:
+    """Diagonal entries and, for small matrices, 2 x 2 principal minors: all non-negative on the set."""
+    side = matrix.shape[0]
+    minors = [matrix[k, k] for k in range(side)]
+    if side <= _MINORS:
+        for i in range(side):
+            for j in range(i + 1, side):
+                minors.append(matrix[i, i] * matrix[j, j] - matrix[i, j] * matrix[i, j])
+    return minors
 
 
 def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:

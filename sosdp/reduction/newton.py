@@ -1,9 +1,9 @@
 """Diagonal consistency: drop basis monomials whose Gram row is forced to zero.
 
 If 2b is neither in the support that the identity must match nor a product of two other basis elements, then
-the coefficient of 2b says Q_bb = 0, and positive semidefiniteness makes the whole row zero. Iterated, this contains
-most of the Newton polytope and needs no hull. It is a facial reduction: without it solvers report a finite bound
-for the Motzkin polynomial, which has none.
+the coefficient of 2b says Q_bb = 0, and positive semidefiniteness makes the whole row zero. Iterated, this
+contains most of the Newton polytope and needs no hull. It is a facial reduction: without it solvers report a
+finite bound for the Motzkin polynomial, which has none.
 """
 
 from __future__ import annotations

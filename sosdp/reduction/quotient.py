@@ -1,9 +1,10 @@
-"""Quotient bases: equalities of the form ``monomial = c * monomial`` or ``monomial = 0`` become rewriting rules.
+"""Quotient bases: equalities of the form ``monomial = c * monomial`` or ``monomial = 0`` become rewriting
+rules.
 
-``x**2 = x``, ``x**2 = 1``, ``x**2 = 0`` and ``x*y = 0`` shrink the basis itself and identify moments, which is the
-one reduction of equalities that always pays. A rule is applied only when its equality is in the system, so every
-rewritten identity holds modulo the ideal. Nothing is lost either: where the rules do not form a Groebner basis
-by inspection (``confluent`` is False) the equalities are also kept as rows.
+``x**2 = x``, ``x**2 = 1``, ``x**2 = 0`` and ``x*y = 0`` shrink the basis itself and identify moments, which
+is the one reduction of equalities that always pays. A rule is applied only when its equality is in the
+system, so every rewritten identity holds modulo the ideal. Nothing is lost either: where the rules do not
+form a Groebner basis by inspection (``confluent`` is False) the equalities are also kept as rows.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ..algebra.polynomial import Polynomial
 class Quotient:
     """Rewriting rules of a system.
 
-    ``power``: per variable id, ``x**k -> c * x**l`` as (k, l, c); ``zero``: square-free monomials (rows) that
-    vanish; ``used``: indices of the equalities the rules came from; ``confluent``: whether the rules alone generate
-    every consequence, so that those equalities need no rows of their own.
+    ``power``: per variable id, ``x**k -> c * x**l`` as (k, l, c); ``zero``: square-free monomials (rows)
+    that vanish; ``used``: indices of the equalities the rules came from; ``confluent``: whether the rules
+    alone generate every consequence, so that those equalities need no rows of their own.
     """
 
     power: dict[int, tuple[int, int, float]]
@@ -36,7 +37,8 @@ class Quotient:
         return not self.power and self.zero.shape[0] == 0
 
     def normal_form(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rewrite rows until no rule applies: coefficients (m,) and monomials (m, w); ``row = c * row'`` in the quotient."""
+        """Rewrite rows until no rule applies: coefficients (m,) and monomials (m, w); ``row = c * row'`` in
+        the quotient."""
         coefs = np.ones(monos.shape[0])
         if self.trivial or monos.size == 0:
             return coefs, monos
@@ -62,8 +64,9 @@ class Quotient:
             while changed:
                 changed = False
                 for j in range(monos.shape[1] - 1, 0, -1):
-                    variable = monos[:, j]
-                    rows = np.flatnonzero((variable > 0) & (monos[:, j - 1] == variable) & (table[variable] >= 0))
+                    factors = monos[:, j]
+                    doubled = (factors > 0) & (monos[:, j - 1] == factors)
+                    rows = np.flatnonzero(doubled & (table[factors] >= 0))
                     if rows.size:
                         hit = monos[rows, j]
                         coefs[rows] *= factor[hit]
@@ -91,7 +94,8 @@ class Quotient:
         return same & (coefs != 0)
 
     def basis(self, ids: np.ndarray, degree: int) -> np.ndarray:
-        """Monomials in ``ids`` of degree at most ``degree`` that are in normal form (never enumerates the others)."""
+        """Monomials in ``ids`` of degree at most ``degree`` that are in normal form (never enumerates the
+        others)."""
         ids = np.sort(np.asarray(ids, dtype=mono.MONOMIAL))
         levels = [mono.constant(1, max(degree, 1))]
         last = np.zeros(1, dtype=np.int64)
@@ -109,7 +113,8 @@ NO_QUOTIENT = Quotient({}, mono.constant(0), frozenset(), True)
 
 
 def find_quotient(equalities: tuple[Polynomial, ...]) -> Quotient:
-    """Read rewriting rules off the equalities: at most one power rule a variable, any number of vanishing monomials."""
+    """Read rewriting rules off the equalities: at most one power rule a variable, any number of vanishing
+    monomials."""
     power: dict[int, tuple[int, int, float]] = {}
     zero: list[np.ndarray] = []
     used: set[int] = set()
@@ -122,14 +127,16 @@ def find_quotient(equalities: tuple[Polynomial, ...]) -> Quotient:
             zero.append(mono.trim(h.monos))
             used.add(index)
     zeros = mono.concatenate(zero) if zero else mono.constant(0)
-    # x**2 - 1 and x*y = 0 imply y = 0, which the rules alone do not see; x**2 = x or 0 is compatible with any monomial
+    # x**2 - 1 and x*y = 0 imply y = 0, which the rules alone do not see; x**2 = x or 0 is compatible with
+    # any monomial
     touched = set(zeros[zeros > 0].tolist())
     confluent = all(power[v][1] >= 1 or power[v][2] == 0 for v in touched & set(power))
     return Quotient(power, zeros, frozenset(used), confluent)
 
 
 def _power_rule(h: Polynomial) -> tuple[int, int, int, float] | None:
-    """(variable, k, l, c) when h is proportional to x**k - c x**l with k > l >= 0, k >= 2; x = 0 counts as k = 1."""
+    """(variable, k, l, c) when h is proportional to x**k - c x**l with k > l >= 0, k >= 2; x = 0 counts as k
+    = 1."""
     ids = h.variable_ids
     if len(ids) != 1 or len(h.coefs) > 2:
         return None

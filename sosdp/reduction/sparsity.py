@@ -1,7 +1,8 @@
 """Correlative sparsity: cliques of variables that occur together (Waki, Kim, Kojima, Muramatsu 2006).
 
-One moment block per maximal clique of a chordal extension, instead of one block over all variables. The bound of a
-given degree may be weaker than the dense one; it converges all the same when every clique carries a ball constraint.
+One moment block per maximal clique of a chordal extension, instead of one block over all variables. The
+bound of a given degree may be weaker than the dense one; it converges all the same when every clique carries
+a ball constraint.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Sign symmetries: sign flips of variables under which the whole problem is invariant split every block.
 
-A flip set s in {0,1}^n (flip x_i when s_i = 1) is a symmetry iff every monomial that occurs in the data has even
-degree in the flipped variables, that is iff s is orthogonal over GF(2) to every parity vector in the data. Averaging
-a pseudo-expectation over the flips keeps it feasible and keeps the objective, so moments of monomials that are not
-in the span of the data's parities may be taken to be zero: two basis elements interact only if their parities
-agree modulo that span. The bound is unchanged (Gatermann and Parrilo 2004; Löfberg 2009).
+A flip set s in {0,1}^n (flip x_i when s_i = 1) is a symmetry iff every monomial that occurs in the data has
+even degree in the flipped variables, that is iff s is orthogonal over GF(2) to every parity vector in the
+data. Averaging a pseudo-expectation over the flips keeps it feasible and keeps the objective, so moments of
+monomials that are not in the span of the data's parities may be taken to be zero: two basis elements
+interact only if their parities agree modulo that span. The bound is unchanged (Gatermann and Parrilo 2004;
+Löfberg 2009).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ..algebra import monomials as mono
 
 @dataclass(frozen=True)
 class SignSymmetry:
-    """Row-reduced basis over GF(2) of the parities that occur in the data (rows, as bytes of bits, with pivots)."""
+    """Row-reduced basis over GF(2) of the parities that occur in the data (rows, as bytes of bits, with
+    pivots)."""
 
     ids: np.ndarray
     rows: np.ndarray

@@ -1,0 +1,263 @@
+"""The relaxation against an independent formulation, both forms, reductions that keep the bound, and hard
+inputs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra import monomials as mono
+
+
+def dense_moment_oracle(objective, inequalities, equalities, degree, variables):
+    """Lasserre's relaxation written entry by entry in cvxpy: no reduction, nothing of ours but the
+    polynomials."""
+    import cvxpy as cp
+
+    names = [str(v) for v in variables]
+    n = len(names)
+    exponents = [e for e in itertools.product(range(degree + 1), repeat=n) if sum(e) <= degree]
+    place = {e: k for k, e in enumerate(exponents)}
+    y = cp.Variable(len(exponents))
+
+    def terms(p):
+        return [(float(c), tuple(powers.get(v, 0) for v in names)) for c, powers in p.terms()]
+
+    def expectation(p, shift=(0,) * n):
+        return sum(c * y[place[tuple(a + b for a, b in zip(e, shift, strict=True))]] for c, e in terms(p))
+
+    def basis(d):
+        return [e for e in exponents if sum(e) <= d]
+
+    constraints = [y[place[(0,) * n]] == 1]
+    for g in [sd.polynomial(1), *inequalities]:
+        rows = basis((degree - g.degree) // 2)
+        entries = [
+            [expectation(g, tuple(a + b for a, b in zip(r, s, strict=True))) for s in rows] for r in rows
+        ]
+        constraints.append(cp.bmat(entries) >> 0 if len(rows) > 1 else entries[0][0] >= 0)
+    for h in equalities:
+        constraints += [expectation(h, e) == 0 for e in basis(degree - h.degree)]
+    problem = cp.Problem(cp.Minimize(expectation(objective)), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value
+
+
+def random_polynomial(rng, variables, degree, terms):
+    ids = np.array([int(v.variable_ids[0]) for v in variables])
+    rows = mono.basis(np.sort(ids), degree)
+    chosen = rng.choice(rows.shape[0], size=terms, replace=False)
+    return sd.Polynomial.from_arrays(rows[chosen], rng.integers(-4, 5, size=terms))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_against_an_entrywise_model(seed):
+    rng = np.random.default_rng(seed)
+    xs = sd.variables("x y z")[: 2 + seed % 2]
+    objective = random_polynomial(rng, xs, 4, 6)
+    ball = 4 - sum(v**2 for v in xs)
+    extra = random_polynomial(rng, xs, 2, 3) + 3
+    equality = [xs[0] * xs[1] - 1] if seed == 3 else []
+    expected = dense_moment_oracle(objective, [ball, extra], equality, 4, xs)
+    system = sd.System(ball >= 0, extra >= 0, *[h == 0 for h in equality])
+    for options in ({}, {"symmetry": "none", "prune": False, "quotient": False}, {"solver": "scs"}):
+        result = sd.minimize(objective, system, 4, **options)
+        assert result.status == "optimal", options
+        assert result.bound == pytest.approx(expected, abs=2e-5 * max(1, abs(expected))), options
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_certified_bounds_hold_against_brute_force_on_the_cube(seed):
+    rng = np.random.default_rng(100 + seed)
+    s = sd.variables("cb", 7)
+    ids = np.sort([int(v.variable_ids[0]) for v in s])
+    rows = mono.basis(ids, 3)
+    chosen = rng.choice(rows.shape[0], size=25, replace=False)
+    objective = sd.Polynomial.from_arrays(rows[chosen], rng.normal(size=25))
+    points = np.array(list(itertools.product([-1.0, 1.0], repeat=7)))
+    values = objective.evaluate({str(v): points[:, k] for k, v in enumerate(s)})
+    for tolerance in (1e-3, 1e-8):  # a sloppy solver must not lead to a wrong bound
+        low = sd.minimize(objective, sd.System(s**2 == 1), 4, solver="scs", tolerance=tolerance)
+        high = sd.maximize(objective, sd.System(s**2 == 1), 4, tolerance=tolerance)
+        assert low.certified_bound <= values.min()
+        assert high.certified_bound >= values.max()
+        assert low.certified_bound >= low.bound - 0.3 * max(1, abs(low.bound))
+    assert low.certified_bound <= low.bound + 1e-6 * max(1, abs(low.bound))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_certified_bounds_hold_against_a_grid_on_a_box(seed):
+    rng = np.random.default_rng(200 + seed)
+    x, y = sd.variables("x y")
+    objective = random_polynomial(rng, (x, y), 4, 8)
+    a, b = np.meshgrid(np.linspace(-2, 3, 401), np.linspace(-1, 1, 201))
+    values = np.asarray(objective.evaluate({"x": a.ravel(), "y": b.ravel()}) + 0 * a.ravel())
+    box = sd.System((x + 2) * (3 - x) >= 0, y**2 <= 1)
+    result = sd.minimize(objective, box, 4)
+    assert result.certified_bound is not None
+    assert result.certified_bound <= values.min()
+    ball = box & sd.System(x**2 + y**2 <= 10)
+    assert sd.minimize(objective, ball, 6).certified_bound <= values.min()
+
+
+def test_unconstrained_problems_are_certified_through_an_inner_point():
+    x, y = sd.variables("x y")
+    camel = 4 * x**2 - 2.1 * x**4 + x**6 / 3 + x * y - 4 * y**2 + 4 * y**4
+    result = sd.minimize(camel)
+    assert result.certified_bound <= -1.0316284534898774
+    assert result.certified_bound >= -1.0316284534898774 - 1e-6
+
+
+def test_reductions_keep_the_bound():
+    xs = sd.variables("rk", 4)
+    objective = sum(v**4 for v in xs) - xs[0] ** 2 * xs[1] ** 2 * 3 + xs[2] * xs[3] - xs[0] * xs[1]
+    system = sd.System(sum(v**2 for v in xs) <= 3)
+    reference = sd.minimize(objective, system, 4, symmetry="none", prune=False).bound
+    for symmetry, prune in itertools.product(("none", "sign"), (False, True)):
+        result = sd.minimize(objective, system, 4, symmetry=symmetry, prune=prune)
+        assert result.bound == pytest.approx(reference, abs=1e-6)
+    assert max(result.sizes["blocks"]) < 15
+    assert result.sizes["sign_symmetries"] == 2
+
+
+def test_cliques_solve_a_chain_the_dense_relaxation_could_not():
+    xs = sd.variables("ch", 40)
+    rosenbrock = sum(100 * (xs[i + 1] - xs[i] ** 2) ** 2 + (1 - xs[i + 1]) ** 2 for i in range(39))
+    result = sd.minimize(rosenbrock, degree=4)
+    assert result.sizes["cliques"] == 39
+    assert abs(result.bound) < 1e-5
+    assert result.certified_bound <= 0
+    # the first variable enters squared alone: its two signs average to zero
+    assert result(xs[0]) == 0
+    assert np.allclose([result(v) for v in xs[1:]], 1, atol=1e-2)
+    with pytest.raises(ValueError, match="not part of this relaxation"):
+        result(xs[0] * xs[20])
+
+
+def test_motzkin_is_unbounded_below_degree_eight_and_solved_on_a_ball():
+    x, y = sd.variables("x y")
+    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+    for solver in ("clarabel", "scs"):
+        assert sd.minimize(motzkin, degree=6, solver=solver).status == "unbounded"
+    result = sd.minimize(motzkin, sd.System(x**2 + y**2 <= 3), degree=8)
+    assert result.certified_bound == pytest.approx(0, abs=1e-6)
+    assert np.allclose(np.abs(result.atoms()), 1, atol=1e-3)
+    assert result.atoms().shape == (4, 2)
+    assert result.exact
+    assert result(x * y) == 0.0
+    assert result(x**2 * y**2) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_pseudo_expectation_satisfies_the_system():
+    x, y = sd.variables("x y")
+    disc = 1 - x**2 - y**2
+    result = sd.minimize(x**3 - y, sd.System(disc >= 0, (x - y) * (x + y) == 0), degree=4)
+    basis = result.basis_monomials()
+    matrix = result.moment_matrix()
+    assert matrix[0, 0] == 1
+    assert np.linalg.eigvalsh(matrix)[0] > -1e-6
+    for i, j in ((0, 1), (1, 2), (2, 3)):
+        assert matrix[i, j] == pytest.approx(result(basis[i] * basis[j]), abs=1e-12)
+    linear = np.array([sd.polynomial(1), x, y], dtype=object)
+    localizing = result(np.outer(linear, linear) * disc)
+    assert np.linalg.eigvalsh(localizing)[0] > -1e-6
+    for q in (1, x, y, x * y, x**2):
+        assert result((x**2 - y**2) * q) == pytest.approx(0, abs=1e-6)
+
+
+def test_matrix_inequalities():
+    x, y = sd.variables("x y")
+    disc = sd.System(sd.PSD([[1 - x, y], [y, 1 + x]]))  # the unit disc
+    result = sd.minimize(x + y, disc, degree=2)
+    assert result.bound == pytest.approx(-np.sqrt(2), abs=1e-6)
+    assert result.certified_bound <= -np.sqrt(2)
+    assert result.certified_bound == pytest.approx(-np.sqrt(2), abs=1e-5)
+    assert sd.feasible(disc & sd.System(x >= 2), degree=2).status == "infeasible"
+
+
+def test_schmudgen_products_are_stronger_than_putinar():
+    x, y = sd.variables("x y")
+    system = sd.System(x >= 0, y >= 0, x * y >= 1, x + y <= 5)
+    putinar = sd.minimize(x * y + x, system, degree=2)
+    schmudgen = sd.minimize(x * y + x, system, degree=2, products="schmudgen")
+    assert schmudgen.bound > putinar.bound + 0.1
+    # minimum on the set: x*y = 1 and the least x with x + 1/x <= 5
+    assert schmudgen.certified_bound <= 1 + (5 - np.sqrt(21)) / 2
+
+
+def test_maximum_is_minus_minimum_of_minus():
+    x, y = sd.variables("x y")
+    system = sd.System(x**2 + 2 * y**2 <= 1)
+    top = sd.maximize(x * y + x, system, degree=4)
+    bottom = sd.minimize(-(x * y + x), system, degree=4)
+    assert top.bound == pytest.approx(-bottom.bound, abs=1e-7)
+    assert top.bound_kind == "upper" and bottom.bound_kind == "lower"
+    assert top.certified_bound >= top.bound - 1e-7
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        lambda x, y: sd.System(sd.polynomial(-1) >= 0),
+        lambda x, y: sd.System(x**2 == -1),
+        lambda x, y: sd.System(x >= 1, x <= 0),
+        lambda x, y: sd.System(x**2 + y**2 <= 1, x + y >= 2),
+        lambda x, y: sd.System(x**2 == 1, y**2 == 1, x + y == 1),
+    ],
+)
+def test_empty_sets_are_refuted_whatever_is_asked(system):
+    x, y = sd.variables("x y")
+    assert sd.feasible(system(x, y), degree=4).status == "infeasible"
+    result = sd.minimize(x + y, system(x, y), degree=4)
+    assert result.status == "infeasible"
+    with pytest.raises(ValueError, match="there is no pseudo-expectation to evaluate"):
+        result(x)
+
+
+def test_feasible_sets_are_not_refuted():
+    x, y = sd.variables("x y")
+    for system in (
+        sd.System(),
+        sd.System(x**2 + y**2 == 1),
+        sd.System(x >= 1),
+        sd.System(x**2 == 1, x * y == 2),
+    ):
+        assert sd.feasible(system, degree=4).status == "optimal"
+
+
+def test_constants_and_no_variables():
+    assert sd.minimize(sd.polynomial(3)).bound == pytest.approx(3, abs=1e-7)
+    assert sd.maximize(sd.polynomial(0)).bound == pytest.approx(0, abs=1e-7)
+    (x,) = sd.variables("x,") if isinstance(sd.variables("x,"), tuple) else (sd.variables("x"),)
+    assert sd.minimize(sd.polynomial(3), sd.System(x**2 <= 1)).certified_bound == pytest.approx(3, abs=1e-6)
+
+
+def test_what_cannot_be_produced_is_unbounded_without_a_solver():
+    x, y = sd.variables("x y")
+    result = sd.minimize(x)
+    assert result.status == "unbounded" and result.bound == -np.inf and result.solver == "none"
+    assert sd.maximize(x**2 + y).bound == np.inf
+
+
+def test_bad_arguments_say_what_to_do():
+    x, y = sd.variables("x y")
+    with pytest.raises(ValueError, match="degree must be an even integer >= 2, not 3"):
+        sd.minimize(x**2, degree=3)
+    with pytest.raises(ValueError, match="below the degree 4 of the objective; use degree=4"):
+        sd.minimize(x**4, degree=2)
+    with pytest.raises(ValueError, match="below the degree 6 of a constraint; use degree=6"):
+        sd.minimize(x**2, sd.System(y**6 <= 1), degree=2)
+    with pytest.raises(ValueError, match="sparsity='foo' is not known; choose one of"):
+        sd.minimize(x**2, sparsity="foo")
+    with pytest.raises(sd.SolverUnavailable, match="unknown solver"):
+        sd.minimize(x**2, solver="nope")
+
+
+def test_uncertified_bounds_say_what_is_missing():
+    x, y = sd.variables("x y")
+    result = sd.minimize(y**2 * x**2 - x, sd.System(y >= 1, x >= 0), degree=4)
+    if result.certified_bound is None:
+        assert "no bound on" in result.reason
+    asked = sd.minimize(x**2, certify_bound=False)
+    assert asked.certified_bound is None and "not asked for" in asked.reason
