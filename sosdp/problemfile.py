@@ -1,7 +1,7 @@
 """Problem files (``*.sos.json``, format ``sosdp-problem/1``): loading, checking, saving.
 
-Nothing in a file is evaluated, every number is read exactly, and every complaint is one line that names the file,
-the key and the reason. The format is described in docs/algebra.md.
+Nothing in a file is evaluated, every number is read exactly, and every complaint is one line that names the
+file, the key and the reason. The format is described in docs/algebra.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _STRING_TERMS = 60  # polynomials with more terms are saved as term lists
 
 
 class ProblemFileError(ValueError):
-    """A file or dictionary that is not a problem: ``file``, ``key`` and ``reason`` say where and why in one line."""
+    """A file or dictionary that is not a problem: ``file``, ``key`` and ``reason`` say where and why in one
+    line.
+    """
 
     def __init__(self, file: str, key: str, reason: str) -> None:
         self.file, self.key, self.reason = file, key, " ".join(str(reason).split())
@@ -44,10 +46,10 @@ class ProblemFileError(ValueError):
 class Problem:
     """One problem as a file states it.
 
-    ``sense`` is minimize, maximize, feasible or sos. ``objective`` is the polynomial to optimise (for sos with
-    unknowns: linear in them, minimised), else None; ``sos`` the polynomials to be proven sums of squares on the set
-    ``system``; ``unknowns`` the names of their decision coefficients; ``degree`` that of the pseudo-expectation, or
-    None when the file leaves it open.
+    ``sense`` is minimize, maximize, feasible or sos. ``objective`` is the polynomial to optimise (for sos
+    with unknowns: linear in them, minimised), else None; ``sos`` the polynomials to be proven sums of squares
+    on the set ``system``; ``unknowns`` the names of their decision coefficients; ``degree`` that of the
+    pseudo-expectation, or None when the file leaves it open.
     """
 
     name: str

@@ -17,12 +17,13 @@ from sosdp.algebra.polynomial import Polynomial, coerce, variable
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class System:
-    """A set described by polynomials: every ``equalities[i] == 0``, ``inequalities[i] >= 0``, ``matrices[i]`` psd.
+    """A set described by polynomials: every ``equalities[i] == 0``, ``inequalities[i] >= 0``, ``matrices[i]``
+    psd.
 
-    ``System(x**2 + y**2 <= 1, z**2 == z, PSD(M), other_system, [more, ...])`` collects constraints, nested lists and
-    arrays of them, and other systems, in the order given. Constraints that hold trivially (``1 >= 0``) are dropped;
-    those that fail trivially (``-1 >= 0``) are kept. A 1x1 matrix is an inequality. TypeError for anything that is
-    not a constraint.
+    ``System(x**2 + y**2 <= 1, z**2 == z, PSD(M), other_system, [more, ...])`` collects constraints, nested
+    lists and arrays of them, and other systems, in the order given. Constraints that hold trivially (``1 >=
+    0``) are dropped; those that fail trivially (``-1 >= 0``) are kept. A 1x1 matrix is an inequality.
+    TypeError for anything that is not a constraint.
     """
 
     equalities: tuple[Polynomial, ...]
@@ -54,7 +55,9 @@ class System:
         inequalities: Iterable[Any] = (),
         matrices: Iterable[Any] = (),
     ) -> System:
-        """System of polynomials that are to vanish, to be non-negative, and matrices to be positive semidefinite."""
+        """System of polynomials that are to vanish, to be non-negative, and matrices to be positive
+        semidefinite.
+        """
         return cls(
             [Equality(coerce(h)) for h in equalities],
             [Inequality(coerce(g)) for g in inequalities],
@@ -137,9 +140,9 @@ class System:
     def violation(self, points: Any) -> np.ndarray:
         """Largest violation of each constraint over ``points``: equalities, then inequalities, then matrices.
 
-        ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping from names or
-        variables to arrays. An equality is violated by |h|, an inequality by max(-g, 0), a matrix by the negative
-        part of its smallest eigenvalue; the result has shape (number of constraints,).
+        ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping from names
+        or variables to arrays. An equality is violated by |h|, an inequality by max(-g, 0), a matrix by the
+        negative part of its smallest eigenvalue; the result has shape (number of constraints,).
         """
         ids = self.variable_ids
         table = point_matrix(points, ids)
@@ -181,7 +184,8 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD]:
             stack.extend(reversed(list(item)))
         elif isinstance(item, bool | np.bool_):
             raise TypeError(
-                f"a constraint came out as {item}: the comparison had no polynomial in it, or compared unlike things"
+                f"a constraint came out as {item}: the comparison had no polynomial in it, "
+                "or compared unlike things"
             )
         elif isinstance(item, Polynomial | PolynomialArray):
             raise TypeError(

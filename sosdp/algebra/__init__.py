@@ -1,7 +1,7 @@
 """Variables, sparse polynomials, arrays of them, and the constraints that comparisons build.
 
-The function ``monomials`` is exported by ``sosdp`` from ``sosdp.algebra.build``: here its name is that of the module
-``sosdp.algebra.monomials``.
+The function ``monomials`` is exported by ``sosdp`` from ``sosdp.algebra.build``: here its name is that of the
+module ``sosdp.algebra.monomials``.
 """
 
 from sosdp.algebra.array import PolynomialArray

@@ -16,9 +16,9 @@ _COMPARISONS = (np.equal, np.less_equal, np.greater_equal, np.less, np.greater)
 class PolynomialArray(np.ndarray):
     """An object array of polynomials with numpy semantics.
 
-    Arithmetic is elementwise and broadcasts; ``@``, ``sum`` and ``mean`` add up terms in one pass; ``<=``, ``>=``
-    and ``==`` give plain object arrays of constraints. ``PolynomialArray(data)`` reads nested sequences or arrays
-    of polynomials, numbers and strings.
+    Arithmetic is elementwise and broadcasts; ``@``, ``sum`` and ``mean`` add up terms in one pass; ``<=``,
+    ``>=`` and ``==`` give plain object arrays of constraints. ``PolynomialArray(data)`` reads nested
+    sequences or arrays of polynomials, numbers and strings.
     """
 
     def __new__(cls, data: Any) -> PolynomialArray:
@@ -122,13 +122,15 @@ class PolynomialArray(np.ndarray):
         return result.view(PolynomialArray)
 
     def __call__(self, *points: Any, **values: Any) -> np.ndarray:
-        """Values at points, as for a polynomial; points as an array are in the order of ``self.variables``."""
+        """Values at points, as for a polynomial; an array of points is in the order of ``self.variables``."""
         if len(points) > 1 or bool(points) == bool(values):
             raise TypeError("call array(points), array({'x': 1, ...}) or array(x=1, ...)")
         return self.evaluate(points[0] if points else values)
 
     def evaluate(self, points: Any) -> np.ndarray:
-        """Values at ``points``, shape (shape of the points, shape of this array); see ``Polynomial.evaluate``."""
+        """Values at ``points``, shape (shape of the points, shape of this array); see
+        ``Polynomial.evaluate``.
+        """
         from sosdp.algebra.evaluate import evaluate_array
 
         return evaluate_array(np.asarray(self), points)

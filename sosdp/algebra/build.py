@@ -16,9 +16,9 @@ from sosdp.algebra.variables import check_name, variable_id
 def variables(names: str, shape: int | tuple[int, ...] | None = None) -> Any:
     """Variables by name.
 
-    ``variables("x y")`` gives a tuple (names separated by blanks or commas; a single name without a comma gives the
-    variable itself); ``variables("x", 5)`` an array x0..x4; ``variables("w", (3, 2))`` an array w0_0..w2_1. ValueError for
-    a name that is not an identifier or a negative length.
+    ``variables("x y")`` gives a tuple (names separated by blanks or commas; a single name without a comma
+    gives the variable itself); ``variables("x", 5)`` an array x0..x4; ``variables("w", (3, 2))`` an array
+    w0_0..w2_1. ValueError for a name that is not an identifier or a negative length.
     """
     if not isinstance(names, str):
         raise TypeError(f"names must be a string, not {type(names).__name__}")

@@ -59,7 +59,8 @@ def gradient(p: Polynomial, variables: Any = None) -> PolynomialArray:
 def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
     """Replace variables by polynomials or numbers, all at once (``{x: y, y: x}`` swaps them).
 
-    Terms are grouped by their factor in the replaced variables, so that each distinct factor is expanded once.
+    Terms are grouped by their factor in the replaced variables, so that each distinct factor is expanded
+    once.
     """
     table = {to_variable_id(v): coerce(q) for v, q in values.items()}
     occurring = set(p.variable_ids.tolist())

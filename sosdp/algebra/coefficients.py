@@ -1,7 +1,7 @@
 """Coefficients: int64 while they fit, Python integers and Fractions when they do not, float64 otherwise.
 
-An array of coefficients is exact when its dtype is int64 or object (elements ``int`` or ``Fraction``, a Fraction
-only where an integer would not do). One float makes the whole array float64.
+An array of coefficients is exact when its dtype is int64 or object (elements ``int`` or ``Fraction``, a
+Fraction only where an integer would not do). One float makes the whole array float64.
 """
 
 from __future__ import annotations
@@ -138,6 +138,6 @@ def peak(coefs: np.ndarray) -> int | None:
 
 
 def shortest_decimal(value: float) -> int | Fraction:
-    """The rational that ``repr`` writes: the one rule by which floats become exact numbers in this project."""
+    """The rational that ``repr`` writes: the one rule by which floats become exact in this project."""
     exact = Fraction(repr(float(value)))
     return exact.numerator if exact.denominator == 1 else exact

@@ -13,7 +13,7 @@ from sosdp.algebra.polynomial import Polynomial
 
 @dataclass(frozen=True)
 class Inequality:
-    """``polynomial >= 0``. It has no truth value, which catches chained comparisons such as ``0 <= x <= 1``."""
+    """``polynomial >= 0``. It has no truth value, which catches chained comparisons (``0 <= x <= 1``)."""
 
     polynomial: Polynomial
 
@@ -36,7 +36,7 @@ class Inequality:
 
 @dataclass(frozen=True)
 class Equality:
-    """``polynomial == 0``. True as a truth value when the two sides were the same polynomial, term by term."""
+    """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term."""
 
     polynomial: Polynomial
     same: bool = field(default=False, repr=False, compare=False)
@@ -58,7 +58,8 @@ class Equality:
 class PSD:
     """The constraint that a symmetric matrix of polynomials is positive semidefinite.
 
-    ``matrix`` is anything square that ``PolynomialArray`` reads. ValueError if it is not square and symmetric.
+    ``matrix`` is anything square that ``PolynomialArray`` reads. ValueError if it is not square and
+    symmetric.
     """
 
     __slots__ = ("matrix",)

@@ -64,7 +64,7 @@ def _read_points(points: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[int, .
     if array.shape[-1] != ids.size:
         names = ", ".join(variable_name(i) for i in ids.tolist()[:10])
         raise ValueError(
-            f"points of shape {array.shape} do not fit {ids.size} variables ({names}): the last axis runs over them"
+            f"points of shape {array.shape} do not fit the {ids.size} variables {names} of the last axis"
         )
     shape = array.shape[:-1]
     rows = int(np.prod(shape, dtype=np.int64))
@@ -130,8 +130,8 @@ def _fits_int64(p: Polynomial, table: np.ndarray) -> bool:
 def _power_factors(p: Polynomial) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Each term as a product of pure powers.
 
-    Returns the distinct (column of the variable, power) pairs and, for each term, the positions of its factors
-    plus one, 0 for none: as many columns as a term has different variables at most.
+    Returns the distinct (column of the variable, power) pairs and, for each term, the positions of its
+    factors plus one, 0 for none: as many columns as a term has different variables at most.
     """
     monos = p.monos
     ids = p.variable_ids
@@ -157,7 +157,7 @@ def _power_factors(p: Polynomial) -> tuple[list[tuple[int, int]], np.ndarray]:
 
 
 def point_matrix(points: Any, ids: np.ndarray) -> np.ndarray:
-    """Points read as ``Polynomial.evaluate`` reads them, as a float matrix (number of points, number of ids)."""
+    """Points read as ``Polynomial.evaluate`` reads them, as a float matrix (points, number of ids)."""
     table, _ = _read_points(points, ids)
     return (
         table

@@ -1,7 +1,8 @@
-"""Sums and matrix products of arrays of polynomials, each result merged once and not by a chain of additions."""
+"""Sums and matrix products of arrays of polynomials: each result is merged once, not in a chain of sums."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,7 @@ def _exact_combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomia
     rows = a.tocsr() if sp.issparse(a) else a
     results = []
     for k in range(a.shape[0]):
+        pairs: Iterable[tuple[Any, int]]
         if sp.issparse(a):
             chosen = slice(rows.indptr[k], rows.indptr[k + 1])
             pairs = zip(rows.data[chosen].tolist(), rows.indices[chosen].tolist())

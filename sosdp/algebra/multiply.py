@@ -1,9 +1,9 @@
 """Products of polynomials, as arrays of terms; large ones in bounded memory and without a loop over terms.
 
-Three ways, by size. Few term pairs: all at once. A small box of exponents: mixed-radix codes of the exponents and
-``np.bincount``. Otherwise the range of the 64-bit keys is cut into intervals: as both factors are sorted by key,
-the pairs whose product falls into an interval are found by bisection, so that each interval is merged on its own, in
-cache, and the results only need to be strung together.
+Three ways, by size. Few term pairs: all at once. A small box of exponents: mixed-radix codes of the exponents
+and ``np.bincount``. Otherwise the range of the 64-bit keys is cut into intervals: as both factors are sorted
+by key, the pairs whose product falls into an interval are found by bisection, so that each interval is merged
+on its own, in cache, and the results only need to be strung together.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def _rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _clear_denominators(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Integer coefficients and the denominator of the product; None without fractions or with too unlike ones."""
+    """Integer coefficients and the denominator of the product; None without fractions or with too unlike
+    ones.
+    """
     scaled = []
     total = 1
     for coefs in (a, b):
@@ -184,7 +186,9 @@ def _are_integers(coefs: np.ndarray) -> bool:
 
 
 def _by_flint(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, ids: np.ndarray) -> Terms:
-    """The product of integer polynomials by FLINT, whose dense algorithms win where few terms come of many pairs."""
+    """The product of integer polynomials by FLINT, whose dense algorithms win where few terms come of many
+    pairs.
+    """
     import flint
 
     context = flint.fmpz_mpoly_ctx.get([f"x{k}" for k in range(ids.size)], flint.Ordering.lex)
@@ -226,7 +230,7 @@ class _Batch:
 
 
 def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, in_floats: bool) -> Terms:
-    """The product, one interval of keys after another. ``in_floats``: sums of products are exact in float64."""
+    """The product, one interval of keys after another. ``in_floats``: float64 holds the sums exactly."""
     parts: list[Terms] = []
     pieces = -(-a.size * b.size // _INTERVAL)
     slots = _Slots(pieces) if in_floats else None
@@ -243,7 +247,8 @@ def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray
 
 
 def _batches(left: np.ndarray, right: np.ndarray, pieces: int) -> Iterator[_Batch]:
-    """All pairs in batches by the interval, one of ``pieces``, that holds ``left[i] + right[j]`` modulo 2**64.
+    """All pairs in batches by the interval, one of ``pieces``, that holds ``left[i] + right[j]`` modulo
+    2**64.
 
     For each i the j that belong to an interval are consecutive, cyclically.
     """
@@ -271,8 +276,8 @@ def _batches(left: np.ndarray, right: np.ndarray, pieces: int) -> Iterator[_Batc
 class _Slots:
     """Adds up equal keys of one interval by hashing: several times faster than sorting, and verified.
 
-    A key goes to the slot that its leading bits within the interval name. Where two different keys meet in a slot,
-    all pairs but those of one key are sorted instead.
+    A key goes to the slot that its leading bits within the interval name. Where two different keys meet in a
+    slot, all pairs but those of one key are sorted instead.
     """
 
     def __init__(self, pieces: int) -> None:

@@ -1,8 +1,8 @@
 """Reading polynomials from text and term lists: exact, in linear time, with nothing evaluated.
 
-The text form is the arithmetic part of Python's syntax: names, integers, decimals, ``+ - * / **`` and parentheses.
-Decimals are read exactly. Every limit below keeps hostile input (``1e999999999``, ``(x+y)**100000``, a million
-parentheses) from costing more than a moment.
+The text form is the arithmetic part of Python's syntax: names, integers, decimals, ``+ - * / **`` and
+parentheses. Decimals are read exactly. Every limit below keeps hostile input (``1e999999999``,
+``(x+y)**100000``, a million parentheses) from costing more than a moment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 )
 # one plain term, up to the next sign, relation, ')' or the end; atomic groups: nothing is matched twice
 _NUMBER = r"(?>(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)"
-_FACTOR = rf"(?>{_NUMBER}|[^\W\d]\w*+(?:\s*+\*\*\s*+[0-9]++)?)"
+_FACTOR = rf"(?>{_NUMBER}|\([ \t]*+[-+]?{_NUMBER}[ \t]*+\)|[^\W\d]\w*+(?:\s*+\*\*\s*+[0-9]++)?)"
 _TERM = re.compile(
     rf"\s*+([-+]?)\s*+(?>({_FACTOR}(?:\s*+\*(?!\*)\s*+{_FACTOR})*+))(?:\s*+/\s*+([0-9]++))?+\s*+(?=[-+)]|[<>=]=|\Z)"
 )
@@ -106,8 +106,8 @@ def _clip(text: str) -> str:
 class _Value:
     """``coef * prod(ids) * rest`` with ``rest`` 1 (None) or a sum of terms (coef, ids) and polynomials.
 
-    Factors stay outside the sum until it is added to something, so that a chain of products or sums costs each
-    term a bounded number of steps.
+    Factors stay outside the sum until it is added to something, so that a chain of products or sums costs
+    each term a bounded number of steps.
     """
 
     __slots__ = ("coef", "ids", "small", "large")
@@ -188,8 +188,8 @@ class Reader:
     def _read(self, text: str) -> tuple[list[Polynomial], str | None]:
         """Both sides of a relation, or the one polynomial there is: an operator-precedence parser.
 
-        Runs of plain terms such as ``3*x**2*y`` are read by one regular expression a term (``_run``): that is what
-        large files consist of.
+        Runs of plain terms such as ``3*x**2*y`` are read by one regular expression a term (``_run``): that is
+        what large files consist of.
         """
         values: list[_Value] = []
         operators: list[str] = []
@@ -289,8 +289,8 @@ class Reader:
             ids: list[int] = []
             for factor in body.replace("**", "^").split("*"):
                 factor = factor.strip()
-                if factor[0] in ".0123456789":
-                    number = read_number(factor)
+                if factor[0] in "(.0123456789":
+                    number = read_number(factor) if factor[0] != "(" else read_rational(factor[1:-1])
                     coef = number * coef if coef in (1, -1) else _bounded(coef * number)
                     continue
                 name, _, power = factor.partition("^")
@@ -523,5 +523,7 @@ def read_coefficient(value: Any) -> int | Fraction:
 
 
 def parse(text: str) -> Polynomial:
-    """The polynomial written in ``text``; every name in it becomes a variable. ParseError (a ValueError) if malformed."""
+    """The polynomial written in ``text``; every name in it becomes a variable. ParseError (a ValueError) if
+    malformed.
+    """
     return Reader().polynomial(text)

@@ -37,10 +37,10 @@ _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 class Polynomial:
     """An immutable sparse polynomial.
 
-    ``monos`` (t, w) int32: one sorted, left-padded row of variable ids per term; ``keys`` (t,) uint64: the additive
-    hash of each row, in increasing order; ``coefs`` (t,): int64, object (Python integers and Fractions) or float64.
-    No coefficient is zero; the zero polynomial has t = 0. Exact with exact stays exact, exact with float is float.
-    ``Polynomial(value)`` reads a number, a string or a sympy expression.
+    ``monos`` (t, w) int32: one sorted, left-padded row of variable ids per term; ``keys`` (t,) uint64: the
+    additive hash of each row, in increasing order; ``coefs`` (t,): int64, object (Python integers and
+    Fractions) or float64. No coefficient is zero; the zero polynomial has t = 0. Exact with exact stays
+    exact, exact with float is float. ``Polynomial(value)`` reads a number, a string or a sympy expression.
     """
 
     __slots__ = ("monos", "coefs", "keys", "_hash", "_bound")
@@ -73,7 +73,8 @@ class Polynomial:
 
     @classmethod
     def from_arrays(cls, monos: np.ndarray, coefs: Any) -> Polynomial:
-        """Polynomial from monomial rows (m, w) of variable ids, 0 for padding, in any order and with repetitions.
+        """Polynomial from monomial rows (m, w) of variable ids, 0 for padding, in any order and with
+        repetitions.
 
         ValueError for rows and coefficients that do not match, unknown ids, NaN or infinite coefficients.
         """
@@ -348,8 +349,8 @@ class Polynomial:
         return self.evaluate(points[0] if points else values)
 
     def evaluate(self, points: Any) -> Any:
-        """Values at ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping
-        from names or variables to numbers or arrays that broadcast together.
+        """Values at ``points``: an array (..., number of variables) in the order of ``variables``, or a
+        mapping from names or variables to numbers or arrays that broadcast together.
 
         A single point gives a number, exact when the polynomial and the point are. ValueError for a missing
         variable or a wrong shape.
@@ -383,7 +384,9 @@ class Polynomial:
         return self._make(*merging.finish(self.monos, floats(self.coefs), self.keys))
 
     def as_exact(self) -> Polynomial:
-        """The same polynomial with exact coefficients: a float is read as the shortest decimal that denotes it."""
+        """The same polynomial with exact coefficients: a float is read as the shortest decimal that denotes
+        it.
+        """
         if self.is_exact:
             return self
         coefs = settle(object_array(shortest_decimal(c) for c in self.coefs.tolist()))

@@ -12,8 +12,8 @@ from sosdp.algebra.variables import variable_name
 _SHOWN_TERMS = 20  # of a repr
 
 _GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
-    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi "
+    "chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
 )
 
 
@@ -62,7 +62,7 @@ def _ordered(p: Polynomial, limit: int | None = None) -> list[tuple[Any, list[tu
 
 
 def _join(terms: list, write: Any) -> str:
-    pieces = []
+    pieces: list[str] = []
     for coef, powers in terms:
         sign = "-" if coef < 0 else "+"
         if pieces:
@@ -74,7 +74,7 @@ def _join(terms: list, write: Any) -> str:
 
 
 def _text_term(coef: Any, powers: list[tuple[int, int]]) -> str:
-    """One term. A fraction a/b is written ``a*x/b``, which Python, sympy and this library all read exactly."""
+    """One term. A fraction a/b is written ``a*x/b``: Python, sympy and this library all read that exactly."""
     factors = [variable_name(i) if k == 1 else f"{variable_name(i)}**{k}" for i, k in powers]
     tail = ""
     if isinstance(coef, Fraction):

@@ -38,8 +38,8 @@ def _to_sympy_number(value: Any) -> Any:
 def from_sympy(expression: Any) -> Polynomial:
     """Polynomial from a sympy expression or sympy.Poly.
 
-    Symbols become the variables of the same names. Integers and rationals stay exact, Floats become floats (of 53
-    bits). ValueError for anything that is not a polynomial with real rational or float coefficients.
+    Symbols become the variables of the same names. Integers and rationals stay exact, Floats become floats
+    (of 53 bits). ValueError for anything that is not a polynomial with real rational or float coefficients.
     """
     import sympy
 

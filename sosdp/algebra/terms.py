@@ -1,7 +1,7 @@
 """Merging equal monomials: the one place where terms with the same key are added up.
 
-Everything here works on parallel arrays of keys and coefficients and returns positions, so that monomial rows are
-built once per distinct monomial and not once per pair.
+Everything here works on parallel arrays of keys and coefficients and returns positions, so that monomial rows
+are built once per distinct monomial and not once per pair.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The process-wide registry of variable names.
 
-A variable is its name: the same name is the same variable everywhere in a process, as with sympy's symbols. Ids
-are handed out in the order of first use, from 1 (0 stands for the number 1 in monomial arrays), so they differ
-between processes: pickles, files and certificates carry names, never ids.
+A variable is its name: the same name is the same variable everywhere in a process, as with sympy's symbols.
+Ids are handed out in the order of first use, from 1 (0 stands for the number 1 in monomial arrays), so they
+differ between processes: pickles, files and certificates carry names, never ids.
 """
 
 from __future__ import annotations
