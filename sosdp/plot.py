@@ -69,9 +69,9 @@ def landscape(
     z = value(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
     z = np.log10(np.maximum(z, 1e-3))
     z[x**2 + y**2 > radius**2] = np.nan
-    levels = np.arange(-3.0, 1.51, 0.25)
-    drawn = ax.contourf(x, y, z, levels=levels, cmap="cividis", extend="max")
-    ax.contour(x, y, z, levels=levels, colors="white", linewidths=0.25, alpha=0.6)
+    levels = np.arange(-2.0, 0.26, 0.25)
+    drawn = ax.contourf(x, y, z, levels=levels, cmap="cividis", extend="both")
+    ax.contour(x, y, z, levels=levels, colors="white", linewidths=0.3, alpha=0.5, linestyles="solid")
     angle = np.linspace(0, 2 * np.pi, 400)
     ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=INK, linewidth=1.0)
     points = np.asarray(points, dtype=float).reshape(-1, 2)
@@ -87,8 +87,8 @@ def landscape(
     ax.set_aspect("equal")
     ax.set_xlabel(names[0], color=INK)
     ax.set_ylabel(names[1], color=INK, rotation=0, labelpad=10)
-    bar = fig.colorbar(drawn, ax=ax, shrink=0.85, ticks=[-3, -2, -1, 0, 1])
-    bar.ax.set_yticklabels(["0.001", "0.01", "0.1", "1", "10"], fontsize=9)
+    bar = fig.colorbar(drawn, ax=ax, shrink=0.8, ticks=[-2, -1, 0])
+    bar.ax.set_yticklabels(["0.01", "0.1", "1"], fontsize=9)
     bar.outline.set_visible(False)
     title(ax, caption)
     return fig
@@ -138,14 +138,20 @@ def groups(
     pictures: Mapping[int, np.ndarray],
     captions: tuple[str, str],
 ) -> Any:
-    """A graph in the plane coloured by label (points (n, 2), labels +-1, edges (m, 2)) beside one picture a
-    group.
+    """A graph in the plane coloured by label, edges between the groups dark, beside one picture a group.
+
+    points: (n, 2); labels: (n,) of +-1; edges: (m, 2) of vertex numbers.
     """
     from matplotlib.collections import LineCollection
 
     fig, axes = figure(9.2, 4.4, columns=3, ratios=[2.3, 1, 1])
     ax = axes[0]
-    ax.add_collection(LineCollection(list(points[edges]), colors=GREY, linewidths=0.15, alpha=0.25, zorder=1))
+    crossing = labels[edges[:, 0]] != labels[edges[:, 1]]
+    for which, colour, alpha in ((~crossing, GREY, 0.06), (crossing, INK, 0.5)):
+        lines = LineCollection(
+            list(points[edges[which]]), colors=colour, linewidths=0.4, alpha=alpha, zorder=1
+        )
+        ax.add_collection(lines)
     for sign, marker in ((1, "o"), (-1, "s")):
         chosen = points[labels == sign]
         ax.scatter(

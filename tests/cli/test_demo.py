@@ -1,0 +1,86 @@
+"""`sosdp demo` end to end, and the page it writes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from sosdp import plot, report
+from sosdp.cli import main
+
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    assert main(["demo", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_the_certificates_are_valid(made, capsys):
+    for name in ("motzkin_ball", "maxcut_petersen"):
+        files = [str(made / f"{name}.cert.json"), "--against", str(made / f"{name}.sos.json")]
+        assert main(["verify", *files]) == 0
+        assert capsys.readouterr().out.endswith("\nvalid\n")
+
+
+def test_the_releases_say_what_they_promise(made):
+    karate = json.loads((made / "karate.release.json").read_text(encoding="utf-8"))
+    assert karate["value"]["labels"] is None and karate["guarantee"]["epsilon"] == 1.0
+    digits = json.loads((made / "digits.release.json").read_text(encoding="utf-8"))
+    assert digits["guarantee"]["delta"] == 1e-6 and len(digits["value"]["nodes"]) == 360
+    # refused with chance below 1e-4 only: slack 50 where 38 suffices
+    assert digits["value"]["labels"] is not None
+
+
+def test_the_pictures_and_the_page(made):
+    names = {"motzkin.png", "petersen.png", "digits.png", "chance.png"}
+    assert names <= {path.name for path in made.iterdir()}
+    assert all((made / name).read_bytes().startswith(PNG) for name in names)
+    page = (made / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == len(names)
+    assert not re.findall(r"""(?:src|href)=["'](?!data:)""", page)  # nothing is fetched
+    assert page.count("<img alt=") == len(names) and 'alt=""' not in page
+    assert page.count('class="box release"') == 2 and page.count('class="box evaluation"') == 2
+    for tag in ("div", "table", "figure", "p", "h2", "pre", "main"):
+        assert len(re.findall(rf"<{tag}[ >]", page)) == page.count(f"</{tag}>"), tag
+
+
+def test_slack_and_errors_appear_in_the_evaluation_only(made):
+    page = (made / "report.html").read_text(encoding="utf-8")
+    outside = re.sub(r'<div class="box evaluation">.*?</div>', "", page, flags=re.DOTALL)
+    assert "wrong labels of 360" in page and "wrong labels" not in outside
+    assert "slack is" in page and "slack is" not in outside
+
+
+def test_where_the_folder_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_what_a_report_is_given_is_escaped():
+    hostile = "<script>alert(1)</script>"
+    blocks = [
+        report.paragraph(hostile),
+        report.facts({hostile: hostile}),
+        report.table([hostile], [[hostile]]),
+        report.picture(PNG, hostile + '"', hostile),
+        report.box("release", hostile, [report.code(hostile)]),
+    ]
+    page = report.page(hostile, blocks, hostile)
+    assert "<script>" not in page and "&lt;script&gt;" in page
+    with pytest.raises(ValueError, match="evaluation"):
+        report.box("other", "label", [])
+
+
+def test_figures_are_reproducible():
+    value = np.linspace(0, 60, 20)
+    first, second = (
+        plot.png(plot.accept_curve(value, value / 60, {"a": (17.0, plot.BLUE)}, "t")) for _ in range(2)
+    )
+    assert first.startswith(PNG) and first == second
