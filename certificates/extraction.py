@@ -240,13 +240,11 @@ def extract(result: Any) -> FloatCertificate:
 
 
 def short_decimal(low: float, high: float) -> Fraction:
-    """The decimal with the fewest digits in [low, high], low < high; ties go to the larger."""
+    """The largest multiple in [low, high], low < high, of the largest power of ten that has one there."""
     bottom, top = Fraction(low), Fraction(high)
     if not bottom < top:
         raise ValueError(f"empty interval [{low}, {high}]")
     unit = Fraction(10) ** 20
-    while unit > abs(top) + abs(bottom) and unit > top - bottom:
-        unit /= 10
     for _ in range(400):
         whole = top // unit
         if whole * unit >= bottom:

@@ -10,7 +10,7 @@ Positive definiteness is screened in floating point here and proven exactly by t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ _REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for mo
 
 class CertificateError(Exception):
     """Base of what this package raises on purpose."""
+
+
+# ("free", equality, monomial) or ("gram", block, (i, j)), with what one unit of it adds to the target
+_Column = tuple[tuple[str, int, Any], Terms]
 
 
 class NotCertifiable(CertificateError):
@@ -225,7 +229,7 @@ class Rounder:
         over the rationals) and returns the remainder after the change.  Raises NotCertifiable when the system
         has no solution.
         """
-        columns = list(self._columns(target, set(loose)))
+        columns, loose = self._connected(target, loose)
         example = str(polynomial_of({loose[0]: fmpq(1)}))
         if not columns or len(loose) * len(columns) > _REPAIR_CELLS:
             raise NotCertifiable(
@@ -239,7 +243,7 @@ class Rounder:
                 if row in position:
                     table[position[row]][c] = value
         for row, k in position.items():
-            table[k][-1] = rest[row]
+            table[k][-1] = rest.get(row, fmpq(0))
         reduced, rank = fmpq_mat(table).rref()
         after = dict(rest)
         for k in range(rank):
@@ -263,23 +267,36 @@ class Rounder:
             add_to(after, effect, -change)
         return after
 
-    def _columns(self, target: int, wanted: set[Row]) -> Iterable[tuple[tuple[str, int, Any], Terms]]:
-        """Adjustable numbers with their effect in normal form, those that touch the wanted monomials only."""
+    def _connected(self, target: int, loose: list[Row]) -> tuple[list[_Column], list[Row]]:
+        """The adjustable numbers that touch `loose`, and all unreached monomials they touch in turn."""
+        places = self.places(target)
+        everything = [
+            (column, [row for row in column[1] if row not in places]) for column in self._columns(target)
+        ]
+        wanted = set(loose)
+        chosen: list[_Column] = []
+        while True:
+            near = [item for item in everything if not wanted.isdisjoint(item[1])]
+            if not near:
+                return chosen, [*loose, *sorted(wanted.difference(loose))]
+            everything = [item for item in everything if wanted.isdisjoint(item[1])]
+            for column, rows in near:
+                chosen.append(column)
+                wanted.update(rows)
+
+    def _columns(self, target: int) -> Iterator[_Column]:
+        """Every adjustable number outside the plain blocks, with its effect on the target in normal form."""
         for where, j, polynomial in self.free:
             if where != target:
                 continue
             for row in rows_of(polynomial.monos):
-                effect = self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
-                if not wanted.isdisjoint(effect):
-                    yield ("free", j, row), effect
+                yield ("free", j, row), self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
         for k, block in enumerate(self.blocks):
             if self.target_of[k] != target or block.kind == "sos":
                 continue
             for i in range(len(self.bases[k])):
                 for j in range(i + 1):
-                    effect = self.rules.divide(self._entry_effect(k, i, j, fmpq(1)), {})
-                    if not wanted.isdisjoint(effect):
-                        yield ("gram", k, (i, j)), effect
+                    yield ("gram", k, (i, j)), self.rules.divide(self._entry_effect(k, i, j, fmpq(1)), {})
 
     def _entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""

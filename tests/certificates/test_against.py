@@ -128,7 +128,7 @@ def test_decimals_are_read_exactly(tmp_path):
         '[[0.1, {"x": 2}], [0.3, {}]]',
         '[["1/10", {"x": 2}], ["0.30", {"y": 0}]]',
     ):
-        problem.write_text('{"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": %s}' % text)
+        problem.write_text(f'{{"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": {text}}}')
         assert check_file(cert, problem), text
     problem.write_text(
         '{"format": "sosdp-problem/1", "variables": ["x"], "minimize": "0.1*x**2 + 0.30000000000000004"}'
@@ -140,8 +140,8 @@ def test_decimals_are_read_exactly(tmp_path):
 
 EXPRESSIONS = [
     "-x**2", "(-x)**2", "2**3**2 + x", "x - y - 1", "x - (y - 1)", "2*x/3*y", "-(-(-x))", "+x - -y", "x**0",
-    "(x + y - 1)**3", "1/3 + .5 + 2. + 1e2 + 1.5e-1", "2**-1*x", "-2**2", "(x+1)*(x-1)/4", "((x))", "0*x", "x*-y",
-    "x**2*y**3*x", "6/2/3*x",
+    "(x + y - 1)**3", "1/3 + .5 + 2. + 1e2 + 1.5e-1", "2**-1*x", "-2**2", "(x+1)*(x-1)/4", "((x))", "0*x",
+    "x*-y", "x**2*y**3*x", "6/2/3*x",
 ]  # fmt: skip
 
 

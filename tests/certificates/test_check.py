@@ -80,20 +80,20 @@ def test_the_empty_identity_proves_zero_and_nothing_else():
 
 
 HOSTILE_VALUES = [
-    None, True, False, 0, 1, -1, 1.5, 10**400, "NaN", "nan", "inf", "1e5", "1.5", "", " 1", "1 ", "1\n", "+1", "--1",
-    "1/0", "1/-2", "0x1", "\u0661", "1_0", "9" * 5000, "x", [], {}, [[]], ["1"], {"a": 1},
+    None, True, False, 0, 1, -1, 1.5, 10**400, "NaN", "nan", "inf", "1e5", "1.5", "", " 1", "1 ", "1\n", "+1",
+    "--1", "1/0", "1/-2", "0x1", "\u0661", "1_0", "9" * 5000, "x", [], {}, [[]], ["1"], {"a": 1},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", HOSTILE_VALUES, ids=lambda v: repr(v)[:20])
 def test_values_of_the_wrong_kind_are_unreadable_everywhere(value):
+    term = ("claim", "objective", 0)
+    block = ("multipliers", 0)
     paths = [
         ("claim",), ("variables",), ("multipliers",), ("format",), ("claim", "kind"), ("claim", "objective"),
-        ("claim", "objective", 0), ("claim", "objective", 0, 0), ("claim", "objective", 0, 1),
-        ("claim", "objective", 0, 1, 0), ("claim", "objective", 0, 1, 0, 0), ("claim", "objective", 0, 1, 0, 1),
-        ("variables", 0), ("multipliers", 0), ("multipliers", 0, "kind"), ("multipliers", 0, "basis"),
-        ("multipliers", 0, "basis", 0, 0, 0), ("multipliers", 0, "gram"), ("multipliers", 0, "gram", 0),
-        ("multipliers", 0, "gram", 0, 0), ("multipliers", 0, "gram", 0, 1),
+        term, (*term, 0), (*term, 1), (*term, 1, 0), (*term, 1, 0, 0), (*term, 1, 0, 1), ("variables", 0),
+        block, (*block, "kind"), (*block, "basis"), (*block, "basis", 0, 0, 0), (*block, "gram"),
+        (*block, "gram", 0), (*block, "gram", 0, 0), (*block, "gram", 0, 1),
     ]  # fmt: skip
     for path in paths:
         content = CLASSICS["square"]()
