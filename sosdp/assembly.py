@@ -133,10 +133,14 @@ class _Collector:
                 left, i, right, j, terms = self.factors[k]
                 local = positions[start:stop] - (bounds[k] - self.raw[k].size)
                 pair, term = np.divmod(local, terms.shape[0])
-                product = mono.multiply(left[i[pair]], right[j[pair]])
-                parts.append(mono.trim(mono.multiply(product, terms[term])))
+                factors = [left[i[pair]], right[j[pair]]]
+                if terms.shape[0] > 1 or terms.any():
+                    factors.append(terms[term])
+                parts.append(np.concatenate(factors, axis=1))
             start = stop
-        return mono.concatenate(parts)
+        rows = mono.concatenate(parts)
+        rows.sort(axis=1)
+        return mono.trim(rows)
 
 
 def assemble(
@@ -184,15 +188,27 @@ def assemble(
         if len(poly.coefs):
             collect.products(one, one, (zero_index, zero_index), poly, np.array([height]), np.ones(1))
         height += 1
-    matrix, columns = _columns(collect, height, quotient)
+    data, indices, indptr, columns = _columns(collect, height, quotient)
+
+    def part(low: int, high: int) -> sp.csr_matrix:
+        start, stop = indptr[low], indptr[high]
+        pointers = indptr[low : high + 1] - start
+        return sp.csr_matrix(
+            (data[start:stop], indices[start:stop], pointers), shape=(high - low, columns.shape[0])
+        )
+
+    target_row = gram_height + free_height
+    wanted = np.zeros(columns.shape[0])
+    here = slice(indptr[target_row], indptr[target_row + 1])
+    wanted[indices[here]] = data[here]
     return Identity(
         blocks=tuple(blocks),
         equalities=tuple(equalities),
         columns=columns,
-        gram=matrix[:gram_height],
-        free=matrix[gram_height : gram_height + free_height],
-        target=matrix[gram_height + free_height].toarray()[0],
-        unknown=matrix[gram_height + free_height + 1 :],
+        gram=part(0, gram_height),
+        free=part(gram_height, target_row),
+        target=wanted,
+        unknown=part(target_row + 1, height),
         quotient=quotient,
     )
 
@@ -212,30 +228,41 @@ def _key_function(blocks, equalities, target, unknowns, ids):
     return mono.RadixKeys.build(ids, int(top)) or mono.keys
 
 
-def _columns(collect: _Collector, height: int, quotient: Quotient) -> tuple[sp.csr_matrix, np.ndarray]:
+def _columns(
+    collect: _Collector, height: int, quotient: Quotient
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Data, column indices and row pointers of the whole matrix, and the monomials of its columns."""
     if not collect.raw:
-        return sp.csr_matrix((height, 0)), mono.constant(0)
+        return (
+            np.zeros(0),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(height + 1, dtype=np.int32),
+            mono.constant(0),
+        )
     raw = np.concatenate(collect.raw)
     rows = np.concatenate(collect.rows)
     values = np.concatenate(collect.values)
-    _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
+    _, first, column = np.unique(raw, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    monos = np.empty((0, 1), dtype=mono.MONOMIAL)
     sorted_monos = collect.representatives(first[order])
     monos = np.empty_like(sorted_monos)
     monos[order] = sorted_monos
-    column = inverse
     if not quotient.trivial:
         coefs, normal = quotient.normal_form(monos)
         alive = coefs != 0
         monos, back = mono.unique(normal[alive])
+        monos = mono.trim(monos)
         lookup = np.full(coefs.size, -1)
         lookup[alive] = back
-        values = values * coefs[inverse]
-        column = lookup[inverse]
+        values = values * coefs[column]
+        column = lookup[column]
         keep = column >= 0
         rows, column, values = rows[keep], column[keep], values[keep]
+    if quotient.trivial and (np.diff(rows) >= 0).all():
+        # rows in order and no two terms of a row alike: this is the matrix already
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
+        return values, column.astype(np.int32), pointers.astype(np.int32), monos
     matrix = sp.csr_matrix((values, (rows, column)), shape=(height, monos.shape[0]))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return matrix, mono.trim(monos)
+    return matrix.data, matrix.indices, matrix.indptr, monos

@@ -15,7 +15,7 @@ from .algebra.polynomial import Polynomial
 from .assembly import ONE, Block, EqualityRows
 from .reduction.newton import prune
 from .reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
-from .reduction.sparsity import monomial_groups, variable_cliques
+from .reduction.sparsity import adjacency, variable_cliques
 from .reduction.symmetry import SignSymmetry, find_sign_symmetry, split
 from .system import System
 
@@ -79,7 +79,8 @@ def plan(system: System, degree: int, data: list[Polynomial], options: Options, 
     support = _data_support(data, closed, quotient)
     if options.prune and ids.size:
         produced = _constraint_support(constraints, equalities, quotient)
-        kept = prune(plain, mono.concatenate([support, produced]), quotient.normal_form)
+        anchors = mono.concatenate([support, produced]) if produced.shape[0] else support
+        kept = prune(plain, anchors, quotient.normal_form)
         plain = [b[mask] for b, mask in zip(plain, kept, strict=True)]
     report["pruned_side"] = max((b.shape[0] for b in plain), default=0)
     blocks = [Block("sos", (), basis, ONE) for basis in plain if basis.shape[0]] + constraints
@@ -88,7 +89,7 @@ def plan(system: System, degree: int, data: list[Polynomial], options: Options, 
         signs = find_sign_symmetry(_symmetry_support(system, support), ids)
         if not signs.trivial:
             blocks, equalities = _split(blocks, equalities, signs)
-            report["sign_symmetries"] = int(ids.size - signs.rows.shape[0])
+            report["sign_symmetries"] = int(ids.size - signs.rank)
     return Plan(blocks, equalities, quotient, ids, cliques, report)
 
 
@@ -127,19 +128,18 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
         return dense
     if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
         return dense
-    groups: list[np.ndarray] = []
-    for p in data:
-        groups += monomial_groups(p.monos)
-    groups += [np.asarray(h.variable_ids) for h in system.equalities]
+    groups = [np.asarray(h.variable_ids) for h in system.equalities]
     groups += [np.asarray(g.variable_ids) for g in system.inequalities]
     for matrix in system.matrices:
         used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
         groups.append(np.unique(np.concatenate(used)))
     if options.products == "schmudgen" and len(system.inequalities) > 1:
         groups.append(np.unique(np.concatenate([np.asarray(g.variable_ids) for g in system.inequalities])))
-    cliques = variable_cliques(groups, ids)
-    largest = max(c.size for c in cliques)
-    return cliques if largest < ids.size else dense
+    graph = adjacency([p.monos for p in data], groups, ids)
+    if graph.nnz == ids.size**2:
+        return dense
+    cliques = variable_cliques(graph, ids)
+    return cliques if max(c.size for c in cliques) < ids.size else dense
 
 
 def _home(ids: np.ndarray, cliques: list[np.ndarray]) -> int:
@@ -215,6 +215,8 @@ def _data_support(data: list[Polynomial], closed: bool, quotient: Quotient) -> n
     if closed:
         parts.append(mono.constant(1))
     raw = mono.concatenate(parts) if parts else mono.constant(0)
+    if quotient.trivial:
+        return raw
     coefs, normal = quotient.normal_form(raw)
     return mono.unique(normal[coefs != 0])[0]
 

@@ -72,18 +72,28 @@ def gram_form(program: GramProgram) -> ConicProgram:
     rows = identity.gram.shape[0]
     free = identity.free.shape[0]
     unknowns = identity.unknown.shape[0]
-    equations = sp.hstack([identity.gram.T, identity.free.T, -identity.unknown.T], format="csr")
     bounded = np.flatnonzero(np.isfinite(program.upper))
-    limits = sp.csr_matrix(
-        (np.ones(bounded.size), (np.arange(bounded.size), rows + free + bounded)),
-        shape=(bounded.size, rows + free + unknowns),
-    )
-    order = np.concatenate([scalar, matrix])
-    cone = sp.csr_matrix((-np.ones(rows), (np.arange(rows), order)), shape=(rows, rows + free + unknowns))
-    A = sp.vstack([equations, limits, cone], format="csc")
+    equations = identity.columns.shape[0]
+    # column by column: a Gram entry has its coefficients and one -1 in its cone
+    cone_row = np.empty(rows, dtype=np.int64)
+    cone_row[np.concatenate([scalar, matrix])] = np.arange(rows) + equations + bounded.size
+    gram = identity.gram
+    ends = gram.indptr[1:]
+    indices = [np.insert(gram.indices, ends, cone_row), identity.free.indices]
+    data = [np.insert(gram.data, ends, -1.0), identity.free.data]
+    counts = [np.diff(gram.indptr) + 1, np.diff(identity.free.indptr)]
+    for k in range(unknowns):
+        here = slice(identity.unknown.indptr[k], identity.unknown.indptr[k + 1])
+        limit = np.flatnonzero(bounded == k)
+        indices += [identity.unknown.indices[here], equations + limit]
+        data += [-identity.unknown.data[here], np.ones(limit.size)]
+        counts.append(np.array([here.stop - here.start + limit.size]))
+    pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    shape = (equations + bounded.size + rows, rows + free + unknowns)
+    A = sp.csc_matrix((np.concatenate(data), np.concatenate(indices), pointers), shape=shape)
     b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
     q = np.concatenate([np.zeros(rows + free), -program.objective])
-    cones = Cones(zero=identity.columns.shape[0], nonnegative=bounded.size + scalar.size, psd=sides)
+    cones = Cones(zero=equations, nonnegative=bounded.size + scalar.size, psd=sides)
     return ConicProgram(q=q, A=A, b=b, cones=cones)
 
 

@@ -34,12 +34,13 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
     """
     flat = mono.concatenate(bases)
     owner = np.repeat(np.arange(len(bases)), [b.shape[0] for b in bases])
-    coefs, squares = normal_form(mono.multiply(flat, flat))
+    coefs, squares = normal_form(np.repeat(flat, 2, axis=1))
     square_keys = mono.keys(squares)
-    own_keys = mono.keys(flat)
-    # distinct blocks may share a monomial: it survives or falls in all of them together
-    _, label = np.unique(own_keys, return_inverse=True)
     anchored = np.isin(square_keys, mono.keys(support)) | (coefs == 0)
+    if anchored.all():
+        return [np.ones(b.shape[0], dtype=bool) for b in bases]
+    # distinct blocks may share a monomial: it survives or falls in all of them together
+    _, label = np.unique(mono.keys(flat), return_inverse=True)
     left, right, product = _off_diagonal(flat, owner, normal_form)
     targets, target_of_square = np.unique(square_keys, return_inverse=True)
     position = np.searchsorted(targets, product)

@@ -8,22 +8,59 @@ a ball constraint.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..algebra import monomials as mono
+_DENSE = 500  # variables up to which the graph is kept as a dense matrix
 
 
-def variable_cliques(groups: list[np.ndarray], ids: np.ndarray) -> list[np.ndarray]:
-    """Maximal cliques of a chordal extension of the graph in which each group of ids is a clique.
+def adjacency(monos: list[np.ndarray], groups: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
+    """Graph on ``ids`` (by position): variables that meet in a monomial (rows of ``monos``) or in a group of ids."""
+    if ids.size <= _DENSE and not groups:
+        return _small_adjacency(monos, ids)
+    rows, columns, start = [], [], 0
+    place = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.int64)
+    place[ids] = np.arange(ids.size)
+    for table in monos:
+        row, column = np.nonzero(table)
+        rows.append(row + start)
+        columns.append(place[table[row, column]])
+        start += table.shape[0]
+    for group in groups:
+        rows.append(np.full(group.size, start))
+        columns.append(place[group])
+        start += 1
+    if not rows:
+        return sp.csr_matrix((ids.size, ids.size), dtype=bool)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    incidence = sp.csr_matrix((np.ones(row.size, dtype=np.int32), (row, column)), shape=(start, ids.size))
+    return sp.csr_matrix(incidence.T @ incidence) > 0
+
+
+def _small_adjacency(monos: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
+    """The same for few variables, without sparse matrices."""
+    meet = np.eye(ids.size, dtype=bool)
+    place = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.int64)
+    place[ids] = np.arange(ids.size)
+    for table in monos:
+        # the last two columns hold a pair of variables of every monomial of degree two or more
+        for right in range(table.shape[1] - 1, 0, -1):
+            for left in range(right - 1, -1, -1):
+                both = table[:, left] > 0
+                meet[place[table[both, left]], place[table[both, right]]] = True
+                if (meet | meet.T).all():
+                    return sp.csr_matrix(np.ones_like(meet))
+    return sp.csr_matrix(meet | meet.T)
+
+
+def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
+    """Maximal cliques (of ids) of a chordal extension of the graph on the positions of ``ids``.
 
     Minimum-degree elimination; the cliques come in an order with the running intersection property.
     """
-    neighbours: dict[int, set[int]] = {int(v): set() for v in ids}
-    for group in groups:
-        members = [int(v) for v in group]
-        for v in members:
-            neighbours[v].update(members)
-    for v in neighbours:
-        neighbours[v].discard(v)
+    graph = sp.csr_matrix(graph)
+    neighbours: dict[int, set[int]] = {
+        v: set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) - {v} for v in range(ids.size)
+    }
     cliques: list[set[int]] = []
     containing: dict[int, list[set[int]]] = {v: [] for v in neighbours}
     remaining = dict(neighbours)
@@ -47,14 +84,4 @@ def variable_cliques(groups: list[np.ndarray], ids: np.ndarray) -> list[np.ndarr
             if len(remaining[u]) != before:
                 buckets[before].discard(u)
                 buckets.setdefault(len(remaining[u]), set()).add(u)
-    return [np.array(sorted(c), dtype=mono.MONOMIAL) for c in reversed(cliques)]
-
-
-def monomial_groups(monos: np.ndarray) -> list[np.ndarray]:
-    """The set of variables of each monomial with at least two of them, without repetitions."""
-    seen: dict[tuple[int, ...], None] = {}
-    for row in monos:
-        members = tuple(sorted(set(row[row > 0].tolist())))
-        if len(members) > 1:
-            seen.setdefault(members)
-    return [np.array(members) for members in seen]
+    return [ids[np.array(sorted(c))] for c in reversed(cliques)]

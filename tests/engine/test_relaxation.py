@@ -132,7 +132,7 @@ def test_cliques_solve_a_chain_the_dense_relaxation_could_not():
     assert result(xs[0]) == 0
     assert np.allclose([result(v) for v in xs[1:]], 1, atol=1e-2)
     with pytest.raises(ValueError, match="not part of this relaxation"):
-        result(xs[0] * xs[20])
+        result(xs[1] * xs[20])
 
 
 def test_motzkin_is_unbounded_below_degree_eight_and_solved_on_a_ball():
