@@ -242,7 +242,7 @@ def _columns(
     raw = np.concatenate(collect.raw)
     rows = np.concatenate(collect.rows)
     values = np.concatenate(collect.values)
-    _, first, column = np.unique(raw, return_index=True, return_inverse=True)
+    first, column = mono.group(raw)
     order = np.argsort(first)
     sorted_monos = collect.representatives(first[order])
     monos = np.empty_like(sorted_monos)

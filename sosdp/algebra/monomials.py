@@ -112,9 +112,33 @@ def multiply_outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return product
 
 
+def group(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Position of one representative of each distinct key, in the order of the keys, and the inverse map.
+
+    What ``np.unique`` does with a stable sort; any representative will do here, so the fast sort serves.
+    """
+    order = np.argsort(key)
+    ordered = key[order]
+    starts = np.empty(key.size, dtype=bool)
+    starts[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    inverse = np.empty(key.size, dtype=np.int64)
+    inverse[order] = np.cumsum(starts) - 1
+    return order[starts], inverse
+
+
+def contains(sorted_keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Which of the wanted keys occur in the sorted array, shape (m,)."""
+    if sorted_keys.size == 0:
+        return np.zeros(wanted.size, dtype=bool)
+    place = np.searchsorted(sorted_keys, wanted)
+    place[place == sorted_keys.size] = 0
+    return sorted_keys[place] == wanted
+
+
 def unique(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows, ordered by key, and the inverse map (shape (m,))."""
-    _, first, inverse = np.unique(keys(monos), return_index=True, return_inverse=True)
+    first, inverse = group(keys(monos))
     return monos[first], inverse
 
 
