@@ -95,10 +95,9 @@ def nearest_correlation(
         decompose = Decomposer(dense)
         best = DistanceCertificate(np.eye(n), start, float("inf"), float("inf"), 0.0)
         method: Method = "none"
-        # At this barrier even n eigenvalues that are off by sqrt(barrier) each stay below the tolerance.
-        # The cap is above the proven number of steps for any matrix of double-precision size; it is never
-        # reached.
-        barrier = (tolerance / (10 * n)) ** 2
+        # At the centre of this barrier e <= n sqrt(barrier) and z <= n barrier (1 + |Z|), in the names of the
+        # proof; Z is of the size of B. The cap exceeds the proven number of steps; it is never reached.
+        barrier = tolerance**2 / (100 * n * (n + float(np.linalg.norm(dense))))
         cap = 10_000 * (n + 10)
         attempts: list[tuple[Method, Iterator[Spectrum]]] = [
             ("newton", semismooth_newton(decompose, start, max_iterations)),
