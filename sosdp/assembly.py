@@ -123,6 +123,19 @@ class _Collector:
             self.rows.append(np.repeat(rows, terms))
         self.factors.append((left, i, right, j, poly.monos))
 
+    def check(self, expected: np.ndarray, column: np.ndarray) -> None:
+        """Compare an independent key of every entry with that of its column: no collision went unnoticed."""
+        start = 0
+        for raw, (left, i, right, j, terms) in zip(self.raw, self.factors, strict=True):
+            pair = mono.second_keys(left)[i] + mono.second_keys(right)[j]
+            found = (pair[:, None] + mono.second_keys(terms)[None, :]).reshape(-1)
+            if not np.array_equal(found, expected[column[start : start + raw.size]]):
+                raise ArithmeticError(
+                    "two different monomials share a 64-bit key (probability about 1e-8): "
+                    "declare the variables in another order"
+                )
+            start += raw.size
+
     def representatives(self, positions: np.ndarray) -> np.ndarray:
         """Monomials of the entries at the given positions of the concatenated arrays (sorted positions)."""
         bounds = np.cumsum([r.size for r in self.raw])
@@ -247,6 +260,8 @@ def _columns(
     sorted_monos = collect.representatives(first[order])
     monos = np.empty_like(sorted_monos)
     monos[order] = sorted_monos
+    if collect.keys is mono.keys:
+        collect.check(mono.second_keys(monos), column)
     if not quotient.trivial:
         coefs, normal = quotient.normal_form(monos)
         alive = coefs != 0

@@ -189,7 +189,8 @@ def _products(system, degree, quotient, cliques) -> list[Block]:
             for k in range(index[-1] + 1, len(system.inequalities)):
                 other = system.inequalities[k]
                 if g.degree + other.degree <= degree:
-                    grown.append((index + (k,), g * other))
+                    # exact, so that a coefficient is rounded once, which the certified bound accounts for
+                    grown.append(((*index, k), g.as_exact() * other.as_exact()))
         for index, g in grown:
             home = cliques[_home(g.variable_ids, cliques)]
             blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))

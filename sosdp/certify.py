@@ -127,7 +127,7 @@ def mixture_for_margin(
     near: tuple[np.ndarray, np.ndarray, np.ndarray],
     inside: tuple[np.ndarray, np.ndarray, np.ndarray],
     bounds: VariableBounds,
-) -> tuple[float, Certified] | None:
+) -> tuple[np.ndarray, Certified] | None:
     """The least weight on the inside point (found by halving) at which the mixture is proven without any
     a-priori bound.
 
@@ -135,14 +135,14 @@ def mixture_for_margin(
     free, unknowns). Returns the weight and the certificate, or None when even the inside point is not
     proven.
     """
-    best: tuple[float, Certified] | None = None
+    best: tuple[np.ndarray, Certified] | None = None
     weight = 1.0
     for _ in range(40):
         point = [(1 - weight) * a + weight * b for a, b in zip(near, inside, strict=True)]
         result = certify(identity, point[0], point[1], point[2], bounds)
         if result.loss > 0:
             break
-        best = (weight, result)
+        best = (point[2], result)
         weight /= 4
     return best
 

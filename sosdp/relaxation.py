@@ -16,6 +16,7 @@ from .blocks import Options, Plan, least_degree, plan
 from .certify import Certified, certify, mixture_for_margin, unused_columns
 from .conic.choose import backend, check_memory, choose
 from .conic.program import ProblemTooLarge, smat, svec_length, triangle
+from .conic.rigorous import round_down
 from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
 from .pseudoexpectation import DualData, GramBlock, PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
@@ -283,7 +284,7 @@ class _Answer:
             return None, "not asked for (certify_bound=False)", None
         unknowns = np.array([gamma])
         first = certify(identity, raw.gram, raw.free, unknowns, self.scaling.bounds)
-        best = gamma - first.loss if np.isfinite(first.loss) else None
+        best = round_down(gamma - first.loss) if np.isfinite(first.loss) else None
         scale = max(1.0, abs(gamma))
         work = sum(float(svec_length(n)) ** 3 for n in identity.sides)
         if (best is None or gamma - best > _AGREE * scale) and work <= _CENTRE_WORK:
@@ -304,8 +305,7 @@ class _Answer:
             far = (solution.gram, solution.free, solution.unknowns)
             found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
             if found is not None:
-                weight = found[0]
-                return (1 - weight) * gamma + weight * (gamma - slack * scale) - 4e-16 * scale
+                return float(found[0][0])
         return None
 
     def _feasibility(self, gamma: float) -> PseudoExpectation:

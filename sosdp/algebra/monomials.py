@@ -45,6 +45,21 @@ def weights(largest_id: int) -> np.ndarray:
     return _weights
 
 
+_second = np.zeros(1, dtype=np.uint64)
+
+
+def second_keys(monos: np.ndarray) -> np.ndarray:
+    """Keys from an independent family of weights: two monomials that agree in both are equal, for all purposes."""
+    global _second
+    if monos.size == 0:
+        return np.zeros(monos.shape[0], dtype=np.uint64)
+    largest = int(monos.max())
+    if _second.size <= largest:
+        size = max(largest + 1, 2 * _second.size, 64)
+        _second = np.array([0] + [_splitmix64(i + (1 << 40)) | 1 for i in range(1, size)], dtype=np.uint64)
+    return _second[monos].sum(axis=1, dtype=np.uint64)
+
+
 def keys(monos: np.ndarray) -> np.ndarray:
     """Additive 64-bit keys of the rows of ``monos``, shape (m,), uint64."""
     if monos.size == 0:

@@ -15,11 +15,12 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-from ..conic.rigorous import least_eigenvalue_bound
+from ..conic.rigorous import UNIT, least_eigenvalue_bound
 
 INFLATE = 1e-12
 _ROUNDS = 4
 _MINORS = 12  # matrices up to this side are mined for 2 x 2 minors
+_MINOR_TERMS = 30
 _LARGEST = 4000  # constraints with more terms are not mined for bounds: the propagation is a loop over terms
 
 
@@ -144,10 +145,12 @@ def _principal_minors(matrix) -> list[Polynomial]:
     """Diagonal entries and, for small matrices, 2 x 2 principal minors: all non-negative on the set."""
     side = matrix.shape[0]
     minors = [matrix[k, k] for k in range(side)]
-    if side <= _MINORS:
+    if side <= _MINORS and max(len(p.coefs) for p in matrix.reshape(-1)) <= _MINOR_TERMS:
+        # exact products: a difference of rounded ones could cancel to anything
+        exact = [[p.as_exact() for p in row] for row in matrix.tolist()]
         for i in range(side):
             for j in range(i + 1, side):
-                minors.append(matrix[i, i] * matrix[j, j] - matrix[i, j] * matrix[i, j])
+                minors.append(exact[i][i] * exact[j][j] - exact[i][j] * exact[i][j])
     return minors
 
 
@@ -219,7 +222,8 @@ def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
             level, size = level + top, size + abs(top)
     diagonal = np.diag(matrix).copy()
     if np.any(matrix != np.diag(diagonal)):
-        least = least_eigenvalue_bound(matrix)
+        # the matrix itself carries the rounding of its coefficients
+        least = least_eigenvalue_bound(matrix) - 8 * UNIT * float(np.linalg.norm(matrix))
         diagonal[:] = least
     if diagonal.min() <= 0.0:
         return
