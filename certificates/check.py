@@ -80,6 +80,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
+        """0 valid, 1 invalid, 2 unreadable."""
         return {"valid": 0, "invalid": 1}.get(self.status, 2)
 
     def __str__(self) -> str:

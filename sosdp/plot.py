@@ -79,10 +79,10 @@ def landscape(
         points[:, 0], points[:, 1], s=75, facecolor=VERMILION, edgecolor="white", linewidth=1.4, zorder=5
     )
     for px, py in points:
-        where = (0, 11) if py >= 0 else (0, -18)
+        where = (0, -48) if py >= 0 else (0, 40)
         label = f"({px:.3g}, {py:.3g})"
         ax.annotate(
-            label, (px, py), textcoords="offset points", xytext=where, ha="center", fontsize=9, color="white"
+            label, (px, py), textcoords="offset points", xytext=where, ha="center", fontsize=9, color=INK
         )
     ax.set_aspect("equal")
     ax.set_xlabel(names[0], color=INK)

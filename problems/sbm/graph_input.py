@@ -32,6 +32,7 @@ class CanonicalGraph:
 
     @property
     def n(self) -> int:
+        """Number of vertices."""
         return len(self.nodes)
 
 

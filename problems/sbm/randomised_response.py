@@ -36,6 +36,7 @@ class FlipRule:
 
     @property
     def probability(self) -> Fraction:
+        """The exact probability of a flip."""
         return Fraction(self.threshold, 2**WORD_BITS)
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,10 +25,19 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def progress(text: str) -> None:
-    """A line on standard error, only where a person watches."""
-    if sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
+@contextlib.contextmanager
+def progress(text: str) -> Iterator[None]:
+    """Say on standard error what is going on, once it has taken a second, and only where a person watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    later = threading.Timer(1.0, warn, [text])
+    later.daemon = True
+    later.start()
+    try:
+        yield
+    finally:
+        later.cancel()
 
 
 def warn(text: str) -> None:

@@ -35,12 +35,12 @@ def run(arguments: Namespace) -> int:
     with quiet_stdout():
         if arguments.export is not None:
             export(problem, arguments.export)
-        progress(f"solving {arguments.file}")
-        answer = solve_or_complain(problem, arguments.file)
+        with progress(f"solving {arguments.file}"):
+            answer = solve_or_complain(problem, arguments.file)
         why_not = None
         if arguments.certificate is not None:
-            progress("rounding to an exact certificate")
-            why_not = write_certificate(answer, arguments.certificate)
+            with progress("rounding to an exact certificate"):
+                why_not = write_certificate(answer, arguments.certificate)
     result = to_dict(problem, answer)
     result["certificate"] = arguments.certificate if why_not is None else None
     if why_not is not None:

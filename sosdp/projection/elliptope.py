@@ -45,6 +45,7 @@ class ElliptopeOptimum:
 
     @property
     def leading_vector(self) -> np.ndarray:
+        """Unit eigenvector (n,) of the largest eigenvalue of the primal point."""
         left, _, _ = sl.svd(self.factor, full_matrices=False)
         return left[:, 0]
 

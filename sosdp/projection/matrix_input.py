@@ -34,6 +34,7 @@ class StructuredMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Shape (n, n)."""
         return self.sparse.shape
 
     def __matmul__(self, other: np.ndarray) -> np.ndarray:

@@ -40,9 +40,9 @@ LATER = {
         "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation", "sosdp.sosprogram",
         "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
     ],
-    "sosdp.relaxation": [
-        "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
-    ],
+    # a Relaxation returns a PseudoExpectation: the two are one layer
+    "sosdp.relaxation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
+    "sosdp.pseudoexpectation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
     "sosdp.projection": ["sosdp.algebra", "sosdp.privacy", "problems", "certificates"],
     "sosdp.privacy": [
         "sosdp.algebra", "sosdp.system", "sosdp.relaxation", "sosdp.solve", "problems", "certificates",
