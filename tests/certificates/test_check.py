@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -355,6 +356,14 @@ def test_the_checker_runs_without_numpy_sosdp_or_flint(tmp_path, more):
     run = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1] == "valid"
+
+
+def test_the_example_of_the_documentation_is_valid():
+    text = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    example = json.loads(text.split("```json\n")[1].split("```")[0])
+    assert example.pop("digest") == "sha256:..."
+    assert check_certificate(example).claim == "at every real point with -x**2 - y**2 + 1 >= 0: x*y >= -1/2"
+    assert check_certificate(example)
 
 
 def test_the_checker_runs_as_a_module(tmp_path):

@@ -1,0 +1,218 @@
+"""The benchmark cases that must certify exactly, and those that must not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates import NotCertifiable
+from certificates.check import check_certificate, check_file
+from tests.certificates.solved import path_of, proof_of, solved
+
+# case -> true value of the relaxation, largest gap to the proven bound relative to max(1, |value|)
+BOUNDS = {
+    "motzkin_ball": (0.0, 1e-5),
+    "robinson_ball": (0.0, 2e-5),
+    "six_hump_camel": (-1.0316284534898774, 1e-6),
+    "sphere_quartic6": (-2.386254294, 1e-6),
+    "maxcut_C5_d1": (-4.522542485937368, 1e-6),
+    "maxcut_C7_d2": (-6.0, 1e-6),
+    "maxcut_petersen_d2": (-12.0, 1e-6),
+    "theta_C5_d1": (-2.23606797749979, 1e-6),
+    "knapsack7_d2": (-45.0, 1e-6),
+    "pmi_henrion_lasserre": (-4.0, 1e-6),
+    "box_indef_qp6": (-31.6, 1e-6),
+    "sym_quartic6": (-1.53125, 1e-6),
+    "robust_mean_6_4": (-0.7313862, 1e-6),
+    "rosenbrock20": (0.0, 1e-4),
+    "wood20": (0.0, 1e-4),
+}
+SLOW_BOUNDS = {"rosenbrock100": (0.0, 1e-3), "broyden_tri20": (0.0, 1e-3)}
+OTHERS = ("refute_knapsack_3", "refute_parrilo", "refute_tseitin_K4", "refute_php_4_3", "sos_quartic8")
+NONE = {"motzkin": "no bound", "nonsos_choi_lam": "not a sum of squares"}
+
+
+def check_bound(name, value, gap, tmp_path):
+    proof = proof_of(name)
+    assert proof.verify()
+    scale = max(1.0, abs(value))
+    # the bound is proven, so it cannot exceed the true value of the relaxation (known to about 1e-7)
+    assert -gap * scale <= float(proof.bound) - value <= 1e-7 * scale
+    assert len(str(proof.bound.numerator)) <= 12
+    path = tmp_path / "c.json"
+    proof.save(path)
+    assert check_file(path, path_of(name))
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_certify(name, tmp_path):
+    check_bound(name, *BOUNDS[name], tmp_path)
+
+
+@pytest.mark.slow(sample=True)
+@pytest.mark.parametrize("name", SLOW_BOUNDS)
+def test_long_chains_certify(name, tmp_path):
+    check_bound(name, *SLOW_BOUNDS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_refutations_and_sums_of_squares_certify(name, tmp_path):
+    proof = proof_of(name)
+    assert proof.verify()
+    assert proof.claim.kind == ("sos" if name.startswith("sos") else "infeasible")
+    path = tmp_path / "c.json"
+    proof.save(path)
+    assert check_file(path, path_of(name))
+    assert check_file(path, path_of("motzkin_ball")).status == "invalid"
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_has_no_certificate_is_refused_in_words(name):
+    with pytest.raises(NotCertifiable, match=NONE[name]):
+        certificates.extract(solved(name))
+
+
+def test_a_ball_makes_the_concave_quadratic_program_certify():
+    problem = sd.load_problem(path_of("gloptipoly_concave_d2"))
+    radius = sum((x**2 for x in problem.system.variables), sd.polynomial(0))
+    with pytest.raises(NotCertifiable, match="ball"):
+        certificates.extract(solved("gloptipoly_concave_d2")).exact()
+    result = sd.minimize(problem.objective, problem.system & sd.System(radius <= 41), degree=problem.degree)
+    proof = certificates.extract(result).exact()
+    assert proof.verify()
+    assert -5.7 < float(proof.bound) <= result.bound
+
+
+# --------------------------------------------------------------------------------------------- the interface
+
+x, y = sd.variables("x y")
+DISC = sd.System(x**2 + y**2 <= 1)
+
+
+def test_upper_bounds():
+    result = sd.maximize(x * y + x, DISC, degree=4)
+    proof = certificates.extract(result).exact()
+    assert proof.claim.kind == "upper_bound"
+    assert result.bound - 1e-9 <= float(proof.bound) <= result.bound + 1e-6
+    assert proof.verify()
+
+
+def test_a_bound_of_ones_own():
+    certificate = certificates.extract(sd.minimize(x * y, DISC, degree=4))
+    assert certificate.exact(bound="-51/100").bound == Fraction(-51, 100)
+    assert certificate.exact(bound=-0.501).bound == Fraction(-501, 1000)
+    assert certificate.exact(bound=-7).bound == -7
+    with pytest.raises(NotCertifiable):
+        certificate.exact(bound="-49/100")
+    for wrong in ("abc", float("nan"), True, object()):
+        with pytest.raises(ValueError, match="bound"):
+            certificate.exact(bound=wrong)
+    with pytest.raises(ValueError, match="not both"):
+        certificate.exact(bound=-1, slack=1e-3)
+    with pytest.raises(ValueError, match="slack"):
+        certificate.exact(slack=-1)
+    with pytest.raises(ValueError, match="bits"):
+        certificate.exact(bits=0)
+
+
+def test_slack_and_bits_can_be_chosen():
+    certificate = certificates.extract(sd.minimize(x * y, DISC, degree=4))
+    coarse = certificate.exact(slack=1e-2, bits=12)
+    assert -0.51 <= float(coarse.bound) <= -0.505
+    assert max(m.denominator for m in coarse.multipliers if m.kind == "inequality") <= 2**12
+    for slack in (1e-3, 1e-5, 1e-7):
+        proof = certificate.exact(slack=slack)
+        assert -1.01 * slack <= float(proof.bound) + 0.5 <= 0
+
+
+def test_an_exact_sum_of_squares_on_the_boundary():
+    """(x - y)^2 has a singular Gram matrix whatever one does; its entries are short enough to be guessed."""
+    result = sd.prove_sos((x - y) ** 2, degree=2)
+    proof = certificates.extract(result).exact()
+    assert proof.verify()
+    with pytest.raises(ValueError, match="no bound"):
+        certificates.extract(result).exact(bound=0)
+
+
+def test_rational_and_decimal_data_are_taken_literally():
+    p = (x - sd.polynomial(Fraction(1, 3))) ** 2 + 0.1
+    proof = certificates.extract(sd.minimize(p, sd.System(x**2 <= 1), degree=2)).exact()
+    # one float coefficient makes a float polynomial, whose coefficients are read as their shortest decimals
+    assert proof.claim.objective.coefficient(x) == Fraction(repr(-2 / 3))
+    q = x**2 - Fraction(2, 3) * x
+    proof = certificates.extract(sd.minimize(q, sd.System(x**2 <= 1), degree=2)).exact()
+    assert proof.claim.objective.equals(q)
+
+
+def test_refutation_of_a_feasible_system_is_refused():
+    with pytest.raises(NotCertifiable, match="nothing to certify"):
+        certificates.extract(sd.feasible(DISC, degree=2))
+
+
+def test_products_of_constraints():
+    box = sd.System(x >= 0, 1 - x >= 0, y >= 0, 1 - y >= 0)
+    result = sd.maximize(x + y - 2 * x * y, box, degree=2, products="schmudgen")
+    proof = certificates.extract(result).exact(slack=1e-4)
+    assert proof.verify()
+    assert "product" in {m.kind for m in proof.multipliers}
+    assert abs(float(proof.bound) - 1) < 1e-3
+
+
+def test_round_trip(tmp_path):
+    for name in ("pmi_henrion_lasserre", "refute_php_4_3", "theta_C5_d1"):
+        proof = proof_of(name)
+        path = tmp_path / f"{name}.json"
+        proof.save(path)
+        again = certificates.load(path)
+        assert again.verify()
+        assert again.to_dict() == proof.to_dict()
+        assert again.claim == proof.claim
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="certificate"):
+        certificates.load(path)
+
+
+def test_description_and_latex_of_a_proof():
+    proof = proof_of("motzkin_ball")
+    words = proof.describe()
+    assert "nonnegative on the set" in words
+    assert words.endswith("Checked exactly: valid.")
+    assert repr(proof).startswith("Proof(objective >= -")
+    text = proof.latex()
+    assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == 1
+    assert text.count(r"\left(") == text.count(r"\right)")
+    assert r"b_{0}^{\mathsf T} Q_{0}\, b_{0}" in proof.latex(largest=2)
+    for name in ("pmi_henrion_lasserre", "refute_parrilo"):
+        assert "&=" in proof_of(name).latex()
+
+
+def test_the_proof_holds_at_points():
+    """The certificate's own numbers, evaluated: both sides agree at random rational points."""
+    proof = proof_of("motzkin_ball")
+    generator = np.random.default_rng(1)
+    names = [str(v) for v in proof.claim.objective.variables]
+    for _ in range(5):
+        point = {name: Fraction(int(generator.integers(-50, 50)), 7) for name in names}
+        total = Fraction(0)
+        for multiplier in proof.multipliers:
+            value = Fraction(0)
+            for i, p in enumerate(multiplier.basis_polynomials):
+                for j, q in enumerate(multiplier.basis_polynomials):
+                    value += multiplier.matrix[i, j] * p.evaluate(point) * q.evaluate(point)
+            for k in multiplier.index:
+                value *= proof.claim.inequalities[k].evaluate(point)
+            total += value
+        assert total == proof.claim.targets[0].evaluate(point)
+
+
+def test_a_proof_is_not_believed_because_it_is_a_proof():
+    proof = proof_of("theta_C5_d1")
+    from dataclasses import replace
+
+    lie = replace(proof, claim=replace(proof.claim, bound=proof.bound + 1))
+    assert not lie.verify()
+    assert not check_certificate(lie.to_dict())
