@@ -148,8 +148,10 @@ def _power_factors(p: Polynomial) -> tuple[list[tuple[int, int]], np.ndarray]:
     power = np.where(same_row, following - position, width - start)
     column = np.searchsorted(ids, monos.reshape(-1)[position])
     code = column * (width + 1) + power
-    distinct, which = np.unique(code, return_inverse=True)
-    pairs = [divmod(int(c), width + 1) for c in distinct]
+    seen = np.zeros(ids.size * (width + 1), dtype=bool)  # codes are small: no need to sort them
+    seen[code] = True
+    which = (np.cumsum(seen) - 1)[code]
+    pairs = [divmod(int(c), width + 1) for c in np.flatnonzero(seen)]
     runs = np.bincount(row, minlength=monos.shape[0])
     factors = np.zeros((monos.shape[0], max(int(runs.max()), 1)), dtype=np.int64)
     factors[row, np.arange(row.size) - np.repeat(np.cumsum(runs) - runs, runs)] = which + 1

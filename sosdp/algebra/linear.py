@@ -18,10 +18,8 @@ _CHUNK = 1 << 22  # term pairs held in memory at a time
 
 def union_of_ids(polynomials: list[Polynomial]) -> np.ndarray:
     """Sorted ids of all variables that occur in the polynomials, int32."""
-    if not polynomials:
-        return np.zeros(0, dtype=mono.MONOMIAL)
-    found = np.unique(np.concatenate([p.monos.reshape(-1) for p in polynomials]))
-    return found[1:] if found.size and found[0] == 0 else found
+    parts = [p.monos.reshape(-1) for p in polynomials]
+    return merging.distinct_ids(np.concatenate(parts) if parts else np.zeros(0, dtype=mono.MONOMIAL))
 
 
 class Stack:

@@ -137,8 +137,7 @@ class Polynomial:
     @property
     def variable_ids(self) -> np.ndarray:
         """Sorted ids of the variables that occur, int32."""
-        found = np.unique(self.monos)
-        return found[1:] if found.size and found[0] == 0 else found
+        return merging.distinct_ids(self.monos)
 
     @property
     def variables(self) -> tuple[Polynomial, ...]:
@@ -245,7 +244,11 @@ class Polynomial:
         elif type(number) is float:
             with np.errstate(over="ignore"):
                 coefs = floats(self.coefs) * number
-        elif type(number) is int and self.coefs.dtype == np.int64 and self._peak() * abs(number) < INT_LIMIT:
+        elif (
+            type(number) is int
+            and self.coefs.dtype == np.int64
+            and max(self._peak(), 1) * abs(number) < INT_LIMIT
+        ):
             coefs = self.coefs * number
         else:
             coefs = self.coefs.astype(object) * number

@@ -6,8 +6,6 @@ are built once per distinct monomial and not once per pair.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sosdp.algebra import monomials as mono
@@ -48,6 +46,16 @@ def common_kind(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.nda
     return left, right
 
 
+def distinct_ids(monos: np.ndarray) -> np.ndarray:
+    """Sorted ids of the variables that occur in the rows, int32."""
+    if monos.size == 0:
+        return np.zeros(0, dtype=mono.MONOMIAL)
+    seen = np.zeros(int(monos.max()) + 1, dtype=bool)
+    seen[monos] = True
+    seen[0] = False
+    return np.flatnonzero(seen).astype(mono.MONOMIAL)
+
+
 def finish(
     monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,8 +65,8 @@ def finish(
     """
     if coefs.dtype == object:
         coefs = settle(coefs)
-    elif coefs.dtype == np.float64 and not math.isfinite(coefs.dot(coefs)):
-        check_finite(coefs)  # only now: the sum of squares may overflow where no coefficient does
+    elif coefs.dtype == np.float64:
+        check_finite(coefs)
     if not coefs.all():
         keep = coefs != 0
         monos, coefs, keys = mono.trim(monos[keep]), coefs[keep], keys[keep]

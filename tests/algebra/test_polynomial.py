@@ -1,0 +1,411 @@
+"""Arithmetic, exactness and identity of polynomials, against sympy and against plain dictionaries."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+from sosdp.algebra import Polynomial, polynomial, variables
+from sosdp.algebra import monomials as mono
+from sosdp.algebra.build import monomials
+
+x, y, z = variables("x y z")
+NAMES = ("x", "y", "z", "u", "v")
+
+
+def random_polynomial(rng: random.Random, kind: str = "int", terms: int = 6, degree: int = 4) -> Polynomial:
+    """A random polynomial in NAMES, made term by term."""
+    p = polynomial(0)
+    for _ in range(rng.randint(0, terms)):
+        c = {
+            "int": rng.randint(-9, 9),
+            "fraction": Fraction(rng.randint(-9, 9), rng.randint(1, 9)),
+            "float": rng.uniform(-3, 3),
+            "huge": rng.randint(-(10**25), 10**25),
+        }[kind]
+        term = polynomial(c)
+        for _ in range(rng.randint(0, degree)):
+            term = term * variables(rng.choice(NAMES))
+        p = p + term
+    return p
+
+
+def as_dict(p: Polynomial) -> dict:
+    return {tuple(sorted(powers.items())): c for c, powers in p.terms()}
+
+
+def check_invariants(p: Polynomial) -> None:
+    assert p.monos.dtype == np.int32 and p.keys.dtype == np.uint64
+    assert p.monos.shape[0] == p.coefs.size == p.keys.size
+    assert p.coefs.dtype in (np.int64, np.float64, object)
+    assert not any(a.flags.writeable for a in (p.monos, p.coefs, p.keys))
+    assert np.all(p.keys[1:] > p.keys[:-1])
+    assert np.all(p.coefs != 0)
+    assert np.all(np.diff(p.monos, axis=1) >= 0) and np.all(p.monos >= 0)
+    assert np.array_equal(mono.keys(p.monos), p.keys)
+    assert p.monos.shape[1] == max(p.degree, 1)
+    assert p.degree == (int(mono.degrees(p.monos).max()) if p.coefs.size else 0)
+    if p.coefs.dtype == object:
+        assert all(type(c) in (int, Fraction) for c in p.coefs)
+        assert any(type(c) is Fraction or abs(c) >= 2**62 for c in p.coefs)
+        assert all(c.denominator > 1 for c in p.coefs if type(c) is Fraction)
+
+
+@pytest.mark.parametrize("kind", ["int", "fraction", "huge"])
+def test_ring_operations_agree_with_sympy(kind):
+    rng = random.Random(f"ring {kind}")
+    for _ in range(40):
+        p, q = random_polynomial(rng, kind), random_polynomial(rng, kind)
+        a, b = p.to_sympy(), q.to_sympy()
+        number = rng.choice([2, -3, Fraction(2, 7), 10**30])
+        for ours, theirs in (
+            (p + q, a + b),
+            (p - q, a - b),
+            (p * q, a * b),
+            (-p, -a),
+            (p**3, a**3),
+            (p * number, a * sympy.Rational(number)),
+            (number - p, sympy.Rational(number) - a),
+            (p / number, a / sympy.Rational(number)),
+        ):
+            check_invariants(ours)
+            assert ours.is_exact
+            assert sympy.expand(theirs - ours.to_sympy()) == 0
+            assert Polynomial.from_sympy(sympy.expand(theirs)) == ours
+
+
+def test_floats_agree_with_exact_arithmetic():
+    rng = random.Random("floats")
+    for _ in range(60):
+        p, q = random_polynomial(rng, "float"), random_polynomial(rng, "int")
+        product = p * q
+        check_invariants(product)
+        exact = (p.as_exact() * q).as_float()
+        difference = product - exact
+        assert all(abs(c) < 1e-12 for c in difference.coefs)
+        assert not (p + q).is_exact or not p.coefs.size
+
+
+def test_mixing_exact_and_float_gives_float():
+    assert (x + 1).is_exact and (x / 3).is_exact and (x * Fraction(1, 3)).is_exact
+    for p in (x + 0.5, x * 0.5, x / 2.0, 1.5 - x, (x + 0.5) * y, x * 1.0, x + np.float64(1)):
+        assert not p.is_exact and p.coefs.dtype == np.float64
+    assert (x * np.int32(3)).coefs.dtype == np.int64
+
+
+def test_overflow_is_promoted_not_wrapped():
+    big = 2**61
+    p = big * x
+    assert p.coefs.dtype == np.int64
+    for q, value in (
+        (p + p, 2**62),
+        (p - (-p), 2**62),
+        (p * 4, 2**63),
+        (p * p, 2**122),
+        (p**3, 2**183),
+        ((p + y) ** 2, 2**122),
+        (p.diff(x) * 2**40, 2**101),
+        ((big * x**40).diff(x), 40 * big),
+    ):
+        check_invariants(q)
+        assert q.coefs.dtype == object
+        assert max(q.coefs) == value
+    assert (p * p / 2**122).coefs.dtype == np.int64  # and back when it fits again
+    assert sum([p] * 100, polynomial(0)).coefs[0] == 100 * big
+    assert Polynomial.from_arrays(np.tile(x.monos, (100, 1)), [big] * 100).coefs[0] == 100 * big
+    assert Polynomial.from_arrays(x.monos, np.array([-(2**63)])).coefs[0] == -(2**63)
+    total = ((2**31 + 1) * (x + y + z)) ** 2
+    assert total.coefficient(x * y) == 2 * (2**31 + 1) ** 2
+
+
+def test_fractions_stay_in_lowest_form():
+    p = x / 3 + x / 6
+    assert p.coefs.tolist() == [Fraction(1, 2)] and p * 2 == x and (p * 2).coefs.dtype == np.int64
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -np.inf, np.float32("nan")])
+def test_infinite_and_nan_coefficients_are_refused(bad):
+    for make in (lambda: x + bad, lambda: x * bad, lambda: bad * x, lambda: x / bad, lambda: polynomial(bad)):
+        with pytest.raises(ValueError, match="finite"):
+            make()
+    with pytest.raises(ValueError, match="finite"):
+        Polynomial.from_arrays(x.monos, np.array([bad]))
+
+
+def test_float_overflow_is_an_error():
+    p = 1e300 * x
+    for make in (lambda: p * p, lambda: p * 1e300, lambda: p**2, lambda: (p + y) ** 2, lambda: p / 1e-300):
+        with pytest.raises(ValueError, match=r"finite|overflow"):
+            make()
+    with pytest.raises(ValueError, match="too large for a float"):
+        (10**400 * x).as_float()
+    assert ((1e200 * x + 1) + 0).coefs.max() == 1e200  # its square overflows, it does not
+
+
+def test_powers_and_divisions_that_are_not_defined():
+    for exponent in (-1, 0.5, "2", None, y, Fraction(1, 2)):
+        with pytest.raises((ValueError, TypeError)):
+            x**exponent
+    assert x**2.0 == x**2 and x ** np.int64(3) == x**3 and x**0 == 1 and polynomial(0) ** 0 == 1
+    assert polynomial(0) ** 5 == 0
+    with pytest.raises(ZeroDivisionError):
+        x / 0
+    for make in (
+        lambda: x / y,
+        lambda: 1 / x,
+        lambda: x + "y",
+        lambda: x * [1],
+        lambda: x + 1j,
+        lambda: x < 1,
+    ):
+        with pytest.raises(TypeError):
+            make()
+    assert x / polynomial(2) == x * Fraction(1, 2) and 6 / polynomial(3) == 2
+
+
+def test_structure_and_accessors():
+    p = 3 * x**2 * y - x * z / 2 + 7
+    assert p.degree == 3 and p.variables == (x, y, z) and p.constant == 7 and not p.is_constant
+    assert p.coefficient(x**2 * y) == 3 and p.coefficient(x * z) == Fraction(-1, 2)
+    assert p.coefficient(y) == 0 and p.coefficient(1) == 7
+    with pytest.raises(ValueError, match="monomial"):
+        p.coefficient(2 * x)
+    assert list(p.terms()) == [(3, {"x": 2, "y": 1}), (Fraction(-1, 2), {"x": 1, "z": 1}), (7, {})]
+    zero = x - x
+    assert zero.is_constant and zero.degree == 0 and zero.constant == 0 and zero.variables == () and not zero
+    assert x.name == "x" and x.is_variable and not (2 * x).is_variable and not polynomial(1).is_variable
+    with pytest.raises(ValueError, match="not a variable"):
+        (x + y).name
+    assert float(polynomial(Fraction(1, 4))) == 0.25
+    with pytest.raises(TypeError):
+        float(x)
+
+
+def test_identity_and_hash():
+    assert {x + y: 1}[y + x] == 1 and len({x, y, x * 1, x + 0}) == 2
+    assert x * 1.0 == x and hash(x * 1.0) == hash(x)
+    assert polynomial(3) == 3 and hash(polynomial(3)) == hash(3) and {3: "a"}[polynomial(3)] == "a"
+    assert not (x / 3 == x * (1 / 3)) and x / 3 != x * (1 / 3)  # a float is not the fraction it rounds
+    assert x != y and x != "x" and (x == None) is False  # noqa: E711
+    assert x in [y, x] and z not in [x, y]
+
+
+def test_immutable():
+    with pytest.raises(AttributeError, match="immutable"):
+        x.coefs = np.zeros(1)
+    with pytest.raises(AttributeError, match="immutable"):
+        del x.coefs
+    for array in (x.monos, x.coefs, x.keys):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    assert copy.copy(x) is x and copy.deepcopy(x) is x
+    given = np.array([[1]], dtype=np.int32)
+    p = Polynomial.from_arrays(given, [1])
+    given[0, 0] = 2
+    check_invariants(p)
+
+
+def test_from_arrays_sorts_merges_and_checks():
+    i, j = x.variable_ids[0], y.variable_ids[0]
+    p = Polynomial.from_arrays([[i, 0, j], [j, i, 0], [0, 0, 0], [i, i, i], [i, i, i]], [1, 2, 5, 4, -4])
+    check_invariants(p)
+    assert p == 3 * x * y + 5
+    assert Polynomial.from_arrays(np.zeros((0, 3), dtype=int), []) == 0
+    for monos, coefs in (([[i]], [1, 2]), ([[-1]], [1]), ([[10**6]], [1]), ([[[1]]], [1])):
+        with pytest.raises((ValueError, KeyError)):
+            Polynomial.from_arrays(monos, coefs)
+    with pytest.raises(TypeError):
+        Polynomial.from_arrays([[i]], [1j])
+
+
+def test_exact_and_float_forms():
+    p = 0.1 * x + 0.5 * y + 1e-20
+    assert p.as_exact() == x / 10 + y / 2 + Fraction(1, 10**20)
+    assert p.as_exact().as_float() == p and p.as_float() is p and x.as_exact() is x
+    assert (2.0 * x).as_exact().coefs.dtype == np.int64
+    assert (x / 3).as_float().coefs[0] == 1 / 3
+
+
+def test_variables_by_name():
+    assert variables("x") == x and variables("x, y") == (x, y) and variables("x,") == (x,)
+    w = variables("w", (3, 2))
+    assert w.shape == (3, 2) and w[2, 1].name == "w2_1" and variables("w", 2)[1].name == "w1"
+    assert variables("q", 0).shape == (0,)
+    for bad in ("1x", "x-y", "lambda", "x.y", "", "x\n+", "x y z 3"):
+        with pytest.raises(ValueError):
+            variables(bad)
+    with pytest.raises(ValueError):
+        variables("x y", 3)
+    with pytest.raises(ValueError):
+        variables("x", -1)
+    with pytest.raises(TypeError):
+        variables(3)
+
+
+def test_monomials_up_to_a_degree():
+    found = monomials([x, y, z], 3)
+    assert found.shape == (20,) and found[0] == 1 and len(set(found.tolist())) == 20
+    assert [p.degree for p in found] == sorted(p.degree for p in found)
+    assert monomials(x, 2).tolist() == [polynomial(1), x, x**2]
+    for p in found:
+        check_invariants(p)
+    with pytest.raises(ValueError):
+        monomials([x], -1)
+    with pytest.raises(ValueError):
+        monomials([x + 1], 2)
+
+
+def test_pickle_within_a_process():
+    rng = random.Random("pickle")
+    for kind in ("int", "fraction", "float", "huge"):
+        for _ in range(10):
+            p = random_polynomial(rng, kind)
+            q = pickle.loads(pickle.dumps(p))
+            check_invariants(q)
+            assert p == q and p.coefs.dtype == q.coefs.dtype
+
+
+def test_pickle_across_processes_goes_by_name(tmp_path):
+    p = (x + 2 * y) ** 2 * z - Fraction(1, 3)
+    path = tmp_path / "p.pickle"
+    path.write_bytes(pickle.dumps([p, variables("x", 3)]))
+    code = (
+        "import pickle, sys; from sosdp.algebra import variables, polynomial\n"
+        "variables('z q1 q2 q3 y x')\n"  # other ids than here
+        f"p, xs = pickle.load(open({str(path)!r}, 'rb'))\n"
+        "assert p == polynomial('(x + 2*y)**2*z - 1/3'), p\n"
+        "assert (p + 0 * p).keys.tolist() == sorted(p.keys.tolist())\n"
+        "assert p * p == polynomial('((x + 2*y)**2*z - 1/3)**2')\n"
+        "print(xs.sum())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "x0 + x1 + x2" or set(done.stdout.split()) == {"x0", "x1", "x2", "+"}
+
+
+# ---------------------------------------------------------------------- large products
+
+
+def sample(rng: np.random.Generator, count: int, degree: int, terms: int, coefs) -> Polynomial:
+    ids = np.array([v.variable_ids[0] for v in variables("t", count)])
+    basis = mono.basis(ids, degree)
+    return Polynomial.from_arrays(basis[rng.choice(len(basis), terms, replace=False)], coefs(terms))
+
+
+def integers(rng, bits):
+    return lambda n: [int(s) * rng_bits(rng, bits) for s in rng.choice([-1, 1], n)]
+
+
+def rng_bits(rng, bits):
+    return int.from_bytes(rng.bytes(bits // 8), "little") + 1
+
+
+def direct_product(p: Polynomial, q: Polynomial) -> Counter:
+    """The product by a dictionary, term by term."""
+    result: Counter = Counter()
+    right = [(c, tuple(row[row > 0].tolist())) for c, row in zip(q.coefs.tolist(), q.monos)]
+    for c, row in zip(p.coefs.tolist(), p.monos):
+        a = tuple(row[row > 0].tolist())
+        for d, b in right:
+            result[tuple(sorted(a + b))] += c * d
+    return Counter({m: c for m, c in result.items() if c != 0})
+
+
+def terms_of(p: Polynomial) -> dict:
+    return {tuple(row[row > 0].tolist()): c for c, row in zip(p.coefs.tolist(), p.monos)}
+
+
+@pytest.mark.parametrize(
+    ("count", "degree", "bits"),
+    [
+        (2, 25, 8),
+        (2, 25, 56),
+        (3, 9, 16),
+        (6, 4, 8),
+        (6, 4, 24),
+        (6, 4, 40),
+        (6, 4, 80),
+        (30, 2, 8),
+        (30, 2, 64),
+    ],
+)
+def test_large_products_are_exact_in_every_regime(count, degree, bits):
+    rng = np.random.default_rng(count * 1000 + degree * 100 + bits)
+    p = sample(rng, count, degree, 190, integers(rng, bits))
+    q = sample(rng, count, degree, 205, integers(rng, bits))
+    pairs = 4 * p.coefs.size * q.coefs.size
+    left, right = p * variables("t0") ** 2 + p * variables("t1"), q + q * variables("t1") ** 3
+    assert pairs > 2**17  # beyond what is done at once
+    product = left * right
+    check_invariants(product)
+    assert terms_of(product) == direct_product(left, right)
+    assert right * left == product
+
+
+def test_large_products_of_fractions_clear_denominators():
+    rng = np.random.default_rng(5)
+    p = sample(rng, 6, 4, 200, lambda n: [Fraction(int(a), 12) for a in rng.integers(1, 99, n)])
+    q = sample(rng, 6, 4, 200, lambda n: [Fraction(int(a), 35) for a in rng.integers(1, 99, n)])
+    product = p * q
+    check_invariants(product)
+    assert terms_of(product) == direct_product(p, q)
+    primes = [k for k in range(2, 1300) if all(k % d for d in range(2, k))]
+    r = sample(rng, 6, 4, 200, lambda n: [Fraction(1, primes[k]) for k in range(n)])
+    assert terms_of(r * q) == direct_product(r, q)
+
+
+@pytest.mark.parametrize(("count", "degree"), [(2, 40), (6, 4), (60, 2)])
+def test_large_float_products(count, degree):
+    rng = np.random.default_rng(count)
+    p, q = (sample(rng, count, degree, 330 if count == 60 else 210, rng.standard_normal) for _ in range(2))
+    p, q = p + p * variables("t0") ** 7, q + q * variables("t1") ** 7
+    product = p * q
+    check_invariants(product)
+    expected = direct_product(p, q)
+    found = terms_of(product)
+    assert max(abs(found.get(m, 0) - c) for m, c in expected.items()) < 1e-12
+    assert set(found) <= set(expected)
+
+
+def test_large_product_with_cancellation():
+    t = variables("t", 8)
+    p = (t.sum() + 1) ** 4
+    q = (1 - t.sum()) ** 4
+    assert p.coefs.size * q.coefs.size > 2**17
+    product = p * q
+    check_invariants(product)
+    assert product == (1 - t.sum() ** 2) ** 4
+
+
+def test_keys_that_share_a_slot_are_told_apart(monkeypatch):
+    from sosdp.algebra import multiply
+
+    monkeypatch.setattr(multiply, "_SLOT_BITS", 6)  # nearly every key meets another one
+    monkeypatch.setattr(multiply, "_INTERVAL", 1 << 12)
+    rng = np.random.default_rng(9)
+    p = sample(rng, 30, 2, 400, integers(rng, 8))
+    q = sample(rng, 30, 2, 400, integers(rng, 8))
+    assert terms_of(p * q) == direct_product(p, q)
+
+
+@pytest.mark.slow
+def test_product_of_two_polynomials_of_ten_thousand_terms():
+    rng = np.random.default_rng(1)
+    p = sample(rng, 20, 4, 10_000, lambda n: rng.integers(1, 1000, n))
+    q = sample(rng, 20, 4, 10_000, lambda n: rng.integers(1, 1000, n))
+    product = p * q
+    check_invariants(product)
+    points = rng.integers(-2, 3, (3, 20))
+    names = [v.name for v in variables("t", 20)]
+    for point in points.tolist():
+        at = dict(zip(names, point))
+        assert product(at) == p(at) * q(at)
