@@ -132,8 +132,8 @@ def mixture_for_margin(
     a-priori bound.
 
     ``near`` is the optimum, ``inside`` a point whose Gram matrices are well inside the cone; both are (gram,
-    free, unknowns). Returns the weight and the certificate, or None when even the inside point is not
-    proven.
+    free, unknowns). Returns the unknowns of the mixture and the certificate, or None when even the inside
+    point is not proven.
     """
     best: tuple[np.ndarray, Certified] | None = None
     weight = 1.0

@@ -14,7 +14,8 @@ _DENSE = 500  # variables up to which the graph is kept as a dense matrix
 
 
 def adjacency(monos: list[np.ndarray], groups: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
-    """Graph on ``ids`` (by position): variables that meet in a monomial (rows of ``monos``) or in a group of ids."""
+    """Graph on ``ids`` (by position): variables that meet in a monomial (rows of ``monos``) or in a group of
+    ids."""
     if ids.size <= _DENSE and not groups:
         return _small_adjacency(monos, ids)
     rows, columns, start = [], [], 0

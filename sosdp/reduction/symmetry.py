@@ -20,7 +20,8 @@ from ..algebra import monomials as mono
 
 @dataclass(frozen=True)
 class SignSymmetry:
-    """Row-reduced basis over GF(2) of the parities that occur in the data: bit masks with their pivot bits."""
+    """Row-reduced basis over GF(2) of the parities that occur in the data: bit masks with their pivot
+    bits."""
 
     ids: np.ndarray
     rows: tuple[int, ...]
@@ -57,7 +58,8 @@ def _words(mask: int, count: int) -> np.ndarray:
 
 
 def parity_masks(monos: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Exponents modulo 2 as bit masks, shape (m, ceil(len(ids) / 64)), uint64; bit k belongs to ``ids[k]``."""
+    """Exponents modulo 2 as bit masks, shape (m, ceil(len(ids) / 64)), uint64; bit k belongs to
+    ``ids[k]``."""
     words = max(1, -(-ids.size // _WORD))
     position = np.arange(ids.size)
     masks = np.empty((monos.shape[0], words), dtype=np.uint64)
@@ -70,7 +72,8 @@ def parity_masks(monos: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 def find_sign_symmetry(support: np.ndarray, ids: np.ndarray) -> SignSymmetry:
-    """Sign symmetries of data whose monomials are the rows of ``support``; ends as soon as the span is everything."""
+    """Sign symmetries of data whose monomials are the rows of ``support``; ends as soon as the span is
+    everything."""
     masks = parity_masks(support, ids)
     rows: list[int] = []
     pivots: list[int] = []
