@@ -12,7 +12,7 @@ from sosdp.privacy.roads.stability import release_if_stable
 from .certificate import CertifiedBisection, certified_bisection
 from .estimator import ADJACENCY, NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .graph_input import CanonicalGraph
-from .program import slack_error_bound
+from .program import gap_error_bound, slack_error_bound
 
 DEFAULT_TAU = 0.5
 
@@ -78,9 +78,10 @@ class CertificateRecovery(RecoveryEstimator):
     def _release(self, graph: CanonicalGraph) -> Release:
         tau, tau0 = self.public_tau(graph.n), float(self.tau0)
         error = slack_error_bound(graph.n, tau)
-        if error > tau0:
+        least = max(error, gap_error_bound(graph.n, tau))
+        if tau0 < least:
             raise ValueError(
-                f"tau0 = {tau0} is below the numerical error bound {error:.3g} for n = {graph.n}, "
+                f"tau0 = {tau0} is below the numerical error bound {least:.3g} for n = {graph.n}, "
                 f"tau = {tau}; use a larger tau0"
             )
         failure = None

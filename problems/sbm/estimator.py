@@ -40,7 +40,9 @@ class RecoveryEstimator(BaseEstimator):
         guarantee_: the `Guarantee`; a function of the parameters and n only.
         release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
 
-    The vertex set is public; neighbouring graphs differ in one edge.
+    Neighbouring graphs differ in one edge. The vertex set is public: when a networkx graph is built from an
+    edge list, add every vertex with `add_nodes_from` first, or vertices without edges are missing, which
+    shows.
     """
 
     labels_: np.ndarray | None

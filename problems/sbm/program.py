@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 from sosdp.projection import StructuredMatrix
 
+UNIT_ROUNDOFF = float(np.finfo(float).eps) / 2
+
 
 def centred_matrix(adjacency: sp.csr_array, average_degree: float, gamma: float) -> StructuredMatrix:
     """B = n Y with Y = (A - (d/n) J) / (gamma d), the matrix that Algorithm 5.4 projects, in scaled space.
@@ -64,6 +66,25 @@ def slack_error_bound(n: int, tau: float) -> float:
     the factor 1e-12 leaves four orders of magnitude. An engineering margin, not an interval proof.
     """
     return 1e-12 * n * slack_norm_bound(n, tau)
+
+
+def gap_error_bound(n: int, tau: float) -> float:
+    """Public bound on the rounding margin of the linear program's certified gap: 100 n^3 (1 + |tau|) u.
+
+    A gap below this cannot be certified in double precision for every graph, so tau0 must not be smaller.
+    """
+    return 100.0 * n**3 * (1.0 + abs(tau)) * UNIT_ROUNDOFF
+
+
+def projection_error_bound(n: int, average_degree: float, gamma: float) -> float:
+    """Public bound on the part of the projection's certified distance that is rounding, for every graph.
+
+    sqrt(20 n^2 u K) with K = 2 n (1 + max |B_ij|) a bound on the norm of B + Diag(y) near the optimum;
+    about 1e-3 of the sensitivity at n = 1000. The public tolerance is enlarged by it, so that it can always
+    be reached.
+    """
+    largest = max(1.0 / gamma, abs(n / (gamma * average_degree) - 1.0 / gamma))
+    return float(np.sqrt(20.0 * n**2 * UNIT_ROUNDOFF * 2.0 * n * (1.0 + largest)))
 
 
 def dual_slack(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> float:

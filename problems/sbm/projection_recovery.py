@@ -17,7 +17,7 @@ from sosdp.projection import nearest_correlation
 from .estimator import ADJACENCY, NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .graph_input import CanonicalGraph
 from .labelling import canonical_signs, leading_eigenvector
-from .program import centred_matrix
+from .program import centred_matrix, projection_error_bound
 
 
 def projection_program(n: int, average_degree: float, gamma: float) -> ProjectionProgram:
@@ -40,7 +40,8 @@ class ProjectionRecovery(RecoveryEstimator):
         average_degree: d.
         calibration: "tight" (sharp sensitivity, analytic Gaussian noise) or "paper" (Lemma 5.5, textbook
         noise).
-        tolerance: certified solver error, as a fraction of the sensitivity; charged twice in the noise.
+        tolerance: certified solver error, as a fraction of the sensitivity; charged twice in the noise,
+            with a public allowance for rounding (1e-3 of the sensitivity at n = 1000).
         insecure_seed: for tests and figures only; voids the guarantee.
 
     The centred adjacency matrix is projected onto the correlation matrices, Gaussian noise is added above the
@@ -85,17 +86,19 @@ class ProjectionRecovery(RecoveryEstimator):
         n = graph.n
         program = projection_program(n, float(self.average_degree), float(self.gamma))
         sensitivity = program.sensitivity(self.calibration)
-        eta_max = float(self.tolerance) * program.sensitivity("tight")
+        average_degree, gamma = float(self.average_degree), float(self.gamma)
+        rounding = projection_error_bound(n, average_degree, gamma)
+        eta_max = float(self.tolerance) * program.sensitivity("tight") + rounding
         matrix, distance = np.eye(n), None
         diagnostics: dict[str, Any] = {}
         with silenced():
             try:
-                target = centred_matrix(graph.adjacency, float(self.average_degree), float(self.gamma))
+                target = centred_matrix(graph.adjacency, average_degree, gamma)
                 projection = nearest_correlation(target, tolerance=0.999 * eta_max)
                 if projection.certified:
                     # The factor is certified; forming the product costs at most this much more.
-                    rounding = 4e-16 * n * (projection.factor.shape[1] + 2)
-                    matrix, distance = projection.matrix, projection.distance + rounding
+                    product = 4e-16 * n * (projection.factor.shape[1] + 2)
+                    matrix, distance = projection.matrix, projection.distance + product
                 diagnostics = {
                     "solver": projection.method,
                     "eigendecompositions": projection.eigendecompositions,
