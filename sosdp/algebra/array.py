@@ -46,8 +46,9 @@ class PolynomialArray(np.ndarray):
         plain = tuple(_plain(item) for item in inputs)
         if ufunc is np.matmul and method == "__call__":
             result = linear.matmul(*plain)
-        elif ufunc is np.add and method == "reduce" and options.get("where", True) is True:
-            result = _reduce_sum(plain[0], *plain[1:], **options)
+        elif ufunc is np.add and method == "reduce":
+            options.setdefault("axis", 0)
+            result = PolynomialArray.sum(plain[0].view(PolynomialArray), **options)
         else:
             if ufunc in _COMPARISONS and method in ("__call__", "outer"):
                 options["dtype"] = object
@@ -82,9 +83,24 @@ class PolynomialArray(np.ndarray):
         """Matrix product, as ``@``."""
         return np.dot(self, other)
 
-    def sum(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # type: ignore[override]
+    def sum(  # type: ignore[override]
+        self,
+        axis: Any = None,
+        dtype: None = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         """Sum over ``axis`` (default: all elements), equal monomials merged once."""
-        return _wrap(_reduce_sum(np.asarray(self), axis=axis, keepdims=keepdims))
+        items = np.asarray(self)
+        if where is not True:
+            items = np.where(where, items, Polynomial(0))
+        result = _wrap(_reduce_sum(items, axis=axis, keepdims=keepdims, initial=initial))
+        if out is None:
+            return result
+        out[...] = result
+        return out
 
     def mean(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # type: ignore[override]
         """Mean over ``axis``; exact coefficients stay exact. ValueError for an empty mean."""
@@ -192,13 +208,11 @@ def _wrap(result: Any) -> Any:
     if result.ndim == 0:
         return result[()]
     if all(isinstance(item, Polynomial) for item in result.reshape(-1).tolist()):
-        return result.view(PolynomialArray)
+        return result if isinstance(result, PolynomialArray) else result.view(PolynomialArray)
     return result.view(np.ndarray)
 
 
-def _reduce_sum(
-    array: np.ndarray, axis: Any = 0, keepdims: bool = False, initial: Any = None, **unused: Any
-) -> Any:
+def _reduce_sum(array: np.ndarray, axis: Any = 0, keepdims: bool = False, initial: Any = None) -> Any:
     """Sum over one axis, several, or all (None), with one merge for each element of the result."""
     axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = _normalize(axes, array.ndim)

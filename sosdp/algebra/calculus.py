@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from sosdp.algebra import linear
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.coefficients import INT_LIMIT, peak
+from sosdp.algebra.coefficients import INT_LIMIT, peak, settle
 from sosdp.algebra.polynomial import Polynomial, coerce, constant, to_variable_id
 
 
@@ -67,6 +68,8 @@ def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
     table = {i: q for i, q in table.items() if i in occurring}
     if not table:
         return p
+    if all(q.coefs.size <= 1 for q in table.values()):
+        return _substitute_terms(p, table)
     replaced = np.isin(p.monos, np.array(sorted(table), dtype=mono.MONOMIAL))
     factors = np.where(replaced, p.monos, 0).astype(mono.MONOMIAL)
     rest = np.where(replaced, 0, p.monos).astype(mono.MONOMIAL)
@@ -80,9 +83,7 @@ def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
     pieces, images = [], []
     for k, row in enumerate(distinct.tolist()):
         image = constant(1)
-        ids, counts = np.unique([i for i in row if i], return_counts=True)
-        for identifier, count in zip(ids.tolist(), counts.tolist()):
-            key = (int(identifier), int(count))
+        for key in Counter(i for i in row if i).items():
             if key not in powers:
                 powers[key] = table[key[0]] ** key[1]
             image = image * powers[key]
@@ -90,3 +91,24 @@ def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
         pieces.append(Polynomial._merged(mono.trim(rest[chosen]), p.coefs[chosen], rest_keys[chosen]))
         images.append(image)
     return linear.inner(pieces, images)
+
+
+def _substitute_terms(p: Polynomial, table: dict[int, Polynomial]) -> Polynomial:
+    """Replace variables by numbers or single terms: every term stays one term."""
+    size = int(p.monos.max()) + 1
+    exact = p.is_exact and all(q.is_exact for q in table.values())
+    factors = np.ones(size, dtype=object if exact else np.float64)
+    rows = np.zeros((size, max(q.monos.shape[1] for q in table.values())), dtype=mono.MONOMIAL)
+    rows[:, -1] = np.arange(size)
+    for identifier, q in table.items():
+        factors[identifier] = (q if exact else q.as_float()).coefs.item() if q else 0
+        rows[identifier] = 0
+        if q:
+            rows[identifier, rows.shape[1] - q.monos.shape[1] :] = q.monos[0]
+    coefs = p.coefs.astype(object) if exact else p.as_float().coefs
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported when the terms are merged
+        for k in range(p.monos.shape[1]):
+            coefs = coefs * factors[p.monos[:, k]]
+    monos = rows[p.monos].reshape(p.coefs.size, -1)
+    monos.sort(axis=1)
+    return Polynomial._merged(mono.trim(monos), settle(coefs) if exact else coefs, mono.keys(monos))

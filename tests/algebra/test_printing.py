@@ -1,0 +1,81 @@
+"""Text that reads back exactly, and LaTeX."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from sosdp.algebra import PolynomialArray, polynomial, variables
+from tests.algebra.test_polynomial import NAMES, random_polynomial
+
+x, y, z = variables("x y z")
+
+
+@pytest.mark.parametrize("kind", ["int", "fraction", "huge", "float"])
+def test_text_reads_back_exactly_here_in_python_and_in_sympy(kind):
+    rng = random.Random(f"print {kind}")
+    scope = dict(zip(NAMES, variables(" ".join(NAMES))))
+    for _ in range(60):
+        p = random_polynomial(rng, kind)
+        text = str(p)
+        assert polynomial(text) == p.as_exact()
+        assert polynomial(text).as_float() == p.as_float()
+        if p.constant == 0 or kind not in ("fraction",):  # a constant 1/3 is a float to Python
+            assert eval(text, {"__builtins__": {}}, scope) == p
+        if p.is_exact:
+            assert sympy.expand(sympy.sympify(text) - p.to_sympy()) == 0
+
+
+def test_text_is_what_a_person_would_write():
+    cases = {
+        "0": x - x,
+        "1": polynomial(1),
+        "-1": polynomial(-1),
+        "-x": -x,
+        "x**2 - x*y + 2*y - 3": x**2 - x * y + 2 * y - 3,
+        "2*x/3 - 1/2": 2 * x / 3 - Fraction(1, 2),
+        "-x**2/3": -(x**2) / 3,
+        "0.5*x + 1e-20": 0.5 * x + 1e-20,
+        "1.0*x": 1.0 * x,
+    }
+    for text, p in cases.items():
+        assert str(p) == text == repr(p)
+
+
+def test_order_is_by_degree_then_by_variables():
+    assert str((x + y + 1) ** 2) == "x**2 + 2*x*y + y**2 + 2*x + 2*y + 1"
+
+
+def test_long_polynomials_have_a_short_repr():
+    p = (x + y + z + 1) ** 9
+    assert len(repr(p)) < 700 and repr(p).endswith("... (220 terms, degree 9)")
+    assert polynomial(str(p)) == p
+
+
+def test_latex():
+    w = variables("w", (1, 2))
+    alpha, speed, theta1, x_y = variables("alpha speed theta1 x_y")
+    cases = {
+        r"x^{2} - 3 x y + \frac{1}{3}": x**2 - 3 * x * y + Fraction(1, 3),
+        r"-\frac{1}{2} x": -x / 2,
+        r"0.5 x": 0.5 * x,
+        r"2 x": 2.0 * x,
+        r"x": 1.0 * x,
+        r"1.5 \cdot 10^{-9} x": 1.5e-9 * x,
+        r"10^{-9} x": 1e-9 * x,
+        r"w_{0,1}^{2}": w[0, 1] ** 2,
+        r"\alpha \mathrm{speed} \theta_{1}": alpha * speed * theta1,
+        r"\mathrm{x\_y}": x_y,
+        "0": x - x,
+    }
+    for text, p in cases.items():
+        assert p.latex() == text
+    assert PolynomialArray([x, y]).latex() == r"\begin{bmatrix} x \\ y \end{bmatrix}"
+    assert PolynomialArray([[x, 1]])._repr_latex_() == r"$\displaystyle \begin{bmatrix} x & 1 \end{bmatrix}$"
+    assert (x <= 1).latex() == r"-x + 1 \ge 0" and (x == 1).latex() == "x - 1 = 0"
+    assert x._repr_latex_() == r"$\displaystyle x$" and ((x + y) ** 300)._repr_latex_() is None
+    with pytest.raises(ValueError):
+        variables("w", (1, 1, 1)).latex()
