@@ -10,19 +10,21 @@ import numpy as np
 
 from .algebra import monomials as mono
 from .algebra.polynomial import Polynomial
-from .assembly import Identity
-from .atoms import Atoms, extract_atoms
+from .conic.program import smat
+from .engine.assembly import Identity
+from .engine.atoms import Atoms, extract_atoms
+from .engine.solving import centre
 from .reduction.symmetry import SignSymmetry, find_sign_symmetry
 from .system import System
 
 if TYPE_CHECKING:
-    from .forms import GramProgram
-    from .scaling import Scaling
+    from .engine.forms import GramProgram
+    from .engine.scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)
 class GramBlock:
-    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; see ``sosdp.assembly.Block`` for kind and
+    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; see ``sosdp.engine.assembly.Block`` for kind and
     index."""
 
     kind: str
@@ -245,11 +247,26 @@ class PseudoExpectation:
         positive means that an exact certificate can be rounded from it. For a refutation the bound is 1.
         Costs one more solve.
         """
-        from .relaxation import centre, dual_data
-
         found = centre(self.program, bound)
         if found is None:
             return None
         raw, margin = found
         gram, free = raw.gram / self.scaling.gram, raw.free / self.scaling.free
         return dual_data(self.identity, gram, free, bound, margin)
+
+
+def dual_data(
+    identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None
+) -> DualData:
+    """Multipliers as Gram blocks and equality polynomials."""
+    blocks = tuple(
+        GramBlock(b.kind, b.index, b.basis, b.entry, smat(gram[rows], b.side))
+        for b, rows in zip(identity.blocks, identity.slices(), strict=True)
+    )
+    multipliers, cursor = [], 0
+    for rows_of in identity.equalities:
+        count = rows_of.multipliers.shape[0]
+        poly = Polynomial.from_arrays(rows_of.multipliers, free[cursor : cursor + count])
+        multipliers.append((rows_of.index, poly))
+        cursor += count
+    return DualData(blocks, tuple(multipliers), bound, margin)

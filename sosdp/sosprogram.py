@@ -12,15 +12,16 @@ import scipy.sparse as sp
 from .algebra import monomials as mono
 from .algebra.polynomial import Polynomial
 from .algebra.variables import variable_name
-from .assembly import EqualityRows, Identity, assemble
-from .blocks import Options, least_degree, plan
-from .certify import certify, unused_columns
 from .conic.program import smat
-from .forms import GramProgram, RawSolution
-from .pseudoexpectation import DualData, PseudoExpectation
+from .engine.assembly import EqualityRows, Identity, assemble
+from .engine.blocks import Options, least_degree, plan
+from .engine.certify import certify, unused_columns
+from .engine.forms import GramProgram, RawSolution
+from .engine.scaling import find_scaling, scale
+from .engine.solving import block_identity_vector, solve_program, unproducible
+from .pseudoexpectation import DualData, PseudoExpectation, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
-from .relaxation import Relaxation, block_identity_vector, dual_data, solve_program, unproducible
-from .scaling import find_scaling, scale
+from .relaxation import Relaxation
 from .system import System
 
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes

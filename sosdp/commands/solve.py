@@ -102,7 +102,7 @@ def export(problem: Any, target: str) -> None:
 
     from sosdp.commands.problem import options
     from sosdp.conic.sdpa_format import write_sdpa
-    from sosdp.forms import GramProgram, moment_form
+    from sosdp.engine.forms import GramProgram, moment_form
     from sosdp.relaxation import ZERO, relaxation_for
 
     if problem.sense == "sos":

@@ -7,10 +7,10 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
-from sosdp.assembly import ONE, Block, assemble
-from sosdp.atoms import extract_atoms
-from sosdp.certify import certify
-from sosdp.scaling import find_scaling, scale
+from sosdp.engine.assembly import ONE, Block, assemble
+from sosdp.engine.atoms import extract_atoms
+from sosdp.engine.certify import certify
+from sosdp.engine.scaling import find_scaling, scale
 
 
 def setting(name, rng):

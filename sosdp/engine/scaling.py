@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..conic.program import triangle
+from ..reduction.bounds import VariableBounds
 from .assembly import Identity
-from .conic.program import triangle
-from .reduction.bounds import VariableBounds
 
 _LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another
 

@@ -10,14 +10,14 @@ from math import comb
 
 import numpy as np
 
-from .algebra import monomials as mono
-from .algebra.polynomial import Polynomial
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+from ..reduction.newton import prune
+from ..reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
+from ..reduction.sparsity import adjacency, variable_cliques
+from ..reduction.symmetry import SignSymmetry, find_sign_symmetry, split
+from ..system import System
 from .assembly import ONE, Block, EqualityRows
-from .reduction.newton import prune
-from .reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
-from .reduction.sparsity import adjacency, variable_cliques
-from .reduction.symmetry import SignSymmetry, find_sign_symmetry, split
-from .system import System
 
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
 

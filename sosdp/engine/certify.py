@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algebra import monomials as mono
-from .algebra.variables import variable_name
+from ..algebra import monomials as mono
+from ..algebra.variables import variable_name
+from ..conic.program import smat, svec
+from ..conic.rigorous import UNIT, least_eigenvalue_bound, shift_to_positive_semidefinite
+from ..reduction.bounds import VariableBounds
 from .assembly import Identity
-from .conic.program import smat, svec
-from .conic.rigorous import UNIT, least_eigenvalue_bound, shift_to_positive_semidefinite
-from .reduction.bounds import VariableBounds
 
 _OUTWARD = 1 + 1e-12
 

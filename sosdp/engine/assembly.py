@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .algebra import monomials as mono
-from .algebra.polynomial import Polynomial
-from .conic.program import SQRT2, svec_length, triangle
-from .reduction.quotient import NO_QUOTIENT, Quotient
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+from ..conic.program import SQRT2, svec_length, triangle
+from ..reduction.quotient import NO_QUOTIENT, Quotient
 
 ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..conic.program import Cones, ConicProgram, ConicSolution, svec_length
 from .assembly import Identity
-from .conic.program import Cones, ConicProgram, ConicSolution, svec_length
 
 
 @dataclass(frozen=True, eq=False)

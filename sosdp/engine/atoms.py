@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as la
 
-from .algebra import monomials as mono
+from ..algebra import monomials as mono
 
 if TYPE_CHECKING:
-    from .pseudoexpectation import PseudoExpectation
+    from ..pseudoexpectation import PseudoExpectation
 
 _RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
 _FEASIBLE = 1e-4

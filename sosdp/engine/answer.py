@@ -1,0 +1,213 @@
+"""What a solver's answer is worth: every claim of a result is checked here before it is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial
+from ..conic.program import smat
+from ..conic.rigorous import round_down
+from ..pseudoexpectation import PseudoExpectation, dual_data
+from .assembly import Identity
+from .certify import Certified, certify, mixture_for_margin
+from .forms import GramProgram, RawSolution
+from .scaling import Scaling
+from .solving import centre, cubic_work
+
+if TYPE_CHECKING:
+    from ..relaxation import Relaxation
+
+_CENTRE_WORK = (
+    3e9  # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+)
+_AGREE = 1e-6
+_ESCAPE = 10.0
+
+
+class Answer:
+    """Turns a solver's answer into a result whose claims are checked."""
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        identity: Identity,
+        scaling: Scaling,
+        program: GramProgram,
+        raw: RawSolution,
+        sense: str,
+        objective: Polynomial | None,
+        certify_bound: bool,
+    ) -> None:
+        self.relaxation = relaxation
+        self.original = identity
+        self.scaling = scaling
+        self.program = program
+        self.raw = raw
+        self.sense = sense
+        self.objective = objective
+        self.certify_bound = certify_bound
+        self.sign = -1.0 if sense == "maximize" else 1.0
+
+    def judge(self) -> PseudoExpectation:
+        """The result, with the status that could be checked."""
+        status = self.raw.status
+        if status == "no_moments":
+            return self._refuted()
+        if status in ("no_gram", "failed"):
+            # on an empty set both sides of the program fail: the emptiness is what the user needs to know
+            return self._empty() or (self._unbounded() if status == "no_gram" else self._failed())
+        gamma = float(self.raw.unknowns[0])
+        if self.sense == "feasible":
+            return self._feasibility(gamma)
+        certified, reason, dual = self._certified_bound(gamma)
+        label = "optimal"
+        if status == "almost" and (self._escaping() or not self._close(certified, gamma)):
+            label = "inaccurate"
+            reason = reason or (
+                "the relaxation does not bound its moments although the set is bounded: its value is "
+                "ill-conditioned; add a redundant ball or box constraint"
+                if self._escaping()
+                else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
+            )
+        bound = self.sign * gamma
+        return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+
+    def _escaping(self) -> bool:
+        """Pseudo-moments far above what the deduced box allows: the optimum is not attained."""
+        size = self.scaling.bounds.magnitude(self.program.identity.columns)
+        finite = np.isfinite(size)
+        return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
+
+    def _close(self, certified: float | None, gamma: float) -> bool:
+        return certified is not None and abs(gamma - certified) <= 1e-5 * max(1.0, abs(gamma))
+
+    def _certified_bound(self, gamma: float) -> tuple[float | None, str, Certified | None]:
+        identity, raw = self.program.identity, self.raw
+        if not self.certify_bound:
+            return None, "not asked for (certify_bound=False)", None
+        unknowns = np.array([gamma])
+        first = certify(identity, raw.gram, raw.free, unknowns, self.scaling.bounds)
+        best = round_down(gamma - first.loss) if np.isfinite(first.loss) else None
+        scale = max(1.0, abs(gamma))
+        work = cubic_work(identity)
+        if (best is None or gamma - best > _AGREE * scale) and work <= _CENTRE_WORK:
+            mixed = self._by_mixture(gamma, scale)
+            if mixed is not None and (best is None or mixed > best):
+                best = mixed
+        reason = "" if best is not None else first.reason
+        return (None if best is None else float(best)), reason, first
+
+    def _by_mixture(self, gamma: float, scale: float) -> float | None:
+        """A bound that needs nothing of the set: move a little towards multipliers inside the cone."""
+        for slack in (1e-3, 1e-1):
+            inside = centre(self.program, gamma - slack * scale)
+            if inside is None or inside[1] <= 0:
+                continue
+            solution = inside[0]
+            near = (self.raw.gram, self.raw.free, np.array([gamma]))
+            far = (solution.gram, solution.free, solution.unknowns)
+            found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
+            if found is not None:
+                return float(found[0][0])
+        return None
+
+    def _feasibility(self, gamma: float) -> PseudoExpectation:
+        if gamma <= 0.5:
+            # gamma = 0 up to accuracy: a pseudo-expectation exists unless a refutation is merely hard to see
+            label = "optimal" if gamma <= 1e-5 and self.raw.status == "solved" else "inaccurate"
+            return self._result(label, np.nan, None, "")
+        return self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+
+    def _refuted(self) -> PseudoExpectation:
+        gamma = float(self.raw.unknowns[0])
+        if not gamma > 0:
+            return self._empty() or self._result("failed", np.nan, None, "the solver's ray does not check")
+        found = self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+        if found.status == "infeasible":
+            return found
+        # variables of the objective alone may hide the proof: ask for emptiness without them
+        return self._empty() or found
+
+    def _refutation(self, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
+        """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
+        identity = replace(self.program.identity, target=np.zeros_like(self.program.identity.target))
+        program = GramProgram(identity, np.ones(1), np.ones(1))
+        checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
+        label, reason = "infeasible", ""
+        if not checked.loss < 1:
+            inside = centre(program, 1.0)
+            if inside is not None:
+                checked = certify(identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds)
+            if not checked.loss < 1:
+                label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
+        raw = replace(self.raw, gram=checked.gram, free=checked.free, unknowns=np.ones(1))
+        self.raw, self.program = raw, program
+        return self._result(label, np.nan, None, reason, checked)
+
+    def _empty(self) -> PseudoExpectation | None:
+        if self.sense == "feasible" or len(self.relaxation.system) == 0:
+            return None
+        answer = self.relaxation.feasible()
+        if answer.status != "infeasible":
+            return None
+        return replace(answer, sense=self.sense, objective=self.objective)
+
+    def _failed(self) -> PseudoExpectation:
+        return self._result("failed", np.nan, None, f"the solver gave up ({self.raw.message})")
+
+    def _unbounded(self) -> PseudoExpectation:
+        """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that
+        checks."""
+        identity, y = self.program.identity, self.raw.moments
+        descent = float(identity.target @ y)
+        if not descent < 0:
+            return self._result("failed", np.nan, None, "the solver's ray does not decrease the objective")
+        y = y / -descent
+        residual = 0.0
+        for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+            residual = max(residual, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
+        if identity.free.shape[0]:
+            residual = max(residual, float(np.abs(identity.free @ y).max()))
+        label = "unbounded" if residual <= 1e-6 * max(1.0, float(np.abs(y).max())) else "inaccurate"
+        reason = (
+            "no sum-of-squares certificate of this degree exists for any bound; try a higher degree, "
+            "or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
+        )
+        return self._result(label, -self.sign * np.inf, None, reason)
+
+    def _result(
+        self,
+        status: str,
+        bound: float,
+        certified: float | None,
+        reason: str,
+        dual: Certified | None = None,
+    ) -> PseudoExpectation:
+        raw = self.raw
+        gram = raw.gram if dual is None else dual.gram
+        free = raw.free if dual is None else dual.free
+        moments = raw.moments * self.scaling.column if status in ("optimal", "inaccurate") else None
+        multiplier = float(raw.unknowns[0]) if raw.unknowns.size else 0.0
+        return PseudoExpectation(
+            status=status,
+            sense=self.sense,
+            objective=self.objective,
+            system=self.relaxation.system,
+            degree=self.relaxation.degree,
+            bound=bound,
+            certified_bound=certified,
+            reason=reason,
+            solver=raw.solver,
+            solver_message=raw.message,
+            iterations=raw.iterations,
+            sizes={},
+            times={},
+            identity=self.original,
+            moments=moments,
+            dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
+            program=self.program,
+            scaling=self.scaling,
+        )

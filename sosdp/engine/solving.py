@@ -1,0 +1,104 @@
+"""Calling a solver on a Gram program, in the form that suits it, and finding points well inside the cone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..algebra import monomials as mono
+from ..conic.choose import backend, check_memory, choose
+from ..conic.program import ProblemTooLarge, svec_length, triangle
+from .assembly import Identity
+from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
+
+_MOMENT_SOLVERS = ("scs",)
+_RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
+
+
+def cubic_work(identity: Identity) -> float:
+    """Sum of R^3 over the blocks, R = N(N+1)/2: what an interior-point iteration costs."""
+    return sum(float(svec_length(n)) ** 3 for n in identity.sides)
+
+
+def solve_program(
+    program: GramProgram,
+    *,
+    solver: str = "auto",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> RawSolution:
+    """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
+
+    With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
+    method when memory allows. Raises SolverUnavailable, ProblemTooLarge.
+    """
+    name = choose(program.identity.sides) if solver == "auto" else solver
+    options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    raw = _solve_with(program, name, options)
+    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs":
+        if cubic_work(program.identity) <= _RETRY_WORK:
+            try:
+                again = _solve_with(program, "clarabel", options)
+            except ProblemTooLarge:
+                return raw
+            if again.status == "solved" or raw.status == "failed":
+                return again
+    return raw
+
+
+def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
+    module = backend(name)
+    if name in _MOMENT_SOLVERS:
+        form = moment_form(program)
+        check_memory(name, form.conic)
+        return read_moment_form(program, form, module.solve(form.conic, **options))
+    conic = gram_form(program)
+    check_memory(name, conic)
+    return read_gram_form(program, module.solve(conic, **options))
+
+
+def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
+    """A coefficient that no multiplier can produce: the functional that reads it decides, without a
+    solver."""
+    moments = np.zeros(identity.columns.shape[0])
+    column = int(np.flatnonzero(mono.keys(identity.columns) == mono.keys(missing)[0])[0])
+    moments[column] = -np.sign(identity.target[column])
+    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    return RawSolution(
+        status="no_gram",
+        gram=np.zeros(rows),
+        free=np.zeros(free),
+        unknowns=np.zeros(identity.unknown.shape[0]),
+        moments=moments,
+        value=-np.inf,
+        solver="none",
+        iterations=0,
+        seconds=0.0,
+        message="a monomial of the polynomial is not a product of two basis elements",
+    )
+
+
+def centre(program: GramProgram, bound: float) -> tuple[RawSolution, float] | None:
+    """Multipliers well inside the cone at a fixed bound: maximise t <= 1 with every Gram matrix >= t I.
+
+    Returns the solution (Gram matrices with t I added back) and t, or None when the solver did not converge.
+    Cost: about that of the first solve.
+    """
+    identity = program.identity
+    fixed = identity.target + bound * identity.unknown[0].toarray()[0]
+    trace = sp.csr_matrix(-identity.trace_vector())
+    shifted = replace(identity, target=fixed, unknown=trace)
+    raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
+    if raw.status not in ("solved", "almost"):
+        return None
+    t = float(raw.unknowns[0])
+    return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=np.array([bound])), t
+
+
+def block_identity_vector(identity: Identity) -> np.ndarray:
+    """Vector form of the identity matrix in every block."""
+    parts = [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in identity.sides]
+    return np.concatenate(parts) if parts else np.zeros(0)
