@@ -37,6 +37,10 @@ class FloatCertificate:
     claim: Claim
     value: float | None
 
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", value={self.value:.9g}"
+        return f"FloatCertificate({self.claim.kind}{value}, {len(self.dual.blocks)} Gram matrices)"
+
     @property
     def dual(self) -> Any:
         """The float multipliers as the solver left them."""
@@ -88,9 +92,7 @@ class FloatCertificate:
         value = self._sign * self.value
         scale = max(1.0, abs(value))
         reason = ""
-        for depth in INNER:
-            if depth < slacks[-1]:
-                continue
+        for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
             inner = self.result.recentre(value - depth * scale)
             if inner is None or not inner.margin > 0:
                 reason = _no_interior(inner)
@@ -116,6 +118,12 @@ class FloatCertificate:
 
     def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
+        if self.value is not None and at > self._sign * self.value + 1e-6 * max(1.0, abs(self.value)):
+            side = "below" if self._sign < 0 else "above"
+            raise NotCertifiable(
+                f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
+                "so this degree cannot prove it: try a higher degree"
+            )
         inner = self.result.recentre(at)
         if inner is not None and inner.margin > 0:
             try:
@@ -203,6 +211,13 @@ def extract(result: Any) -> FloatCertificate:
     `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
     result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
     """
+    if hasattr(result, "certified_values"):
+        raise NotCertifiable(
+            "a program with unknown coefficients has no certificate of its own: put its certified_values "
+            "into the polynomials and prove each with sosdp.prove_sos"
+        )
+    if not hasattr(result, "recentre"):
+        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system = result.system
     sense, status = result.sense, result.status
     parts: dict[str, Any] = {

@@ -106,8 +106,9 @@ def test_a_bound_of_ones_own():
     assert certificate.exact(bound="-51/100").bound == Fraction(-51, 100)
     assert certificate.exact(bound=-0.501).bound == Fraction(-501, 1000)
     assert certificate.exact(bound=-7).bound == -7
-    with pytest.raises(NotCertifiable):
+    with pytest.raises(NotCertifiable, match="higher degree"):
         certificate.exact(bound="-49/100")
+    assert "lower_bound" in repr(certificate)
     for wrong in ("abc", float("nan"), True, object()):
         with pytest.raises(ValueError, match="bound"):
             certificate.exact(bound=wrong)
@@ -119,12 +120,21 @@ def test_a_bound_of_ones_own():
         certificate.exact(bits=0)
 
 
+def test_what_is_no_relaxation_is_refused():
+    with pytest.raises(TypeError, match="solved relaxation"):
+        certificates.extract(3)
+    c = sd.variables("c")
+    solution = sd.SosProgram([c]).require(x**4 + y**4 - c * x**2 * y**2).maximize(c)
+    with pytest.raises(NotCertifiable, match="unknown coefficients"):
+        certificates.extract(solution)
+
+
 def test_slack_and_bits_can_be_chosen():
     certificate = certificates.extract(sd.minimize(x * y, DISC, degree=4))
     coarse = certificate.exact(slack=1e-2, bits=12)
     assert -0.51 <= float(coarse.bound) <= -0.505
     assert max(m.denominator for m in coarse.multipliers if m.kind == "inequality") <= 2**12
-    for slack in (1e-3, 1e-5, 1e-7):
+    for slack in (3.0, 1e-3, 1e-5, 1e-7):
         proof = certificate.exact(slack=slack)
         assert -1.01 * slack <= float(proof.bound) + 0.5 <= 0
 
