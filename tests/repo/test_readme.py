@@ -1,0 +1,72 @@
+"""What the README and the documentation say is so: code runs, numbers are measured, links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import summary
+from sosdp.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_of_the_tour_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scope: dict = {}
+    for source in blocks("python"):
+        exec(compile(source, "README.md", "exec"), scope)
+    assert scope["proof"].verify() and (tmp_path / "motzkin.json").is_file()
+    assert scope["pe"].certified_bound <= 0.0 < scope["pe"].certified_bound + 1e-5
+    assert len(scope["pe"].atoms()) == 4
+    assert scope["est"].guarantee_.epsilon == 1.0
+
+
+def test_the_shell_of_the_tour_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("motzkin.sos.json").write_text(blocks("json")[0], encoding="utf-8")
+    commands = [
+        line[2:].split() for text in blocks("console") for line in text.splitlines() if "$ sosdp" in line
+    ]
+    assert {command[1] for command in commands} == {"solve", "verify", "private", "demo"}
+    for command in commands:
+        if command[1] != "demo":  # tests/cli runs it
+            assert main(command[1:]) == 0, command
+    assert '"sosdp-release/1"' in capsys.readouterr().out
+
+
+def test_the_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bmake (\w+)", README))
+    assert {"demo", "test", "lint", "bench"} <= named
+    assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in named - {"and"})
+
+
+def test_the_measured_numbers_are_those_of_the_results():
+    shown = README.split(summary.BEGIN)[1].split(summary.END)[0]
+    assert shown == summary.block(), "run: python -m benchmarks.summary"
+    assert "Known problems" in shown and "Building" in shown
+
+
+def test_no_committed_result_reports_a_failure():
+    results = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    for path in results:
+        if not path.name.endswith(".local.json"):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            assert content.get("ok", True) and not content["quick"], path.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), target
