@@ -110,7 +110,7 @@ def exact_recovery(sizes: list[tuple[int, int]], seeds: int) -> Table:
             "edge flips + voting",
         ),
         rows,
-        (f"{seeds} graphs a cell; certificate: its defaults (tau = 1/2, tau0 = 1).",),
+        (f"{seeds} graphs a cell; certificate: its defaults (tau = 1/2, tau0 = 1/4).",),
     )
 
 

@@ -12,9 +12,7 @@ from sosdp.privacy.roads.stability import release_if_stable
 from .certificate import CertifiedBisection, certified_bisection
 from .estimator import ADJACENCY, NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .graph_input import CanonicalGraph
-from .program import gap_error_bound, slack_error_bound
-
-DEFAULT_TAU = 0.5
+from .program import DEFAULT_TAU, DEFAULT_TAU0, gap_error_bound, slack_error_bound
 
 
 class CertificateRecovery(RecoveryEstimator):
@@ -27,11 +25,11 @@ class CertificateRecovery(RecoveryEstimator):
             equal size (each unit of imbalance |sum x| costs up to tau of dual slack; for equal sizes a larger
             tau never hurts).
         average_degree: public d; sets tau = d / n. Give it for sparse graphs with unequal communities.
-        tau0: slack below which a labelling counts as none; costs 2 tau0 of dual slack, saves solver work.
+        tau0: a labelling of dual slack below 2 tau0 counts as none; costs 2 tau0 of slack, saves solver work.
         insecure_seed: for tests and figures only; voids the guarantee.
 
     The labelling x is released when the smallest eigenvalue lambda of its dual slack matrix (orthogonal to
-    x), with noise, is large enough: lambda of about 4 + 34 / epsilon at delta = 1e-6 (see
+    x), with noise, is large enough: lambda of about 2.5 + 34 / epsilon at delta = 1e-6 (see
     `theory.required_slack`). A released labelling is exactly the certified optimum of the graph; `labels_`
     is None otherwise, and the budget is spent either way. The running time depends on the graph. Cost:
     O(n^3), below a second at n = 1000 when there is something to release. Attributes: see
@@ -45,7 +43,7 @@ class CertificateRecovery(RecoveryEstimator):
         tau: float | None = None,
         *,
         average_degree: float | None = None,
-        tau0: float = 1.0,
+        tau0: float = DEFAULT_TAU0,
         insecure_seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon

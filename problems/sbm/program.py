@@ -14,6 +14,12 @@ from sosdp.projection import StructuredMatrix
 
 UNIT_ROUNDOFF = float(np.finfo(float).eps) / 2
 
+DEFAULT_TAU = 0.5
+"""Edge density that a graph is compared with by default; docs/proofs/sbm_certificate.md says why."""
+
+DEFAULT_TAU0 = 0.25
+"""Half the dual slack below which a labelling counts as none."""
+
 
 def centred_matrix(adjacency: sp.csr_array, average_degree: float, gamma: float) -> StructuredMatrix:
     """B = n Y with Y = (A - (d/n) J) / (gamma d), the matrix that Algorithm 5.4 projects, in scaled space.

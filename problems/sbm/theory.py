@@ -17,6 +17,8 @@ from sosdp.privacy.calibrate import (
     gaussian_sigma_tight,
 )
 
+from .program import DEFAULT_TAU0
+
 Calibration = Literal["tight", "paper"]
 
 
@@ -88,7 +90,7 @@ def exact_recovery_possible(n: int, average_degree: float, gamma: float) -> bool
     return average_degree * contrast > 2 * math.log(_vertices(n))
 
 
-def required_slack(epsilon: float, delta: float, failure: float = 0.01, tau0: float = 1.0) -> float:
+def required_slack(epsilon: float, delta: float, failure: float = 0.01, tau0: float = DEFAULT_TAU0) -> float:
     """Dual slack lambda(G, x) that `CertificateRecovery` needs to release with probability 1 - failure.
 
     About 2 tau0 + 2 + (2 / epsilon) (log(1 / (2 delta)) + log(1 / (2 failure))). failure in (0, 1/2]: at
@@ -99,7 +101,7 @@ def required_slack(epsilon: float, delta: float, failure: float = 0.01, tau0: fl
     return 2 * (tau0 + rule.statistic_needed(failure) / units)
 
 
-def release_probability(slack: float, epsilon: float, delta: float, tau0: float = 1.0) -> float:
+def release_probability(slack: float, epsilon: float, delta: float, tau0: float = DEFAULT_TAU0) -> float:
     """Probability that `CertificateRecovery` releases a certified labelling of this dual slack.
 
     The slack of a real graph is private; use this for planning on simulated graphs.
