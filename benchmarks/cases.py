@@ -67,7 +67,7 @@ def judge(name: str, expected: dict[str, Any], result: dict[str, Any]) -> Verdic
         return Verdict(name, verdict, f"{status}, known to be {word}", None, gap)
     if status in NON_ANSWERS:
         return Verdict(name, "no answer", status, None, gap)
-    if status != "optimal" or value is None:
+    if status != "optimal" or value is None or relaxation is None:
         return Verdict(name, "wrong", f"{status}, but the value {relaxation} is known", None, gap)
     error = max(0.0, abs(value - relaxation) - PRINTED.get(name, 0.0)) / max(1.0, abs(relaxation))
     if not math.isfinite(error) or error > tolerance:

@@ -33,16 +33,19 @@ LATER = {
         "sosdp.conic", "sosdp.projection", "sosdp.privacy", "problems", "certificates",
     ],
     "sosdp.reduction": [
-        "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy",
+        "sosdp.engine", "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "
+        ""sosdp.privacy",
         "problems", "certificates",
     ],
     "sosdp.conic": [
-        "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation", "sosdp.sosprogram",
+        "sosdp.engine", "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation", "
+        ""sosdp.sosprogram",
         "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
     ],
     # a Relaxation returns a PseudoExpectation: the two are one layer
     "sosdp.relaxation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
     "sosdp.pseudoexpectation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
+    "sosdp.engine": ["sosdp.solve", "sosdp.sosprogram", "sosdp.privacy", "problems", "certificates"],
     "sosdp.projection": ["sosdp.algebra", "sosdp.privacy", "problems", "certificates"],
     "sosdp.privacy": [
         "sosdp.algebra", "sosdp.system", "sosdp.relaxation", "sosdp.solve", "problems", "certificates",
