@@ -218,6 +218,11 @@ def extract(result: Any) -> FloatCertificate:
         )
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
+    if result.in_expectation or not (result.objective is None or isinstance(result.objective, Polynomial)):
+        raise NotCertifiable(
+            "a program over expectations (constraints in expectation, squares of expectations) has no "
+            "polynomial identity as its certificate; read certified_bound"
+        )
     system = result.system
     sense, status = result.sense, result.status
     parts: dict[str, Any] = {

@@ -13,7 +13,7 @@ from ._version import __version__
 _HOME = {
     "variables": "algebra",
     "polynomial": "algebra",
-    "monomials": "algebra",
+    "monomials": "algebra.build",
     "Polynomial": "algebra",
     "PolynomialArray": "algebra",
     "Inequality": "algebra",
@@ -21,6 +21,7 @@ _HOME = {
     "PSD": "algebra",
     "System": "system",
     "Relaxation": "relaxation",
+    "sum_squares": "expectation",
     "SosProgram": "sosprogram",
     "SosSolution": "sosprogram",
     "PseudoExpectation": "pseudoexpectation",
@@ -68,6 +69,7 @@ __all__ = [
     "nearest_correlation",
     "polynomial",
     "prove_sos",
+    "sum_squares",
     "variables",
 ]
 
@@ -78,11 +80,12 @@ if TYPE_CHECKING:
         Inequality,
         Polynomial,
         PolynomialArray,
-        monomials,
         polynomial,
         variables,
     )
+    from .algebra.build import monomials
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
+    from .expectation import sum_squares
     from .privacy.guarantee import Guarantee
     from .privacy.release import Release
     from .problemfile import Problem, ProblemFileError, load_problem

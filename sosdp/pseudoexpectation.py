@@ -20,6 +20,7 @@ from .system import System
 if TYPE_CHECKING:
     from .engine.forms import GramProgram
     from .engine.scaling import Scaling
+    from .expectation import ExpectationConstraint, QuadraticExpectation
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class PseudoExpectation:
 
     status: str
     sense: str
-    objective: Polynomial | None
+    objective: Polynomial | QuadraticExpectation | None
     system: System
     degree: int
     bound: float
@@ -86,6 +87,7 @@ class PseudoExpectation:
     dual: DualData = field(repr=False)
     program: GramProgram = field(repr=False)
     scaling: Scaling = field(repr=False)
+    in_expectation: tuple[ExpectationConstraint, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         blocks = self.sizes.get("blocks", [])
@@ -230,8 +232,12 @@ class PseudoExpectation:
     def variable_ids(self) -> np.ndarray:
         """Ids of the variables of the program, ascending."""
         ids = [np.asarray(self.system.variable_ids)]
-        if self.objective is not None:
+        if isinstance(self.objective, Polynomial):
             ids.append(np.asarray(self.objective.variable_ids))
+        elif self.objective is not None:
+            ids += [np.asarray(p.variable_ids) for p in self.objective.polynomials()]
+        for constraint in self.in_expectation:
+            ids += [np.asarray(p.variable_ids) for p in constraint.polynomials()]
         return np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
 
     @property
@@ -247,7 +253,9 @@ class PseudoExpectation:
         positive means that an exact certificate can be rounded from it. For a refutation the bound is 1.
         Costs one more solve.
         """
-        found = centre(self.program, bound)
+        unknowns = np.zeros(self.program.objective.size)
+        unknowns[0] = bound
+        found = centre(self.program, unknowns)
         if found is None:
             return None
         raw, margin = found

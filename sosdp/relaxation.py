@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,13 @@ from .engine.certify import unused_columns
 from .engine.forms import GramProgram
 from .engine.scaling import find_scaling, scale
 from .engine.solving import solve_program, unproducible
+from .expectation import (
+    Expectation,
+    ExpectationConstraint,
+    QuadraticExpectation,
+    expectation,
+    flatten_constraints,
+)
 from .pseudoexpectation import PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .system import System
@@ -65,31 +74,61 @@ class Relaxation:
         """A-priori bounds on the variables deduced from the system."""
         return deduce_bounds(self.system.equalities, self.system.inequalities, self.system.matrices)
 
-    def minimize(self, objective: Polynomial, **solver_options) -> PseudoExpectation:
-        """Least pseudo-expectation of ``objective``; solver options as in ``sosdp.minimize``."""
-        return self._bound(objective, "minimize", **solver_options)
+    def E(self, p: Any) -> Any:
+        """The expectation of a polynomial (or array of them) as an affine functional of the
+        pseudo-expectation.
 
-    def maximize(self, objective: Polynomial, **solver_options) -> PseudoExpectation:
-        """Largest pseudo-expectation of ``objective``; solver options as in ``sosdp.minimize``."""
-        return self._bound(objective, "maximize", **solver_options)
+        Combine with +, -, numbers and squares into objectives, and with >=, <=, == and ``.psd()`` into
+        constraints that hold *in expectation*. ValueError for a degree above that of the relaxation.
+        """
+        for q in np.asarray(p, dtype=object).reshape(-1):
+            if isinstance(q, Polynomial) and q.degree > self.degree:
+                raise ValueError(
+                    f"E of a polynomial of degree {q.degree} is not defined in a relaxation of degree "
+                    f"{self.degree}; raise the degree"
+                )
+        return expectation(p)
 
-    def feasible(self, **solver_options) -> PseudoExpectation:
+    def minimize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+        """Least value of a polynomial, an expectation or a convex quadratic function of expectations.
+
+        ``subject_to``: constraints in expectation (lists and arrays of them), besides the system, which is
+        satisfied. Solver options as in ``sosdp.minimize``. ``certified_bound`` is then a bound over all
+        probability distributions on the set that meet the constraints in expectation.
+        """
+        return self._bound(objective, "minimize", subject_to=subject_to, **solver_options)
+
+    def maximize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+        """Largest value of a polynomial or expectation; see ``minimize``."""
+        if isinstance(objective, QuadraticExpectation):
+            raise ValueError("a sum of squares of expectations is convex: it can be minimised, not maximised")
+        return self._bound(objective, "maximize", subject_to=subject_to, **solver_options)
+
+    def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
-        return self._bound(None, "feasible", **solver_options)
+        return self._bound(None, "feasible", subject_to=subject_to, **solver_options)
 
-    def assemble(self, objective: Polynomial) -> tuple[Identity, Plan]:
-        """The assembled identity ``objective - gamma = ...`` (no solver is called)."""
-        layout = plan(self.system, self.degree, [objective], self.options)
+    def assemble(
+        self,
+        objective: Polynomial,
+        curved: Sequence[Polynomial] = (),
+        subject_to: Sequence[ExpectationConstraint] = (),
+    ) -> tuple[Identity, Plan]:
+        """The assembled identity ``objective - gamma + sum_k u_k curved_k = ...`` (no solver is called)."""
+        data = [objective, *curved]
+        layout = plan(self.system, self.degree, data, self.options, in_expectation=subject_to)
+        unknowns = [-1.0 * ONE, *curved]
         identity = assemble(
-            layout.blocks, layout.equalities, objective, [-1.0 * ONE], layout.quotient, layout.ids
+            layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
         return identity, layout
 
     def _bound(
         self,
-        objective: Polynomial | None,
+        objective: Any,
         sense: str,
         *,
+        subject_to: Any = None,
         solver: str = "auto",
         tolerance: float | None = None,
         time_limit: float | None = None,
@@ -97,13 +136,23 @@ class Relaxation:
         verbose: bool = False,
     ) -> PseudoExpectation:
         started = time.perf_counter()
-        target = ZERO if objective is None else (-objective if sense == "maximize" else objective)
-        identity, layout = self.assemble(target)
+        constraints = flatten_constraints(subject_to)
+        if isinstance(objective, Expectation):
+            objective = objective.polynomial
+        squares: tuple[tuple[float, Polynomial], ...] = ()
+        linear = objective
+        if isinstance(objective, QuadraticExpectation):
+            linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)
+        target = ZERO if linear is None else (-linear if sense == "maximize" else linear)
+        identity, layout = self.assemble(target, [p for _, p in squares], constraints)
         # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program
         # bounded
-        upper = np.array([1.0 if sense == "feasible" else np.inf])
+        upper = np.full(1 + len(squares), np.inf)
+        upper[0] = 1.0 if sense == "feasible" else np.inf
         scaling = find_scaling(identity, self.bounds)
-        program = GramProgram(scale(identity, scaling), np.ones(1), upper)
+        # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
+        quadratic = np.array([0.0, *(0.5 / w for w, _ in squares)]) if squares else None
+        program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
         built = time.perf_counter()
         missing = unused_columns(identity)
         if missing.shape[0]:
@@ -113,7 +162,7 @@ class Relaxation:
                 program, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
             )
         solved = time.perf_counter()
-        answer = Answer(self, identity, scaling, program, raw, sense, objective, certify_bound)
+        answer = Answer(self, identity, scaling, program, raw, sense, objective, certify_bound, constraints)
         result = answer.judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}

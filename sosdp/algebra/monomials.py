@@ -49,7 +49,7 @@ _second = np.zeros(1, dtype=np.uint64)
 
 
 def second_keys(monos: np.ndarray) -> np.ndarray:
-    """Keys from an independent family of weights: two monomials that agree in both are equal, for all purposes."""
+    """Keys from an independent family of weights: a collision in both is beyond all reckoning."""
     global _second
     if monos.size == 0:
         return np.zeros(monos.shape[0], dtype=np.uint64)

@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra.polynomial import Polynomial
 from ..conic.program import smat
 from ..conic.rigorous import round_down
+from ..expectation import ExpectationConstraint
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from .assembly import Identity
 from .certify import Certified, certify, mixture_for_margin
@@ -20,9 +21,8 @@ from .solving import centre, cubic_work
 if TYPE_CHECKING:
     from ..relaxation import Relaxation
 
-_CENTRE_WORK = (
-    3e9  # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
-)
+# sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+_CENTRE_WORK = 3e9
 _AGREE = 1e-6
 _ESCAPE = 10.0
 
@@ -40,6 +40,7 @@ class Answer:
         sense: str,
         objective: Polynomial | None,
         certify_bound: bool,
+        subject_to: list[ExpectationConstraint],
     ) -> None:
         self.relaxation = relaxation
         self.original = identity
@@ -49,6 +50,7 @@ class Answer:
         self.sense = sense
         self.objective = objective
         self.certify_bound = certify_bound
+        self.subject_to = subject_to
         self.sign = -1.0 if sense == "maximize" else 1.0
 
     def judge(self) -> PseudoExpectation:
@@ -59,12 +61,12 @@ class Answer:
         if status in ("no_gram", "failed"):
             # on an empty set both sides of the program fail: the emptiness is what the user needs to know
             return self._empty() or (self._unbounded() if status == "no_gram" else self._failed())
-        gamma = float(self.raw.unknowns[0])
         if self.sense == "feasible":
-            return self._feasibility(gamma)
-        certified, reason, dual = self._certified_bound(gamma)
+            return self._feasibility(float(self.raw.unknowns[0]))
+        value = self.program.value(self.raw.unknowns)
+        certified, reason, dual = self._certified_bound(value)
         label = "optimal"
-        if status == "almost" and (self._escaping() or not self._close(certified, gamma)):
+        if status == "almost" and (self._escaping() or not self._close(certified, value)):
             label = "inaccurate"
             reason = reason or (
                 "the relaxation does not bound its moments although the set is bounded: its value is "
@@ -72,7 +74,7 @@ class Answer:
                 if self._escaping()
                 else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
             )
-        bound = self.sign * gamma
+        bound = self.sign * value
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
 
     def _escaping(self) -> bool:
@@ -81,38 +83,49 @@ class Answer:
         finite = np.isfinite(size)
         return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
 
-    def _close(self, certified: float | None, gamma: float) -> bool:
-        return certified is not None and abs(gamma - certified) <= 1e-5 * max(1.0, abs(gamma))
+    def _close(self, certified: float | None, value: float) -> bool:
+        return certified is not None and abs(value - certified) <= 1e-5 * max(1.0, abs(value))
 
-    def _certified_bound(self, gamma: float) -> tuple[float | None, str, Certified | None]:
+    def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
         identity, raw = self.program.identity, self.raw
         if not self.certify_bound:
             return None, "not asked for (certify_bound=False)", None
-        unknowns = np.array([gamma])
-        first = certify(identity, raw.gram, raw.free, unknowns, self.scaling.bounds)
-        best = round_down(gamma - first.loss) if np.isfinite(first.loss) else None
-        scale = max(1.0, abs(gamma))
+        first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
+        best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
+        scale = max(1.0, abs(value))
         work = cubic_work(identity)
-        if (best is None or gamma - best > _AGREE * scale) and work <= _CENTRE_WORK:
-            mixed = self._by_mixture(gamma, scale)
+        if (best is None or value - best > _AGREE * scale) and work <= _CENTRE_WORK:
+            mixed = self._by_mixture(scale)
             if mixed is not None and (best is None or mixed > best):
                 best = mixed
         reason = "" if best is not None else first.reason
         return (None if best is None else float(best)), reason, first
 
-    def _by_mixture(self, gamma: float, scale: float) -> float | None:
+    def _proven_value(self, unknowns: np.ndarray, loss: float) -> float:
+        """The value that multipliers with this proven shortfall show, rounded down."""
+        value = self.program.value(unknowns) - loss
+        terms = np.abs(self.program.objective * unknowns).sum() + loss
+        if self.program.quadratic is not None:
+            terms += float(self.program.quadratic @ unknowns**2)
+        return round_down(value - 4e-16 * (unknowns.size + 2) * float(terms) * (unknowns.size > 1))
+
+    def _by_mixture(self, scale: float) -> float | None:
         """A bound that needs nothing of the set: move a little towards multipliers inside the cone."""
         for slack in (1e-3, 1e-1):
-            inside = centre(self.program, gamma - slack * scale)
+            inside = centre(self.program, self.raw.unknowns - slack * scale * self._bound_unit())
             if inside is None or inside[1] <= 0:
                 continue
             solution = inside[0]
-            near = (self.raw.gram, self.raw.free, np.array([gamma]))
+            near = (self.raw.gram, self.raw.free, self.raw.unknowns)
             far = (solution.gram, solution.free, solution.unknowns)
             found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
             if found is not None:
-                return float(found[0][0])
+                return self._proven_value(found[0], 0.0)
         return None
+
+    def _bound_unit(self) -> np.ndarray:
+        """The unknowns with bound 1 and nothing else."""
+        return np.eye(1, self.program.objective.size)[0]
 
     def _feasibility(self, gamma: float) -> PseudoExpectation:
         if gamma <= 0.5:
@@ -133,12 +146,13 @@ class Answer:
 
     def _refutation(self, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
         """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
-        identity = replace(self.program.identity, target=np.zeros_like(self.program.identity.target))
+        whole = self.program.identity
+        identity = replace(whole, target=np.zeros_like(whole.target), unknown=whole.unknown[:1])
         program = GramProgram(identity, np.ones(1), np.ones(1))
         checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
         label, reason = "infeasible", ""
         if not checked.loss < 1:
-            inside = centre(program, 1.0)
+            inside = centre(program, np.ones(1))
             if inside is not None:
                 checked = certify(identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds)
             if not checked.loss < 1:
@@ -148,9 +162,9 @@ class Answer:
         return self._result(label, np.nan, None, reason, checked)
 
     def _empty(self) -> PseudoExpectation | None:
-        if self.sense == "feasible" or len(self.relaxation.system) == 0:
+        if self.sense == "feasible" or (len(self.relaxation.system) == 0 and not self.subject_to):
             return None
-        answer = self.relaxation.feasible()
+        answer = self.relaxation.feasible(subject_to=self.subject_to)
         if answer.status != "infeasible":
             return None
         return replace(answer, sense=self.sense, objective=self.objective)
@@ -210,4 +224,5 @@ class Answer:
             dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
             program=self.program,
             scaling=self.scaling,
+            in_expectation=tuple(self.subject_to),
         )

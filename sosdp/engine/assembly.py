@@ -31,9 +31,10 @@ ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 class Block:
     """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
 
-    ``kind`` is ``sos`` (multiplier 1), ``inequality`` (``index[0]``), ``product`` (of the inequalities in
-    ``index``) or ``psd`` (matrix inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k
-    belongs to ``basis[k] (x) e_entry[k]``).
+    ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
+    ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
+    inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
+    e_entry[k]``).
     """
 
     kind: str
@@ -212,8 +213,8 @@ def assemble(
 
     target_row = gram_height + free_height
     wanted = np.zeros(columns.shape[0])
-    here = slice(indptr[target_row], indptr[target_row + 1])
-    wanted[indices[here]] = data[here]
+    entries = np.arange(indptr[target_row], indptr[target_row + 1])
+    wanted[indices[entries]] = data[entries]
     return Identity(
         blocks=tuple(blocks),
         equalities=tuple(equalities),

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as la
 
 from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
 
 if TYPE_CHECKING:
     from ..pseudoexpectation import PseudoExpectation
@@ -38,13 +39,15 @@ def extract_atoms(pe: PseudoExpectation) -> Atoms:
     none = np.zeros((0, pe.variable_ids.size))
     if pe.moments is None:
         return Atoms(none, f"the status is {pe.status!r}", False)
+    if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
+        return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
     candidates, reason = _candidates(pe)
     if candidates is None:
         return Atoms(none, reason, False)
     good = np.array([_violation(pe, x) <= _FEASIBLE for x in candidates], dtype=bool)
     if not good.all():
         return Atoms(none, "the points read off the moments violate a constraint", False)
-    if pe.objective is None:
+    if not isinstance(pe.objective, Polynomial):
         return Atoms(candidates, "", False)
     values = np.array([pe.objective(x) for x in _as_points(pe, candidates)])
     scale = max(1.0, abs(pe.bound))
@@ -149,7 +152,7 @@ def _mean(pe: PseudoExpectation, linear: np.ndarray, reason: str) -> tuple[np.nd
     if not known.all():
         return None, reason
     point = values[None, :]
-    if pe.objective is None:
+    if not isinstance(pe.objective, Polynomial):
         return None, reason
     attained = float(pe.objective(dict(zip(pe.variables, values.tolist(), strict=True))))
     if abs(attained - pe.bound) <= 1e-4 * max(1.0, abs(pe.bound)):

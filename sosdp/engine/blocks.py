@@ -5,6 +5,7 @@ Everything here is decided before a matrix is built; the result is a list of ``B
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
+from ..expectation import ExpectationConstraint
 from ..reduction.newton import prune
 from ..reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
 from ..reduction.sparsity import adjacency, variable_cliques
@@ -61,12 +63,20 @@ class Plan:
     report: dict = field(default_factory=dict)
 
 
-def plan(system: System, degree: int, data: list[Polynomial], options: Options, closed: bool = True) -> Plan:
+def plan(
+    system: System,
+    degree: int,
+    data: list[Polynomial],
+    options: Options,
+    closed: bool = True,
+    in_expectation: Sequence[ExpectationConstraint] = (),
+) -> Plan:
     """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
 
     ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that
     is odd, not positive, or too small for the data or a constraint.
     """
+    data = data + [p for c in in_expectation for p in c.polynomials()]
     _check_degree(system, degree, data)
     ids = _all_ids(system, data)
     quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
@@ -90,7 +100,24 @@ def plan(system: System, degree: int, data: list[Polynomial], options: Options, 
         if not signs.trivial:
             blocks, equalities = _split(blocks, equalities, signs)
             report["sign_symmetries"] = int(ids.size - signs.rank)
+    _add_expectations(blocks, equalities, in_expectation)
     return Plan(blocks, equalities, quotient, ids, cliques, report)
+
+
+def _add_expectations(
+    blocks: list[Block], equalities: list[EqualityRows], constraints: Sequence[ExpectationConstraint]
+) -> None:
+    """Constraints in expectation: a multiplier that is a number (or a constant matrix), not a polynomial."""
+    one = mono.constant(1)
+    for k, constraint in enumerate(constraints):
+        if constraint.kind == "equality":
+            equalities.append(EqualityRows(-1 - k, constraint.body, one))
+        elif constraint.kind == "inequality":
+            blocks.append(Block("expectation", (k,), one, constraint.body))
+        else:
+            side = constraint.body.shape[0]
+            entry = np.arange(side)
+            blocks.append(Block("expectation", (k,), np.repeat(one, side, axis=0), constraint.body, entry))
 
 
 def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:

@@ -24,11 +24,21 @@ from .assembly import Identity
 
 @dataclass(frozen=True, eq=False)
 class GramProgram:
-    """Maximise ``objective @ u`` subject to the identity; ``u_k <= upper[k]`` where finite."""
+    """Maximise ``objective @ u - quadratic @ u**2 / 2`` subject to the identity; ``u_k <= upper[k]`` where
+    finite.
+
+    ``quadratic`` (None: zero) is non-negative; an unknown has a quadratic term or an upper limit, never both.
+    """
 
     identity: Identity
     objective: np.ndarray
     upper: np.ndarray
+    quadratic: np.ndarray | None = None
+
+    def value(self, unknowns: np.ndarray) -> float:
+        """Objective at the given unknowns."""
+        curved = 0.0 if self.quadratic is None else float(self.quadratic @ unknowns**2) / 2
+        return float(self.objective @ unknowns) - curved
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +104,10 @@ def gram_form(program: GramProgram) -> ConicProgram:
     b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
     q = np.concatenate([np.zeros(rows + free), -program.objective])
     cones = Cones(zero=equations, nonnegative=bounded.size + scalar.size, psd=sides)
-    return ConicProgram(q=q, A=A, b=b, cones=cones)
+    P = None
+    if program.quadratic is not None:
+        P = sp.csc_matrix(sp.diags_array(np.concatenate([np.zeros(rows + free), program.quadratic])))
+    return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
 
 
 def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution:
@@ -111,7 +124,7 @@ def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution
         free=solution.x[rows : rows + free],
         unknowns=unknowns,
         moments=solution.z[: identity.columns.shape[0]],
-        value=float(program.objective @ unknowns),
+        value=program.value(unknowns),
         solver=solution.solver,
         iterations=solution.iterations,
         seconds=solution.seconds,
@@ -133,6 +146,13 @@ class MomentForm:
     matrix: np.ndarray
 
 
+def _bent(program: GramProgram) -> np.ndarray:
+    """Unknowns with a quadratic term."""
+    if program.quadratic is None:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(program.quadratic > 0)
+
+
 def moment_form(program: GramProgram) -> MomentForm:
     """The moment program: columns are the moments that are not fixed by ``unknown @ y = -objective``."""
     identity = program.identity
@@ -140,7 +160,8 @@ def moment_form(program: GramProgram) -> MomentForm:
     columns = identity.columns.shape[0]
     unknown = identity.unknown.tocsr()
     limited = np.flatnonzero(np.isfinite(program.upper))
-    equal = np.flatnonzero(~np.isfinite(program.upper))
+    bent = _bent(program)
+    equal = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)
     fixed = np.zeros(columns)
     is_fixed = np.zeros(columns, dtype=bool)
     if equal.size == 1 and unknown[equal[0]].nnz == 1:
@@ -154,6 +175,13 @@ def moment_form(program: GramProgram) -> MomentForm:
     cost = identity.target.copy()
     for k in limited:
         cost = cost + program.upper[k] * unknown[k].toarray()[0]
+    P = None
+    if bent.size and program.quadratic is not None:
+        # the conjugate of an unknown with a quadratic term is a square of an expectation
+        curvature = 1.0 / program.quadratic[bent]
+        lines = unknown[bent]
+        P = sp.csc_matrix(sp.triu(lines[:, kept].T @ sp.diags_array(curvature) @ lines[:, kept]))
+        cost = cost + lines.T @ (curvature * (program.objective[bent] + lines @ fixed))
     parts = [identity.free, unknown[tight], -unknown[limited], -identity.gram[scalar], -identity.gram[matrix]]
     sides_b = [
         np.zeros(identity.free.shape[0]),
@@ -165,7 +193,7 @@ def moment_form(program: GramProgram) -> MomentForm:
     stacked = sp.vstack(parts, format="csc")
     b = np.concatenate(sides_b) - stacked @ fixed
     cones = Cones(zero=identity.free.shape[0] + tight.size, nonnegative=limited.size + scalar.size, psd=sides)
-    conic = ConicProgram(q=cost[kept], A=stacked[:, kept], b=b, cones=cones)
+    conic = ConicProgram(q=cost[kept], A=stacked[:, kept], b=b, cones=cones, P=P)
     return MomentForm(conic, kept, fixed, identity.free.shape[0], limited, tight, scalar, matrix)
 
 
@@ -184,6 +212,10 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
     limits = dual[cursor : cursor + form.limit_rows.size]
     unknowns[form.limit_rows] = (0.0 if ray else program.upper[form.limit_rows]) - limits
     cursor += form.limit_rows.size
+    bent = _bent(program)
+    if bent.size and program.quadratic is not None:
+        slope = identity.unknown[bent] @ moments + (0.0 if ray else program.objective[bent])
+        unknowns[bent] = slope / program.quadratic[bent]
     gram = np.zeros(identity.gram.shape[0])
     gram[form.scalar] = dual[cursor : cursor + form.scalar.size]
     gram[form.matrix] = dual[cursor + form.scalar.size :]
@@ -191,7 +223,7 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
     if eliminated.size:
         # the unknown whose moment was eliminated is read off the column it alone can fix
         column = eliminated[0]
-        row = np.flatnonzero(~np.isfinite(program.upper))[0]
+        row = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)[0]
         target = 0.0 if ray else identity.target[column]
         produced = (identity.gram.T @ gram + identity.free.T @ free)[column]
         others = (identity.unknown.T @ unknowns)[column]
@@ -205,7 +237,7 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
         free=free,
         unknowns=unknowns,
         moments=moments,
-        value=float(program.objective @ unknowns),
+        value=program.value(unknowns),
         solver=solution.solver,
         iterations=solution.iterations,
         seconds=solution.seconds,

@@ -81,21 +81,21 @@ def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
     )
 
 
-def centre(program: GramProgram, bound: float) -> tuple[RawSolution, float] | None:
-    """Multipliers well inside the cone at a fixed bound: maximise t <= 1 with every Gram matrix >= t I.
+def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, float] | None:
+    """Multipliers well inside the cone at fixed unknowns: maximise t <= 1 with every Gram matrix >= t I.
 
     Returns the solution (Gram matrices with t I added back) and t, or None when the solver did not converge.
     Cost: about that of the first solve.
     """
     identity = program.identity
-    fixed = identity.target + bound * identity.unknown[0].toarray()[0]
+    fixed = identity.target + identity.unknown.T @ unknowns
     trace = sp.csr_matrix(-identity.trace_vector())
     shifted = replace(identity, target=fixed, unknown=trace)
     raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
     if raw.status not in ("solved", "almost"):
         return None
     t = float(raw.unknowns[0])
-    return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=np.array([bound])), t
+    return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=unknowns), t
 
 
 def block_identity_vector(identity: Identity) -> np.ndarray:

@@ -1,0 +1,110 @@
+"""Moment programs: constraints in expectation, quadratic objectives, against cvxpy and closed forms."""
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+
+
+def test_in_expectation_is_weaker_than_satisfied():
+    x = sd.polynomial("x")
+    interval = sd.System(x**2 <= 1)
+    satisfied = sd.minimize(x**2, interval & sd.System(x >= 0.5), degree=2)
+    relax = sd.Relaxation(interval, 2)
+    held = relax.minimize(relax.E(x**2), subject_to=[relax.E(x) >= 0.5])
+    assert satisfied.bound == pytest.approx(0.25, abs=1e-6)
+    assert held.bound == pytest.approx(0.25, abs=1e-6)
+    # where they differ: E[x^2] >= 0.9 does not force |x| up, it allows a mixture
+    mixture = relax.minimize(x, subject_to=[relax.E(x**2) <= 0.81])
+    assert mixture.bound == pytest.approx(-0.9, abs=1e-6)
+    assert mixture.certified_bound <= -0.9 + 1e-12
+    assert mixture.certified_bound == pytest.approx(-0.9, abs=1e-5)
+    balanced = relax.maximize(x**2, subject_to=[relax.E(x) == 0])
+    assert balanced.bound == pytest.approx(1, abs=1e-6)
+    assert balanced(x) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+def test_nearest_correlation_matrix_as_a_moment_program(solver):
+    from sosdp.projection import nearest_correlation
+
+    rng = np.random.default_rng(3)
+    n = 6
+    B = rng.normal(size=(n, n))
+    B = B + B.T
+    s = sd.variables("ncm", n)
+    relax = sd.Relaxation(sd.System(s**2 == 1), 2)
+    off = [(i, j) for i in range(n) for j in range(i)]
+    moments = relax.E(np.array([s[i] * s[j] for i, j in off], dtype=object))
+    result = relax.minimize(sd.sum_squares(moments - np.array([B[i, j] for i, j in off])), solver=solver)
+    exact = nearest_correlation(B, tolerance=1e-8).matrix
+    assert result.status == "optimal"
+    found = np.array([result(s[i] * s[j]) for i, j in off])
+    expected = np.array([exact[i, j] for i, j in off])
+    assert np.allclose(found, expected, atol=2e-4)
+    distance = sum((exact[i, j] - B[i, j]) ** 2 for i, j in off)
+    assert result.bound == pytest.approx(distance, rel=1e-5)
+    assert result.certified_bound <= distance * (1 + 1e-12)
+    assert result.certified_bound == pytest.approx(distance, rel=1e-4)
+
+
+def test_quadratic_objectives_against_cvxpy():
+    import cvxpy as cp
+
+    x = sd.polynomial("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 4), 4)
+    m = [1, 1.5, 2.2, 9.0, 8.0]  # wanted moments 0..4, not consistent
+    weights = [2.0, 1.0, 0.5, 3.0]
+    objective = sum(w * (relax.E(x**k) - m[k]) ** 2 for k, w in enumerate(weights, start=1)) + relax.E(x)
+    result = relax.minimize(objective)
+    y = cp.Variable(5)
+    H = cp.bmat([[y[0], y[1], y[2]], [y[1], y[2], y[3]], [y[2], y[3], y[4]]])
+    L = cp.bmat([[4 * y[0] - y[2], 4 * y[1] - y[3]], [4 * y[1] - y[3], 4 * y[2] - y[4]]])
+    cost = sum(w * cp.square(y[k] - m[k]) for k, w in enumerate(weights, start=1)) + y[1]
+    expected = cp.Problem(cp.Minimize(cost), [H >> 0, L >> 0, y[0] == 1]).solve(solver=cp.CLARABEL)
+    assert result.bound == pytest.approx(expected, rel=1e-5)
+    assert result.certified_bound <= expected + 1e-5
+    assert np.allclose([result(x**k) for k in range(1, 5)], y.value[1:], atol=1e-3)
+
+
+def test_matrix_constraints_in_expectation():
+    x, y = sd.variables("x y")
+    relax = sd.Relaxation(sd.System(x**2 + y**2 <= 1), 2)
+    second = relax.E(np.array([[x**2, x * y], [x * y, y**2]], dtype=object))
+    spread = np.array([[0.2, 0.0], [0.0, 0.2]], dtype=object)
+    result = relax.minimize(x, subject_to=[(second - spread).psd()])
+    # E[y^2] >= 0.2 leaves E[x^2] <= 0.8
+    assert result.bound == pytest.approx(-np.sqrt(0.8), abs=1e-5)
+    assert result.certified_bound <= -np.sqrt(0.8) + 1e-12
+
+
+def test_contradictory_expectations_are_refuted():
+    x = sd.polynomial("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    assert relax.feasible(subject_to=[relax.E(x) >= 2]).status == "infeasible"
+    assert relax.minimize(x, subject_to=[relax.E(x) >= 0.5, relax.E(x) <= 0.4]).status == "infeasible"
+    assert relax.feasible(subject_to=[relax.E(x) >= 0.5]).status == "optimal"
+
+
+def test_what_is_not_convex_or_not_an_expectation_is_refused():
+    x = sd.polynomial("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    square = relax.E(x) ** 2
+    with pytest.raises(ValueError, match="not convex"):
+        -1 * square
+    with pytest.raises(ValueError, match="minimised, not maximised"):
+        relax.maximize(square)
+    with pytest.raises(ValueError, match="only the square"):
+        relax.E(x) ** 3
+    with pytest.raises(TypeError, match="belong in the System"):
+        relax.minimize(x, subject_to=[x >= 0])
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(relax.E(x) >= 0)
+    with pytest.raises(ValueError, match="not defined in a relaxation of degree 2"):
+        relax.E(x**3)
+    with pytest.raises(TypeError, match="takes expectations"):
+        sd.sum_squares([x])
+    with pytest.raises(certificates.NotCertifiable, match="over expectations"):
+        certificates.extract(relax.minimize(square))
+    assert "distribution" in relax.minimize(square).atoms_reason
