@@ -33,14 +33,12 @@ LATER = {
         "sosdp.conic", "sosdp.projection", "sosdp.privacy", "problems", "certificates",
     ],
     "sosdp.reduction": [
-        "sosdp.engine", "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "
-        ""sosdp.privacy",
-        "problems", "certificates",
+        "sosdp.engine", "sosdp.relaxation", "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve",
+        "sosdp.privacy", "problems", "certificates",
     ],
     "sosdp.conic": [
-        "sosdp.engine", "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation", "
-        ""sosdp.sosprogram",
-        "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
+        "sosdp.engine", "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation",
+        "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
     ],
     # a Relaxation returns a PseudoExpectation: the two are one layer
     "sosdp.relaxation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
