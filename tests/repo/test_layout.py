@@ -38,7 +38,8 @@ LATER = {
     ],
     "sosdp.conic": [
         "sosdp.engine", "sosdp.algebra", "sosdp.system", "sosdp.reduction", "sosdp.relaxation",
-        "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy", "problems", "certificates",
+        "sosdp.sosprogram", "sosdp.pseudoexpectation", "sosdp.solve", "sosdp.privacy",
+        "problems", "certificates",
     ],
     # a Relaxation returns a PseudoExpectation: the two are one layer
     "sosdp.relaxation": ["sosdp.solve", "sosdp.privacy", "problems", "certificates"],
