@@ -89,9 +89,10 @@ def release_value(
     released.
     """
     plain = (int, float, str, bool)
+    nodes = [node.item() if isinstance(node, np.generic) else node for node in graph.nodes]
     return {
         "labels": None if labels is None else [int(label) for label in labels],
-        "nodes": [node if isinstance(node, plain) else str(node) for node in graph.nodes],
+        "nodes": [node if isinstance(node, plain) else str(node) for node in nodes],
         "method": method,
         "released": labels is not None,
     }

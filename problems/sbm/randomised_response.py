@@ -7,13 +7,13 @@ is free post-processing. Statement and proof: docs/proofs/sbm_randomized_respons
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.privacy import noise
 from sosdp.privacy.calibrate import ball, check_epsilon, check_positive, decide
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.release import Release
@@ -61,25 +61,21 @@ def flip_rule(epsilon: float) -> FlipRule:
     return FlipRule(high)
 
 
-def flip_edges(
-    adjacency: sp.csr_array, rule: FlipRule, insecure_generator: np.random.Generator | None = None
-) -> np.ndarray:
+def flip_edges(adjacency: sp.csr_array, rule: FlipRule, insecure_seed: int | None = None) -> np.ndarray:
     """The noisy adjacency matrix, dense uint8 (n, n): every pair flipped independently with the rule's
     probability.
 
-    Randomness: 64-bit words of the operating system, one a pair; or, for tests, a numpy generator. O(n^2).
+    Randomness: 64-bit words of the operating system, one a pair; or, for tests, a seed. O(n^2).
     """
     n = adjacency.shape[0]
     noisy = adjacency.toarray().astype(np.uint8)
-    threshold = np.uint64(rule.threshold)
+    flips = noise.coin_flips(n * (n - 1) // 2, rule.threshold, insecure_seed=insecure_seed)
+    start = 0
     for row in range(n - 1):
-        count = n - 1 - row
-        if insecure_generator is None:
-            words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-        else:
-            words = insecure_generator.integers(0, 2**64, size=count, dtype=np.uint64)
-        noisy[row, row + 1 :] ^= words < threshold
+        stop = start + n - 1 - row
+        noisy[row, row + 1 :] ^= flips[start:stop]
         noisy[row + 1 :, row] = noisy[row, row + 1 :]
+        start = stop
     return noisy
 
 
@@ -138,8 +134,7 @@ class RandomizedResponseRecovery(RecoveryEstimator):
     def _release(self, graph: CanonicalGraph) -> Release:
         rule = flip_rule(self.epsilon)
         seed = self.insecure_seed
-        generator = None if seed is None else np.random.default_rng(seed)
-        noisy = flip_edges(graph.adjacency, rule, generator)
+        noisy = flip_edges(graph.adjacency, rule, seed)
         # From here on everything is post-processing of the noisy graph.
         self.noisy_graph_ = noisy
         density = None if self.average_degree is None else float(self.average_degree) / graph.n

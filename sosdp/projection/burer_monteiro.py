@@ -18,12 +18,10 @@ def default_rank(n: int) -> int:
     return min(n, int(np.ceil(1.2 * np.sqrt(n))) + 5)
 
 
-def start_rows(n: int, rank: int, matrix: MatrixLike, seed: int = 0) -> np.ndarray:
-    """A deterministic start: pseudo-random directions pushed once through the matrix (a step of power
-    iteration).
-    """
-    generator = np.random.default_rng(seed)
-    rows = normalised_rows(generator.normal(size=(n, rank)))
+def start_rows(n: int, rank: int, matrix: MatrixLike) -> np.ndarray:
+    """A fixed start: scattered directions pushed once through the matrix (a step of power iteration)."""
+    angles = np.add.outer(12.9898 * np.arange(1, n + 1), 78.233 * np.arange(1, rank + 1))
+    rows = normalised_rows(np.modf(43758.5453 * np.sin(angles))[0])
     pushed = matrix @ rows
     scale = float(np.sqrt((pushed**2).sum() / n))
     return normalised_rows(rows + 2.0 * pushed / scale) if np.isfinite(scale) and scale > 0 else rows

@@ -62,6 +62,18 @@ class TestContract:
         assert data["value"]["nodes"] == [f"v{v:02}" for v in range(12)]
         assert (data["value"]["labels"] is None) == (not data["value"]["released"])
 
+    def test_json_form_with_numpy_integers_and_tuples_as_nodes(self, estimator):
+        graph = nx.relabel_nodes(nx.path_graph(5), {i: np.int64(i * 10) for i in range(5)})
+        fitted = sklearn.base.clone(estimator).fit(graph)
+        assert json.loads(json.dumps(fitted.release_.to_dict()))["value"]["nodes"] == [0, 10, 20, 30, 40]
+        fitted = sklearn.base.clone(estimator).fit(nx.grid_2d_graph(1, 3))
+        assert fitted.nodes_ == ((0, 0), (0, 1), (0, 2))
+        assert json.loads(json.dumps(fitted.release_.to_dict()))["value"]["nodes"] == [
+            "(0, 0)",
+            "(0, 1)",
+            "(0, 2)",
+        ]
+
     def test_insecure_seed_voids_the_guarantee_and_repeats(self, estimator):
         seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
         sample = planted()

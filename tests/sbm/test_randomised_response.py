@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
-from problems.sbm import randomised_response
 from problems.sbm.randomised_response import FlipRule, RandomizedResponseRecovery, flip_edges, flip_rule
+from sosdp.privacy import noise
 
 EPSILONS = [1e-6, 0.1, 0.5, 1.0, math.log(3), 2.0, 8.0, 40.0, 300.0, 1000.0]
 
@@ -59,7 +59,7 @@ def feed(monkeypatch, words):
         taken = [left.pop(0) for _ in range(count // 8)]
         return np.array(taken, dtype=np.uint64).tobytes()
 
-    monkeypatch.setattr(randomised_response.os, "urandom", urandom)
+    monkeypatch.setattr(noise.os, "urandom", urandom)
     return left
 
 
