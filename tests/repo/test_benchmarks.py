@@ -1,0 +1,88 @@
+"""The harness the measurements rest on."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from benchmarks import harness
+from benchmarks.__main__ import main, names
+from benchmarks.cases import judge
+
+
+def test_every_benchmark_says_what_it_measures(capsys):
+    assert {"cases", "build"} <= set(names())
+    assert all(line.endswith(".") for line in names().values())
+    assert main(["--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == list(names())
+
+
+def test_an_unknown_name(capsys):
+    assert main(["nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_contestants_alternate_and_the_first_one_rotates():
+    order: list[str] = []
+    timed = harness.alternate(
+        {name: lambda name=name: order.append(name) for name in "abc"}, repeats=3, warm_up=1
+    )
+    assert len(order) == 12
+    rounds = ["".join(order[k : k + 3]) for k in range(0, 12, 3)]
+    assert sorted(rounds[1:]) == ["abc", "bca", "cab"]  # each starts once
+    assert {t.runs for t in timed.values()} == {3}
+
+
+def test_cpu_time_does_not_count_waiting():
+    timed = harness.alternate({"sleeps": lambda: time.sleep(0.05)}, repeats=3)["sleeps"]
+    assert timed.wall >= 0.05 and timed.cpu < 0.03
+    assert timed.wall_min <= timed.wall and timed.cpu_min <= timed.cpu
+
+
+def test_a_result_is_written_with_its_environment(tmp_path, capsys):
+    target = tmp_path / "deeper" / "build.json"
+    code = main(["build", "--quick", "--json", str(target)])
+    result = json.loads(target.read_text(encoding="utf-8"))
+    assert result["benchmark"] == "build" and result["quick"] is True
+    assert result["environment"]["versions"]["numpy"] and result["environment"]["cores"] >= 1
+    shown = capsys.readouterr().out
+    assert "CPU ms" in shown
+    if harness.available("pydrake"):
+        assert code in (0, 1)  # on a busy machine a ratio may miss its bar
+    else:
+        assert code == 0 and "pip install 'sosdp[benchmarks]'" in shown
+
+
+def test_cells():
+    assert [harness.show(v) for v in (None, True, 1234.5678, 1e-9, 7, "word")] == [
+        "-", "yes", "1.23e+03", "1e-09", "7", "word",
+    ]  # fmt: skip
+    with pytest.raises(TypeError, match="JSON"):
+        harness._plain(object())
+
+
+RESULT = {"status": "optimal", "bound": -1.0, "certified_bound": -1.0000001, "bound_kind": "lower"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "changes", "verdict"),
+    [
+        ({"optimum": -1.0, "relaxation": -1.0}, {}, "right"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"bound": -1.001}, "wrong"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"bound": float("nan")}, "wrong"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"certified_bound": -0.9999}, "wrong"),
+        ({"relaxation": -1.0}, {"bound_kind": "upper"}, "wrong"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"status": "infeasible"}, "wrong"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"status": "inaccurate"}, "no answer"),
+        ({"optimum": -1.0, "relaxation": -1.0}, {"status": "inaccurate", "certified_bound": 0.0}, "wrong"),
+        ({"status": "infeasible"}, {}, "wrong"),
+        ({"status": "infeasible"}, {"status": "infeasible", "certified_bound": None}, "right"),
+        ({"status": "unbounded (no finite value)"}, {"status": "unbounded"}, "right"),
+        ({"status": "proved"}, {"status": "unknown"}, "no answer"),
+    ],
+)
+def test_the_judge(expected, changes, verdict):
+    assert judge("some case", expected, {**RESULT, **changes}).verdict == verdict
