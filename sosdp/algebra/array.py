@@ -95,7 +95,9 @@ class PolynomialArray(np.ndarray):
         """Sum over ``axis`` (default: all elements), equal monomials merged once."""
         items = np.asarray(self)
         if where is not True:
-            items = np.where(where, items, Polynomial(0))
+            kept = np.broadcast_to(np.asarray(where, dtype=bool), items.shape)
+            items = np.array(items)
+            items[~kept] = Polynomial(0)
         result = _wrap(_reduce_sum(items, axis=axis, keepdims=keepdims, initial=initial))
         if out is None:
             return result

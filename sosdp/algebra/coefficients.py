@@ -121,7 +121,7 @@ def floats(coefs: np.ndarray) -> np.ndarray:
 
 def check_finite(coefs: np.ndarray) -> np.ndarray:
     """Return the float array, or ValueError if it holds a NaN or an infinity."""
-    if not np.isfinite(coefs).all():
+    if np.count_nonzero(np.isfinite(coefs)) != coefs.size:
         raise ValueError(
             "a coefficient is not finite: NaN or infinity in the input, or an overflow (rescale it)"
         )

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sosdp.algebra import linear
-from sosdp.algebra.coefficients import INT_LIMIT, as_coefs, as_number, floats, object_array, peak, to_float
+from sosdp.algebra.coefficients import (
+    INT_LIMIT,
+    Number,
+    as_coefs,
+    as_number,
+    floats,
+    object_array,
+    peak,
+    to_float,
+)
 from sosdp.algebra.polynomial import Polynomial, coerce, to_variable_id
 from sosdp.algebra.variables import variable_name
 
+_SMALL = 256  # entries of the monomial array of a polynomial that is evaluated by plain arithmetic
 _CHUNK = 1 << 21  # values of monomials held in memory at a time
 
 
 def evaluate(p: Polynomial, points: Any) -> Any:
     """Values of ``p``; see ``Polynomial.evaluate``."""
+    if isinstance(points, Mapping) and p.monos.size <= _SMALL:
+        plain = {to_variable_id(v): c for v, c in points.items() if type(c) in (int, float, Fraction)}
+        if len(plain) == len(points):
+            return _plain_value(p, plain)
     table, shape = _read_points(points, p.variable_ids)
     return _shaped(_values(p, table), shape)
 
@@ -36,6 +51,25 @@ def evaluate_array(array: np.ndarray, points: Any) -> np.ndarray:
     return np.stack(columns, axis=1).reshape((rows,) + array.shape).reshape(shape + array.shape)
 
 
+def _plain_value(p: Polynomial, values: dict[int, Number]) -> Number:
+    """Value at one point by plain arithmetic, many times faster for short polynomials."""
+    used = set(p.monos.reshape(-1).tolist()) - {0}
+    if not values.keys() >= used:
+        _check_given(values, p.variable_ids)
+    total: Number = 0 if p.is_exact else 0.0
+    values[0] = 1
+    try:
+        for row, coef in zip(p.monos.tolist(), p.coefs.tolist()):
+            for identifier in row:
+                coef = coef * values[identifier]
+            total += coef
+    except OverflowError:
+        raise ValueError("a value is too large for a float: rescale, or use exact numbers") from None
+    if type(total) is Fraction and total.denominator == 1:
+        return total.numerator
+    return to_float(total) if any(type(values[i]) is float for i in used) else total
+
+
 def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
     if shape == ():
         value = values[0]
@@ -47,9 +81,7 @@ def _read_points(points: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[int, .
     """Points as a matrix (rows, number of ids), float64 or object (exact), and the shape of the answer."""
     if isinstance(points, Mapping):
         given = {to_variable_id(name): np.asarray(value) for name, value in points.items()}
-        missing = [variable_name(i) for i in ids.tolist() if i not in given]
-        if missing:
-            raise ValueError(f"no value is given for {', '.join(missing[:10])}")
+        _check_given(given, ids)
         shape = np.broadcast_shapes(*(v.shape for v in given.values()))
         rows = int(np.prod(shape, dtype=np.int64))
         columns = [_numbers(np.broadcast_to(given[i], shape)).reshape(-1) for i in ids.tolist()]
@@ -69,6 +101,12 @@ def _read_points(points: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[int, .
     shape = array.shape[:-1]
     rows = int(np.prod(shape, dtype=np.int64))
     return _numbers(array).reshape(rows, ids.size), shape
+
+
+def _check_given(given: Mapping[int, Any], ids: np.ndarray) -> None:
+    missing = [variable_name(i) for i in ids.tolist() if i not in given]
+    if missing:
+        raise ValueError(f"no value is given for {', '.join(missing[:10])}")
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

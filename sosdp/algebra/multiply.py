@@ -47,10 +47,11 @@ class HasTerms(Protocol):
         """Increasing keys of the rows."""
 
 
-def multiply(left: HasTerms, right: HasTerms) -> Terms:
+def multiply(left: HasTerms, right: HasTerms, bound: int | None) -> Terms:
     """Monomials, coefficients and keys of the product of two polynomials that are not constant.
 
-    ValueError if a float coefficient of the product is not finite.
+    Zero coefficients may remain. ``bound``: on the absolute values of its coefficients, None unless both
+    factors are int64.
     """
     small, large = (left, right) if left.coefs.size <= right.coefs.size else (right, left)
     pairs = small.coefs.size * large.coefs.size
@@ -59,25 +60,24 @@ def multiply(left: HasTerms, right: HasTerms) -> Terms:
         cleared = _clear_denominators(a, b)
         if cleared is not None:
             a, b, denominator = cleared
-            monos, coefs, keys = _multiply(small, large, a, b)
+            fits = a.dtype == b.dtype == np.int64
+            bound = (peak(a) or 0) * (peak(b) or 0) * a.size if fits else None
+            monos, coefs, keys = _multiply(small, large, a, b, bound)
             return monos, object_array(Fraction(c, denominator) for c in coefs.tolist()), keys
-    return _multiply(small, large, a, b)
+    return _multiply(small, large, a, b, bound)
 
 
-def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray) -> Terms:
+def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, bound: int | None) -> Terms:
     pairs = a.size * b.size
-    bound = math.inf
-    if a.dtype == np.int64 and b.dtype == np.int64:
-        bound = (peak(a) or 0) * (peak(b) or 0) * a.size
-        if bound >= INT_LIMIT:
-            a = a.astype(object)
+    if bound is not None and bound >= INT_LIMIT:
+        a, bound = a.astype(object), None
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
         if pairs <= _AT_ONCE:
-            keys = np.add.outer(small.keys, large.keys).reshape(-1)
-            first, keys, coefs = merging.merge(keys, np.multiply.outer(a, b).reshape(-1))
-            i, j = np.divmod(first, b.size)
-            return _rows(small.monos[i], large.monos[j]), coefs, keys
-        in_floats = a.dtype == b.dtype == np.float64 or bound < _EXACT_FLOAT
+            keys = (small.keys[:, None] + large.keys).reshape(-1)
+            first, keys, coefs = merging.merge(keys, (a[:, None] * b).reshape(-1))
+            i = first // b.size
+            return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
+        in_floats = a.dtype == b.dtype == np.float64 or (bound is not None and bound < _EXACT_FLOAT)
         exact = a.dtype != np.float64
         box = _Box.around(small.monos, large.monos)
         if exact and box.terms_at_most * _FLINT_GAIN <= pairs and _are_integers(a) and _are_integers(b):

@@ -123,10 +123,10 @@ class Polynomial:
     def __bool__(self) -> bool:
         return self.coefs.size > 0
 
-    def _peak(self) -> int:
-        """Largest absolute value of the coefficients, which are int64."""
-        if self._bound is None:
-            _set(self, "_bound", peak(self.coefs))
+    def _peak(self, tight: bool = False) -> int:
+        """A bound on the absolute values of the coefficients if they are int64, the best one if ``tight``."""
+        if self._bound is None or tight:
+            _set(self, "_bound", peak(self.coefs) or 0)
         return self._bound  # type: ignore[return-value]
 
     @property
@@ -209,16 +209,16 @@ class Polynomial:
         operand = _operand(other)
         if operand is None:
             return _apply(other, lambda q: self - q)
-        return _add(self, -operand)
+        return _add(self, operand, negate=True)
 
     def __rsub__(self, other: Any) -> Any:
         operand = _operand(other)
         if operand is None:
             return _apply(other, lambda q: q - self)
-        return _add(operand, -self)
+        return _add(operand, self, negate=True)
 
     def __neg__(self) -> Polynomial:
-        return self._make(self.monos, -self.coefs, self.keys)
+        return self._make(self.monos, -self.coefs, self.keys, self._bound)
 
     def __pos__(self) -> Polynomial:
         return self
@@ -300,13 +300,13 @@ class Polynomial:
         operand = _operand(other)
         if operand is None:
             return _apply(other, lambda q: self <= q, constraints=True)
-        return _inequality(_add(operand, -self))
+        return _inequality(_add(operand, self, negate=True))
 
     def __ge__(self, other: Any) -> Any:
         operand = _operand(other)
         if operand is None:
             return _apply(other, lambda q: self >= q, constraints=True)
-        return _inequality(_add(self, -operand))
+        return _inequality(_add(self, operand, negate=True))
 
     def __lt__(self, other: Any) -> Any:
         raise TypeError("strict inequalities are not supported: use <= or >=, or add a margin yourself")
@@ -333,7 +333,7 @@ class Polynomial:
         from sosdp.algebra.constraint import Equality
 
         other = coerce(other)
-        difference = _add(self, -other)
+        difference = _add(self, other, negate=True)
         same = not difference
         if (
             same and self.is_exact != other.is_exact
@@ -549,19 +549,29 @@ def _apply(other: Any, operation: Callable[[Any], Any], constraints: bool = Fals
     return result if constraints else result.view(PolynomialArray)
 
 
-def _add(left: Polynomial, right: Polynomial) -> Polynomial:
+def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomial:
+    """The sum, or with ``negate`` the difference."""
     if right.coefs.size == 0 and (right.is_exact or not left.is_exact):
         return left
     if left.coefs.size == 0 and (left.is_exact or not right.is_exact):
-        return right
+        return -right if negate else right
     a, b = merging.common_kind(left.coefs, right.coefs)
-    if a.dtype == np.int64 and b.dtype == np.int64 and left._peak() + right._peak() >= INT_LIMIT:
+    bound = _bound(left, right, lambda p, q: p + q)
+    if bound is not None and bound >= INT_LIMIT:
         a = a.astype(object)
-    coefs = np.concatenate([a, b])
+    coefs = np.concatenate([a, -b if negate else b])
     first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs)
     width = max(left.monos.shape[1], right.monos.shape[1])
     monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])[first]
-    return Polynomial._make(*merging.finish(monos, coefs, keys))
+    return Polynomial._make(*merging.finish(monos, coefs, keys), bound)
+
+
+def _bound(left: Polynomial, right: Polynomial, combine: Callable[[int, int], int]) -> int | None:
+    """A bound on the coefficients of a sum or product of polynomials; None if they are not both int64."""
+    if left.coefs.dtype != np.int64 or right.coefs.dtype != np.int64:
+        return None
+    bound = combine(left._peak(), right._peak())
+    return bound if bound < INT_LIMIT else combine(left._peak(tight=True), right._peak(tight=True))
 
 
 def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -569,7 +579,9 @@ def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
         return right._scaled(left.constant if left or left.is_exact else 0.0)
     if right.is_constant:
         return left._scaled(right.constant if right or right.is_exact else 0.0)
-    return Polynomial._make(*merging.finish(*multiply(left, right)))
+    fewer = min(left.coefs.size, right.coefs.size)
+    bound = _bound(left, right, lambda p, q: p * q * fewer)
+    return Polynomial._make(*merging.finish(*multiply(left, right, bound)), bound)
 
 
 def _power(base: Polynomial, exponent: int) -> Polynomial:

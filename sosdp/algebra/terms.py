@@ -17,14 +17,17 @@ def merge(keys: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
     The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit.
     """
-    order = np.argsort(keys)
+    order = keys.argsort()
     ordered = keys[order]
     if keys.size < 2:
         return order, ordered, coefs[order]
     new = ordered[1:] != ordered[:-1]
-    if new.all():
+    distinct = np.count_nonzero(new) + 1  # several times faster than new.all() on short arrays
+    if distinct == keys.size:
         return order, ordered, coefs[order]
-    starts = np.concatenate(([0], np.flatnonzero(new) + 1))
+    starts = np.zeros(distinct, dtype=np.int64)
+    starts[1:] = new.nonzero()[0]
+    starts[1:] += 1
     return order[starts], ordered[starts], np.add.reduceat(coefs[order], starts)
 
 
@@ -67,7 +70,7 @@ def finish(
         coefs = settle(coefs)
     elif coefs.dtype == np.float64:
         check_finite(coefs)
-    if not coefs.all():
+    if np.count_nonzero(coefs) != coefs.size:
         keep = coefs != 0
         monos, coefs, keys = mono.trim(monos[keep]), coefs[keep], keys[keep]
     return monos, coefs, keys

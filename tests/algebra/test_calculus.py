@@ -52,6 +52,26 @@ def test_integer_points_do_not_overflow():
     assert (x**40)(x=np.int64(3)) == 3**40
 
 
+def test_one_point_and_many_points_agree():
+    rng = random.Random("paths")
+    for kind in ("int", "fraction", "float", "huge"):
+        for _ in range(20):
+            p = random_polynomial(rng, kind)
+            exact = {n: rng.choice([rng.randint(-3, 3), Fraction(rng.randint(-9, 9), 4)]) for n in NAMES}
+            for point in (exact, {n: float(v) for n, v in exact.items()}):
+                one = p(point)
+                many = p({n: [v, v] for n, v in point.items()})
+                assert type(one) in (int, float, Fraction)
+                assert isinstance(one, float) == (many.dtype == np.float64)
+                assert (
+                    one == pytest.approx(many[0], rel=1e-12, abs=1e-12)
+                    if isinstance(one, float)
+                    else one == many[0]
+                )
+    with pytest.raises(ValueError, match="too large"):
+        (10**400 * x)(x=0.5)
+
+
 def test_high_powers_cost_no_more_than_their_distinct_factors():
     p = x**900 * y**2 + x**901
     assert p(x=1.0, y=3.0) == 10.0 and p(x=-1, y=2) == 3

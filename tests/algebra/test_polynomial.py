@@ -123,6 +123,12 @@ def test_overflow_is_promoted_not_wrapped():
     assert sum([p] * 100, polynomial(0)).coefs[0] == 100 * big
     assert Polynomial.from_arrays(np.tile(x.monos, (100, 1)), [big] * 100).coefs[0] == 100 * big
     assert Polynomial.from_arrays(x.monos, np.array([-(2**63)])).coefs[0] == -(2**63)
+    settled = (big * x / 2) * 2  # by way of fractions, back to int64
+    assert settled.coefs.dtype == np.int64 and (settled * 4).coefs[0] == 2**63
+    loose = (p + y) - p  # the bound that is carried along is looser than the coefficients
+    for _ in range(5):
+        loose = (loose + p) - p
+    assert (loose * 3).coefs.dtype == np.int64 and loose == y
     total = ((2**31 + 1) * (x + y + z)) ** 2
     assert total.coefficient(x * y) == 2 * (2**31 + 1) ** 2
 
