@@ -69,8 +69,10 @@ def judge(name: str, expected: dict[str, Any], result: dict[str, Any]) -> Verdic
         return Verdict(name, "no answer", status, None, gap)
     if status != "optimal" or value is None or relaxation is None:
         return Verdict(name, "wrong", f"{status}, but the value {relaxation} is known", None, gap)
+    if not math.isfinite(value):
+        return Verdict(name, "wrong", f"value {value}, known {relaxation}", None, gap)
     error = max(0.0, abs(value - relaxation) - PRINTED.get(name, 0.0)) / max(1.0, abs(relaxation))
-    if not math.isfinite(error) or error > tolerance:
+    if error > tolerance:
         return Verdict(name, "wrong", f"value {value}, known {relaxation}", error, gap)
     return Verdict(name, "right", status, error, gap)
 
