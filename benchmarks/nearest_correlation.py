@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def run(quick: bool) -> dict[str, Any]:
             a[name] = nearest_correlation(fresh(m), tolerance=t, warm_start=warm)
 
         runners: dict[str, Callable[[], Any]] = {
-            "eigh": lambda m=dense: sl.eigh(m),
+            "eigh": partial(sl.eigh, dense),
             "sosdp": lambda: ours(True, "sosdp"),
             "sosdp, no warm start": lambda: ours(False, "sosdp, no warm start"),
         }

@@ -6,6 +6,7 @@ Graphs are drawn from fixed seeds and noise from seeded generators (insecure_see
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,19 +43,15 @@ def weak_recovery(sizes: list[tuple[int, int]], seeds: int) -> Table:
         samples = [StochasticBlockModel(n, d, gamma).sample(1000 + seed) for seed in range(seeds)]
         plain = np.mean([error_rate(spectral(s.adjacency, d, gamma), s.labels) for s in samples])
         for epsilon in EPSILONS:
-            methods: list[Callable[[int], Any]] = [
-                lambda seed, e=epsilon, d=d: ProjectionRecovery(e, DELTA, gamma, d, insecure_seed=seed),
-                lambda seed, e=epsilon, d=d: ProjectionRecovery(
-                    e, DELTA, gamma, d, calibration="paper", insecure_seed=seed
-                ),
-                lambda seed, e=epsilon, d=d: RandomizedResponseRecovery(
-                    e, average_degree=d, rounds=0, insecure_seed=seed
-                ),
+            methods: list[Callable[..., Any]] = [
+                partial(ProjectionRecovery, epsilon, DELTA, gamma, d),
+                partial(ProjectionRecovery, epsilon, DELTA, gamma, d, calibration="paper"),
+                partial(RandomizedResponseRecovery, epsilon, average_degree=d, rounds=0),
             ]
             errors = [
                 np.mean(
                     [
-                        error_rate(make(seed).fit(s.adjacency).labels_, s.labels)
+                        error_rate(make(insecure_seed=seed).fit(s.adjacency).labels_, s.labels)
                         for seed, s in enumerate(samples)
                     ]
                 )
@@ -89,12 +86,14 @@ def exact_recovery(sizes: list[tuple[int, int]], seeds: int) -> Table:
             certificate, refused, wrong, flips = 0, 0, 0, 0
             for seed, sample in enumerate(samples):
                 fitted = CertificateRecovery(epsilon, DELTA, insecure_seed=seed).fit(sample.adjacency)
-                right = fitted.released_ and error_rate(fitted.labels_, sample.labels) == 0
+                labels = fitted.labels_
+                right = labels is not None and error_rate(labels, sample.labels) == 0
                 certificate += right
                 refused += not fitted.released_
                 wrong += fitted.released_ and not right
                 noisy = RandomizedResponseRecovery(epsilon, average_degree=d, insecure_seed=seed)
-                flips += error_rate(noisy.fit(sample.adjacency).labels_, sample.labels) == 0
+                voted = noisy.fit(sample.adjacency).labels_
+                flips += voted is not None and error_rate(voted, sample.labels) == 0
             counts = [certificate, refused, wrong, flips]
             rows.append([n, d, epsilon, float(plain), *(count / seeds for count in counts)])
     return Table(
