@@ -15,6 +15,7 @@ from .engine.answer import Answer
 from .engine.assembly import ONE, Identity, assemble
 from .engine.blocks import Options, Plan, least_degree, plan
 from .engine.certify import unused_columns
+from .engine.cvxpy_moments import CvxpyMoments, cvxpy_moments
 from .engine.forms import GramProgram
 from .engine.scaling import find_scaling, scale
 from .engine.solving import solve_program, unproducible
@@ -42,10 +43,11 @@ class Relaxation:
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
-    products, sparsity, symmetry, prune, quotient
-        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that
-        ``sparsity='correlative'`` (and ``'auto'`` when the dense block would have side above 60) may weaken
-        it; ``sizes`` reports what was done.
+    products, sparsity, symmetry, prune, quotient, term_steps
+        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
+        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
+        term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
+        done.
 
     Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
     reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
@@ -61,10 +63,11 @@ class Relaxation:
         symmetry: str = "sign",
         prune: bool = True,
         quotient: bool = True,
+        term_steps: int | None = None,
     ) -> None:
         self.system = system
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient)
+        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps)
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -107,6 +110,31 @@ class Relaxation:
     def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
         return self._bound(None, "feasible", subject_to=subject_to, **solver_options)
+
+    def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:
+        """The moments as cvxpy expressions, for any convex objective and constraint that cvxpy knows.
+
+        ``moments.E(p)`` is a cvxpy expression and ``moments.constraints`` what every problem needs:
+        ``cp.Problem(cp.Maximize(cp.entr(moments.E(x))), moments.constraints)``. No reduction that depends on
+        the objective is used (no symmetry, pruning or automatic sparsity), and nothing of what cvxpy finds is
+        certified. ``including``: polynomials whose variables the system does not mention.
+        """
+        extra = np.asarray(including, dtype=object).reshape(-1)
+        data = [p if isinstance(p, Polynomial) else Polynomial(p) for p in extra]
+        sparsity = "dense" if self.options.sparsity == "auto" else self.options.sparsity
+        options = replace(self.options, sparsity=sparsity, symmetry="none", prune=False)
+        layout = plan(self.system, self.degree, [ZERO, *data], options)
+        identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
+        return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
+
+    def bisect(self, parameter: Polynomial, low: float, high: float, **options: Any) -> Any:
+        """Least value of a scalar parameter of the system at which this relaxation is feasible, bracketed.
+
+        See ``sosdp.threshold.bisect``.
+        """
+        from .threshold import bisect
+
+        return bisect(self, parameter, low, high, **options)
 
     def assemble(
         self,

@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from .program import ConicProgram, ConicSolution, svec_length
 
+FORM = "gram"  # clean verdicts on infeasible systems; the cost is that of the moment form
+
 _STATUS = {
     "Solved": "solved",
     "AlmostSolved": "almost",
@@ -78,7 +80,7 @@ def solve(
         x=np.asarray(answer.x),
         s=np.asarray(answer.s),
         z=np.asarray(answer.z),
-        value=float(answer.obj_val),
+        value=float(answer.obj_val) + program.constant,
         iterations=int(answer.iterations),
         solver="clarabel",
         seconds=seconds,

@@ -1,6 +1,6 @@
 """The one problem every solver backend translates, and the one answer every backend returns.
 
-    minimise    1/2 x'Px + q'x      subject to   A x + s = b,   s in K,
+    minimise    1/2 x'Px + q'x + constant      subject to   A x + s = b,   s in K,
     K = {0}^zero x R_+^nonnegative x PSD(side_1) x PSD(side_2) x ...      (rows in this order)
 
 A symmetric matrix of side N is a vector of length N(N+1)/2: upper triangle, column by column, off-diagonal
@@ -79,6 +79,7 @@ class ConicProgram:
     b: np.ndarray
     cones: Cones
     P: sp.csc_matrix | None = None
+    constant: float = 0.0
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
@@ -108,6 +109,22 @@ class ConicSolution:
     seconds: float
     message: str = ""
     details: dict = field(default_factory=dict, repr=False)
+
+
+def full_position(side: int) -> np.ndarray:
+    """Place in the vector form of every entry of the matrix, shape (side, side)."""
+    row, column = triangle(side)
+    place = np.empty((side, side), dtype=np.int64)
+    place[row, column] = place[column, row] = np.arange(row.size)
+    return place
+
+
+def unpacking(side: int) -> sp.csr_matrix:
+    """Matrix that turns a vector form into all side**2 entries (the same row and column by column)."""
+    place = full_position(side).reshape(-1)
+    row, column = triangle(side)
+    weight = np.where(row == column, 1.0, 1.0 / SQRT2)[place]
+    return sp.csr_matrix((weight, place, np.arange(place.size + 1)), shape=(place.size, row.size))
 
 
 class SolverUnavailable(RuntimeError):

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from .program import ConicProgram, ConicSolution, svec_length, triangle
 
+FORM = "moment"  # a diagonal normal matrix on plain blocks: the linear solve is free
+
 
 def memory(program: ConicProgram) -> float:
     """Estimated peak memory in bytes: the matrix, its transpose and a factorisation, a few vectors."""
@@ -71,7 +73,7 @@ def solve(
         x=np.asarray(answer["x"]),
         s=s,
         z=z,
-        value=float(info["pobj"]),
+        value=float(info["pobj"]) + program.constant,
         iterations=int(info["iter"]),
         solver="scs",
         seconds=seconds,

@@ -13,7 +13,6 @@ from ..conic.program import ProblemTooLarge, svec_length, triangle
 from .assembly import Identity
 from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
 
-_MOMENT_SOLVERS = ("scs",)
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -51,7 +50,7 @@ def solve_program(
 
 def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     module = backend(name)
-    if name in _MOMENT_SOLVERS:
+    if module.FORM == "moment":
         form = moment_form(program)
         check_memory(name, form.conic)
         return read_moment_form(program, form, module.solve(form.conic, **options))

@@ -1,0 +1,185 @@
+"""Conic programs to and from cvxpy and picos: for users who model there, and as independent oracles in tests.
+
+Both modelling languages are imported when a function is called, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .program import SQRT2, Cones, ConicProgram, triangle, unpacking
+
+if TYPE_CHECKING:
+    import cvxpy
+    import picos
+
+
+def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
+    """The program as a cvxpy problem and its variable x, shape (columns,).
+
+    The problem's constraints are, in this order and where present: equations, inequalities, one matrix
+    inequality a block. Cost: one sparse product a block.
+    """
+    import cvxpy as cp
+
+    x = cp.Variable(program.q.size, name="x")
+    objective = program.q @ x + program.constant
+    if program.P is not None:
+        symmetric = program.P + sp.triu(program.P, 1).T
+        objective = objective + 0.5 * cp.quad_form(x, cp.psd_wrap(sp.csc_matrix(symmetric)))
+    rows, cones = sp.csr_matrix(program.A), program.cones
+    constraints = []
+    if cones.zero:
+        constraints.append(rows[: cones.zero] @ x == program.b[: cones.zero])
+    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
+    if cones.nonnegative:
+        constraints.append(rows[scalars] @ x <= program.b[scalars])
+    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
+        unpack = unpacking(side)
+        entries = unpack @ program.b[here] - sp.csr_matrix(unpack @ rows[here]) @ x
+        constraints.append(cp.reshape(entries, (side, side), order="F") >> 0)
+    return cp.Problem(cp.Minimize(objective), constraints), x
+
+
+def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
+    """The conic program that cvxpy would hand to Clarabel, its constant included.
+
+    A maximisation becomes the minimisation of minus its objective. cvxpy's own auxiliary variables are part
+    of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer variables, or
+    that needs other cones than equations, inequalities and matrix inequalities; the message names the cone.
+    """
+    import cvxpy as cp
+
+    if problem.is_mixed_integer():
+        raise ValueError("the cvxpy problem has integer variables; only continuous conic programs are taken")
+    try:
+        data, _, inverse = problem.get_problem_data(cp.CLARABEL)
+    except cp.error.DCPError as error:
+        raise ValueError(f"cvxpy does not find the problem convex: {str(error).splitlines()[0]}") from error
+    dims = data["dims"]
+    foreign = {
+        "second-order": len(dims.soc),
+        "exponential": int(dims.exp),
+        "power": len(dims.p3d) + len(getattr(dims, "pnd", ())),
+    }
+    for name, count in foreign.items():
+        if count:
+            raise ValueError(
+                f"the cvxpy problem needs {count} {name} cone(s); only zero, nonnegative and positive "
+                "semidefinite cones are taken: state norms and squares as matrix inequalities, or squares in "
+                "the objective with cp.sum_squares"
+            )
+    P = data.get("P")
+    return ConicProgram(
+        q=np.asarray(data["c"], dtype=float),
+        A=sp.csc_matrix(data["A"]),
+        b=np.asarray(data["b"], dtype=float),
+        cones=Cones(zero=int(dims.zero), nonnegative=int(dims.nonneg), psd=tuple(int(n) for n in dims.psd)),
+        P=None if P is None or P.nnz == 0 else sp.csc_matrix(sp.triu(P)),
+        constant=float(inverse[-1]["offset"]),
+    )
+
+
+def to_picos(program: ConicProgram) -> tuple[picos.Problem, picos.RealVariable]:
+    """The program as a picos problem and its variable x, of shape (columns, 1).
+
+    Raises ValueError for a quadratic objective: use ``sosdp.conic.reformulate.linear_objective`` first.
+    """
+    import picos
+
+    if program.P is not None and program.P.nnz:
+        raise ValueError(
+            "this program has a quadratic objective; make it linear first with "
+            "sosdp.conic.reformulate.linear_objective"
+        )
+    x = picos.RealVariable("x", program.q.size)
+    problem = picos.Problem()
+    problem.set_objective("min", (picos.Constant("q", program.q) | x) + float(program.constant))
+    rows, cones = sp.csr_matrix(program.A), program.cones
+
+    def slack(matrix: Any, right: np.ndarray) -> Any:
+        return picos.Constant("b", right) - picos.Constant("A", sp.csc_matrix(matrix)) * x
+
+    if cones.zero:
+        problem.add_constraint(slack(rows[: cones.zero], program.b[: cones.zero]) == 0)
+    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
+    if cones.nonnegative:
+        problem.add_constraint(slack(rows[scalars], program.b[scalars]) >= 0)
+    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
+        unpack = unpacking(side)
+        entries = slack(unpack @ rows[here], unpack @ program.b[here])
+        problem.add_constraint(entries.reshaped((side, side)) >> 0)
+    return problem, x
+
+
+def from_picos(problem: picos.Problem) -> ConicProgram:
+    """A real picos problem with linear objective, linear constraints and matrix inequalities as a program.
+
+    A maximisation becomes the minimisation of minus its objective; a symmetric variable is its vector of
+    N(N+1)/2 numbers in picos' own scaling. Raises ValueError naming the first constraint, variable or
+    objective that is of another kind.
+    """
+    from picos.constraints import AffineConstraint, DummyConstraint, LMIConstraint
+    from picos.expressions import AffineExpression
+
+    for variable in problem.variables.values():
+        kind = type(variable).__name__
+        if kind in ("BinaryVariable", "IntegerVariable"):
+            raise ValueError(
+                f"the picos variable {variable.name!r} is of type {kind}; only real ones are taken"
+            )
+    offsets, columns = {}, 0
+    for variable in problem.variables.values():
+        offsets[variable] = columns
+        columns += variable.dim
+
+    def affine(expression: Any, what: str) -> tuple[sp.csr_matrix, np.ndarray]:
+        if not isinstance(expression, AffineExpression):
+            kind = type(expression).__name__
+            raise ValueError(f"{what} is a {kind}; only real affine expressions are taken")
+        matrix, right = expression.scipy_sparse_matrix_form(varOffsetMap=offsets, dense_b=True)
+        return sp.csr_matrix(matrix), np.asarray(right, dtype=float).reshape(-1)
+
+    direction, objective = problem.no
+    cost, constant = affine(objective, "the picos objective")
+    sign = -1.0 if direction == "max" else 1.0
+    # slack = greater - smaller, as (matrix, constant)
+    equations: list[tuple[sp.csr_matrix, np.ndarray]] = []
+    scalars: list[tuple[sp.csr_matrix, np.ndarray]] = []
+    blocks: list[tuple[sp.csr_matrix, np.ndarray]] = []
+    sides: list[int] = []
+    bounds = [v.bound_constraint for v in problem.variables.values()]
+    for constraint in [*problem.constraints.values(), *(b for b in bounds if b)]:
+        if isinstance(constraint, DummyConstraint):
+            continue
+        if not isinstance(constraint, (AffineConstraint, LMIConstraint)):
+            raise ValueError(
+                f"the picos constraint {constraint} is of type {type(constraint).__name__}; only linear "
+                "constraints and real matrix inequalities are taken"
+            )
+        high, low = (affine(e, f"a side of {constraint}") for e in (constraint.greater, constraint.smaller))
+        slack = (sp.csr_matrix(high[0] - low[0]), high[1] - low[1])
+        if isinstance(constraint, LMIConstraint):
+            side = constraint.greater.shape[0]
+            row, column = triangle(side)
+            weight = sp.diags_array(np.where(row == column, 1.0, SQRT2))
+            place = row + side * column  # picos stacks columns
+            blocks.append((sp.csr_matrix(weight @ slack[0][place]), weight @ slack[1][place]))
+            sides.append(side)
+        else:
+            (equations if constraint.is_equality() else scalars).append(slack)
+    parts = [*equations, *scalars, *blocks]
+    return ConicProgram(
+        q=sign * cost.toarray()[0],
+        A=sp.csc_matrix(-sp.vstack([m for m, _ in parts])) if parts else sp.csc_matrix((0, columns)),
+        b=np.concatenate([b for _, b in parts]) if parts else np.zeros(0),
+        cones=Cones(
+            zero=sum(b.size for _, b in equations),
+            nonnegative=sum(b.size for _, b in scalars),
+            psd=tuple(sides),
+        ),
+        constant=sign * float(constant[0]),
+    )

@@ -1,0 +1,205 @@
+"""cvxpy and picos as oracles: the same program in another modelling language has the same value."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import clarabel, scs
+from sosdp.conic.bridges import from_cvxpy, from_picos, to_cvxpy, to_picos
+from sosdp.conic.program import Cones, ConicProgram, svec, svec_length
+
+
+def random_program(seed, *, quadratic=False):
+    """Strictly feasible on both sides: equations, inequalities, matrix blocks, a scalar block, a constant."""
+    rng = np.random.default_rng(seed)
+    columns, zero, nonnegative = 9, 2, 5
+    sides = (4, 1, 3)
+    cones = Cones(zero=zero, nonnegative=nonnegative, psd=sides)
+    A = rng.standard_normal((cones.rows, columns)) * (rng.random((cones.rows, columns)) < 0.7)
+    x = rng.standard_normal(columns)
+    inner = [np.zeros(zero), rng.random(nonnegative) + 0.5]
+    dual = [rng.standard_normal(zero), rng.random(nonnegative) + 0.5]
+    for side in sides:
+        for target in (inner, dual):
+            root = rng.standard_normal((side, side))
+            target.append(svec(root @ root.T + np.eye(side)))
+    P = None
+    if quadratic:
+        root = rng.standard_normal((4, columns))
+        P = sp.csc_matrix(np.triu(root.T @ root))
+    return ConicProgram(
+        q=-A.T @ np.concatenate(dual),
+        A=sp.csc_matrix(A),
+        b=A @ x + np.concatenate(inner),
+        cones=cones,
+        P=P,
+        constant=float(rng.standard_normal()),
+    )
+
+
+@pytest.mark.parametrize("quadratic", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_our_backends_and_cvxpy_agree(seed, quadratic):
+    import cvxpy as cp
+
+    program = random_program(seed, quadratic=quadratic)
+    problem, x = to_cvxpy(program)
+    expected = problem.solve(solver=cp.CLARABEL)
+    for backend in (clarabel, scs):
+        answer = backend.solve(program)
+        assert answer.status == "solved"
+        assert answer.value == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    # with a quadratic objective the minimiser is not unique, its value is
+    curved = 0.0 if program.P is None else x.value @ (program.P + sp.triu(program.P, 1).T) @ x.value / 2
+    assert program.q @ x.value + curved + program.constant == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_there_and_back_through_cvxpy(seed):
+    program = random_program(seed, quadratic=bool(seed % 2))
+    problem, _ = to_cvxpy(program)
+    back = from_cvxpy(problem)
+    assert back.cones.zero == 2
+    assert sorted(back.cones.psd) in ([3, 4], [1, 3, 4])  # cvxpy may read a 1 x 1 block as an inequality
+    expected = clarabel.solve(program)
+    found = clarabel.solve(back)
+    assert found.status == "solved"
+    assert found.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_there_and_back_through_picos(seed):
+    program = random_program(seed)
+    expected = clarabel.solve(program)
+    problem, x = to_picos(program)
+    problem.solve(solver="cvxopt")
+    assert problem.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6)
+    assert np.allclose(np.asarray(x.value).reshape(-1), expected.x, atol=1e-4)
+    found = clarabel.solve(from_picos(problem))
+    assert found.status == "solved"
+    assert found.value == pytest.approx(expected.value, rel=1e-7, abs=1e-7)
+
+
+def test_from_cvxpy_reads_matrix_variables_and_maximisation():
+    import cvxpy as cp
+
+    # the Lovasz theta number of the pentagon is sqrt(5)
+    X = cp.Variable((5, 5), PSD=True)
+    edges = [(i, (i + 1) % 5) for i in range(5)]
+    problem = cp.Problem(cp.Maximize(cp.sum(X) + 10), [cp.trace(X) == 1, *(X[i, j] == 0 for i, j in edges)])
+    answer = clarabel.solve(from_cvxpy(problem))
+    assert -answer.value == pytest.approx(np.sqrt(5) + 10, abs=1e-6)
+
+
+def test_from_cvxpy_names_the_cone_it_cannot_take():
+    import cvxpy as cp
+
+    x = cp.Variable(3)
+    with pytest.raises(ValueError, match="1 second-order cone"):
+        from_cvxpy(cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1]))
+    with pytest.raises(ValueError, match="3 exponential cone"):
+        from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x)))))
+    with pytest.raises(ValueError, match="integer variables"):
+        from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, integer=True)))))
+    with pytest.raises(ValueError, match="does not find the problem convex"):
+        from_cvxpy(cp.Problem(cp.Maximize(cp.sum_squares(x))))
+
+
+def test_from_picos_reads_symmetric_variables_bounds_and_maximisation():
+    import picos
+
+    X = picos.SymmetricVariable("X", 5)
+    t = picos.RealVariable("t", 2, lower=[0, -1], upper=3)
+    problem = picos.Problem()
+    problem.set_objective("max", picos.sum(X) + t[0] - t[1] + 7)
+    problem.add_list_of_constraints([X >> 0, picos.trace(X) == 1])
+    problem.add_list_of_constraints([X[i, (i + 1) % 5] == 0 for i in range(5)])
+    program = from_picos(problem)
+    assert program.cones == Cones(zero=6, nonnegative=4, psd=(5,))
+    assert program.q.size == svec_length(5) + 2
+    assert -clarabel.solve(program).value == pytest.approx(np.sqrt(5) + 3 + 1 + 7, abs=1e-6)
+
+
+def test_from_picos_names_what_it_cannot_take():
+    import picos
+
+    x = picos.RealVariable("x", 3)
+    problem = picos.Problem()
+    problem.set_objective("min", x[0])
+    problem.add_constraint(abs(x) <= 1)
+    with pytest.raises(ValueError, match="of type SOCConstraint; only linear constraints and real matrix"):
+        from_picos(problem)
+    problem = picos.Problem()
+    problem.set_objective("min", abs(x) ** 2)
+    with pytest.raises(ValueError, match="the picos objective is a .*; only real affine"):
+        from_picos(problem)
+    problem = picos.Problem()
+    problem.set_objective("min", picos.IntegerVariable("k"))
+    with pytest.raises(ValueError, match="'k' is of type IntegerVariable"):
+        from_picos(problem)
+
+
+def test_to_picos_refuses_a_quadratic_objective():
+    with pytest.raises(ValueError, match="quadratic objective; make it linear first"):
+        to_picos(random_program(0, quadratic=True))
+
+
+def test_an_entropy_of_moments_is_maximised():
+    import cvxpy as cp
+
+    # the most uncertain law on {0, 1, 2} with mean 0.7, by its exact form exp(a + b k)
+    x = sd.polynomial("x")
+    relax = sd.Relaxation(sd.System((x * (x - 1) * (x - 2)).equals(0)), 4)
+    moments = relax.to_cvxpy()
+    indicators = np.array([(x - 1) * (x - 2) / 2, x * (2 - x), x * (x - 1) / 2], dtype=object)
+    law = moments.E(indicators)
+    assert law.shape == (3,)
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.entr(law))), [*moments.constraints, moments.E(x) == 0.7])
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status == "optimal"
+    p = law.value
+    assert p.sum() == pytest.approx(1, abs=1e-6) and p[1] + 2 * p[2] == pytest.approx(0.7, abs=1e-6)
+    assert p[1] ** 2 == pytest.approx(p[0] * p[2], abs=1e-5)  # geometric: log-linear in k
+    assert moments.E(x**3).value == pytest.approx(p[1] + 8 * p[2], abs=1e-5)
+
+
+def test_a_norm_of_moments_breaks_the_symmetry_of_the_system():
+    import cvxpy as cp
+
+    # the system is even in s; the objective is not: the moments must not be symmetrised
+    s = sd.variables("brs", 3)
+    moments = sd.Relaxation(sd.System(s**2 == 1), 2).to_cvxpy()
+    target = np.array([0.5, -0.25, 1.5])
+    problem = cp.Problem(cp.Minimize(cp.norm(moments.E(s) - target)), moments.constraints)
+    assert problem.solve(solver=cp.CLARABEL) == pytest.approx(0.5, abs=1e-6)
+    assert np.allclose(moments.E(s).value, [0.5, -0.25, 1.0], atol=1e-4)
+    gram = moments.E(np.outer(s, s))
+    assert gram.shape == (3, 3) and np.allclose(np.diag(gram.value), 1)
+
+
+@pytest.mark.parametrize("degree", [2, 4])
+def test_a_linear_objective_in_cvxpy_is_the_relaxation(degree):
+    import cvxpy as cp
+
+    x, y = sd.variables("brx bry")
+    system = sd.System(x**2 + y**2 <= 9, x * y >= 0.25, x >= -8)
+    objective = x + 2 * y**2 - 3 * x * y
+    moments = sd.Relaxation(system, degree).to_cvxpy()
+    found = cp.Problem(cp.Minimize(moments.E(objective)), moments.constraints).solve(solver=cp.CLARABEL)
+    expected = sd.minimize(objective, system, degree=degree)
+    assert found == pytest.approx(expected.bound, abs=1e-4)
+    assert [str(m) for m in moments.monomials].count("1") == 1
+    assert moments.moments.shape == (len(moments.monomials),)
+
+
+def test_moments_outside_the_relaxation_are_named():
+    x, z = sd.variables("brx brz")
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    with pytest.raises(ValueError, match=r"E\[brx\*\*3\] is not part of this relaxation of degree 2"):
+        relax.to_cvxpy().E(x**3)
+    with pytest.raises(ValueError, match=r"including=\[...\]"):
+        relax.to_cvxpy().E(x * z)
+    assert relax.to_cvxpy(including=[z]).E(x * z + 1).shape == ()
+    with pytest.raises(ValueError, match="at most two dimensions"):
+        relax.to_cvxpy().E(np.full((2, 2, 2), x, dtype=object))
