@@ -43,11 +43,10 @@ class Relaxation:
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
-    products, sparsity, symmetry, prune, quotient, term_steps
-        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
-        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
-        term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
-        done.
+    products, sparsity, symmetry, prune, quotient
+        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that
+        ``sparsity='correlative'`` (and ``'auto'`` when the dense block would have side above 60) may weaken
+        it; ``sizes`` reports what was done.
 
     Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
     reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
@@ -63,11 +62,10 @@ class Relaxation:
         symmetry: str = "sign",
         prune: bool = True,
         quotient: bool = True,
-        term_steps: int | None = None,
     ) -> None:
         self.system = system
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps)
+        self.options = Options(products, sparsity, symmetry, prune, quotient)
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -126,15 +124,6 @@ class Relaxation:
         layout = plan(self.system, self.degree, [ZERO, *data], options)
         identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
         return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
-
-    def bisect(self, parameter: Polynomial, low: float, high: float, **options: Any) -> Any:
-        """Least value of a scalar parameter of the system at which this relaxation is feasible, bracketed.
-
-        See ``sosdp.threshold.bisect``.
-        """
-        from .threshold import bisect
-
-        return bisect(self, parameter, low, high, **options)
 
     def assemble(
         self,
