@@ -14,8 +14,6 @@ from typing import NoReturn
 from sosdp._version import __version__
 from sosdp.commands.output import BAD_INPUT, InputError, one_line
 
-SPARSITY = ("auto", "none", "correlative", "term")
-
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line."""
@@ -40,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     solve.add_argument("file", metavar="FILE", help="the problem file")
     solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation (even)")
     solve.add_argument("--solver", metavar="NAME", help="clarabel, scs, or auto (by block sizes)")
-    solve.add_argument("--sparsity", metavar="KIND", help="none, correlative or term")
+    solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
     solve.add_argument("--export", metavar="OUT.dat-s", help="write the relaxation in the SDPA sparse format")
     solve.add_argument("--json", action="store_true", help="print one JSON object")
