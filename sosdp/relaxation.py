@@ -43,10 +43,11 @@ class Relaxation:
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
-    products, sparsity, symmetry, prune, quotient
-        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that
-        ``sparsity='correlative'`` (and ``'auto'`` when the dense block would have side above 60) may weaken
-        it; ``sizes`` reports what was done.
+    products, sparsity, symmetry, prune, quotient, term_steps
+        See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
+        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
+        term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
+        done.
 
     Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
     reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
@@ -62,10 +63,11 @@ class Relaxation:
         symmetry: str = "sign",
         prune: bool = True,
         quotient: bool = True,
+        term_steps: int | None = None,
     ) -> None:
         self.system = system
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient)
+        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps)
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"

@@ -5,7 +5,7 @@ Everything here is decided before a matrix is built; the result is a list of ``B
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import comb
 
@@ -18,9 +18,11 @@ from ..reduction.newton import prune
 from ..reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
 from ..reduction.sparsity import adjacency, variable_cliques
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry, split
+from ..reduction.term_sparsity import TermBlock, term_sparsity
 from ..system import System
 from .assembly import ONE, Block, EqualityRows
 
+SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
 
 
@@ -29,9 +31,11 @@ class Options:
     """How a relaxation is built; every reduction can be switched off.
 
     ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``:
-    ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense`` or
-    ``correlative``; ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency; ``quotient``:
-    rewriting rules.
+    ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
+    ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
+    until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
+    ``correlative+chordal``; ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency;
+    ``quotient``: rewriting rules.
     """
 
     products: str = "putinar"
@@ -39,10 +43,13 @@ class Options:
     symmetry: str = "sign"
     prune: bool = True
     quotient: bool = True
+    term_steps: int | None = None
 
     def __post_init__(self) -> None:
         _one_of("products", self.products, ("putinar", "schmudgen"))
-        _one_of("sparsity", self.sparsity, ("auto", "dense", "correlative"))
+        _one_of("sparsity", self.sparsity, SPARSITY)
+        if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):
+            raise ValueError(f"term_steps must be a positive integer or None, not {self.term_steps!r}")
         _one_of("symmetry", self.symmetry, ("sign", "none"))
 
 
@@ -100,6 +107,10 @@ def plan(
         if not signs.trivial:
             blocks, equalities = _split(blocks, equalities, signs)
             report["sign_symmetries"] = int(ids.size - signs.rank)
+    if options.sparsity.endswith(("term", "chordal")) and blocks:
+        blocks, equalities, report["term_steps"] = _split_by_terms(
+            blocks, equalities, _whole_support(system, support), quotient, options
+        )
     _add_expectations(blocks, equalities, in_expectation)
     return Plan(blocks, equalities, quotient, ids, cliques, report)
 
@@ -151,7 +162,7 @@ def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
 
 def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     dense = [ids]
-    if options.sparsity == "dense" or ids.size <= 1:
+    if options.sparsity in ("dense", "term", "chordal") or ids.size <= 1:
         return dense
     if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
         return dense
@@ -298,3 +309,46 @@ def _split(
         if invariant.any():
             rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
     return pieces, rows
+
+
+def _whole_support(system: System, support: np.ndarray) -> np.ndarray:
+    """Monomials of the objective and of every constraint: where term sparsity starts."""
+    parts = [support, *(g.monos for g in system.inequalities), *(h.monos for h in system.equalities)]
+    for matrix in system.matrices:
+        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    return mono.concatenate(parts)
+
+
+def _split_by_terms(
+    blocks: list[Block],
+    equalities: list[EqualityRows],
+    support: np.ndarray,
+    quotient: Quotient,
+    options: Options,
+) -> tuple[list[Block], list[EqualityRows], int]:
+    completion = "chordal" if options.sparsity.endswith("chordal") else "components"
+    found = term_sparsity(
+        [TermBlock(b.kind == "sos", b.basis, _terms_of(b), b.entry) for b in blocks],
+        [(e.multipliers, e.polynomial.monos) for e in equalities],
+        support,
+        quotient.normal_form,
+        completion,
+        options.term_steps,
+    )
+    pieces = []
+    for block, groups in zip(blocks, found.members, strict=True):
+        for members in groups:
+            entry = None if block.entry is None else block.entry[members]
+            pieces.append(Block(block.kind, block.index, block.basis[members], block.multiplier, entry))
+    rows = [
+        EqualityRows(e.index, e.polynomial, e.multipliers[kept])
+        for e, kept in zip(equalities, found.kept_rows, strict=True)
+        if kept.size
+    ]
+    return pieces, rows, found.steps
+
+
+def _terms_of(block: Block) -> Callable[[int, int], np.ndarray]:
+    if block.entry is None:
+        return lambda a, b: block.multiplier.monos
+    return lambda a, b: block.multiplier[a, b].monos

@@ -1,0 +1,176 @@
+"""Term sparsity: published values, the theorem about stable blocks, and bounds that stay true."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra import monomials as mono
+from sosdp.reduction.quotient import NO_QUOTIENT, find_quotient
+from sosdp.reduction.term_sparsity import TermBlock, term_sparsity
+
+
+def wang_chordal_example():
+    x1, x2, x3 = sd.variables("x1 x2 x3")
+    return (
+        x1**2 - 2 * x1 * x2 + 3 * x2**2 - 2 * x1**2 * x2 + 2 * x1**2 * x2**2 - 2 * x2 * x3
+        + 6 * x3**2 + 18 * x2**2 * x3 - 54 * x2 * x3**2 + 142 * x2**2 * x3**2
+    )  # fmt: skip
+
+
+def rosenbrock(n):
+    x = sd.variables("tsr", n)
+    return sum(100 * (x[i + 1] - x[i] ** 2) ** 2 + (1 - x[i]) ** 2 for i in range(n - 1))
+
+
+def broyden_tridiagonal(n):
+    x = sd.variables("tsb", n)
+    parts = []
+    for i in range(n):
+        below = x[i - 1] if i else 0
+        above = x[i + 1] if i + 1 < n else 0
+        parts.append(((3 - 2 * x[i]) * x[i] - below - 2 * above + 1) ** 2)
+    return sum(parts)
+
+
+def test_published_values_of_both_completions():
+    # Wang, Magron, Lasserre, "Chordal-TSSOS": the chordal blocks give about -0.00355, the whole block gives 0
+    f = wang_chordal_example()
+    whole = sd.minimize(f, sparsity="term")
+    chordal = sd.minimize(f, sparsity="chordal")
+    assert whole.sizes["blocks"] == [6] and abs(whole.bound) < 1e-7
+    assert chordal.sizes["blocks"] == [3, 3, 3, 3]
+    assert chordal.bound == pytest.approx(-0.00355, abs=5e-6)
+    # the example of "TSSOS" with optimum 0.4753: already exact after one step
+    x1, x2, x3 = sd.variables("x1 x2 x3")
+    g = 1 + x1**4 + x2**4 + x3**4 + x1 * x2 * x3 + x2
+    first = sd.minimize(g, sparsity="term", term_steps=1)
+    assert first.sizes["blocks"] == [6, 2, 2]
+    assert first.bound == pytest.approx(0.47527, abs=1e-5)
+    assert sd.minimize(g, sparsity="chordal", term_steps=1).sizes["blocks"] == [4, 2, 2, 2, 2]
+
+
+def sparse_program(rng, kind):
+    y = sd.variables("tsp", 4)
+    ids = np.sort([int(v.variable_ids[0]) for v in y]).astype(np.int32)
+    basis = mono.basis(ids, 4)
+    chosen = rng.choice(basis.shape[0], size=5, replace=False)
+    f = sd.Polynomial.from_arrays(basis[chosen], rng.integers(-4, 5, size=5))
+    if kind == "ball":
+        system = sd.System(sum(v**2 for v in y) <= 2, y[0] * y[1] >= -1)
+        points = rng.normal(size=(3000, 4))
+        points *= (np.sqrt(2) * rng.random((3000, 1))) / np.linalg.norm(points, axis=1, keepdims=True)
+        points = points[points[:, 0] * points[:, 1] >= -1]
+    elif kind == "signs":
+        system = sd.System(y**2 == 1, y[0] * y[1] * y[2] == y[3])
+        points = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
+        points = points[points[:, :3].prod(axis=1) == points[:, 3]]
+    else:
+        matrix = [[2 - y[0] ** 2, y[1] * y[2]], [y[1] * y[2], 2 - y[3] ** 2]]
+        system = sd.System(sd.PSD(matrix), *(v**2 <= 2 for v in y))
+        points = rng.uniform(-1.4, 1.4, size=(3000, 4))
+        a, b, c = 2 - points[:, 0] ** 2, points[:, 1] * points[:, 2], 2 - points[:, 3] ** 2
+        points = points[a * c >= b**2]
+    values = f.evaluate(dict(zip([str(v) for v in y], points.T, strict=True))) + np.zeros(len(points))
+    return f, system, values
+
+
+@pytest.mark.parametrize("kind", ["ball", "signs", "matrix"])
+def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
+    rng = np.random.default_rng({"ball": 1, "signs": 2, "matrix": 3}[kind])
+    smaller = 0
+    for _ in range(8):
+        f, system, values = sparse_program(rng, kind)
+        dense = sd.minimize(f, system, 4, sparsity="dense", symmetry="none")
+        signs = sd.minimize(f, system, 4, sparsity="dense")
+        scale = 1e-6 * max(1.0, abs(dense.bound))
+        stable = sd.minimize(f, system, 4, sparsity="term", symmetry="none")
+        assert stable.bound == pytest.approx(dense.bound, abs=scale)
+        assert stable.bound == pytest.approx(signs.bound, abs=scale)
+        smaller += max(stable.sizes["blocks"]) < max(dense.sizes["blocks"])
+        previous = -np.inf
+        for steps in (1, 2, None):
+            result = sd.minimize(f, system, 4, sparsity="term", symmetry="none", term_steps=steps)
+            assert previous - scale <= result.bound <= dense.bound + scale
+            assert result.certified_bound <= values.min()
+            previous = result.bound
+        chordal = sd.minimize(f, system, 4, sparsity="chordal")
+        assert chordal.bound <= dense.bound + scale
+        assert chordal.certified_bound <= values.min()
+        assert max(chordal.sizes["blocks"]) <= max(signs.sizes["blocks"])
+    assert smaller >= 2
+
+
+def test_stable_components_are_the_sign_classes():
+    # without constraints the stable components of a full basis are the classes of the sign symmetries
+    rng = np.random.default_rng(5)
+    y = sd.variables("tsq", 3)
+    ids = np.sort([int(v.variable_ids[0]) for v in y]).astype(np.int32)
+    basis = mono.basis(ids, 2)
+    for _ in range(20):
+        chosen = basis[rng.choice(basis.shape[0], size=2, replace=False)]
+        support = mono.concatenate([chosen, mono.multiply(basis, basis)])
+        block = TermBlock(True, basis, lambda a, b: mono.constant(1))
+        found = term_sparsity([block], [], support, NO_QUOTIENT.normal_form, "components")
+        parity = mono.exponents(chosen, ids) % 2
+        flips = [s for s in itertools.product([0, 1], repeat=3) if not ((parity @ np.array(s)) % 2).any()]
+        signature = (mono.exponents(basis, ids) @ np.array(flips).T) % 2
+        for members in found.members[0]:
+            assert (signature[members] == signature[members[0]]).all()
+        assert sum(m.size for m in found.members[0]) == basis.shape[0]
+        assert len(found.members[0]) == np.unique(signature, axis=0).shape[0]
+
+
+@pytest.mark.parametrize("problem", [rosenbrock, broyden_tridiagonal])
+def test_chains_with_cliques_and_terms(problem):
+    f = problem(8)
+    reference = sd.minimize(f, sparsity="correlative")
+    for sparsity in ("correlative+term", "correlative+chordal"):
+        result = sd.minimize(f, sparsity=sparsity)
+        assert result.status == "optimal"
+        assert abs(result.bound) < 1e-5  # both minima are 0 (Broyden: a root exists)
+        assert result.bound <= reference.bound + 1e-5
+        assert max(result.sizes["blocks"]) <= max(reference.sizes["blocks"])
+        assert result.sizes["cliques"] == reference.sizes["cliques"] > 1
+    assert max(sd.minimize(rosenbrock(8), sparsity="correlative+chordal").sizes["blocks"]) == 3
+
+
+def test_rows_of_equalities_that_nothing_needs_are_left_out():
+    y = sd.variables("tse", 3)
+    system = sd.System((y[0] ** 2 + y[1] ** 2).equals(2), (y[1] * y[2]).equals(y[0]), y[2] ** 2 <= 4)
+    f = y[0] ** 4 - y[1] ** 2
+    dense = sd.minimize(f, system, 4, symmetry="none", sparsity="dense")
+    sparse = sd.minimize(f, system, 4, symmetry="none", sparsity="term")
+    assert sparse.sizes["equalities"] < dense.sizes["equalities"]
+    assert sparse.bound == pytest.approx(dense.bound, abs=1e-6)
+
+
+def test_rewriting_joins_what_becomes_a_constant():
+    # with s**2 = 1 every square is 1: only the edges of the objective and products in the support join
+    s = sd.variables("tsz", 3)
+    quotient = find_quotient(sd.System(s**2 == 1).equalities)
+    ids = np.sort([int(v.variable_ids[0]) for v in s]).astype(np.int32)
+    basis = quotient.basis(ids, 1)
+    block = TermBlock(True, basis, lambda a, b: mono.constant(1))
+    found = term_sparsity([block], [], (s[0] * s[1]).monos, quotient.normal_form, "components")
+    assert sorted(m.size for m in found.members[0]) == [1, 1, 2]
+
+
+def test_certificates_and_refutations_survive_the_split():
+    from certificates import extract
+
+    proof = extract(sd.minimize(wang_chordal_example() + 1, sparsity="chordal")).exact(slack=1e-4)
+    assert proof.verdict and float(proof.claim.bound) > 0.995
+    x, y = sd.variables("x y")
+    for sparsity in ("term", "chordal"):
+        assert sd.feasible(sd.System(x >= y**2, y >= x**2 + 1), 2, sparsity=sparsity).status == "infeasible"
+        assert sd.prove_sos(wang_chordal_example() + 1, sparsity=sparsity).status == "proved"
+
+
+def test_wrong_options_are_named():
+    x = sd.variables("x y")[0]
+    with pytest.raises(ValueError, match="term_steps must be a positive integer"):
+        sd.minimize(x**2, sparsity="term", term_steps=0)
+    with pytest.raises(ValueError, match="sparsity='blocks' is not known"):
+        sd.minimize(x**2, sparsity="blocks")
