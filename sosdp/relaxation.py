@@ -127,6 +127,15 @@ class Relaxation:
         identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
         return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
 
+    def bisect(self, parameter: Polynomial, low: float, high: float, **options: Any) -> Any:
+        """Least value of a scalar parameter of the system at which this relaxation is feasible, bracketed.
+
+        See ``sosdp.threshold.bisect``.
+        """
+        from .threshold import bisect
+
+        return bisect(self, parameter, low, high, **options)
+
     def assemble(
         self,
         objective: Polynomial,

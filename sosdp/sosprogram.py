@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .algebra import monomials as mono
+from .algebra.build import monomials, polynomial, variables
 from .algebra.polynomial import Polynomial
 from .algebra.variables import variable_name
 from .conic.program import smat
@@ -170,12 +171,71 @@ class SosProgram:
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
         self.options = Options(**options)
-        self.constraints: list[tuple[list[Polynomial], System, int | None]] = []
+        self.constraints: list[tuple[Polynomial, System, int | None]] = []
+        self.vanishing: list[Polynomial] = []
 
     def require(self, p: Polynomial, on: System | None = None, degree: int | None = None) -> SosProgram:
-        """Require ``p`` to be a sum of squares, globally or on a system; returns the program."""
-        self.constraints.append((self._affine(p), System() if on is None else on, degree))
+        """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
+
+        A ``p`` in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
+        """
+        self._affine(p)
+        self.constraints.append((p, System() if on is None else on, degree))
         return self
+
+    def require_zero(self, p: Polynomial) -> SosProgram:
+        """Require every coefficient of ``p`` to vanish; returns the program.
+
+        Equations between coefficients hold to the solver's accuracy only, so such a program has no
+        ``certified_bound``; where you can, write the equation into the polynomials instead.
+        """
+        self._affine(p)
+        self.vanishing.append(p)
+        return self
+
+    def require_psd(self, matrix: Any, on: System | None = None, degree: int | None = None) -> SosProgram:
+        """Require a symmetric matrix of polynomials to be a sum of squares: ``y'My`` is one, in x and y
+        together.
+
+        A matrix in the unknowns alone is a linear matrix inequality. ValueError unless square and symmetric.
+        """
+        entries = np.asarray(matrix, dtype=object)
+        if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
+            raise ValueError(f"require_psd needs a square matrix, not shape {entries.shape}")
+        side = entries.shape[0]
+        entries = np.array([[polynomial(e) for e in row] for row in entries.tolist()] + [[None] * side])[:-1]
+        if any(entries[i, j] != entries[j, i] for i in range(side) for j in range(i)):
+            raise ValueError("require_psd needs a symmetric matrix")
+        y = variables("sosdp_y", side)
+        form = sum((entries[i, j] * y[i] * y[j] for i in range(side) for j in range(side)), polynomial(0))
+        return self.require(form, on, None if degree is None else degree + 2)
+
+    def polynomial(self, name: str, xs: Any, degree: int, even: bool = False) -> Polynomial:
+        """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; only even degrees
+        on request."""
+        every = monomials(xs, degree)
+        basis = every[np.array([b.degree % 2 == 0 or not even for b in every])]
+        return self._declare(name, len(basis)) @ basis
+
+    def gram(self, name: str, basis: Any) -> Any:
+        """A new symmetric positive semidefinite matrix of unknowns, shape (k, k): ``basis @ gram @ basis``
+        is SoS."""
+        side = len(basis)
+        flat = self._declare(name, side * (side + 1) // 2)
+        matrix = np.empty((side, side), dtype=object)
+        row, column = np.triu_indices(side)
+        matrix[row, column] = flat
+        matrix[column, row] = flat
+        self.require_psd(matrix)
+        return matrix.view(type(flat))
+
+    def _declare(self, name: str, count: int) -> Any:
+        fresh = variables(name, count)
+        ids = np.array([int(v.variable_ids[0]) for v in fresh], dtype=mono.MONOMIAL)
+        if np.isin(ids, self.ids).any():
+            raise ValueError(f"the program already has unknowns named {name}0, ...; choose another name")
+        self.ids = np.concatenate([self.ids, ids])
+        return fresh
 
     def minimize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
         """Minimise a linear function of the unknowns."""
@@ -204,7 +264,12 @@ class SosProgram:
         if not self.constraints:
             raise ValueError("the program has no constraint; call require(p) first")
         pieces, bounds = [], []
-        for parts, system, degree in self.constraints:
+        for p in self.vanishing:
+            parts = self._affine(p)
+            pieces.append(assemble([], [], parts[0], parts[1:]))
+            bounds.append(VariableBounds({}, ()))
+        for p, system, degree in self.constraints:
+            parts = self._affine(p)
             wanted = least_degree(system, parts) if degree is None else degree
             layout = plan(system, wanted, parts, self.options, closed=False)
             pieces.append(
@@ -244,7 +309,9 @@ class SosProgram:
             values = dict(zip(names, raw.unknowns.tolist(), strict=True))
             point = self._proven_point(program, raw, pieces, bounds)
             if point is None:
-                reason = reason or "no coefficients strictly inside every constraint were found"
+                equations = "equations between coefficients hold to rounding only"
+                inner = "no coefficients strictly inside every constraint were found"
+                reason = reason or (equations if self.vanishing else inner)
             else:
                 proven = dict(zip(names, point.tolist(), strict=True))
                 certified = float(cost @ point) + offset

@@ -84,6 +84,69 @@ def test_infeasible_and_unbounded_programs():
     assert sd.SosProgram([c]).require(x**2 + c).maximize(c).status == "unbounded"
 
 
+def test_free_polynomials_find_a_lyapunov_function():
+    x, y = sd.variables("x y")
+    f = (-x + y**3 * 0.5, -y - 0.5 * x * y**2)
+    program = sd.SosProgram([])
+    V = program.polynomial("lv", [x, y], 4, even=True)
+    flow = V.diff(x) * f[0] + V.diff(y) * f[1]
+    norm = x**2 + y**2
+    program.require(V - norm).require(-flow - 0.1 * norm)
+    program.require_zero(V.subs({x: 0, y: 0}))
+    result = program.minimize(sd.polynomial(0))
+    assert result.status == "optimal"
+    found = V.subs({sd.polynomial(k): v for k, v in result.values.items()})
+    rng = np.random.default_rng(0)
+    for a, b in rng.uniform(-2, 2, size=(200, 2)):
+        assert found(x=a, y=b) >= a * a + b * b - 1e-5
+        slope = found.diff(x)(x=a, y=b) * f[0](x=a, y=b) + found.diff(y)(x=a, y=b) * f[1](x=a, y=b)
+        assert slope <= -0.09 * (a * a + b * b) + 1e-4
+
+
+def test_a_barrier_separates_start_from_danger():
+    x, y = sd.variables("x y")
+    f = (1 + 0.1 * y**2, -y)
+    start = sd.System((x - 1) ** 2 + y**2 <= 0.04)
+    danger = sd.System((x + 1) ** 2 + y**2 <= 0.04)
+    arena = sd.System(x**2 + y**2 <= 4)
+    program = sd.SosProgram([])
+    B = program.polynomial("bb", [x, y], 2)
+    program.require(-B - 0.01, on=start, degree=4).require(B - 0.01, on=danger, degree=4)
+    program.require(-(B.diff(x) * f[0] + B.diff(y) * f[1]), on=arena, degree=4)
+    result = program.minimize(sd.polynomial(0))
+    assert result.status == "optimal"
+    found = B.subs({sd.polynomial(k): v for k, v in result.values.items()})
+    assert found(x=1.0, y=0.0) < 0 < found(x=-1.0, y=0.0)
+
+
+def test_gram_matrices_are_variables_and_matrices_can_be_sums_of_squares():
+    x, t = sd.variables("x t_eig")
+    # the largest t with M - t I psd is the least eigenvalue
+    M = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
+    shifted = np.array([[M[i, j] - (t if i == j else 0) for j in range(3)] for i in range(3)], dtype=object)
+    result = sd.SosProgram([t]).require_psd(shifted).maximize(t)
+    assert result.bound == pytest.approx(np.linalg.eigvalsh(M)[0], abs=1e-6)
+    assert result.certified_bound <= np.linalg.eigvalsh(M)[0]
+    # p - sum of squares of degree 2 with the largest trace: the Gram matrix itself is the unknown
+    program = sd.SosProgram([])
+    basis = np.array([sd.polynomial(1), x], dtype=object)
+    Q = program.gram("gq", basis)
+    p = 2 * x**2 + 2 * x + 3
+    best = program.require_zero(p - basis @ Q @ basis).maximize(Q[0, 0])
+    assert best.status == "optimal"
+    assert best.values["gq0"] == pytest.approx(3, abs=1e-6)
+    assert best.certified_bound is None and "rounding" in best.reason
+    # a polynomial matrix: [[1 + x^2, x], [x, 1]] is a sum of squares, minus the identity it is not
+    shape = np.array([[1 + x**2, x], [x, 1 + 0 * x]], dtype=object)
+    level = sd.SosProgram([t]).require_psd(shape - t * np.eye(2)).maximize(t)
+    grid = min(np.linalg.eigvalsh([[1 + a * a, a], [a, 1]])[0] for a in np.linspace(-9, 9, 1001))
+    assert level.bound <= grid + 1e-6
+    with pytest.raises(ValueError, match="symmetric"):
+        sd.SosProgram([t]).require_psd([[t, 1], [0, t]])
+    with pytest.raises(ValueError, match="choose another name"):
+        program.gram("gq", basis)
+
+
 def test_bad_programs_are_refused():
     c, d, x = sd.variables("c d x")
     with pytest.raises(ValueError, match="not affine"):
