@@ -31,6 +31,7 @@ def figure(
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'sosdp[plot]'") from error
     fig = Figure(figsize=(width, height), dpi=160, layout="constrained", facecolor="white")
+    fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     axes = fig.subplots(1, columns, width_ratios=ratios, squeeze=False)[0]
     for ax in axes:
         ax.tick_params(colors=INK, labelsize=9, length=3)
@@ -79,7 +80,7 @@ def landscape(
         points[:, 0], points[:, 1], s=75, facecolor=VERMILION, edgecolor="white", linewidth=1.4, zorder=5
     )
     for px, py in points:
-        where = (0, -48) if py >= 0 else (0, 40)
+        where = (0, -58) if py >= 0 else (0, 50)
         label = f"({px:.3g}, {py:.3g})"
         ax.annotate(
             label, (px, py), textcoords="offset points", xytext=where, ha="center", fontsize=9, color=INK

@@ -53,8 +53,9 @@ def test_the_pictures_and_the_page(made):
 def test_slack_and_errors_appear_in_the_evaluation_only(made):
     page = (made / "report.html").read_text(encoding="utf-8")
     outside = re.sub(r'<div class="box evaluation">.*?</div>', "", page, flags=re.DOTALL)
-    assert "wrong labels of 360" in page and "wrong labels" not in outside
-    assert "slack is" in page and "slack is" not in outside
+    # the digits graph has 22049 edges and slack 50.3, both private; its labels are compared with the truth
+    for secret in ("22049", "50.3", "wrong labels"):
+        assert secret in page and secret not in outside, secret
 
 
 def test_where_the_folder_cannot_be_made(tmp_path, capsys):
