@@ -7,6 +7,8 @@ a ball constraint.
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -65,13 +67,12 @@ def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
     cliques: list[set[int]] = []
     containing: dict[int, list[set[int]]] = {v: [] for v in neighbours}
     remaining = dict(neighbours)
-    buckets: dict[int, set[int]] = {}
-    for v, near in remaining.items():
-        buckets.setdefault(len(near), set()).add(v)
+    heap = [(len(near), v) for v, near in remaining.items()]
+    heapq.heapify(heap)
     while remaining:
-        degree = min(d for d, members in buckets.items() if members)
-        v = min(buckets[degree])
-        buckets[degree].discard(v)
+        degree, v = heapq.heappop(heap)
+        if v not in remaining or len(remaining[v]) != degree:
+            continue  # an entry that a later one replaced
         near = remaining.pop(v)
         clique = near | {v}
         if not any(clique <= other for other in containing[v]):
@@ -83,6 +84,5 @@ def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
             remaining[u] |= near
             remaining[u] -= {u, v}
             if len(remaining[u]) != before:
-                buckets[before].discard(u)
-                buckets.setdefault(len(remaining[u]), set()).add(u)
+                heapq.heappush(heap, (len(remaining[u]), u))
     return [ids[np.array(sorted(c))] for c in reversed(cliques)]

@@ -20,17 +20,17 @@ from ..algebra import monomials as mono
 
 @dataclass(frozen=True)
 class SignSymmetry:
-    """Row-reduced basis over GF(2) of the parities that occur in the data: bit masks with their pivot
-    bits."""
+    """The group of sign flips that leave the data invariant.
+
+    ``codes``: one 64-bit word a variable id (0 for id 0) such that a monomial is invariant under every flip
+    iff the exclusive or of the words of its factors vanishes, and two monomials behave alike iff their words
+    agree. (With more than 64 independent flips the words are hashes: a collision merges two blocks, which is
+    harmless.)
+    """
 
     ids: np.ndarray
-    rows: tuple[int, ...]
-    pivots: tuple[int, ...]
-
-    @property
-    def rank(self) -> int:
-        """Dimension of the span of the parities; ``len(ids) - rank`` independent flips are symmetries."""
-        return len(self.rows)
+    rank: int
+    codes: np.ndarray
 
     @property
     def trivial(self) -> bool:
@@ -38,67 +38,68 @@ class SignSymmetry:
         return self.rank == self.ids.size
 
     def signature(self, monos: np.ndarray) -> np.ndarray:
-        """Class of each monomial, shape (m,), uint64 hash; the class of invariant monomials is 0."""
-        masks = parity_masks(monos, self.ids)
-        for row, pivot in zip(self.rows, self.pivots, strict=True):
-            word, bit = divmod(pivot, _WORD)
-            hit = ((masks[:, word] >> np.uint64(bit)) & np.uint64(1)).astype(bool)
-            masks[hit] ^= _words(row, masks.shape[1])
-        if masks.shape[1] == 1:
-            return masks[:, 0]
-        weights = mono.weights(masks.shape[1])[1 : masks.shape[1] + 1]
-        return (masks * weights).sum(axis=1, dtype=np.uint64)
+        """Class of each monomial, shape (m,), uint64; the class of invariant monomials is 0."""
+        return np.bitwise_xor.reduce(self.codes[monos], axis=1)
 
 
 _WORD = 64
-
-
-def _words(mask: int, count: int) -> np.ndarray:
-    return np.array([(mask >> (_WORD * k)) & (2**_WORD - 1) for k in range(count)], dtype=np.uint64)
-
-
-def parity_masks(monos: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Exponents modulo 2 as bit masks, shape (m, ceil(len(ids) / 64)), uint64; bit k belongs to
-    ``ids[k]``."""
-    words = max(1, -(-ids.size // _WORD))
-    position = np.arange(ids.size)
-    masks = np.empty((monos.shape[0], words), dtype=np.uint64)
-    for word in range(words):
-        table = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.uint64)
-        here = position // _WORD == word
-        table[ids[here]] = np.uint64(1) << (position[here] % _WORD).astype(np.uint64)
-        masks[:, word] = np.bitwise_xor.reduce(table[monos], axis=1)
-    return masks
+_CHUNK = 256  # monomials looked at before the caller may stop
 
 
 def find_sign_symmetry(support: np.ndarray, ids: np.ndarray) -> SignSymmetry:
     """Sign symmetries of data whose monomials are the rows of ``support``; ends as soon as the span is
     everything."""
-    masks = parity_masks(support, ids)
-    rows: list[int] = []
-    pivots: list[int] = []
-    for mask in _distinct(masks):
-        for row, pivot in zip(rows, pivots, strict=True):
-            if mask >> pivot & 1:
-                mask ^= row
-        if mask == 0:
-            continue
-        pivot = mask.bit_length() - 1
-        rows = [row ^ mask if row >> pivot & 1 else row for row in rows]
-        rows.append(mask)
-        pivots.append(pivot)
-        if len(rows) == ids.size:
+    basis: dict[int, int] = {}  # pivot (highest bit) -> row of an echelon form over GF(2)
+    for mask in _parities(support, ids):
+        while mask:
+            pivot = mask.bit_length() - 1
+            if pivot not in basis:
+                basis[pivot] = mask
+                break
+            mask ^= basis[pivot]
+        if len(basis) == ids.size:
             break
-    return SignSymmetry(ids, tuple(rows), tuple(pivots))
+    codes = np.zeros(int(ids.max(initial=0)) + 1, dtype=np.uint64)
+    free = [k for k in range(ids.size) if k not in basis]
+    words = (
+        mono.weights(ids.size)[1:] if len(free) > _WORD else np.uint64(1) << np.arange(_WORD, dtype=np.uint64)
+    )
+    code = {k: int(words[j]) for j, k in enumerate(free)}
+    # the flip of a pivot variable is determined by the lower bits of its row: the row must be invariant
+    for pivot in sorted(basis):
+        rest, total = basis[pivot] ^ (1 << pivot), 0
+        while rest:
+            low = rest & -rest
+            total ^= code[low.bit_length() - 1]
+            rest ^= low
+        code[pivot] = total
+    codes[ids] = [code[k] for k in range(ids.size)]
+    return SignSymmetry(ids, len(basis), codes)
 
 
-def _distinct(masks: np.ndarray) -> Iterator[int]:
-    if masks.shape[1] == 1:
-        # few bits first: in a dense polynomial the variables themselves end the search at once
-        yield from sorted(set(masks[:, 0].tolist()), key=int.bit_count)
-        return
-    for row in {tuple(r) for r in masks.tolist()}:
-        yield sum(word << (_WORD * k) for k, word in enumerate(row))
+def _parities(monos: np.ndarray, ids: np.ndarray) -> Iterator[int]:
+    """Distinct exponent parities as bit masks (bit k belongs to ``ids[k]``), few bits first.
+
+    In a dense polynomial the variables themselves then end the search at once.
+    """
+    table = [0] * (int(ids.max(initial=0)) + 1)
+    for k, variable in enumerate(ids.tolist()):
+        table[variable] = 1 << k
+    seen: set[int] = set()
+    order = np.argsort(mono.degrees(monos), kind="stable")
+    pending: list[int] = []
+    for start in range(0, order.size, _CHUNK):
+        for row in monos[order[start : start + _CHUNK]].tolist():
+            mask = 0
+            for variable in row:
+                mask ^= table[variable]
+            if mask and mask not in seen:
+                seen.add(mask)
+                if mask & (mask - 1) == 0:
+                    yield mask
+                else:
+                    pending.append(mask)
+    yield from sorted(pending, key=int.bit_count)
 
 
 def split(classes: np.ndarray) -> list[np.ndarray]:
