@@ -72,6 +72,23 @@ def solve(problem: Any) -> Answer:
     )
 
 
+def failed(problem: Any, reason: str) -> Answer:
+    """The answer for a problem that could not be computed here at all."""
+    kinds = {"minimize": "lower", "maximize": "upper"}
+    return Answer(
+        status="failed",
+        bound=None,
+        certified_bound=None,
+        bound_kind=kinds.get(problem.sense),
+        reason=reason,
+        exact=False,
+        degree=problem.degree,
+        sizes={"moments": None, "blocks": []},
+        solver="none",
+        times={"build": 0.0, "solve": 0.0, "certify": 0.0},
+    )
+
+
 def options(problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """(options that build the relaxation, options of the solver) of a problem; raises OptionError."""
     given = dict(problem.options)
@@ -164,6 +181,8 @@ def certify(answer: Answer) -> Any:
     import certificates
     from certificates.proof import Proof
 
+    if answer.status == "failed":
+        raise ValueError("there is no answer to certify")
     if not answer.parts:
         raise ValueError(
             "a program with unknown coefficients has no certificate of its own: put its values into the "

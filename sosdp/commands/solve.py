@@ -71,13 +71,20 @@ def load(path: str, degree: int | None = None, solver: str | None = None, sparsi
 
 
 def solve_or_complain(problem: Any, path: str) -> Answer:
-    """The answer; what the engine refuses (a wrong degree, say) becomes an InputError of one line."""
-    from sosdp.commands.problem import solve
+    """The answer; what the engine refuses (a wrong degree, say) becomes an InputError of one line.
+
+    A problem beyond this machine's memory, or a breakdown in linear algebra, is an answer of status `failed`.
+    """
+    from numpy.linalg import LinAlgError
+
+    from sosdp.commands.problem import failed, solve
     from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
 
     try:
         return solve(problem)
-    except (ValueError, TypeError, ProblemTooLarge, SolverUnavailable) as error:
+    except (ProblemTooLarge, MemoryError, LinAlgError) as error:
+        return failed(problem, one_line(error))
+    except (ValueError, SolverUnavailable) as error:
         raise InputError(f"{path}: {one_line(error)}") from error
 
 

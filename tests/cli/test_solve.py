@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.cases import CASES, judge, solve_in_process
 from sosdp.cli import main
+from sosdp.conic.program import ProblemTooLarge
 
 KEYS = {
     "format", "status", "bound", "certified_bound", "bound_kind", "exact", "sizes", "solver", "time", "atoms",
@@ -248,3 +249,30 @@ def test_an_sos_problem_has_no_moment_export(tmp_path, capsys):
     path = problem(tmp_path, minimize=None, sos="x**2 + y**2", subject_to=[], degree=2)
     assert main(["solve", path, "--export", str(tmp_path / "a.dat-s")]) == 2
     assert "--export" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "breakdown", [ProblemTooLarge("needs 99 GiB"), np.linalg.LinAlgError("no convergence")]
+)
+def test_what_cannot_be_computed_here_is_a_failed_answer_not_bad_input(
+    tmp_path, capsys, monkeypatch, breakdown
+):
+    def refuse(*arguments, **options):
+        raise breakdown
+
+    monkeypatch.setattr("sosdp.solve.minimize", refuse)
+    target = str(tmp_path / "c.json")
+    result, code, _ = solved(capsys, problem(tmp_path), "--certificate", target)
+    assert (result["status"], code) == ("failed", 1) and set(result) >= KEYS
+    assert str(breakdown) in result["reason"] and result["certificate"] is None
+    assert main(["solve", problem(tmp_path)]) == 1
+    assert "failed" in capsys.readouterr().out
+
+
+def test_a_bug_is_not_called_bad_input(tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        raise AttributeError("a bug")
+
+    monkeypatch.setattr("sosdp.solve.minimize", broken)
+    with pytest.raises(AttributeError, match="a bug"):
+        main(["solve", problem(tmp_path)])
