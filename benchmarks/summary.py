@@ -84,7 +84,8 @@ def sbm_recovery(found: dict[str, Any]) -> list[str]:
     lines = [
         "**Private recovery of two communities, every label right** (`sbm_recovery`), planted graphs with "
         "contrast 0.8, "
-        "delta = 1e-6, share of runs. The certificate mechanism refuses otherwise; in none of these runs "
+        "delta = 1e-6, share of four runs. The certificate mechanism refuses otherwise; in none of these "
+        "runs "
         "were labels "
         "it released wrong."
         if not any(row["wrong"] for row in listed)
