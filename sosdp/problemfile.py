@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from sosdp.algebra import linear
 from sosdp.algebra.constraint import PSD, Equality, Inequality
 from sosdp.algebra.parse import ParseError, Reader, read_number
 from sosdp.algebra.polynomial import Polynomial
@@ -64,7 +65,11 @@ class Problem:
     options: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact."""
+        """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact.
+
+        ValueError if a polynomial uses a variable that is not declared.
+        """
+        self._check_names()
         data: dict[str, Any] = {"format": FORMAT, "name": self.name, "variables": list(self.variables)}
         if self.unknowns:
             data["unknowns"] = list(self.unknowns)
@@ -86,6 +91,13 @@ class Problem:
         if self.options:
             data["options"] = self.options
         return data
+
+    def _check_names(self) -> None:
+        polynomials = [*self.sos, *([self.objective] if self.objective is not None else [])]
+        ids = {*linear.union_of_ids(polynomials).tolist(), *self.system.variable_ids.tolist()}
+        stray = sorted({variable_name(i) for i in ids} - {*self.variables, *self.unknowns})
+        if stray:
+            raise ValueError(f"the problem uses {_short(stray[0])}, which is not among its variables")
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the problem to ``path``; loading it gives an equal problem. OSError if that fails."""
@@ -246,7 +258,7 @@ class _Loader:
                 return self.reader.term_list(value)
             if type(value) in (int, float, Fraction):
                 return self.reader.term_list([[value, {}]])
-        except ParseError as error:
+        except ValueError as error:
             self.fail(key, str(error))
         self.fail(key, f"expected a polynomial (a string or a list of terms), found {_kind(value)}")
 
@@ -254,7 +266,7 @@ class _Loader:
         if isinstance(value, str):
             try:
                 difference, relation = self.reader.constraint(value)
-            except ParseError as error:
+            except ValueError as error:
                 self.fail(key, str(error))
         elif isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str):
             difference = self._polynomial(value[0], key)

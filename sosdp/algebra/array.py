@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.algebra import linear
+from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 
 _COMPARISONS = (np.equal, np.less_equal, np.greater_equal, np.less, np.greater)
@@ -67,6 +68,8 @@ class PolynomialArray(np.ndarray):
             if right.ndim <= 2:
                 return _wrap(linear.matmul(left, right))
         result = super().__array_function__(func, types, args, kwargs)
+        if isinstance(result, np.ndarray) and result.dtype == object and result.ndim:
+            result = _without_numbers(result)  # np.block, np.where, np.diag fill in plain numbers
         return _wrap(result)
 
     def __matmul__(self, other: Any) -> Any:
@@ -197,6 +200,15 @@ def _plain(item: Any) -> Any:
 
 def _is_sparse(item: Any) -> bool:
     return hasattr(item, "tocsr") and hasattr(item, "nnz")
+
+
+def _without_numbers(array: np.ndarray) -> np.ndarray:
+    """The array with numbers among polynomials turned into constant polynomials."""
+    kinds = {isinstance(item, Polynomial) for item in array.reshape(-1).tolist()}
+    if kinds != {True, False}:
+        return array
+    items = [item if isinstance(item, Polynomial) else as_number(item) for item in array.reshape(-1).tolist()]
+    return array if any(item is None for item in items) else PolynomialArray(array)
 
 
 def _wrap(result: Any) -> Any:

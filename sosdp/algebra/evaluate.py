@@ -121,7 +121,9 @@ def _numbers(array: np.ndarray) -> np.ndarray:
     for item in array.reshape(-1).tolist():
         number = item if isinstance(item, float) else as_number(item)
         if number is None:
-            raise TypeError(f"points must be real numbers, not {type(item).__name__}")
+            raise TypeError(
+                f"points must be real numbers, not {type(item).__name__}; subs inserts polynomials"
+            )
         items.append(number)
     if any(isinstance(c, float) for c in items):
         return np.array([to_float(c) for c in items], dtype=np.float64).reshape(array.shape)

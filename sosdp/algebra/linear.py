@@ -151,6 +151,8 @@ def _combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
         return [constant(0)] * a.shape[0]
     stack = Stack(polynomials)
     weights = a.data if sp.issparse(a) else a
+    if weights.dtype.kind == "c":
+        raise TypeError("polynomials are multiplied by real matrices, not complex ones")
     if sp.issparse(a) and not (a.dtype == np.float64 or a.dtype == np.int64):
         a = a.astype(np.float64 if a.dtype.kind == "f" else np.int64)
         weights = a.data

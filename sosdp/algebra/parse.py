@@ -272,7 +272,7 @@ class Reader:
                 raise ParseError("'(' without ')'")
             self._reduce(values, operators, 0)
             sides.append(self._finish(values.pop()))
-        except ParseError as error:
+        except ValueError as error:
             raise ParseError(f"{error} (column {max(position, 1)})") from None
         return sides, relation
 
@@ -501,7 +501,10 @@ def assemble(merged: Mapping[tuple[int, ...], int | Fraction]) -> Polynomial:
     monos = np.zeros((counts.size, width), dtype=mono.MONOMIAL)
     filled = np.arange(width) >= (width - counts)[:, None]
     monos[filled] = np.fromiter(chain.from_iterable(merged), dtype=mono.MONOMIAL, count=int(counts.sum()))
-    return Polynomial.from_arrays(monos, list(merged.values()))
+    try:
+        return Polynomial.from_arrays(monos, list(merged.values()))
+    except ValueError as error:  # a collision of keys, in a crafted file
+        raise ParseError(str(error)) from None
 
 
 def read_coefficient(value: Any) -> int | Fraction:

@@ -78,7 +78,10 @@ class Polynomial:
 
         ValueError for rows and coefficients that do not match, unknown ids, NaN or infinite coefficients.
         """
-        monos = np.array(monos, dtype=mono.MONOMIAL, ndmin=2)
+        given = np.asarray(monos)
+        if given.size and given.dtype.kind not in "iu":
+            raise TypeError(f"monomial rows hold integer ids, not {given.dtype}")
+        monos = np.array(given, dtype=mono.MONOMIAL, ndmin=2)
         coefs = as_coefs(coefs)
         if monos.ndim != 2 or monos.shape[0] != coefs.size:
             raise ValueError(
@@ -99,7 +102,7 @@ class Polynomial:
     def _merged(cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> Polynomial:
         """Polynomial from sorted rows with their keys, in any order and with repetitions."""
         coefs = merging.safe_sum_dtype(coefs, coefs.size)
-        first, keys, coefs = merging.merge(keys, coefs)
+        first, keys, coefs = merging.merge(keys, coefs, monos)
         return cls._make(*merging.finish(monos[first], coefs, keys))
 
     @classmethod
@@ -227,9 +230,10 @@ class Polynomial:
         if isinstance(other, Polynomial):
             return _multiply(self, other)
         number = as_number(other)
-        if number is None:
-            return _apply(other, lambda q: self * q)
-        return self._scaled(number)
+        if number is not None:
+            return self._scaled(number)
+        operand = _operand(other)
+        return _apply(other, lambda q: self * q) if operand is None else _multiply(self, operand)
 
     def __rmul__(self, other: Any) -> Any:
         return self * other
@@ -319,6 +323,12 @@ class Polynomial:
             return _apply(other, lambda q: self == q, constraints=True)
         return self.equals(operand)
 
+    def __ne__(self, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return _apply(other, lambda q: bool(self != q), constraints=True)
+        return not self.equals(operand)
+
     def __hash__(self) -> int:
         if self._hash is None:
             if self.is_constant:
@@ -402,6 +412,13 @@ class Polynomial:
         from sosdp.algebra.sympy_bridge import to_sympy
 
         return to_sympy(self)
+
+    def _sympy_(self) -> Any:
+        return self.to_sympy()
+
+    def conjugate(self) -> Polynomial:
+        """The polynomial itself: variables and coefficients are real."""
+        return self
 
     def latex(self) -> str:
         """LaTeX, highest degree first."""
@@ -560,10 +577,10 @@ def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomia
     if bound is not None and bound >= INT_LIMIT:
         a = a.astype(object)
     coefs = np.concatenate([a, -b if negate else b])
-    first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs)
     width = max(left.monos.shape[1], right.monos.shape[1])
-    monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])[first]
-    return Polynomial._make(*merging.finish(monos, coefs, keys), bound)
+    monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])
+    first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs, monos)
+    return Polynomial._make(*merging.finish(monos[first], coefs, keys), bound)
 
 
 def _bound(left: Polynomial, right: Polynomial, combine: Callable[[int, int], int]) -> int | None:

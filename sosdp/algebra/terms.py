@@ -12,10 +12,13 @@ from sosdp.algebra import monomials as mono
 from sosdp.algebra.coefficients import INT_LIMIT, check_finite, floats, peak, settle
 
 
-def merge(keys: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def merge(
+    keys: np.ndarray, coefs: np.ndarray, monos: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up the coefficients of equal keys: (position of one representative, distinct sorted keys, sums).
 
-    The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit.
+    The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit. With the rows
+    ``monos`` equal keys are checked to be equal monomials; ValueError if they are not.
     """
     order = keys.argsort()
     ordered = keys[order]
@@ -25,6 +28,13 @@ def merge(keys: np.ndarray, coefs: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     distinct = np.count_nonzero(new) + 1  # several times faster than new.all() on short arrays
     if distinct == keys.size:
         return order, ordered, coefs[order]
+    if monos is not None:
+        repeated = (~new).nonzero()[0]
+        if np.count_nonzero(monos[order[repeated]] != monos[order[repeated + 1]]):
+            raise ValueError(
+                "two different monomials have the same 64-bit key, which does not happen by chance: "
+                "rename or reorder the variables"
+            )
     starts = np.zeros(distinct, dtype=np.int64)
     starts[1:] = new.nonzero()[0]
     starts[1:] += 1

@@ -74,6 +74,14 @@ def test_indexing_slicing_and_assignment():
         w[0] = object()
     w += 1
     assert type(w) is PolynomialArray and w[0] == 4
+    for mixed in (
+        np.vstack([xs, np.ones(4)]),
+        np.diag(xs),
+        np.where([1, 0, 1, 0], xs, 0.5),
+        np.tril(np.outer(xs, xs)),
+    ):
+        assert type(mixed) is PolynomialArray
+    assert np.vdot(xs, xs) == xs @ xs and np.einsum("i,i->", xs, xs) == xs @ xs
     assert type(np.concatenate([xs, w])) is PolynomialArray and type(np.stack([xs, w])) is PolynomialArray
 
 
@@ -137,6 +145,8 @@ def test_sparse_matrices():
     for matrix in (sp.csr_matrix(dense), sp.csc_array(dense)):
         result = xs @ matrix.T
         assert type(result) is PolynomialArray and same(result, dense @ xs)
+    with pytest.raises(TypeError, match="complex"):
+        xs @ sp.csr_matrix(np.eye(4) * 1j)
 
 
 def test_sums_and_means_are_exact_and_by_axis():
@@ -168,6 +178,7 @@ def test_comparisons_give_plain_arrays_of_constraints():
     assert (x <= np.arange(4))[3].polynomial == 3 - x and (np.arange(4) >= x)[3].polynomial == 3 - x
     equal = xs**2 == 1
     assert all(isinstance(c, Equality) for c in equal) and equal[0].polynomial == xs[0] ** 2 - 1
+    assert (xs != xs[0]).tolist() == [False, True, True, True] and not np.any(xs != xs.copy())
     assert np.all(xs == xs.copy()) and not np.any(xs == xs + 1)
     with pytest.raises(TypeError, match="truth value"):
         np.all(xs <= 1)

@@ -161,7 +161,8 @@ def test_sympy_round_trip():
     a, b = sympy.symbols("x y")
     assert Polynomial.from_sympy((a + b) ** 3 / 7 - sympy.Rational(1, 3)) == (x + y) ** 3 / 7 - Fraction(1, 3)
     assert Polynomial.from_sympy(sympy.Poly(a**2 + b, a)) == x**2 + y
-    assert polynomial(a * 2) == 2 * x and x + a == 2 * x and Polynomial.from_sympy(3) == 3
+    assert polynomial(a * 2) == 2 * x and x + a == 2 * x and x * a == x**2 and Polynomial.from_sympy(3) == 3
+    assert a * x == a**2 and sympy.sympify(x + 1) == a + 1
     deep = a
     for _ in range(3000):
         deep = sympy.Mul(2, sympy.Add(deep, 1, evaluate=False), evaluate=False)

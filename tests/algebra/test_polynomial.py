@@ -231,6 +231,8 @@ def test_from_arrays_sorts_merges_and_checks():
             Polynomial.from_arrays(monos, coefs)
     with pytest.raises(TypeError):
         Polynomial.from_arrays([[i]], [1j])
+    with pytest.raises(TypeError, match="integer ids"):
+        Polynomial.from_arrays([[1.5]], [1])
 
 
 def test_exact_and_float_forms():
@@ -415,3 +417,15 @@ def test_product_of_two_polynomials_of_ten_thousand_terms():
     for point in points.tolist():
         at = dict(zip(names, point))
         assert product(at) == p(at) * q(at)
+
+
+def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
+    a, b = variables("collide_a collide_b")
+    table = mono.weights(int(b.variable_ids[0])).copy()
+    table[b.variable_ids[0]] = table[a.variable_ids[0]]
+    monkeypatch.setattr(mono, "_weights", table)
+    rows = np.concatenate([a.monos, b.monos])
+    with pytest.raises(ValueError, match="same 64-bit key"):
+        Polynomial.from_arrays(rows, [1, -1])
+    with pytest.raises(ValueError, match="same 64-bit key"):
+        Polynomial.from_arrays(rows[:1], [1]) - Polynomial.from_arrays(rows[1:], [1])

@@ -231,6 +231,8 @@ def test_problems_made_in_python_are_saved_exactly(tmp_path):
     loaded = load_problem(tmp_path / "m.sos.json")
     assert loaded.objective == made.objective.as_exact()
     assert loaded.system == made.system
+    with pytest.raises(ValueError, match="'z'"):
+        Problem(name="z", variables=("x",), sense="minimize", objective=x + z).to_dict()
     assert loaded.objective.as_float() == made.objective.as_float()
 
 
