@@ -19,6 +19,7 @@ from .engine.cvxpy_moments import CvxpyMoments, cvxpy_moments
 from .engine.forms import GramProgram
 from .engine.scaling import find_scaling, scale
 from .engine.solving import solve_program, unproducible
+from .engine.symmetric import with_symmetry
 from .expectation import (
     Expectation,
     ExpectationConstraint,
@@ -43,7 +44,7 @@ class Relaxation:
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
-    products, sparsity, symmetry, prune, quotient, term_steps
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries
         See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
         (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
         term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
@@ -64,10 +65,13 @@ class Relaxation:
         prune: bool = True,
         quotient: bool = True,
         term_steps: int | None = None,
+        symmetries: Any = None,
     ) -> None:
         self.system = system
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps)
+        self.options = Options(
+            products, sparsity, symmetry, prune, quotient, term_steps, symmetries
+        )
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -149,7 +153,7 @@ class Relaxation:
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
-        return identity, layout
+        return with_symmetry(identity, layout.actions), layout
 
     def _bound(
         self,
@@ -196,10 +200,11 @@ class Relaxation:
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
         sizes = {
             "moments": int(identity.columns.shape[0]),
-            "blocks": sorted((b.side for b in identity.blocks), reverse=True),
+            "blocks": sorted(identity.solved_sides, reverse=True),
             "equalities": int(identity.free.shape[0]),
             "degree": int(self.degree),
             **layout.report,
+            **identity.symmetry_report,
         }
         return replace(result, times=times, sizes=sizes)
 

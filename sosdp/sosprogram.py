@@ -20,6 +20,7 @@ from .engine.certify import certify, unused_columns
 from .engine.forms import GramProgram, RawSolution
 from .engine.scaling import find_scaling, scale
 from .engine.solving import block_identity_vector, solve_program, unproducible
+from .engine.symmetric import with_symmetry
 from .pseudoexpectation import DualData, PseudoExpectation, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .relaxation import Relaxation
@@ -42,6 +43,7 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
     started = time.perf_counter()
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+    identity = with_symmetry(identity, layout.actions)
     scaling = find_scaling(identity, relaxation.bounds)
     scaled = scale(identity, scaling)
     program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
@@ -69,10 +71,11 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
         iterations=raw.iterations,
         sizes={
             "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.sides, reverse=True),
+            "blocks": sorted(identity.solved_sides, reverse=True),
             "equalities": int(identity.free.shape[0]),
             "degree": int(relaxation.degree),
             **layout.report,
+            **identity.symmetry_report,
         },
         times={"build": built - started, "solve": solved - built, "certify": finished - solved},
         identity=identity,

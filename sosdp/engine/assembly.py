@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,9 @@ from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..conic.program import SQRT2, svec_length, triangle
 from ..reduction.quotient import NO_QUOTIENT, Quotient
+
+if TYPE_CHECKING:
+    from .symmetric import Symmetry
 
 ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 
@@ -70,11 +73,22 @@ class Identity:
     target: np.ndarray
     unknown: sp.csr_matrix
     quotient: Quotient
+    symmetry: Symmetry | None = None
 
     @property
     def sides(self) -> list[int]:
         """Sides of the Gram matrices."""
         return [b.side for b in self.blocks]
+
+    @property
+    def solved_sides(self) -> list[int]:
+        """Sides of the blocks that a solver gets: smaller ones when a permutation symmetry is used."""
+        return self.sides if self.symmetry is None else self.symmetry.sides
+
+    @property
+    def symmetry_report(self) -> dict[str, Any]:
+        """What ``sizes`` says about permutation symmetry."""
+        return {} if self.symmetry is None else self.symmetry.report
 
     def slices(self) -> list[slice]:
         """Rows of ``gram`` that belong to each block."""

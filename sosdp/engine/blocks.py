@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import comb
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,14 @@ from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..expectation import ExpectationConstraint
 from ..reduction.newton import prune
+from ..reduction.permutation import (
+    Action,
+    Data,
+    check_symmetry,
+    find_symmetries,
+    orbit_numbers,
+    read_generators,
+)
 from ..reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
 from ..reduction.sparsity import adjacency, variable_cliques
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry, split
@@ -24,6 +33,7 @@ from .assembly import ONE, Block, EqualityRows
 
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
+SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,9 @@ class Options:
     ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
     ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
     until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
-    ``correlative+chordal``; ``symmetry``: ``sign`` or ``none``; ``prune``: diagonal consistency;
-    ``quotient``: rewriting rules.
+    ``correlative+chordal``; ``symmetry``: ``sign``, ``none``, ``permutation`` (sign flips and the generators
+    given in ``symmetries``, which imply it) or ``auto`` (sign flips and all permutations of variables that
+    are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules.
     """
 
     products: str = "putinar"
@@ -44,13 +55,21 @@ class Options:
     prune: bool = True
     quotient: bool = True
     term_steps: int | None = None
+    symmetries: Any = None
 
     def __post_init__(self) -> None:
         _one_of("products", self.products, ("putinar", "schmudgen"))
         _one_of("sparsity", self.sparsity, SPARSITY)
         if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):
             raise ValueError(f"term_steps must be a positive integer or None, not {self.term_steps!r}")
-        _one_of("symmetry", self.symmetry, ("sign", "none"))
+        _one_of("symmetry", self.symmetry, ("sign", "none", "permutation", "auto"))
+        if self.symmetries is not None and self.symmetry == "sign":
+            object.__setattr__(self, "symmetry", "permutation")
+        if (self.symmetry == "permutation") != (self.symmetries is not None):
+            raise ValueError(
+                "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
+                "symmetry='auto' finds them"
+            )
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -68,6 +87,7 @@ class Plan:
     ids: np.ndarray
     cliques: list[np.ndarray]
     report: dict = field(default_factory=dict)
+    actions: list[Action] = field(default_factory=list)
 
 
 def plan(
@@ -88,6 +108,14 @@ def plan(
     ids = _all_ids(system, data)
     quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
     cliques = _cliques(system, degree, data, options, quotient, ids)
+    fixed = data[: len(data) - sum(len(c.polynomials()) for c in in_expectation)]
+    actions = _permutations(Data(fixed, system, in_expectation), options, ids)
+    if len(cliques) > 1 and actions and options.symmetry == "auto":
+        # cliques break the symmetry: use the better of the two
+        if options.sparsity == "auto" and _rich(actions, ids, degree):
+            cliques = [ids]
+        else:
+            actions = []
     plain = [quotient.basis(c, degree // 2) for c in cliques]
     constraints = _constraint_blocks(system, degree, options, quotient, cliques)
     equalities = _equality_rows(system, degree, quotient, cliques)
@@ -102,7 +130,7 @@ def plan(
     report["pruned_side"] = max((b.shape[0] for b in plain), default=0)
     blocks = [Block("sos", (), basis, ONE) for basis in plain if basis.shape[0]] + constraints
     blocks = [b for b in blocks if b.side]
-    if options.symmetry == "sign" and ids.size:
+    if options.symmetry != "none" and ids.size:
         signs = find_sign_symmetry(_symmetry_support(system, support), ids)
         if not signs.trivial:
             blocks, equalities = _split(blocks, equalities, signs)
@@ -112,7 +140,22 @@ def plan(
             blocks, equalities, _whole_support(system, support), quotient, options
         )
     _add_expectations(blocks, equalities, in_expectation)
-    return Plan(blocks, equalities, quotient, ids, cliques, report)
+    return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
+
+
+def _permutations(data: Data, options: Options, ids: np.ndarray) -> list[Action]:
+    """Permutation symmetries: those given, checked, or those found."""
+    if options.symmetry == "permutation":
+        return [check_symmetry(image, data) for image in read_generators(options.symmetries, ids)]
+    if options.symmetry == "auto" and not options.sparsity.endswith("chordal"):
+        return find_symmetries(data, ids)
+    return []
+
+
+def _rich(actions: list[Action], ids: np.ndarray, degree: int) -> bool:
+    """Few orbits of variables and a dense block of moderate size: symmetry beats cliques, and is stronger."""
+    orbits = np.unique(orbit_numbers([a.image for a in actions])[ids]).size
+    return 3 * orbits <= ids.size and comb(int(ids.size) + degree // 2, degree // 2) <= SYMMETRIC_SIDE
 
 
 def _add_expectations(
@@ -163,6 +206,8 @@ def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
 def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     dense = [ids]
     if options.sparsity in ("dense", "term", "chordal") or ids.size <= 1:
+        return dense
+    if options.sparsity == "auto" and options.symmetry == "permutation":
         return dense
     if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
         return dense

@@ -85,6 +85,12 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int
             power = np.ceil(np.log2(size) - 1e-9) + stretch
             if abs(power) <= _LIMIT:
                 exponent[variable] = power
+    if identity.symmetry is not None:
+        # interval propagation need not treat the variables of an orbit alike; the scaling must
+        orbit = identity.symmetry.variables[: exponent.size]
+        largest = np.full(int(orbit.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(largest, orbit, exponent[: orbit.size])
+        exponent[: orbit.size] = largest[orbit]
     return exponent
 
 

@@ -18,7 +18,7 @@ _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is
 
 def cubic_work(identity: Identity) -> float:
     """Sum of R^3 over the blocks, R = N(N+1)/2: what an interior-point iteration costs."""
-    return sum(float(svec_length(n)) ** 3 for n in identity.sides)
+    return sum(float(svec_length(n)) ** 3 for n in identity.solved_sides)
 
 
 def solve_program(
@@ -32,8 +32,16 @@ def solve_program(
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
     With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
-    method when memory allows. Raises SolverUnavailable, ProblemTooLarge.
+    method when memory allows. A symmetric identity is solved reduced and its answer mapped back. Raises
+    SolverUnavailable, ProblemTooLarge.
     """
+    symmetry = program.identity.symmetry
+    if symmetry is not None:
+        reduced = replace(program, identity=symmetry.reduce(program.identity))
+        raw = solve_program(
+            reduced, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
+        )
+        return symmetry.lift(program, raw)
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     raw = _solve_with(program, name, options)
