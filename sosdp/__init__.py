@@ -34,6 +34,7 @@ _HOME = {
     "ProblemFileError": "problemfile",
     "ConicProgram": "conic.program",
     "ConicSolution": "conic.program",
+    "solve_conic": "conic.choose",
     "ProblemTooLarge": "conic.program",
     "SolverUnavailable": "conic.program",
     "nearest_correlation": "projection",
@@ -69,6 +70,7 @@ __all__ = [
     "nearest_correlation",
     "polynomial",
     "prove_sos",
+    "solve_conic",
     "sum_squares",
     "variables",
 ]
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
         variables,
     )
     from .algebra.build import monomials
+    from .conic.choose import solve_conic
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
     from .expectation import sum_squares
     from .privacy.guarantee import Guarantee

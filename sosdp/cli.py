@@ -37,7 +37,9 @@ def parser() -> argparse.ArgumentParser:
     )
     solve.add_argument("file", metavar="FILE", help="the problem file")
     solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation (even)")
-    solve.add_argument("--solver", metavar="NAME", help="clarabel, scs, or auto (by block sizes)")
+    solve.add_argument(
+        "--solver", metavar="NAME", help="auto (by block sizes), clarabel, scs, mosek, sdpa or cvxopt"
+    )
     solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
     solve.add_argument("--export", metavar="OUT.dat-s", help="write the relaxation in the SDPA sparse format")

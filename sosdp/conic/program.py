@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,6 +89,19 @@ class ConicProgram:
                 f"inconsistent conic program: A is {self.A.shape}, b {self.b.shape}, q {self.q.shape}, "
                 f"cones have {self.cones.rows} rows"
             )
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> ConicProgram:
+        """The program in a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.files.read_program``."""
+        from .files import read_program
+
+        return read_program(path)
+
+    def to_file(self, path: str | Path, *, comment: str = "sosdp") -> None:
+        """Write a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.files.write_program``."""
+        from .files import write_program
+
+        write_program(self, path, comment=comment)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..algebra import monomials as mono
-from ..conic.choose import backend, check_memory, choose
+from ..conic.choose import backend, check_memory, choose, is_installed
 from ..conic.program import ProblemTooLarge, svec_length, triangle
 from .assembly import Identity
 from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
@@ -45,7 +45,7 @@ def solve_program(
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     raw = _solve_with(program, name, options)
-    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs":
+    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs" and is_installed("clarabel"):
         if cubic_work(program.identity) <= _RETRY_WORK:
             try:
                 again = _solve_with(program, "clarabel", options)

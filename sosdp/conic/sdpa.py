@@ -1,0 +1,163 @@
+"""SDPA through the wheel ``sdpa-python`` (GPL, so not a dependency): fast for one block of side 50 to 110.
+
+It has no equations: they are eliminated by a pivoted factorisation first, which fills in when there are many.
+Nothing it says is taken at its word: after "pdOPT" and "pdFEAS" the optimality conditions are checked here,
+and the answer is ``almost`` if they do not hold to 1e-6; after anything else its last iterates must prove
+themselves as rays, or the answer is ``failed`` (with "noINFO", values were wrong by 40 %).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from .program import SQRT2, ConicProgram, ConicSolution, triangle, unpacking
+from .reformulate import (
+    Reformulated,
+    checked_ray,
+    constant_program,
+    linear_objective,
+    optimality_error,
+    without_equations,
+)
+
+FORM = "moment"
+
+_FEASIBLE = ("pdOPT", "pdFEAS")
+_ACCURATE = 1e-6
+
+
+def memory(program: ConicProgram) -> float:
+    """Estimated peak memory in bytes: a dense Schur complement, Python lists of A, the dense equations."""
+    columns = float(program.q.size)
+    blocks = sum(n * n for n in program.cones.psd)
+    return 16.0 * columns**2 + 400.0 * program.A.nnz + 160.0 * blocks + 32.0 * program.cones.zero * columns
+
+
+def solve(
+    program: ConicProgram,
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    verbose: bool = False,
+) -> ConicSolution:
+    """Solve with SDPA; ``tolerance`` is its relative gap and feasibility tolerance (default 1e-8).
+
+    At 1e-8 rounding often stops it one step short of its goal ("pdFEAS"), which is near enough; at 1e-7
+    chained problems come out wrong by 1e-4. SDPA has no time limit: ValueError when one is asked for.
+    """
+    if time_limit is not None:
+        raise ValueError("SDPA cannot stop at a time limit; use max_iterations, or another solver")
+    known = constant_program(program, "sdpa")
+    if known is not None:
+        return known
+    lifted = linear_objective(program)
+    reduced = without_equations(lifted.program)
+    if isinstance(reduced, ConicSolution):
+        return lifted.restore(replace(reduced, solver="sdpa"))
+    known = constant_program(reduced.program, "sdpa")
+    if known is None:
+        known = _sedumi(reduced, tolerance, max_iterations, verbose)
+    return lifted.restore(reduced.restore(known))
+
+
+def _sedumi(
+    reduced: Reformulated, tolerance: float | None, max_iterations: int | None, verbose: bool
+) -> ConicSolution:
+    """The reduced program as the dual of SDPA's standard form: maximise -q'x with b - A x in K."""
+    # the level below sdpap.solve, which spends more time on checking than on solving small programs
+    from sdpap.param import param
+    from sdpap.sdpacall import sdpacall
+    from sdpap.symcone import SymCone
+
+    program = reduced.program
+    cones = program.cones
+    rows = sp.csr_matrix(program.A)
+    parts, right = [rows[: cones.nonnegative]], [program.b[: cones.nonnegative]]
+    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
+        unpack = unpacking(side)
+        parts.append(unpack @ rows[here])
+        right.append(unpack @ program.b[here])
+    A = sp.csc_matrix(sp.vstack(parts).T)
+    epsilon = 1e-8 if tolerance is None else float(tolerance)
+    options = {
+        "print": "display" if verbose else "no",
+        "numThreads": 1,
+        "epsilonStar": epsilon,
+        "epsilonDash": epsilon,
+        # SDPA stops where its objective leaves this interval: 1e5 by default, which is an ordinary number
+        "lowerBound": -1e12,
+        "upperBound": 1e12,
+    }
+    if max_iterations is not None:
+        options["maxIteration"] = int(max_iterations)
+    started = time.perf_counter()
+    with _output(verbose):
+        z, x, _, info = sdpacall.solve_sdpa(
+            A,
+            sp.csc_matrix(-program.q[:, None]),
+            sp.csc_matrix(np.concatenate(right)[:, None]),
+            SymCone(l=cones.nonnegative, s=tuple(cones.psd)),
+            param(options),
+        )
+    seconds = time.perf_counter() - started
+    phase = str(info["phasevalue"])
+    point = np.asarray(x.todense()).reshape(-1)
+    dual = _packed(program, np.asarray(z.todense()).reshape(-1))
+    if phase in _FEASIBLE:
+        status = "solved" if optimality_error(program, point, dual) <= _ACCURATE else "almost"
+    else:
+        status = checked_ray(program, point, dual)
+    ray = status == "dual_infeasible"
+    return ConicSolution(
+        status=status,
+        x=point,
+        s=(0.0 if ray else 1.0) * program.b - program.A @ point,
+        z=dual,
+        value=float(program.q @ point) + program.constant,
+        iterations=int(info.get("iteration", 0)),
+        solver="sdpa",
+        seconds=seconds,
+        message=phase,
+    )
+
+
+@contextmanager
+def _output(verbose: bool) -> Iterator[None]:
+    """Discard what SDPA prints whatever its options say: remarks on standard output, below Python's."""
+    if verbose:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        # what is still in C's buffers must go where the rest went
+        ctypes.CDLL(None if os.name == "posix" else "msvcrt").fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _packed(program: ConicProgram, full: np.ndarray) -> np.ndarray:
+    """Our vector form of SDPA's full matrices."""
+    cones = program.cones
+    parts, start = [full[: cones.nonnegative]], cones.nonnegative
+    for side in cones.psd:
+        block = full[start : start + side * side].reshape(side, side)
+        i, j = triangle(side)
+        parts.append((block[i, j] + block[j, i]) / 2 * np.where(i == j, 1.0, SQRT2))
+        start += side * side
+    return np.concatenate(parts)
