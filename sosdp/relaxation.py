@@ -29,6 +29,7 @@ from .expectation import (
 )
 from .pseudoexpectation import PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
+from .reduction.redundant import with_redundant
 from .system import System
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
@@ -44,6 +45,8 @@ class Relaxation:
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
+    redundant
+        ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries
         See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
         (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
@@ -66,12 +69,11 @@ class Relaxation:
         quotient: bool = True,
         term_steps: int | None = None,
         symmetries: Any = None,
+        redundant: str | None = None,
     ) -> None:
-        self.system = system
+        self.system = with_redundant(system, redundant)
         self.degree = degree
-        self.options = Options(
-            products, sparsity, symmetry, prune, quotient, term_steps, symmetries
-        )
+        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries)
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -125,8 +127,8 @@ class Relaxation:
         """
         extra = np.asarray(including, dtype=object).reshape(-1)
         data = [p if isinstance(p, Polynomial) else Polynomial(p) for p in extra]
-        sparsity = "dense" if self.options.sparsity == "auto" else self.options.sparsity
-        options = replace(self.options, sparsity=sparsity, symmetry="none", prune=False)
+        sparsity = "correlative" if self.options.sparsity.startswith("correlative") else "dense"
+        options = replace(self.options, sparsity=sparsity, symmetry="none", symmetries=None, prune=False)
         layout = plan(self.system, self.degree, [ZERO, *data], options)
         identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
         return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))

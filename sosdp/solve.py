@@ -10,7 +10,16 @@ from .relaxation import relaxation_for
 from .sosprogram import prove_sum_of_squares
 from .system import System
 
-_RELAXATION_OPTIONS = ("products", "sparsity", "symmetry", "prune", "quotient", "term_steps", "symmetries")
+_RELAXATION_OPTIONS = (
+    "products",
+    "sparsity",
+    "symmetry",
+    "prune",
+    "quotient",
+    "term_steps",
+    "symmetries",
+    "redundant",
+)
 
 
 def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -46,7 +55,7 @@ def minimize(
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit
         in seconds; False to skip the certified bound; True to print the solver's log.
-    products, sparsity, symmetry, prune, quotient, term_steps, symmetries
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant
         How the relaxation is built, see ``Relaxation``.
 
     Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for

@@ -115,4 +115,6 @@ def _at(relaxation: Relaxation, parameter: Polynomial, value: float) -> Relaxati
         symmetry=options.symmetry,
         prune=options.prune,
         quotient=options.quotient,
+        term_steps=options.term_steps,
+        symmetries=options.symmetries,
     )

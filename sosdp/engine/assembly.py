@@ -23,6 +23,7 @@ from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..conic.program import SQRT2, svec_length, triangle
 from ..reduction.quotient import NO_QUOTIENT, Quotient
+from ..reduction.rows import distinct_rows
 
 if TYPE_CHECKING:
     from .symmetric import Symmetry
@@ -225,6 +226,9 @@ def assemble(
             (data[start:stop], indices[start:stop], pointers), shape=(high - low, columns.shape[0])
         )
 
+    free = part(gram_height, gram_height + free_height)
+    if free_height:
+        free, equalities = _without_repetition(free, equalities)
     target_row = gram_height + free_height
     wanted = np.zeros(columns.shape[0])
     entries = np.arange(indptr[target_row], indptr[target_row + 1])
@@ -234,11 +238,28 @@ def assemble(
         equalities=tuple(equalities),
         columns=columns,
         gram=part(0, gram_height),
-        free=part(gram_height, target_row),
+        free=free,
         target=wanted,
         unknown=part(target_row + 1, height),
         quotient=quotient,
     )
+
+
+def _without_repetition(
+    free: sp.csr_matrix, equalities: list[EqualityRows]
+) -> tuple[sp.csr_matrix, list[EqualityRows]]:
+    """Equality rows without zeros and multiples of earlier rows: one multiplier does the work of both."""
+    kept, _, _ = distinct_rows(free)
+    if kept.size == free.shape[0]:
+        return free, equalities
+    rows, start = [], 0
+    for equality in equalities:
+        stop = start + equality.multipliers.shape[0]
+        here = kept[(kept >= start) & (kept < stop)] - start
+        if here.size:
+            rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[here]))
+        start = stop
+    return sp.csr_matrix(free[kept]), rows
 
 
 def _key_function(blocks, equalities, target, unknowns, ids):

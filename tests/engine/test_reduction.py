@@ -1,6 +1,7 @@
 """Reductions: rewriting, pruning, sign symmetry, cliques, deduced bounds."""
 
 import itertools
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -11,6 +12,7 @@ from sosdp.algebra import monomials as mono
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.reduction.newton import prune
 from sosdp.reduction.quotient import NO_QUOTIENT, find_quotient
+from sosdp.reduction.redundant import with_redundant
 from sosdp.reduction.sparsity import adjacency, variable_cliques
 from sosdp.reduction.symmetry import find_sign_symmetry, split
 
@@ -173,3 +175,57 @@ def test_no_feasible_point_breaks_a_deduced_bound():
                 checked += 1
                 assert np.abs(inside[:, column]).max() <= limit
     assert checked > 30
+
+
+def test_lasserres_concave_example_is_exact_with_a_redundant_ball():
+    problem = sd.load_problem(Path(__file__).parent.parent / "cases" / "gloptipoly_concave_d3.sos.json")
+    for kind in ("ball", "box"):
+        result = sd.minimize(problem.objective, problem.system, 6, redundant=kind)
+        assert result.status == "optimal"
+        assert result.bound == pytest.approx(-4, abs=2e-5)
+        assert result.certified_bound <= -4 + 1e-9  # the true minimum
+
+
+def test_redundant_constraints_exclude_no_point():
+    rng = np.random.default_rng(12)
+    x, y, z = sd.variables("x y z")
+    for _ in range(20):
+        a = rng.uniform(0.2, 3, size=4)
+        system = sd.System(a[0] * x**2 + a[1] * y**2 <= a[2], z <= a[3], z >= x - 1, x * y <= 1)
+        points = rng.uniform(-6, 6, size=(30000, 3))
+        u, v, w = points.T
+        inside = points[(a[0] * u**2 + a[1] * v**2 <= a[2]) & (w <= a[3]) & (w >= u - 1) & (u * v <= 1)]
+        for kind in ("ball", "box"):
+            larger = with_redundant(system, kind)
+            assert len(larger.inequalities) == len(system.inequalities) + (1 if kind == "ball" else 3)
+            for g in larger.inequalities[len(system.inequalities) :]:
+                used = {str(variable) for variable in g.variables}
+                values = g.evaluate({name: inside[:, "xyz".index(name)] for name in sorted(used)})
+                assert inside.shape[0] > 10 and values.min() >= 0
+    assert with_redundant(system, None) is system
+    signs = sd.System(x**2 == 1, y**2 == 1)
+    assert with_redundant(signs, "ball") is signs
+    with pytest.raises(ValueError, match="none on y"):
+        with_redundant(sd.System(x**2 <= 1, y >= 0), "ball")
+    with pytest.raises(ValueError, match="choose 'ball', 'box' or None"):
+        sd.minimize(x, sd.System(x**2 <= 1), redundant="sphere")
+
+
+def test_repeated_equalities_are_solved_once():
+    x, y = sd.variables("x y")
+    once = sd.System((x + y).equals(1), x**2 <= 2)
+    more = sd.System((x + y).equals(1), (3 * x + 3 * y).equals(3), (2 - 2 * x).equals(2 * y), x**2 <= 2)
+    f = x**4 + y**3 - x * y
+    plain, repeated = sd.minimize(f, once, 4), sd.minimize(f, more, 4)
+    assert repeated.sizes["equalities"] == plain.sizes["equalities"]
+    assert repeated.bound == pytest.approx(plain.bound, abs=1e-6)
+    assert repeated.certified_bound <= repeated.bound + 1e-6
+    # one multiplier polynomial is left for each row, and the proof still goes through
+    assert sum(len(p.coefs) for _, p in repeated.dual.equality_multipliers) <= plain.sizes["equalities"]
+    s, t = sd.variables("qs qt")
+    # rules that do not suffice alone are also rows; those that the rules make zero are gone
+    relax = sd.Relaxation(sd.System(s**2 == 1, t**2 == 1, s * t == 0), 4)
+    identity, layout = relax.assemble(sd.polynomial(1))
+    assert identity.free.shape[0] < sum(e.multipliers.shape[0] for e in layout.equalities)
+    assert identity.free.shape[0] == sum(e.multipliers.shape[0] for e in identity.equalities)
+    assert (np.abs(identity.free).sum(axis=1) > 0).all()

@@ -1,0 +1,74 @@
+"""Ball and box constraints that the system implies, added to it on request.
+
+They exclude no point of the set, but they bound the moments: values of ill-conditioned relaxations become
+what they should be, sums of squares gain interior, and exact certificates become possible.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+from ..algebra.variables import variable_name
+from ..system import System
+from .bounds import deduce_bounds
+from .quotient import find_quotient
+
+KINDS = (None, "ball", "box")
+
+
+def with_redundant(system: System, kind: str | None) -> System:
+    """The system with ``R - sum x_i**2 >= 0`` (``ball``) or ``R_i - x_i**2 >= 0`` for every variable
+    (``box``).
+
+    R is deduced from the system and rounded up to eleven binary digits. Variables that rewriting rules make
+    binary are left out. Raises ValueError for an unknown kind or a variable without a deduced bound.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"redundant={kind!r} is not known; choose 'ball', 'box' or None")
+    if kind is None:
+        return system
+    ruled = find_quotient(system.equalities).power
+    ids = np.array([v for v in system.variable_ids if int(v) not in ruled], dtype=mono.MONOMIAL)
+    if ids.size == 0:
+        return system
+    bounds = deduce_bounds(system.equalities, system.inequalities, system.matrices)
+    missing = bounds.missing(ids[:, None])
+    if missing:
+        names = ", ".join(variable_name(v) for v in missing[:5])
+        raise ValueError(
+            f"redundant={kind!r} needs a bound on every variable, but the system gives none on {names}; "
+            "add one that you can justify (for example x**2 <= R**2)"
+        )
+    squares = [_up(bounds.largest[int(v)] ** 2) for v in ids]
+    if kind == "box":
+        extra = [_centred(ids[k : k + 1], squares[k]) for k in range(ids.size)]
+    else:
+        radius = sum(squares, Fraction(0))
+        for members, found in bounds.balls:
+            if set(ids.tolist()) <= members:
+                radius = min(radius, _up(found))
+        extra = [_centred(ids, _up(radius))]
+    return system & System(*(g >= 0 for g in extra))
+
+
+def _up(value: float | Fraction) -> Fraction:
+    """A dyadic number not below ``value`` (floats: not below the rounding of one product either)."""
+    if isinstance(value, float):
+        value = Fraction(math.nextafter(value, math.inf))
+    if value <= 0:
+        return Fraction(0)
+    unit = Fraction(2) ** (math.frexp(float(value))[1] - 11)
+    return math.ceil(value / unit) * unit
+
+
+def _centred(ids: np.ndarray, level: Fraction) -> Polynomial:
+    """``level - sum x_i**2``."""
+    squares = np.repeat(ids[:, None], 2, axis=1)
+    monos = mono.concatenate([mono.constant(1), squares])
+    coefs = np.array([level, *([Fraction(-1)] * ids.size)], dtype=object)
+    return Polynomial.from_arrays(monos, coefs)
