@@ -120,6 +120,8 @@ def load_problem(source: str | os.PathLike | Mapping[str, Any]) -> Problem:
         loader.fail("", f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError:
         loader.fail("", "is not UTF-8 text")
+    except ValueError as error:  # a zero byte in the name
+        loader.fail("", f"cannot be read: {error}")
     return loader.problem(
         _read_json(text, loader), default_name=path.name.removesuffix(".json").removesuffix(".sos")
     )
@@ -133,8 +135,11 @@ def _read_json(text: str, loader: _Loader) -> Any:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(items)
         if len(result) != len(items):
-            names = [name for name, _ in items]
-            raise _Repeated(next(name for name in names if names.count(name) > 1))
+            seen: set[str] = set()
+            for name, _ in items:
+                if name in seen:
+                    raise _Repeated(name)
+                seen.add(name)
         return result
 
     def not_a_number(name: str) -> NoReturn:

@@ -22,39 +22,56 @@ def diff(p: Polynomial, variable: Any, order: int = 1) -> Polynomial:
         raise ValueError(f"the order of a derivative must be a non-negative integer, not {order!r}")
     identifier = to_variable_id(variable)
     for _ in range(order):
-        p = _diff_once(p, identifier)
+        p = _derivative(p, identifier, *np.nonzero(_run_starts(p.monos) & (p.monos == identifier)))
     return p
 
 
-def _diff_once(p: Polynomial, identifier: int) -> Polynomial:
-    hits = p.monos == identifier
-    powers = np.count_nonzero(hits, axis=1)
-    rows = np.flatnonzero(powers)
-    monos = p.monos[rows]
-    monos[np.arange(rows.size), np.argmax(hits[rows], axis=1)] = 0
-    monos.sort(axis=1)
-    coefs = p.coefs[rows]
-    if coefs.dtype == np.int64 and (peak(coefs) or 0) * p.monos.shape[1] >= INT_LIMIT:
-        coefs = coefs.astype(object)
-    powers = powers[rows]
-    coefs = coefs * (powers.astype(object) if coefs.dtype == object else powers)
-    keys = p.keys[rows] - mono.weights(identifier)[identifier]
-    order = np.argsort(keys)
-    monos, coefs, keys = merging.finish(monos[order], coefs[order], keys[order])
-    return Polynomial._make(mono.trim(monos), coefs, keys)
-
-
 def gradient(p: Polynomial, variables: Any = None) -> PolynomialArray:
-    """Partial derivatives of ``p`` with respect to ``variables`` (default: those that occur, by id)."""
+    """Partial derivatives of ``p`` with respect to ``variables`` (default: those that occur, by id).
+
+    The terms are gone through once, not once for each variable.
+    """
     if variables is None:
         chosen = np.array(p.variables, dtype=object)
     elif isinstance(variables, Polynomial | str):
         chosen = np.array([variables], dtype=object)
     else:
         chosen = np.asarray(variables, dtype=object)
+    rows, columns = np.nonzero(_run_starts(p.monos))
+    factors = p.monos[rows, columns]
+    order = np.argsort(factors, kind="stable")
+    rows, columns, factors = rows[order], columns[order], factors[order]
     result = np.empty(chosen.shape, dtype=object)
-    result.reshape(-1)[:] = [diff(p, v) for v in chosen.reshape(-1).tolist()]
+    flat = result.reshape(-1)
+    for k, v in enumerate(chosen.reshape(-1).tolist()):
+        identifier = to_variable_id(v)
+        part = slice(*np.searchsorted(factors, [identifier, identifier + 1]))
+        flat[k] = _derivative(p, identifier, rows[part], columns[part])
     return result.view(PolynomialArray)
+
+
+def _run_starts(monos: np.ndarray) -> np.ndarray:
+    """Where a variable stands for the first time in its row."""
+    first = monos != 0
+    first[:, 1:] &= monos[:, 1:] != monos[:, :-1]
+    return first
+
+
+def _derivative(p: Polynomial, identifier: int, rows: np.ndarray, columns: np.ndarray) -> Polynomial:
+    """Partial derivative of ``p``; the variable stands in these rows, from these columns on."""
+    monos = p.monos[rows]
+    powers = np.count_nonzero(monos == identifier, axis=1)
+    monos[np.arange(rows.size), columns] = 0
+    monos.sort(axis=1)
+    coefs = p.coefs[rows]
+    if coefs.dtype == np.int64 and (peak(coefs) or 0) * p.monos.shape[1] >= INT_LIMIT:
+        coefs = coefs.astype(object)
+    with np.errstate(over="ignore"):  # infinities are reported by ``finish``
+        coefs = coefs * (powers.astype(object) if coefs.dtype == object else powers)
+    keys = p.keys[rows] - mono.weights(identifier)[identifier]
+    order = np.argsort(keys)
+    monos, coefs, keys = merging.finish(monos[order], coefs[order], keys[order])
+    return Polynomial._make(mono.trim(monos), coefs, keys)
 
 
 def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:

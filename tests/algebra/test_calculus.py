@@ -104,6 +104,7 @@ def test_derivatives_agree_with_sympy():
             d = p.diff(name)
             check_invariants(d)
             assert sympy.expand(d.to_sympy() - p.to_sympy().diff(symbol)) == 0
+        assert all(np.asarray(p.gradient(NAMES)) == [p.diff(name) for name in NAMES])
         assert p.diff("x", 3) == p.diff(x).diff(x).diff(x) and p.diff(x, 0) == p
     assert (x**2 * y).gradient().tolist() == [2 * x * y, x**2]
     assert type((x * y).gradient([x, y, z])) is PolynomialArray and (x * y).gradient(x).tolist() == [y]

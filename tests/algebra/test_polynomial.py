@@ -374,7 +374,7 @@ def test_large_products_of_fractions_clear_denominators():
 @pytest.mark.parametrize(("count", "degree"), [(2, 40), (6, 4), (60, 2)])
 def test_large_float_products(count, degree):
     rng = np.random.default_rng(count)
-    p, q = (sample(rng, count, degree, 330 if count == 60 else 210, rng.standard_normal) for _ in range(2))
+    p, q = (sample(rng, count, degree, 260 if count == 60 else 210, rng.standard_normal) for _ in range(2))
     p, q = p + p * variables("t0") ** 7, q + q * variables("t1") ** 7
     product = p * q
     check_invariants(product)

@@ -193,7 +193,7 @@ def test_unreadable_files(text, reason, tmp_path):
 
 
 def test_files_that_cannot_be_opened(tmp_path):
-    for path in (tmp_path / "missing.sos.json", tmp_path):
+    for path in (tmp_path / "missing.sos.json", tmp_path, "a\x00b"):
         with pytest.raises(ProblemFileError, match="cannot be read"):
             load_problem(path)
     binary = tmp_path / "b.sos.json"
