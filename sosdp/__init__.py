@@ -20,6 +20,7 @@ _HOME = {
     "Equality": "algebra",
     "PSD": "algebra",
     "System": "system",
+    "interchange": "reduction.permutation",
     "Relaxation": "relaxation",
     "sum_squares": "expectation",
     "SosProgram": "sosprogram",
@@ -63,6 +64,7 @@ __all__ = [
     "SosSolution",
     "System",
     "feasible",
+    "interchange",
     "load_problem",
     "maximize",
     "minimize",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from .problemfile import Problem, ProblemFileError, load_problem
     from .projection import nearest_correlation
     from .pseudoexpectation import PseudoExpectation
+    from .reduction.permutation import interchange
     from .relaxation import Relaxation
     from .solve import feasible, maximize, minimize, prove_sos
     from .sosprogram import SosProgram, SosSolution

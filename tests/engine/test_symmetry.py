@@ -8,11 +8,12 @@ import pytest
 
 import sosdp as sd
 from certificates import extract
+from sosdp import interchange
 from sosdp.conic.program import svec_length, triangle
 from sosdp.engine.certify import certify
 from sosdp.engine.scaling import find_scaling, scale
 from sosdp.engine.symmetric import _decompose
-from sosdp.reduction.permutation import Data, find_symmetries, interchange, orbit_numbers, read_generators
+from sosdp.reduction.permutation import Data, find_symmetries, orbit_numbers, read_generators
 from sosdp.reduction.rows import distinct_rows
 
 
