@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _set = object.__setattr__
 
+_LARGEST_DEGREE = 1 << 24  # a row of a monomial array is as long as the degree
+
 _CONSTANT = mono.constant()
 _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -614,6 +616,8 @@ def _power(base: Polynomial, exponent: int) -> Polynomial:
             raise ValueError("a coefficient overflows in this power: rescale, or use exact numbers") from None
         if base.is_constant:
             return constant(factor)
+        if base.degree * exponent > _LARGEST_DEGREE:
+            raise ValueError(f"a power of degree {base.degree * exponent} is too large")
         row = np.repeat(base.monos, exponent, axis=1)
         return Polynomial._make(*merging.finish(row, as_coefs([factor]), mono.keys(row)))
     result: Polynomial | None = None
