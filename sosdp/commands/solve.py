@@ -104,10 +104,11 @@ def write_certificate(answer: Answer, target: str) -> str | None:
 
 
 def export(problem: Any, target: str) -> None:
-    """Write the moment relaxation in the SDPA sparse format; raises InputError where the problem has none."""
+    """Write the moment relaxation as .dat-s (SDPA) or .cbf; raises InputError where the problem has none."""
     import numpy as np
 
     from sosdp.commands.problem import options
+    from sosdp.conic.cbf_format import write_cbf
     from sosdp.conic.sdpa_format import write_sdpa
     from sosdp.engine.forms import GramProgram, moment_form
     from sosdp.relaxation import ZERO, relaxation_for
@@ -123,13 +124,13 @@ def export(problem: Any, target: str) -> None:
     except (ValueError, TypeError) as error:
         raise InputError(f"{target}: --export: {one_line(error)}") from error
     what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
+    comment = f"{problem.name or 'sosdp'} ({what[problem.sense]})"
+    constant = float(identity.target @ form.fixed)
     try:
-        write_sdpa(
-            form.conic,
-            target,
-            constant=float(identity.target @ form.fixed),
-            comment=f"{problem.name or 'sosdp'} ({what[problem.sense]})",
-        )
+        if target.endswith(".cbf"):
+            write_cbf(form.conic, target, comment=f"{comment}: add {constant!r} to the optimal value")
+        else:
+            write_sdpa(form.conic, target, constant=constant, comment=comment)
     except OSError as error:
         raise InputError(f"{target}: --export: {error.strerror or error}") from error
 

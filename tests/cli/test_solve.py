@@ -245,6 +245,18 @@ def test_the_export_solved_by_another_program_has_the_same_value(tmp_path, capsy
     assert value + constant == pytest.approx(result["bound"], abs=1e-5)
 
 
+def test_the_export_as_cbf_reads_back(tmp_path):
+    from sosdp.conic.files import read_program
+
+    path = problem(tmp_path)
+    targets = [str(tmp_path / name) for name in ("p.cbf", "p.dat-s")]
+    for target in targets:
+        assert main(["solve", path, "--export", target]) == 0
+    one, two = (read_program(target) for target in targets)
+    assert np.allclose(one.q, two.q) and one.cones.psd == two.cones.psd
+    assert "optimal value" in Path(targets[0]).read_text(encoding="utf-8").splitlines()[0]
+
+
 def test_an_sos_problem_has_no_moment_export(tmp_path, capsys):
     path = problem(tmp_path, minimize=None, sos="x**2 + y**2", subject_to=[], degree=2)
     assert main(["solve", path, "--export", str(tmp_path / "a.dat-s")]) == 2
