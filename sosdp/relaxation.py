@@ -196,7 +196,18 @@ class Relaxation:
                 program, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
             )
         solved = time.perf_counter()
-        answer = Answer(self, identity, scaling, program, raw, sense, objective, certify_bound, constraints)
+        answer = Answer(
+            self,
+            identity,
+            scaling,
+            program,
+            raw,
+            sense,
+            objective,
+            certify_bound,
+            constraints,
+            second_opinion=solver == "auto",
+        )
         result = answer.judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
