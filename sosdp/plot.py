@@ -28,10 +28,11 @@ def figure(
     """
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'sosdp[plot]'") from error
-    fig = Figure(figsize=(width, height), dpi=160, layout="constrained", facecolor="white")
-    fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    fig = Figure(figsize=(width, height), dpi=160, layout=layout, facecolor="white")
     axes = fig.subplots(1, columns, width_ratios=ratios, squeeze=False)[0]
     for ax in axes:
         ax.tick_params(colors=INK, labelsize=9, length=3)
