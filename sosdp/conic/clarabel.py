@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .interrupt import interruptible
 from .program import ConicProgram, ConicSolution, svec_length
 
 FORM = "gram"  # clean verdicts on infeasible systems; the cost is that of the moment form
@@ -23,9 +24,14 @@ _STATUS = {
     "AlmostPrimalInfeasible": "primal_infeasible",
     "DualInfeasible": "dual_infeasible",
     "AlmostDualInfeasible": "dual_infeasible",
+    # stopped on request: the iterate is worth what can be certified of it
+    "MaxTime": "almost",
+    "MaxIterations": "almost",
+    "CallbackTerminated": "almost",
 }
 
 _RANK = {"Solved": 0, "PrimalInfeasible": 0, "DualInfeasible": 0, "AlmostSolved": 1}
+_FINAL = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "CallbackTerminated")
 # the default step fraction .99 stalls on chains of badly scaled squares (Rosenbrock with 20, 60, 200
 # variables: value
 # wrong by 1e-4); .95 with more refinement solves them in as many iterations
@@ -45,7 +51,11 @@ def solve(
     max_iterations: int | None = None,
     verbose: bool = False,
 ) -> ConicSolution:
-    """Solve with Clarabel; ``tolerance`` is its gap and feasibility tolerance (default 1e-8)."""
+    """Solve with Clarabel; ``tolerance`` is its gap and feasibility tolerance (default 1e-8).
+
+    A time limit, an iteration limit or Ctrl-C is looked at between iterations and ends the solve with the
+    iterate so far (status ``almost``; message "interrupted" after Ctrl-C, a second one raises).
+    """
     import clarabel
 
     cones = program.cones
@@ -60,18 +70,21 @@ def solve(
     A = sp.csc_matrix(program.A)
     started = time.perf_counter()
     answer: Any = None
-    for attempt in _ATTEMPTS:
-        remaining = None if time_limit is None else time_limit - (time.perf_counter() - started)
-        if answer is not None and remaining is not None and remaining <= 0:
-            break
-        settings = _settings(tolerance, remaining, max_iterations, verbose, attempt)
-        solver = clarabel.DefaultSolver(quadratic, program.q, A, program.b, blocks, settings)
-        trial = solver.solve()
-        # an early stop often has nothing to do with the problem: shorter steps get through
-        better = answer is None or _RANK.get(str(trial.status), 9) < _RANK.get(str(answer.status), 9)
-        answer = trial if better else answer
-        if str(answer.status) in ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime"):
-            break
+    with interruptible() as interrupted:
+        for attempt in _ATTEMPTS:
+            remaining = None if time_limit is None else time_limit - (time.perf_counter() - started)
+            if answer is not None and remaining is not None and remaining <= 0:
+                break
+            settings = _settings(tolerance, remaining, max_iterations, verbose, attempt)
+            solver = clarabel.DefaultSolver(quadratic, program.q, A, program.b, blocks, settings)
+            if hasattr(solver, "set_termination_callback"):
+                solver.set_termination_callback(lambda _: interrupted())
+            trial = solver.solve()
+            # an early stop often has nothing to do with the problem: shorter steps get through
+            better = answer is None or _RANK.get(str(trial.status), 9) < _RANK.get(str(answer.status), 9)
+            answer = trial if better else answer
+            if str(answer.status) in _FINAL or interrupted():
+                break
     seconds = time.perf_counter() - started
     assert answer is not None
     name = str(answer.status)
@@ -84,7 +97,7 @@ def solve(
         iterations=int(answer.iterations),
         solver="clarabel",
         seconds=seconds,
-        message=name,
+        message="interrupted" if name == "CallbackTerminated" else name,
     )
 
 

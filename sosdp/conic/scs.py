@@ -62,6 +62,8 @@ def solve(
     seconds = time.perf_counter() - started
     info = answer["info"]
     name = str(info["status"])
+    if name == "interrupted":
+        raise KeyboardInterrupt("SCS keeps nothing of an interrupted run; give it a time_limit instead")
     # only the exact word counts: a run stopped by its limits can report "solved (inaccurate ...)" with
     # nonsense
     known = {"solved": "solved", "infeasible": "primal_infeasible", "unbounded": "dual_infeasible"}

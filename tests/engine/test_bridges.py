@@ -203,3 +203,15 @@ def test_moments_outside_the_relaxation_are_named():
     assert relax.to_cvxpy(including=[z]).E(x * z + 1).shape == ()
     with pytest.raises(ValueError, match="at most two dimensions"):
         relax.to_cvxpy().E(np.full((2, 2, 2), x, dtype=object))
+
+
+def test_the_example_of_the_documentation_runs():
+    import re
+    from pathlib import Path
+
+    page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "cp.entr" in c)
+    names = {}
+    exec(code, names)
+    claimed = [float(v) for v in re.search(r"\[(.*?)\]: geometric", page).group(1).split(",")]
+    assert np.allclose(names["law"].value, claimed, atol=6e-4)
