@@ -32,7 +32,7 @@ def memory(program: ConicProgram) -> float:
 def _module() -> Any:
     try:
         import mosek
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # OSError: a library of its own is missing
         raise SolverUnavailable(
             f"MOSEK's Python module cannot be loaded ({error}); try: pip install mosek, or solver='auto'"
         ) from error

@@ -215,3 +215,22 @@ def test_the_example_of_the_documentation_runs():
     exec(code, names)
     claimed = [float(v) for v in re.search(r"\[(.*?)\]: geometric", page).group(1).split(",")]
     assert np.allclose(names["law"].value, claimed, atol=6e-4)
+
+
+@pytest.mark.parametrize("name", ["pmi_henrion_lasserre", "sphere_quartic6", "knapsack7_d2"])
+def test_known_cases_inside_cvxpy(name):
+    """A matrix inequality, an equation, a quotient: the moments' constraints are the relaxation's."""
+    import json
+    from pathlib import Path
+
+    import cvxpy as cp
+
+    cases = Path(__file__).parents[1] / "cases"
+    expected = json.loads((cases / "expected.json").read_text())[name]["relaxation"]
+    problem = sd.load_problem(cases / f"{name}.sos.json")
+    degree = problem.degree or max(problem.objective.degree, problem.system.degree)
+    moments = sd.Relaxation(problem.system, degree + degree % 2).to_cvxpy()
+    value = moments.E(problem.objective)
+    sense = cp.Maximize if problem.sense == "maximize" else cp.Minimize
+    found = cp.Problem(sense(value), moments.constraints).solve(solver=cp.CLARABEL)
+    assert found == pytest.approx(expected, rel=1e-5)
