@@ -29,6 +29,7 @@ from .expectation import (
 )
 from .pseudoexpectation import PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
+from .reduction.groebner import with_groebner
 from .reduction.redundant import with_redundant
 from .system import System
 
@@ -66,12 +67,14 @@ class Relaxation:
         sparsity: str = "auto",
         symmetry: str = "sign",
         prune: bool = True,
-        quotient: bool = True,
+        quotient: bool | str = True,
         term_steps: int | None = None,
         symmetries: Any = None,
         redundant: str | None = None,
     ) -> None:
         self.system = with_redundant(system, redundant)
+        if quotient == "groebner":
+            self.system = with_groebner(self.system, degree)
         self.degree = degree
         self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries)
 

@@ -6,7 +6,7 @@ Everything here is decided before a matrix is built; the result is a list of ``B
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..expectation import ExpectationConstraint
+from ..reduction.groebner import groebner_ideal
 from ..reduction.newton import prune
 from ..reduction.permutation import (
     Action,
@@ -46,20 +47,23 @@ class Options:
     until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
     ``correlative+chordal``; ``symmetry``: ``sign``, ``none``, ``permutation`` (sign flips and the generators
     given in ``symmetries``, which imply it) or ``auto`` (sign flips and all permutations of variables that
-    are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules.
+    are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules, or ``groebner`` (and bases of
+    standard monomials for a Groebner basis of the equalities).
     """
 
     products: str = "putinar"
     sparsity: str = "auto"
     symmetry: str = "sign"
     prune: bool = True
-    quotient: bool = True
+    quotient: bool | str = True
     term_steps: int | None = None
     symmetries: Any = None
 
     def __post_init__(self) -> None:
         _one_of("products", self.products, ("putinar", "schmudgen"))
         _one_of("sparsity", self.sparsity, SPARSITY)
+        if self.quotient not in (True, False, "groebner"):
+            raise ValueError(f"quotient={self.quotient!r} is not known; choose True, False or 'groebner'")
         if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):
             raise ValueError(f"term_steps must be a positive integer or None, not {self.term_steps!r}")
         _one_of("symmetry", self.symmetry, ("sign", "none", "permutation", "auto"))
@@ -69,6 +73,11 @@ class Options:
             raise ValueError(
                 "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
                 "symmetry='auto' finds them"
+            )
+        if self.quotient == "groebner" and self.symmetry == "permutation":
+            raise ValueError(
+                "permutation symmetry cannot be combined with quotient='groebner': the order of the "
+                "monomials breaks it; use quotient=True"
             )
 
 
@@ -108,6 +117,12 @@ def plan(
     ids = _all_ids(system, data)
     quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
     cliques = _cliques(system, degree, data, options, quotient, ids)
+    ideal = None
+    if options.quotient == "groebner" and system.equalities and len(cliques) == 1:
+        found = groebner_ideal(system.equalities)
+        # the rows of the basis carry the proof that nothing is lost, so they must be there
+        if not found.empty and not found.missing(system.equalities, degree):
+            ideal, quotient = found, replace(quotient, standard=found.standard)
     fixed = data[: len(data) - sum(len(c.polynomials()) for c in in_expectation)]
     actions = _permutations(Data(fixed, system, in_expectation), options, ids)
     if len(cliques) > 1 and actions and options.symmetry == "auto":
@@ -118,7 +133,10 @@ def plan(
             actions = []
     plain = [quotient.basis(c, degree // 2) for c in cliques]
     constraints = _constraint_blocks(system, degree, options, quotient, cliques)
-    equalities = _equality_rows(system, degree, quotient, cliques)
+    if ideal is None:
+        equalities = _equality_rows(system, degree, quotient, cliques)
+    else:
+        equalities = _ideal_rows(system, degree, quotient, ideal, ids)
     report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
     report["dense_side"] = max((b.shape[0] for b in plain), default=0)
     support = _data_support(data, closed, quotient)
@@ -147,7 +165,8 @@ def _permutations(data: Data, options: Options, ids: np.ndarray) -> list[Action]
     """Permutation symmetries: those given, checked, or those found."""
     if options.symmetry == "permutation":
         return [check_symmetry(image, data) for image in read_generators(options.symmetries, ids)]
-    if options.symmetry == "auto" and not options.sparsity.endswith("chordal"):
+    broken = options.sparsity.endswith("chordal") or options.quotient == "groebner"
+    if options.symmetry == "auto" and not broken:
         return find_symmetries(data, ids)
     return []
 
@@ -279,6 +298,18 @@ def _products(system, degree, quotient, cliques) -> list[Block]:
             blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))
         frontier = grown
     return blocks
+
+
+def _ideal_rows(system, degree, quotient, ideal, ids) -> list[EqualityRows]:
+    """One multiple of the Groebner basis for every monomial that is not standard."""
+    monos = replace(quotient, standard=None).basis(ids, degree)
+    monos = monos[~ideal.standard(monos)]
+    rows = []
+    multiples = ideal.multipliers(monos, ids)
+    for index, multipliers in zip(ideal.number(system.equalities), multiples, strict=True):
+        if index >= 0 and multipliers.shape[0]:
+            rows.append(EqualityRows(index, system.equalities[index], multipliers))
+    return rows
 
 
 def _equality_rows(system, degree, quotient, cliques) -> list[EqualityRows]:

@@ -9,6 +9,7 @@ form a Groebner basis by inspection (``confluent`` is False) the equalities are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +24,15 @@ class Quotient:
 
     ``power``: per variable id, ``x**k -> c * x**l`` as (k, l, c); ``zero``: square-free monomials (rows)
     that vanish; ``used``: indices of the equalities the rules came from; ``confluent``: whether the rules
-    alone generate every consequence, so that those equalities need no rows of their own.
+    alone generate every consequence, so that those equalities need no rows of their own; ``standard``: where
+    given, ``basis`` keeps only the monomials of which it is true (standard monomials of a Groebner basis).
     """
 
     power: dict[int, tuple[int, int, float]]
     zero: np.ndarray
     used: frozenset[int]
     confluent: bool
+    standard: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def trivial(self) -> bool:
@@ -106,7 +109,8 @@ class Quotient:
                 keep = self.is_normal(rows)
                 rows, last = rows[keep], last[keep]
             levels.append(rows)
-        return np.concatenate(levels, axis=0)
+        rows = np.concatenate(levels, axis=0)
+        return rows if self.standard is None else rows[self.standard(rows)]
 
 
 NO_QUOTIENT = Quotient({}, mono.constant(0), frozenset(), True)
