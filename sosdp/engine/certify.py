@@ -15,8 +15,10 @@ whatever the solver's status was. Cost: a few matrix-vector products and one Cho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..algebra import monomials as mono
 from ..algebra.variables import variable_name
@@ -51,25 +53,22 @@ def certify(
     if not (np.isfinite(gram).all() and np.isfinite(free).all() and np.isfinite(unknowns).all()):
         return Certified(gram, free, np.inf, -np.inf, "the solver returned non-finite numbers")
     gram = gram.copy()
-    plain = np.zeros(gram.size, dtype=bool)
+    parts = _parts(identity)
+    plain, reached, inverse = parts.plain, parts.reached, parts.inverse
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if block.kind == "sos":
-            plain[rows] = True
-        elif block.side == 1:
+            continue
+        if block.side == 1:
             gram[rows] = max(gram[rows.start], 0.0)
         else:
             gram[rows] = svec(shift_to_positive_semidefinite(smat(gram[rows], block.side)))
-    weight = np.asarray(identity.gram[plain].multiply(identity.gram[plain]).sum(axis=0)).ravel()
-    weight = weight if weight.size else np.zeros(identity.columns.shape[0])
-    reached = weight > 0
-    inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=reached)
     for _ in range(2):  # the second pass removes the rounding of the first
-        residual, _ = _residual(identity, gram, free, unknowns)
-        gram[plain] += identity.gram[plain] @ (inverse * residual)
-    residual, error = _residual(identity, gram, free, unknowns)
+        gram[plain] += parts.absorb @ (inverse * parts.residual(gram, free, unknowns))
+    residual = parts.residual(gram, free, unknowns)
+    error = parts.error(gram, free, unknowns)
     uncertain = np.abs(residual) + error
     # exact multipliers exist within this distance of the plain Gram matrices
-    distance = abs(identity.gram[plain]) @ (inverse * uncertain)
+    distance = parts.absorb_size @ (inverse * uncertain)
     loss, margin, missing = 0.0, np.inf, set()
     cursor = 0
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
@@ -105,21 +104,74 @@ def certify(
     return Certified(gram, free, loss * _OUTWARD, margin, reason)
 
 
-def _residual(
-    identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Residual of every coefficient, and a bound on the rounding in it (data conversion included)."""
-    produced = identity.gram.T @ gram + identity.free.T @ free
-    wanted = identity.target + identity.unknown.T @ unknowns
-    size = (
-        abs(identity.gram).T @ np.abs(gram)
-        + abs(identity.free).T @ np.abs(free)
-        + np.abs(identity.target)
-        + abs(identity.unknown).T @ np.abs(unknowns)
-    )
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What every certification of one identity needs: transposed matrices, their absolute values, the rows of
+    plain blocks and, for each coefficient, the inverse of what the plain entries can absorb."""
+
+    target: np.ndarray
+    up: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
+    size: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
+    plain: np.ndarray
+    absorb: sp.csr_matrix
+    absorb_size: sp.csr_matrix
+    reached: np.ndarray
+    inverse: np.ndarray
+    terms: np.ndarray
+
+    def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+        """What the multipliers miss of every coefficient."""
+        produced = self.up[0] @ gram + self.up[1] @ free
+        return self.target + self.up[2] @ unknowns - produced
+
+    def error(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+        """A bound on the rounding in ``residual`` (data conversion included)."""
+        size = (
+            self.size[0] @ np.abs(gram)
+            + self.size[1] @ np.abs(free)
+            + np.abs(self.target)
+            + self.size[2] @ np.abs(unknowns)
+        )
+        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
+        return (self.terms + 8) * UNIT * size * _OUTWARD
+
+
+_remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()
+
+
+def _parts(identity: Identity) -> _Parts:
+    """The parts of an identity; the last ones are remembered, since mixtures are certified many times."""
+    found = _remembered.get(identity)
+    if found is None:
+        found = _make_parts(identity)
+        _remembered.clear()  # one is enough, and large ones are as large as the program
+        _remembered[identity] = found
+    return found
+
+
+def _make_parts(identity: Identity) -> _Parts:
+    plain = np.zeros(identity.gram.shape[0], dtype=bool)
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        if block.kind == "sos":
+            plain[rows] = True
+    absorb = sp.csr_matrix(identity.gram[plain])
+    absorb_size = abs(absorb)
+    weight = np.zeros(identity.columns.shape[0])
+    np.add.at(weight, absorb.indices, absorb.data**2)
+    reached = weight > 0
+    up = tuple(sp.csr_matrix(m.T) for m in (identity.gram, identity.free, identity.unknown))
     terms = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0) + identity.unknown.getnnz(axis=0)
-    # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-    return wanted - produced, (terms + 8) * UNIT * size * _OUTWARD
+    return _Parts(
+        target=identity.target,
+        up=(up[0], up[1], up[2]),
+        size=(abs(up[0]), abs(up[1]), abs(up[2])),
+        plain=plain,
+        absorb=absorb,
+        absorb_size=absorb_size,
+        reached=reached,
+        inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
+        terms=terms,
+    )
 
 
 def mixture_for_margin(
