@@ -26,10 +26,11 @@ _CENTRE_WORK = 3e9
 _AGREE = 1e-6
 _ESCAPE = 10.0
 _ENOUGH = 1e-5
+_PATIENCE = 10.0  # seconds that a second solver gets at least
 
 
 def shortfall(program: GramProgram, raw: RawSolution) -> float:
-    """Estimate of how far the value of a solver that stopped early is from the optimum, to first order.
+    """Estimate of how far a solver's value is from the optimum of the relaxation, to first order.
 
     What the moments violate, priced with the multipliers found, plus the difference of the two objectives.
     """
@@ -86,13 +87,16 @@ class Answer:
         value = self.program.value(self.raw.unknowns)
         certified, reason, dual = self._certified_bound(value)
         label = "optimal"
-        if status == "almost" and (self._escaping() or not self._close(certified, value)):
+        early = status == "almost" and (self._escaping() or not self._close(certified, value))
+        if early or not self._agreed(value):
             label = "inaccurate"
             reason = (
                 "the relaxation does not bound its moments although the set is bounded: its value is "
                 "ill-conditioned; add a redundant ball or box constraint"
                 if self._escaping()
                 else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
+                if early
+                else "moments and multipliers disagree about the value: the relaxation is ill-conditioned"
             ) + (f"; no certified bound: {reason}" if reason else "")
             other = None if self._escaping() else self._other_solver()
             if other is not None:
@@ -107,7 +111,8 @@ class Answer:
         """
         if not self.second_opinion or self.raw.solver != "clarabel":
             return None
-        raw = solve_program(self.program, solver="scs")
+        patience = max(_PATIENCE, 3 * self.raw.seconds)
+        raw = solve_program(self.program, solver="scs", time_limit=patience)
         if raw.status != "solved":
             return None
         again = Answer(
@@ -121,8 +126,8 @@ class Answer:
             self.certify_bound,
             self.subject_to,
         )
-        allowed = _ENOUGH * max(1.0, abs(again.program.value(raw.unknowns)))
-        return None if again._escaping() or shortfall(self.program, raw) > allowed else again.judge()
+        agreed = again._agreed(again.program.value(raw.unknowns))
+        return again.judge() if agreed and not again._escaping() else None
 
     def _escaping(self) -> bool:
         """Pseudo-moments far above what the deduced box allows: the optimum is not attained."""
@@ -131,10 +136,11 @@ class Answer:
         return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
 
     def _close(self, certified: float | None, value: float) -> bool:
+        return certified is not None and abs(value - certified) <= _ENOUGH * max(1.0, abs(value))
+
+    def _agreed(self, value: float) -> bool:
         """Whether both sides of the program agree: a certified bound says nothing about a better one."""
-        allowed = _ENOUGH * max(1.0, abs(value))
-        proven = certified is not None and abs(value - certified) <= allowed
-        return proven and shortfall(self.program, self.raw) <= allowed
+        return shortfall(self.program, self.raw) <= _ENOUGH * max(1.0, abs(value))
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
         identity, raw = self.program.identity, self.raw
@@ -235,12 +241,15 @@ class Answer:
             residual = max(residual, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
         if identity.free.shape[0]:
             residual = max(residual, float(np.abs(identity.free @ y).max()))
-        label = "unbounded" if residual <= 1e-6 * max(1.0, float(np.abs(y).max())) else "inaccurate"
+        # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
+        if residual > 1e-6 * float(np.abs(y).max()):
+            reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
+            return self._result("inaccurate", np.nan, None, reason)
         reason = (
             "no sum-of-squares certificate of this degree exists for any bound; try a higher degree, "
             "or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
         )
-        return self._result(label, -self.sign * np.inf, None, reason)
+        return self._result("unbounded", -self.sign * np.inf, None, reason)
 
     def _result(
         self,
