@@ -117,7 +117,7 @@ def chain(kind: str, n: int) -> Program:
         edge = [0 * x[0], *x, 0 * x[0]]
         parts = [(3 - 2 * edge[i]) * edge[i] - edge[i - 1] - 2 * edge[i + 1] + 1 for i in range(1, n + 1)]
     f = sum(p**2 for p in parts)
-    variants = {
+    variants: dict[str, dict[str, Any]] = {
         "cliques": {"sparsity": "correlative", "prune": False, "symmetry": "none"},
         "cliques, pruning": {"sparsity": "correlative"},
         "cliques, term sparsity": {"sparsity": "correlative+term"},
