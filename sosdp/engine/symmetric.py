@@ -235,8 +235,8 @@ class _Sites:
     def _keys(block: Block, action: Action | None) -> np.ndarray:
         keys = mono.keys(block.basis if action is None else action(block.basis))
         if block.entry is not None:
-            # ids are far below 2**20: a weight of its own for every entry of a matrix
-            keys = keys + mono.weights(1 << 12)[-1] * (block.entry + 1).astype(np.uint64)
+            # an odd constant that is the weight of no variable keeps the entries of a matrix apart
+            keys = keys + np.uint64(0x9E3779B97F4A7C15) * (block.entry + 1).astype(np.uint64)
         return keys
 
     def image(self, action: Action) -> np.ndarray:

@@ -28,7 +28,8 @@ from ..algebra.variables import variable_name
 from ..expectation import ExpectationConstraint
 from ..system import System
 
-_BUDGET = 4000  # refinements spent on the search; each costs a few passes over the terms
+# refinements spent on the search, and factors of terms they may visit together (about half a minute)
+_BUDGET, _VISITS = 4000, 4e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +230,7 @@ class _Search:
         self.colours = np.array(colours, dtype=np.uint64)
         self.term, column = np.nonzero(table)
         self.variable = self.place[table[self.term, column]]
-        self.budget = _BUDGET
+        self.budget = int(min(_BUDGET, max(200.0, _VISITS / max(1, self.term.size))))
 
     def refine(self, colour: np.ndarray) -> np.ndarray:
         """Colours that also tell apart what variables occur with; equal for variables in one orbit."""

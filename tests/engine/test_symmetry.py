@@ -250,6 +250,32 @@ def test_symmetric_quartic_of_ten_variables_is_tiny():
     assert small.certified_bound <= f.evaluate({str(v): t for v in x}).min()
 
 
+def test_term_sparsity_and_permutations_together():
+    x = sd.variables("syt", 6)
+    f = sum(v**4 - v**2 for v in x) + sum(x[i] ** 2 * x[(i + 1) % 6] ** 2 for i in range(6)) / 2
+    plain = sd.minimize(f, sparsity="dense", symmetry="none")
+    blocks = sd.minimize(f, sparsity="term", symmetry="sign")
+    both = sd.minimize(f, sparsity="term", symmetry="auto")
+    assert both.sizes["orbit_moments"] < blocks.sizes["moments"] < plain.sizes["moments"]
+    assert len(both.sizes["blocks"]) < len(blocks.sizes["blocks"])
+    assert both.bound == pytest.approx(plain.bound, abs=1e-6)
+    assert both.bound == pytest.approx(blocks.bound, abs=1e-6)
+    assert both.certified_bound == pytest.approx(both.bound, abs=1e-5)
+
+
+def test_matrix_blocks_with_several_entries():
+    x = sd.variables("sym", 4)
+    turn = [{x[0]: x[1], x[1]: x[2], x[2]: x[3], x[3]: x[0]}]
+    matrices = [sd.PSD([[1, x[i]], [x[i], 1 + x[(i + 1) % 4]]]) for i in range(4)]
+    f = sum(x[i] ** 3 + x[i] * x[(i + 1) % 4] for i in range(4))
+    box = sd.System(*matrices, *(v**2 <= 1 for v in x))
+    plain = sd.minimize(f, box, 4)
+    small = sd.minimize(f, box, 4, symmetries=turn)
+    assert small.bound == pytest.approx(plain.bound, abs=1e-5)
+    assert small.certified_bound == pytest.approx(small.bound, abs=1e-4)
+    assert sum(small.sizes["blocks"]) < sum(plain.sizes["blocks"])
+
+
 def test_samples_by_labels():
     w = sd.variables("syl", (4, 2))
     flat = w.reshape(-1)
