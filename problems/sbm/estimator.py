@@ -18,8 +18,9 @@ from .graph_input import CanonicalGraph, canonical_graph
 
 ADJACENCY = "one edge"
 
-# What a numerical routine may throw at bad luck; anything else is a bug and should be seen.
-NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, np.linalg.LinAlgError)
+# What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
+# it takes depends on which solver the graph asks for, so running out of it must not be seen either.
+NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError)
 
 
 @contextmanager

@@ -90,7 +90,7 @@ _WEIGHTS = (
 def _from_sparse(matrix: Any) -> CanonicalGraph:
     _require_square(matrix.shape)
     _require_numeric(matrix.dtype)
-    adjacency = sp.csr_array(matrix)
+    adjacency = sp.csr_array(matrix, copy=True)  # the next line works in place
     adjacency.sum_duplicates()
     data = adjacency.data
     if data.dtype.kind == "f" and not np.all(np.isfinite(data)):

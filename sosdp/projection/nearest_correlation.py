@@ -79,8 +79,9 @@ def nearest_correlation(
     warm_start: True for a low-rank (Burer-Monteiro) start on n >= 150, False for none, or a dual vector (n,);
     max_iterations: eigendecompositions for the semismooth Newton method, after which the interior-point
     method takes over. Never raises because of the values of a finite symmetric matrix: `certified` tells
-    whether the tolerance was proven, and the point returned is the best one proven so far (the identity if
-    nothing was). Raises ValueError for input that is not a finite symmetric matrix, or tolerance <= 0.
+    whether the tolerance was proven, and the point returned is the best one proven so far (the identity, at
+    distance n, if nothing was). Raises ValueError for input that is not a finite symmetric matrix, or
+    tolerance <= 0.
 
     Method: dual semismooth Newton (Qi and Sun 2006), certificate of docs/proofs/sbm_weak_recovery.md. Cost:
     two to ten eigendecompositions of size n.
@@ -93,7 +94,8 @@ def nearest_correlation(
         start = _starting_dual(checked, tolerance, warm_start)
         dense = as_dense(checked)
         decompose = Decomposer(dense)
-        best = DistanceCertificate(np.eye(n), start, float("inf"), float("inf"), 0.0)
+        # No correlation matrix is further than sqrt(n (n - 1)) from the identity.
+        best = DistanceCertificate(np.eye(n), start, float(n), float("inf"), 0.0)
         method: Method = "none"
         # At the centre of this barrier e <= n sqrt(barrier) and z <= n barrier (1 + |Z|), in the names of the
         # proof; Z is of the size of B. The cap exceeds the proven number of steps; it is never reached.

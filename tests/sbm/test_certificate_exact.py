@@ -2,6 +2,7 @@
 
 import functools
 
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,9 +10,16 @@ from graphs import all_adjacencies, all_labellings, all_slacks, neighbours
 
 from problems.sbm.certificate import certified_bisection
 from problems.sbm.labelling import canonical_signs
-from problems.sbm.program import dual_slack, slack_error_bound, slack_matrix
+from problems.sbm.program import (
+    dual_slack,
+    gap_error_bound,
+    slack_error_bound,
+    slack_matrix,
+    tilted_adjacency,
+)
 from sosdp.privacy.accept import AcceptRule
 from sosdp.privacy.roads.stability import StabilityRule, stability_rule
+from sosdp.projection.elliptope import _interior_point, certified_gap
 
 TAUS = (-0.3, 0.2, 0.5, 0.7)
 CUTS = [  # (tau, tau0)
@@ -100,6 +108,35 @@ def test_the_search_finds_exactly_the_bisections_above_tau0(tau, tau0):
     assert np.abs(computed[above] - exact[above]).max(initial=0) <= tiny
     assert np.array_equal(found[above], winner[above])
     assert 0 < above.sum() < len(above)
+
+
+def stubborn(n):
+    """Graphs without a stable labelling that are hard to prove so to high accuracy."""
+    equal = [networkx.complete_graph(n // k) for k in (3, 4) for _ in range(k)]
+    return [
+        networkx.cycle_graph(n),
+        networkx.disjoint_union_all(equal[:3]),
+        networkx.disjoint_union_all(equal[3:]),
+        networkx.barbell_graph(n // 2 - 1, 2),
+        networkx.lollipop_graph(n // 2, n // 2),
+        networkx.star_graph(n - 1),
+        networkx.gnp_random_graph(n, 0.05, seed=1),
+        networkx.random_regular_graph(4, n, seed=1),
+    ]
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.5, 1.0, 1e6])
+@pytest.mark.parametrize("n", [12, pytest.param(60, marks=pytest.mark.slow(sample=True))])
+def test_search_resolves_at_the_smallest_tau0_that_is_accepted(n, tau):
+    tau0 = gap_error_bound(n, tau)
+    assert tau0 >= slack_error_bound(n, tau)
+    for graph in stubborn(n):
+        adjacency = sp.csr_array(networkx.to_scipy_sparse_array(graph, dtype=np.int64))
+        assert certified_bisection(adjacency, tau, tau0).resolved
+        # The last resort alone must do it too: nothing is proven about the others.
+        tilted = tilted_adjacency(adjacency, tau).toarray()
+        factor, dual = _interior_point(tilted, tau0)
+        assert certified_gap(tilted, factor, dual) < tau0
 
 
 BUDGETS = [(1.0, 0.3), (2.0, 0.1), (0.5, 0.01), (8.0, 0.2), (1.0, 1e-6)]

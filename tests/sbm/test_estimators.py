@@ -178,7 +178,7 @@ def test_two_cliques_are_too_small_to_release_and_big_ones_are_released():
     assert fitted.labels_.tolist() == [1] * 80 + [-1] * 80
 
 
-@pytest.mark.parametrize("failure", ["raises", "not certified", "bad point"])
+@pytest.mark.parametrize("failure", ["raises", "out of memory", "not certified", "bad point"])
 def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     """A solver that fails changes neither the guarantee nor the shape of what is returned."""
     sample = planted(n=40, d=8, gamma=0.2)
@@ -186,6 +186,8 @@ def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     def projection(*args, **kwargs):
         if failure == "raises":
             raise np.linalg.LinAlgError("no convergence")
+        if failure == "out of memory":
+            raise MemoryError
         result = original(*args, **kwargs)
         changes = {"certified": False, "distance": np.inf}
         return type(result)(**{**{f: getattr(result, f) for f in result.__dataclass_fields__}, **changes})
@@ -193,6 +195,8 @@ def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     def elliptope(matrix, *, tolerance):
         if failure == "raises":
             raise np.linalg.LinAlgError("no convergence")
+        if failure == "out of memory":
+            raise MemoryError
         n = matrix.shape[0]
         return ElliptopeOptimum(np.eye(n), np.zeros(n), 0.0, np.inf, False, "none")
 
@@ -214,6 +218,18 @@ def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     difference = healthy[1].noisy_matrix_.values() - failed[1].noisy_matrix_.values()
     assert np.abs(difference).max() <= 1 + 1e-6 and np.abs(difference).max() > 0.1
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("gamma, average_degree, tolerance", [(1e-10, 1.0, 1e-6), (1e-9, 1e-6, 1e-12)])
+def test_projection_reaches_its_tolerance_for_extreme_public_parameters(gamma, average_degree, tolerance):
+    """solver_complete is stated for all of them."""
+    for graph in (
+        nx.star_graph(11),
+        nx.disjoint_union_all([nx.complete_graph(3)] * 4),
+        nx.complete_graph(12),
+    ):
+        fitted = ProjectionRecovery(1.0, 1e-6, gamma, average_degree, tolerance=tolerance).fit(graph)
+        assert fitted.release_.private_diagnostics["fallback_used"] is False
 
 
 def test_unresolved_search_releases_nothing_even_with_a_good_candidate(monkeypatch):

@@ -128,3 +128,13 @@ def test_validity_is_the_same_for_neighbours():
             neighbour = adjacency.copy()
             neighbour[i, j] = neighbour[j, i] = 1 - neighbour[i, j]
             assert canonical_graph(neighbour).n == 8
+
+
+def test_sparse_input_is_left_as_it_was():
+    """Unsorted indices and stored zeros are put in order in a copy."""
+    matrix = sp.csr_matrix((np.array([1.0, 0.0, 1.0, 0.0]), np.array([1, 0, 0, 1]), np.array([0, 2, 4])))
+    before = [matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy()]
+    canonical_graph(matrix)
+    assert all(
+        np.array_equal(old, new) for old, new in zip(before, (matrix.data, matrix.indices, matrix.indptr))
+    )
