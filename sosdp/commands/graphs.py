@@ -27,13 +27,14 @@ class GraphFileError(ValueError):
 @dataclass(frozen=True)
 class GraphInput:
     """A graph (networkx graph or scipy sparse matrix), its vertices in order, and how the vertex set is
-    known.
+    known; `vertices_from_edges`: it was read off the edges, which are private.
     """
 
     graph: Any
     nodes: tuple[int | str, ...]
     source: str
     vertex_set: str
+    vertices_from_edges: bool = False
 
 
 def read_graph(source: str, nodes: int | None = None) -> GraphInput:
@@ -132,7 +133,7 @@ def _edge_list(path: Path, nodes: int | None) -> GraphInput:
     adjacency = sp.coo_matrix(([1.0] * len(row), (row, column)), shape=(size, size)).tocsr()
     adjacency = adjacency + adjacency.T
     adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
-    return GraphInput(adjacency, names, source, stated)
+    return GraphInput(adjacency, names, source, stated, vertices_from_edges=nodes is None)
 
 
 def _split(text: str) -> list[str]:

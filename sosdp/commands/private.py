@@ -58,6 +58,8 @@ def run(arguments: Namespace) -> int:
     if not hasattr(given.graph, "nodes"):  # the estimator saw a matrix: give the rows their names back
         release["value"]["nodes"] = list(given.nodes)
     release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
+    if given.vertices_from_edges:
+        _depend_on_vertices(release["guarantee"])
     if arguments.json:
         print_json(release)
     else:
@@ -91,6 +93,20 @@ def _estimator(arguments: Namespace) -> Any:
         "randomized-response": "RandomizedResponseRecovery",
     }
     return getattr(sbm, classes[method])(**options)
+
+
+def _depend_on_vertices(guarantee: dict[str, Any]) -> None:
+    """Write into the guarantee that the vertices were read off the edge list: neighbours may lose one.
+
+    Which files are treated so is a matter of their format, not of their edges.
+    """
+    guarantee["assumptions"] = [
+        "condition: both neighbouring edge lists show the same vertices; a list that loses a vertex with its "
+        "last edge shows that (state the vertices with --nodes, or give a GML, GraphML or .npz file)",
+        *guarantee["assumptions"],
+    ]
+    if guarantee["kind"] in ("exact", "certified"):
+        guarantee["kind"] = "conditional"
 
 
 def _print(release: dict[str, Any]) -> None:

@@ -46,6 +46,20 @@ def test_a_release(tmp_path, capsys):
     assert release["public"]["n"] == 120
 
 
+def test_vertices_read_off_the_edges_are_a_condition(tmp_path, capsys):
+    """Removing a vertex's last edge changes n: without --nodes the promise must not be unconditional."""
+    path = tmp_path / "g.txt"
+    for edges, n in (("0 1\n1 2\n", 3), ("0 1\n", 2)):
+        path.write_text(edges, encoding="utf-8")
+        loose = released(capsys, str(path), *BUDGET)
+        assert loose["public"]["n"] == n and loose["guarantee"]["kind"] == "conditional"
+        assert "same vertices" in loose["guarantee"]["assumptions"][0]
+        stated = released(capsys, str(path), *BUDGET, "--nodes", "3")
+        assert stated["public"]["n"] == 3 and stated["guarantee"]["kind"] == "certified"
+    seeded = released(capsys, str(path), *BUDGET, "--insecure-seed", "1")
+    assert seeded["guarantee"]["kind"] == "none"
+
+
 def test_a_refusal_is_a_release_too(capsys):
     release = released(capsys, "builtin:karate", *BUDGET)
     assert release["value"]["labels"] is None and release["value"]["released"] is False
