@@ -13,11 +13,11 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 SHOWN = ("cases", "more_cases", "engine", "build", "algebra", "nearest_correlation")
 HEAD = """# Benchmarks
 
-Written by `python -m benchmarks.pages` from the results committed in `benchmarks/results`. Run one yourself
-with `python -m benchmarks NAME` (`--list` names them); the peers come with `pip install 'sosdp[benchmarks]'`, and
-`pip install SumOfSquares ncpol2sdpa` adds two more. Ratios are taken in one run with alternating
-contestants; absolute seconds are of the machine named above each table, which other work shared. Targets that
-are missed are shown as missed.
+Written by `python -m benchmarks.pages` from the results committed in `benchmarks/results`. Run one
+yourself with `python -m benchmarks NAME` (`--list` names them); peers come with
+`pip install 'sosdp[benchmarks]'`, `pip install SumOfSquares ncpol2sdpa` adds two more. Ratios are taken in
+one run with alternating contestants; absolute seconds are of the machine named above each table, which
+other work shared. Targets that are missed are shown as missed.
 """
 
 

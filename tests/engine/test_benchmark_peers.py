@@ -1,0 +1,44 @@
+"""The peers of the engine's benchmark state the same relaxation; targets are judged as they are printed."""
+
+import pytest
+
+from benchmarks.engine import bare, case, default, duel, targets
+from benchmarks.pages import markdown
+from benchmarks.peers import cvxpy, of_polynomials, picos
+
+
+@pytest.mark.parametrize("name", ["six_hump_camel", "maxcut_C5_d1", "floudas_4_8"])
+def test_peers_agree(name):
+    objective, system, degree = case(name)
+    program = of_polynomials(objective, system, degree)
+    contestants = {
+        "bare": bare(objective, system, degree),
+        "sosdp": default(objective, system, degree),
+        "cvxpy": cvxpy(program),
+        "picos": picos(program),
+    }
+    found = duel(contestants, 1)
+    for one in found.values():
+        assert one["value"] == pytest.approx(found["bare"]["value"], rel=1e-5, abs=1e-5)
+        assert one["build"] >= 0 and one["solve"] >= 0
+
+
+def test_a_peer_that_raises_is_named():
+    def broken():
+        raise ArithmeticError("no")
+
+    found = duel({"broken": (broken, float)}, 2)["broken"]
+    assert found == {"build": None, "solve": None, "value": "ArithmeticError"}
+
+
+def test_a_missed_target_is_shown_as_missed():
+    rows = [
+        ["p", 66, "Drake", 1.0, 1.0, 2.0, 4.0, 0.3, 0.0],
+        ["q", 28, "Drake", 1.0, 1.0, 2.0, 1.0, 0.5, 0.0],
+    ]
+    judged = {row[0]: row for row in targets(rows)}
+    assert judged["build: Drake / bare, side >= 66"][2:] == [4.0, 4.0, 4.0, 1, False]
+    assert judged["build and solve: bare / Drake"][2:] == [0.4, 0.3, 0.5, 2, True]
+    assert judged["build and solve: bare / Drake, side >= 55"][-1] is False
+    shown = markdown({"title": "t", "columns": ["a|b", "c"], "rows": [[None, False]], "notes": ["n"]})
+    assert "| - | no |" in shown and "- n" in shown
