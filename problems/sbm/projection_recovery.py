@@ -122,9 +122,9 @@ class ProjectionRecovery(RecoveryEstimator):
             assumptions=(
                 "the vertex set is public",
                 "the projection always reaches its tolerance: the last resort, an interior-point path, "
-                "ends within a proven number of steps in exact arithmetic, and is assumed to do so in "
-                "float64 (every run is checked; one that did not would release noise around the identity "
-                "matrix)",
+                "ends within a proven number of exact Newton steps, and is assumed to do so with inexact "
+                "ones in float64 (every run is checked; one that did not would release noise around the "
+                "identity matrix)",
             ),
             mechanism="sbm.projection",
             public={"n": n, "gamma": float(self.gamma), "average_degree": float(self.average_degree)},

@@ -98,7 +98,8 @@ def nearest_correlation(
         best = DistanceCertificate(np.eye(n), start, float(n), float("inf"), 0.0)
         method: Method = "none"
         # At the centre of this barrier e <= n sqrt(barrier) and z <= n barrier (1 + |Z|), in the names of the
-        # proof; Z is of the size of B. The cap exceeds the proven number of steps; it is never reached.
+        # proof; Z is of the size of B. The cap exceeds the proven number of exact steps; it is
+        # reached only where rounding keeps the tolerance out of reach.
         barrier = tolerance**2 / (100 * n * (n + float(np.linalg.norm(dense))))
         cap = 10_000 * (n + 10)
         attempts: list[tuple[Method, Iterator[Spectrum]]] = [

@@ -1,7 +1,7 @@
 """Second-order methods on the dual of the nearest-correlation problem.
 
 `semismooth_newton` is the method of Qi and Sun (2006). `interior_point` is the safe last resort: Newton's
-method on the barrier-smoothed dual, whose path is followed with a proven iteration bound in exact arithmetic.
+method on the barrier-smoothed dual, whose path is followed with a proven bound on the number of exact steps.
 """
 
 from __future__ import annotations
