@@ -42,7 +42,7 @@ def test_a_release(tmp_path, capsys):
     assert release["mechanism"] == "sbm.certificate"
     assert release["guarantee"]["epsilon"] == 1.0 and release["guarantee"]["delta"] == 1e-6
     assert release["guarantee"]["adjacency"] == "one edge"
-    assert release["guarantee"]["kind"] in {"exact", "certified"}
+    assert release["guarantee"]["kind"] == "conditional"  # on the search, which float64 proves for no graph
     assert release["public"]["n"] == 120
 
 
@@ -55,7 +55,8 @@ def test_vertices_read_off_the_edges_are_a_condition(tmp_path, capsys):
         assert loose["public"]["n"] == n and loose["guarantee"]["kind"] == "conditional"
         assert "same vertices" in loose["guarantee"]["assumptions"][0]
         stated = released(capsys, str(path), *BUDGET, "--nodes", "3")
-        assert stated["public"]["n"] == 3 and stated["guarantee"]["kind"] == "certified"
+        assert stated["public"]["n"] == 3
+        assert not any("same vertices" in line for line in stated["guarantee"]["assumptions"])
     seeded = released(capsys, str(path), *BUDGET, "--insecure-seed", "1")
     assert seeded["guarantee"]["kind"] == "none"
 
