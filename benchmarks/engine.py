@@ -174,6 +174,7 @@ def against_peers(quick: bool, missing: list[str]) -> Table:
     """Every small problem through every installed peer."""
     rows: list[list[Any]] = []
     for title, make in QUICK if quick else FULL:
+        print(title, file=sys.stderr)
         objective, system, degree = make()
         program = of_polynomials(objective, system, degree)
         contestants = {

@@ -249,7 +249,7 @@ def ncpol2sdpa(program: Program) -> Peer:
 PEERS: tuple[tuple[str, str, Callable[[Program], Peer], int], ...] = (
     ("Drake", "pydrake", drake, 70),
     ("cvxpy", "cvxpy", cvxpy, 70),
-    ("picos", "picos", picos, 40),
-    ("SumOfSquares", "SumOfSquares", sum_of_squares, 30),
-    ("ncpol2sdpa", "ncpol2sdpa", ncpol2sdpa, 30),
+    ("picos", "picos", picos, 21),
+    ("SumOfSquares", "SumOfSquares", sum_of_squares, 21),
+    ("ncpol2sdpa", "ncpol2sdpa", ncpol2sdpa, 28),
 )
