@@ -193,7 +193,7 @@ def picos(program: Program) -> Peer:
         return problem
 
     def solve(problem: Any) -> float:
-        return float(problem.solve(solver="cvxopt").value)
+        return float(problem.solve(solver="cvxopt", max_iterations=50).value)
 
     return build, solve
 
