@@ -168,7 +168,7 @@ def floudas_pardalos() -> Iterator[Case]:
     f = 42 * t[0] + 44 * t[1] + 45 * t[2] + 47 * t[3] + F(95, 2) * t[4] - 50 * sum(v**2 for v in t[:5])
     knapsack = 40 - 20 * t[0] - 12 * t[1] - 11 * t[2] - 7 * t[3] - 4 * t[4]
     bounds = [g for v in t[:5] for g in (v, 1 - v)]
-    one = Case("floudas_2_1", "Floudas and Pardalos 1990, problem 2.1: -17, again over all vertices; exact at degree 6: two solvers", objective=f, inequalities=[knapsack, *bounds], degree=6, optimum=-17.0, relaxation=-17.0)  # fmt: skip
+    one = Case("floudas_2_1", "Floudas and Pardalos 1990, problem 2.1: -17, again over all vertices; exact at degree 6: cvxpy with SCS, with Clarabel to 2e-5", objective=f, inequalities=[knapsack, *bounds], degree=6, optimum=-17.0, relaxation=-17.0)  # fmt: skip
     close(vertices(one), -17.0)
     yield one
     f = (
@@ -181,7 +181,7 @@ def floudas_pardalos() -> Iterator[Case]:
         20 - 10 * t[0] - 10 * t[2] - t[5],
         t[5],
     ]
-    two = Case("floudas_2_2", "Floudas and Pardalos 1990, problem 2.2: -213, again over all vertices; exact at degree 4: two solvers", objective=f, inequalities=rows + bounds, degree=4, optimum=-213.0, relaxation=-213.0)  # fmt: skip
+    two = Case("floudas_2_2", "Floudas and Pardalos 1990, problem 2.2: -213, again over all vertices; exact at degree 4: cvxpy with Clarabel to 1.5e-6 (SCS did not converge)", objective=f, inequalities=rows + bounds, degree=4, optimum=-213.0, relaxation=-213.0)  # fmt: skip
     close(vertices(two), -213.0)
     yield two
     curve = Case("floudas_4_8", "Floudas et al. 1999, 4.8: y = 2 - 2 x**4 leaves a univariate problem, its derivative's root; exact at degree 4: two solvers", objective=-12 * x - 7 * y + y**2, equalities=[2 * x**4 + y - 2], inequalities=[x * (2 - x), y * (3 - y)], degree=4, optimum=-16.73889318, relaxation=-16.73889318)  # fmt: skip
