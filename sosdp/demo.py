@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sosdp import plot, report
-from sosdp.commands.output import ANSWERED, NOT_ANSWERED, InputError, quiet_stdout
+from sosdp.commands.output import ANSWERED, NOT_ANSWERED, InputError, quiet_stdout, rounded_safely
 from sosdp.commands.problem import certify, solve
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -135,8 +135,8 @@ def _proof_facts(answer: Any, proof: Any, verdict: str) -> str:
     return report.facts(
         {
             "solver's value": f"{answer.bound:.9g}",
-            f"proven {answer.bound_kind} bound": f"{answer.certified_bound:.9g} (floating point, all "
-            "rounding counted)",
+            f"proven {answer.bound_kind} bound": rounded_safely(answer.certified_bound, answer.bound_kind)
+            + " (floating point, all rounding counted)",
             "exact certificate": f"bound {proof.claim.bound}, {len(proof.multipliers)} multipliers, "
             f"largest Gram matrix of side {side}",
             "independent checker": verdict,

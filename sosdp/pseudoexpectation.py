@@ -162,11 +162,27 @@ class PseudoExpectation:
         values, known = self._moment_values(poly.monos)
         if not known.all():
             missing = Polynomial.from_arrays(poly.monos[~known][:1], np.ones(1, dtype=np.int64))
+            strangers = [v for v in missing.variables if v not in self._variables()]
+            if strangers:
+                raise ValueError(
+                    f"{strangers[0]} is not a variable of this relaxation, which has "
+                    f"{', '.join(map(str, self._variables()[:12]))}"
+                )
             raise ValueError(
                 f"the moment of {missing} is not part of this relaxation of degree {self.degree}; "
                 "raise the degree, or build it with prune=False, sparsity='dense'"
             )
         return float(values @ poly.coefs.astype(float))
+
+    def _variables(self) -> list[Polynomial]:
+        """Everything the relaxation may speak of: the variables of its monomials, system and objective."""
+        one = np.ones(1, dtype=np.int64)
+        ids = np.unique(self.identity.columns)
+        found = [Polynomial.from_arrays(np.array([[i]], np.int32), one) for i in ids[ids > 0]]
+        found += self.system.variables
+        if isinstance(self.objective, Polynomial):
+            found += self.objective.variables
+        return list(dict.fromkeys(found))
 
     @property
     def basis(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ class LabelledGraph:
     means.
     """
 
-    adjacency: sp.csr_array
-    labels: np.ndarray
+    adjacency: sp.csr_array = field(repr=False)
+    labels: np.ndarray = field(repr=False)
     name: str
     edge_meaning: str
 

@@ -49,6 +49,11 @@ def canonical_graph(graph: Any) -> CanonicalGraph:
         return _from_networkx(graph)
     if sp.issparse(graph):
         return _from_sparse(graph)
+    if hasattr(graph, "to_networkx"):
+        raise TypeError(
+            f"expected a graph, got {type(graph).__name__}, which also knows the labels; "
+            "pass its .adjacency or .to_networkx()"
+        )
     if isinstance(graph, (str, bytes)):
         raise TypeError("expected a graph, got text; read the file first (networkx.read_edgelist)")
     try:
@@ -83,8 +88,9 @@ def _require_numeric(dtype: np.dtype) -> None:
 _LOOPS = "the graph has self loops, which edge privacy does not speak of; remove them first ({how})"
 _WEIGHTS = (
     "the graph is weighted or has multiple edges (entries other than 0 and 1); decide publicly what counts "
-    "as an edge and pass the 0/1 graph, for example (weights > threshold)"
+    "as an edge and pass the 0/1 graph, for example {how}"
 )
+_EVERY_EDGE = "networkx.set_edge_attributes(G, 1, 'weight') if every edge counts once"
 
 
 def _from_sparse(matrix: Any) -> CanonicalGraph:
@@ -96,7 +102,7 @@ def _from_sparse(matrix: Any) -> CanonicalGraph:
     if data.dtype.kind == "f" and not np.all(np.isfinite(data)):
         raise GraphInputError("the adjacency matrix has NaN or infinite entries")
     if not np.all((data == 0) | (data == 1)):
-        raise GraphInputError(_WEIGHTS)
+        raise GraphInputError(_WEIGHTS.format(how="(weights > threshold)"))
     adjacency = sp.csr_array(adjacency.astype(np.int64))
     adjacency.eliminate_zeros()
     adjacency.sort_indices()
@@ -149,7 +155,7 @@ def _from_networkx(graph: Any) -> CanonicalGraph:
             rows.append(index[u])
             columns.append(index[v])
         else:
-            raise GraphInputError(_WEIGHTS)
+            raise GraphInputError(_WEIGHTS.format(how=_EVERY_EDGE))
     ones = np.ones(2 * len(rows), dtype=np.int64)
     adjacency = sp.csr_array((ones, (rows + columns, columns + rows)), shape=(len(nodes), len(nodes)))
     adjacency.sort_indices()

@@ -16,6 +16,9 @@ class SampledGraph:
     adjacency: sp.csr_array
     labels: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"SampledGraph({self.labels.size} vertices, {self.adjacency.nnz // 2} edges)"
+
     def to_networkx(self) -> Any:
         """The graph as a networkx Graph on the vertices 0..n-1, with the true labels as node attribute
         `label`.

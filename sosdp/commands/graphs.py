@@ -156,13 +156,25 @@ def _with_networkx(path: Path, reader: str, kind: str) -> GraphInput:
     import networkx as nx
 
     try:
-        graph = getattr(nx, reader)(path)
+        graph = _read_gml(path) if reader == "read_gml" else getattr(nx, reader)(path)
     except (nx.NetworkXError, tree.ParseError, ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()
         raise GraphFileError(
             str(path), "file", f"not readable as {kind}: {reason[0] if reason else error!r}"
         ) from error
     return GraphInput(graph, tuple(_plain(v) for v in graph.nodes), str(path), f"stated in the {kind} file")
+
+
+def _read_gml(path: Path) -> Any:
+    """Vertices by their labels, or by their ids in a file that has no labels (many published ones)."""
+    import networkx as nx
+
+    try:
+        return nx.read_gml(path)
+    except nx.NetworkXError as error:
+        if "has no 'label' attribute" not in str(error):
+            raise
+        return nx.read_gml(path, label="id")
 
 
 def _matrix(path: Path) -> GraphInput:

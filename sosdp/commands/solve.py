@@ -16,6 +16,7 @@ from sosdp.commands.output import (
     print_json,
     progress,
     quiet_stdout,
+    rounded_safely,
     warn,
 )
 
@@ -166,7 +167,9 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
         "problem": problem.name or None,
         "status": result["status"],
         "bound": None if result["bound"] is None else f"{result['bound']:.10g}   (the solver's value)",
-        "certified": None if certified is None else f"{certified:.10g}   (a proven {kind} bound)",
+        "certified": None
+        if certified is None
+        else f"{rounded_safely(certified, kind)}   (a proven {kind} bound)",
         "reason": result.get("reason"),
     }
     for name, value in list(result.get("values", {}).items())[:12]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..conic.program import ProblemTooLarge, svec_length, triangle
 from .assembly import Identity
 from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
 
+_PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -35,6 +37,9 @@ def solve_program(
     method when memory allows. A symmetric identity is solved reduced and its answer mapped back. Raises
     SolverUnavailable, ProblemTooLarge.
     """
+    for option, value in (("tolerance", tolerance), ("time_limit", time_limit)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{option} must be a number > 0, got {value!r}")
     symmetry = program.identity.symmetry
     if symmetry is not None:
         reduced = replace(program, identity=symmetry.reduce(program.identity))
@@ -58,6 +63,13 @@ def solve_program(
 
 def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     module = backend(name)
+    side = max(program.identity.solved_sides, default=0)
+    if side > _PATIENCE_SIDE and options["time_limit"] is None:
+        warnings.warn(
+            f"a matrix block of side {side} can keep {name} busy for hours: give a time_limit (in seconds), "
+            "a lower degree, or a sparsity or symmetry option",
+            stacklevel=2,
+        )
     if module.FORM == "moment":
         form = moment_form(program)
         check_memory(name, form.conic)

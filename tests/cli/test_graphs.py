@@ -110,6 +110,16 @@ def test_formats_that_state_their_vertices(tmp_path):
         read_graph(str(tmp_path / "b.npz"))
 
 
+def test_gml_without_labels_names_vertices_by_their_ids(tmp_path):
+    path = tmp_path / "a.gml"
+    path.write_text("graph [ node [ id 3 ] node [ id 7 ] edge [ source 3 target 7 ] ]")
+    given = read_graph(str(path))
+    assert given.nodes == (3, 7) and given.graph.number_of_edges() == 1
+    path.write_text("graph [ node [ id 3 ] node [ id 3 ] ]")
+    with pytest.raises(GraphFileError, match="GML"):
+        read_graph(str(path))
+
+
 def test_builtin_names():
     karate = read_graph("builtin:karate")
     assert len(karate.nodes) == 34 and karate.graph.number_of_edges() == 78

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.cases import CASES, judge, solve_in_process
 from sosdp.cli import main
+from sosdp.commands.output import rounded_safely
 from sosdp.conic.program import ProblemTooLarge
 
 KEYS = {
@@ -288,3 +289,12 @@ def test_a_bug_is_not_called_bad_input(tmp_path, monkeypatch):
     monkeypatch.setattr("sosdp.solve.minimize", broken)
     with pytest.raises(AttributeError, match="a bug"):
         main(["solve", problem(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    "value", [12.0000000004, -12.0000000004, 1 / 3, -2e-13, 0.0, 5.0, 6.653391037658587, 1e300]
+)
+def test_a_proven_bound_is_printed_on_its_safe_side(value):
+    below, above = float(rounded_safely(value, "lower")), float(rounded_safely(value, "upper"))
+    assert below <= value <= above
+    assert above - below <= 2e-9 * abs(value)

@@ -2,6 +2,7 @@
 inputs."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -252,6 +253,32 @@ def test_bad_arguments_say_what_to_do():
         sd.minimize(x**2, sparsity="foo")
     with pytest.raises(sd.SolverUnavailable, match="unknown solver"):
         sd.minimize(x**2, solver="nope")
+    with pytest.raises(ValueError, match="tolerance must be a number > 0, got -1"):
+        sd.minimize(x**2, tolerance=-1)
+    with pytest.raises(ValueError, match="time_limit must be a number > 0, got 0"):
+        sd.minimize(x**2, time_limit=0)
+
+
+def test_a_block_that_takes_hours_is_announced(monkeypatch):
+    monkeypatch.setattr("sosdp.engine.solving._PATIENCE_SIDE", 2)
+    x, y = sd.variables("x y")
+    ball = sd.System(x**2 + y**2 <= 1)
+    with pytest.warns(
+        UserWarning, match="a matrix block of side 3 can keep clarabel busy .* give a time_limit"
+    ):
+        sd.minimize(x + x * y, ball, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sd.minimize(x + x * y, ball, 2, time_limit=30)
+
+
+def test_a_misspelt_variable_is_named():
+    x, y = sd.variables("x y")
+    answer = sd.minimize(x * y, sd.System(x**2 + y**2 <= 1), 2)
+    with pytest.raises(ValueError, match="speling is not a variable of this relaxation, which has"):
+        answer("x*speling")
+    with pytest.raises(ValueError, match="the moment of x\\*\\*4 is not part of this relaxation of degree 2"):
+        answer(x**4)
 
 
 def test_uncertified_bounds_say_what_is_missing():

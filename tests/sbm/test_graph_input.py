@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from problems.sbm import CertificateRecovery, GraphInputError, canonical_graph
+from problems.sbm import CertificateRecovery, GraphInputError, canonical_graph, digits_graph
 
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 
@@ -102,6 +102,18 @@ def test_errors(graph, message):
         canonical_graph(graph)
     with pytest.raises(ValueError, match=message):
         CertificateRecovery(1.0, 1e-6).fit(graph)
+
+
+def test_errors_of_the_usual_first_graphs_say_what_to_do():
+    club = nx.karate_club_graph()  # carries weights
+    with pytest.raises(GraphInputError, match=r"networkx.set_edge_attributes\(G, 1, 'weight'\)"):
+        canonical_graph(club)
+    nx.set_edge_attributes(club, 1, "weight")
+    assert canonical_graph(club).adjacency.sum() == 2 * 78
+    data = digits_graph(6, 7)
+    assert len(repr(data)) < 200
+    with pytest.raises(TypeError, match=r"pass its .adjacency or .to_networkx\(\)"):
+        canonical_graph(data)
 
 
 @pytest.mark.parametrize("graph", ["karate", b"karate", None, 3.5, {"a": 1}, object()])
