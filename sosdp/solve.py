@@ -88,8 +88,14 @@ def prove_sos(
 
     Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with
     E[p] < 0 shows that none of this degree exists), ``unknown`` (too close to the boundary to tell in
-    floating point: try ``certificates.extract(result).exact()``). Parameters as in ``minimize``.
+    floating point: try ``certificates.extract(result).exact()``). Parameters as in ``minimize``, and
+
+    zeros
+        Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:
+        without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
+        zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
     """
     building, solving = _split(options)
     p = _as_polynomial(p)
-    return prove_sum_of_squares(relaxation_for(_as_system(system), p, degree, **building), p, **solving)
+    relaxation = relaxation_for(_as_system(system), p, degree, **building)
+    return prove_sum_of_squares(relaxation, p, **solving)

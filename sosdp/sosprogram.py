@@ -18,12 +18,14 @@ from .engine.answer import shortfall
 from .engine.assembly import EqualityRows, Identity, assemble
 from .engine.blocks import Options, least_degree, plan
 from .engine.certify import certify, unused_columns
+from .engine.face import find_face
 from .engine.forms import GramProgram, RawSolution
 from .engine.scaling import find_scaling, scale
 from .engine.solving import block_identity_vector, solve_program, unproducible
 from .engine.symmetric import with_symmetry
 from .pseudoexpectation import DualData, PseudoExpectation, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
+from .reduction.facial import find_zeros
 from .relaxation import Relaxation
 from .system import System
 
@@ -38,12 +40,17 @@ def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
     return replace(identity, unknown=unknown)
 
 
-def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options: Any) -> PseudoExpectation:
+def prove_sum_of_squares(
+    relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Any
+) -> PseudoExpectation:
     """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
     solver_options.pop("certify_bound", None)
     started = time.perf_counter()
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+    on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solver_options)
+    if on_face is not None:
+        return on_face
     identity = with_symmetry(identity, layout.actions)
     scaling = find_scaling(identity, relaxation.bounds)
     scaled = scale(identity, scaling)
@@ -84,6 +91,59 @@ def prove_sum_of_squares(relaxation: Relaxation, p: Polynomial, **solver_options
         dual=dual_data(identity, gram / scaling.gram, free / scaling.free, 0.0),
         program=GramProgram(replace(scaled, unknown=no_bound), np.ones(1), np.ones(1)),
         scaling=scaling,
+    )
+
+
+def _prove_on_face(
+    relaxation: Relaxation,
+    p: Polynomial,
+    zeros: Any,
+    identity: Identity,
+    report: dict[str, Any],
+    started: float,
+    solver_options: dict[str, Any],
+) -> PseudoExpectation | None:
+    """The proof on the face of the polynomial's exact zeros, or None where that does not decide."""
+    if zeros is None or len(relaxation.system) or unused_columns(identity).shape[0]:
+        return None
+    found = find_face(identity, p, find_zeros(p, None if isinstance(zeros, str) else zeros))
+    if found is None:
+        return None
+    program = found.program()
+    built = time.perf_counter()
+    raw = solve_program(program, **solver_options)
+    solved = time.perf_counter()
+    gram = found.prove(raw)
+    if gram is None:
+        return None
+    finished = time.perf_counter()
+    no_bound = sp.csr_matrix((1, identity.columns.shape[0]))
+    return PseudoExpectation(
+        status="proved",
+        sense="sos",
+        objective=p,
+        system=relaxation.system,
+        degree=relaxation.degree,
+        bound=np.nan,
+        certified_bound=None,
+        reason="",
+        solver=raw.solver,
+        solver_message=raw.message,
+        iterations=raw.iterations,
+        sizes={
+            "moments": int(identity.columns.shape[0]),
+            "blocks": sorted(found.sides, reverse=True),
+            "equalities": 0,
+            "degree": int(relaxation.degree),
+            **report,
+            "exact_zeros": found.zeros,
+        },
+        times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+        identity=identity,
+        moments=None,
+        dual=dual_data(identity, gram, np.zeros(0), 0.0),
+        program=GramProgram(replace(identity, unknown=no_bound), np.ones(1), np.ones(1)),
+        scaling=find_scaling(identity, VariableBounds({}, ())),
     )
 
 

@@ -1,0 +1,125 @@
+"""Facial reduction from exact zeros: sums of squares with zeros are proven, nothing else is."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.engine.assembly import assemble
+from sosdp.engine.blocks import Options, plan
+from sosdp.engine.face import find_face
+from sosdp.engine.solving import solve_program
+from sosdp.reduction.facial import face, find_zeros, functionals
+
+x, y, z = sd.variables("x y z")
+MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+CHOI_LAM = x**4 + y**4 + z**4 - x**2 * y * z - y**2 * x * z - z**2 * x * y
+
+SINGULAR = {
+    "one square": (x - y) ** 2,
+    "Motzkin times a sum of squares": MOTZKIN * (1 + x**2 + y**2),
+    "arithmetic-geometric, four": x**4 + y**4 + z**4 + 1 - 4 * x * y * z,
+    "arithmetic-geometric, degree six": x**6 + y**6 + z**6 - 3 * x**2 * y**2 * z**2,
+    "cyclic quartic": CHOI_LAM,
+    "two squares, decimals": 0.1 * (x - y) ** 2 + 0.3 * (x * y - 1) ** 2,
+    "three squares": (x**2 - 1) ** 2 + 2 * (y**2 - 1) ** 2 + (x * y - 1) ** 2,
+}
+
+
+def _face(p, zeros=None):
+    layout = plan(sd.System(), p.degree, [p], Options(), closed=False)
+    identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+    return find_face(identity, p, find_zeros(p, zeros))
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_polynomials_with_zeros_are_proven_and_were_not_before(name):
+    p = SINGULAR[name]
+    result = sd.prove_sos(p)
+    assert result.status == "proved"
+    assert result.sizes["exact_zeros"] >= 1
+    assert sd.prove_sos(p, zeros=None).status == "unknown"
+
+
+def test_the_multipliers_reproduce_the_polynomial():
+    p = SINGULAR["Motzkin times a sum of squares"]
+    total = sd.polynomial(0)
+    for block in sd.prove_sos(p).dual.blocks:
+        basis = [Polynomial.from_arrays(row[None, :], np.ones(1)) for row in block.basis]
+        total = total + sum(
+            (block.gram[i, j] * basis[i] * basis[j] for i in range(len(basis)) for j in range(len(basis))),
+            sd.polynomial(0),
+        )
+        assert np.linalg.eigvalsh(block.gram)[0] > -1e-12
+    assert np.abs((total - p).coefs.astype(float)).max(initial=0) < 1e-9
+
+
+@pytest.mark.parametrize("p", [MOTZKIN, x**2 * y**2 - x * y, x * y, -((x - y) ** 2), MOTZKIN + (x - 1) ** 2])
+def test_nothing_that_is_no_sum_of_squares_is_proven(p):
+    assert sd.prove_sos(p).status in ("refuted", "unknown")
+
+
+@pytest.mark.parametrize("slope", [1e-9, -1e-9, 1e-14])
+def test_the_last_digit_of_a_coefficient_decides(slope):
+    """A zero that is none, by less than any tolerance, must not help."""
+    assert sd.prove_sos((x - y) ** 2 - abs(slope)).status != "proved"
+    assert sd.prove_sos((x - y) ** 2 + slope * x).status != "proved"
+
+
+def test_given_zeros():
+    p = (x - 2 * y) ** 2 + (3 * x - 6 * y - 1 + 1) ** 2
+    assert sd.prove_sos(p).status == "unknown"  # its zeros are no points of {-1, 0, 1}^2 except the origin
+    assert sd.prove_sos(p, zeros=[(2, 1)]).status == "proved"
+    assert sd.prove_sos((x - Fraction(1, 3) * y) ** 2, zeros=[("1/3", 1)]).status == "proved"
+    with pytest.raises(ValueError, match="not zero at"):
+        sd.prove_sos(p, zeros=[(1, 1)])
+    with pytest.raises(ValueError, match="one column a variable"):
+        sd.prove_sos(p, zeros=[(1, 1, 1)])
+
+
+def test_a_zero_with_a_slope_is_not_used():
+    assert find_zeros(x * y - y).shape[0] > 0  # (1, 0): gradient (0, 0)
+    assert find_zeros(x + x**2).shape[0] == 0
+    assert sd.prove_sos(x + x**2).status != "proved"
+
+
+def test_face_and_functionals_are_orthogonal_to_what_they_should():
+    p = SINGULAR["arithmetic-geometric, four"]
+    found = _face(p)
+    zeros = find_zeros(p)
+    ids = np.asarray(p.variable_ids)
+    for block, w in zip(found.identity.blocks, found.bases, strict=True):
+        assert np.array_equal(w, np.round(w))
+        values = functionals(block.basis, ids, zeros)[:: 1 + ids.size]
+        assert not (values @ w).any()
+        assert w.shape[1] == w.shape[0] - np.linalg.matrix_rank(values)
+    assert not (found.vanishing @ found.produced.T).any()
+    assert np.abs(found.vanishing @ found.identity.target).max() == 0
+
+
+def test_a_wrong_range_is_noticed():
+    """Negative control: without the functionals that a zero gives, the range test must fail."""
+    found = _face(SINGULAR["one square"])
+    raw = solve_program(found.program())
+    assert found.prove(raw) is not None
+    assert replace(found, vanishing=found.vanishing[:0]).prove(raw) is None
+
+
+def test_numbers_too_large_for_floats_are_left_alone():
+    p = (x - 10**9 * y) ** 2
+    assert functionals(np.array([[1, 1]]), np.array([1]), np.array([[Fraction(10**9)]], dtype=object)) is None
+    assert face(np.array([[0, 0]], dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros((0, 0))).shape == (
+        1,
+        1,
+    )
+    assert sd.prove_sos(p, zeros=[(10**9, 1)]).status in ("unknown", "proved")
+
+
+def test_many_variables_try_few_points():
+    v = sd.variables("v", 12)
+    p = sum(((v[k] - v[k + 1]) ** 2 for k in range(11)), sd.polynomial(0))
+    result = sd.prove_sos(p)
+    assert result.status == "proved" and result.sizes["blocks"] == [11]
