@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from certificates.proof import Claim, Proof
+from certificates.proof import Claim, InExpectation, Proof
 from certificates.rounding import NotCertifiable, Rounder
 from sosdp.algebra.polynomial import Polynomial
 
@@ -36,15 +37,42 @@ class FloatCertificate:
     result: Any = field(repr=False)
     claim: Claim
     value: float | None
+    squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
         return f"FloatCertificate({self.claim.kind}{value}, {len(self.dual.blocks)} Gram matrices)"
 
-    @property
+    @cached_property
     def dual(self) -> Any:
         """The float multipliers as the solver left them."""
-        return self.result.dual
+        return self._renamed(self.result.dual)
+
+    def _renamed(self, dual: Any) -> Any:
+        """Multipliers whose constraints in expectation are numbered as the claim numbers them."""
+        if not self.result.in_expectation or dual is None:
+            return dual
+        kinds = [c.kind for c in self.result.in_expectation]
+        number = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
+        blocks = []
+        for b in dual.blocks:
+            if b.kind == "expectation":
+                kind = "expectation" if b.entry is None else "expectation_psd"
+                b = _Block(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
+            blocks.append(b)
+        plain = len(self.claim.equalities)
+        free = tuple(
+            (j if j >= 0 else plain + number[-1 - j], polynomial) for j, polynomial in dual.equality_multipliers
+        )
+        return _Dual(tuple(blocks), free, dual.margin)
+
+    def _recentre(self, at: float) -> Any:
+        """Float multipliers well inside the cone at a bound in the engine's form, with their margin."""
+        if not self.squares:
+            return self._renamed(self.result.recentre(at))
+        paid = sum(u * u / (4 * w) for u, (w, _) in zip(self.squares, self.claim.squares, strict=True))
+        unknowns = np.array([at + float(paid), *map(float, self.squares)])
+        return self._renamed(self.result.recentre(unknowns))
 
     def exact(
         self,
@@ -93,7 +121,7 @@ class FloatCertificate:
         scale = max(1.0, abs(value))
         reason = ""
         for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
-            inner = self.result.recentre(value - depth * scale)
+            inner = self._recentre(value - depth * scale)
             if inner is None or not inner.margin > 0:
                 reason = _no_interior(inner)
                 continue
@@ -124,7 +152,7 @@ class FloatCertificate:
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
                 "so this degree cannot prove it: try a higher degree"
             )
-        inner = self.result.recentre(at)
+        inner = self._recentre(at)
         if inner is not None and inner.margin > 0:
             try:
                 return self._round(claim, inner, places)
@@ -143,7 +171,7 @@ class FloatCertificate:
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
-        rounder = Rounder(claim, dual)
+        rounder = Rounder(claim, dual, self.squares)
         reason = ""
         for bits in places:
             try:
@@ -185,6 +213,7 @@ class _Dual:
 
     blocks: tuple[_Block, ...]
     equality_multipliers: tuple[tuple[int, Polynomial], ...]
+    margin: float | None = None
 
 
 def mixture(near: Any, inner: Any, weight: float) -> Any:
@@ -212,27 +241,33 @@ def extract(result: Any) -> FloatCertificate:
     result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
     """
     if hasattr(result, "certified_values"):
-        raise NotCertifiable(
-            "a program with unknown coefficients has no certificate of its own: put its certified_values "
-            "into the polynomials and prove each with sosdp.prove_sos"
-        )
+        from certificates.programs import ProgramCertificate
+
+        return ProgramCertificate(result)
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
-    if result.in_expectation or not (result.objective is None or isinstance(result.objective, Polynomial)):
-        raise NotCertifiable(
-            "a program over expectations (constraints in expectation, squares of expectations) has no "
-            "polynomial identity as its certificate; read certified_bound"
-        )
     system = result.system
+    if system.foralls:
+        raise NotCertifiable(
+            "for-all constraints have multipliers that are no sums of squares times a constraint of the "
+            "claim; read certified_bound"
+        )
     sense, status = result.sense, result.status
     parts: dict[str, Any] = {
         "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
         "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
-        "matrices": tuple(
-            tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
-            for matrix in system.matrices
-        ),
+        "matrices": tuple(_exact_matrix(matrix) for matrix in system.matrices),
+        "expectations": _in_expectation(result.in_expectation),
     }
+    objective = result.objective
+    curved = objective is not None and not isinstance(objective, Polynomial)
+    squares: tuple[Fraction, ...] = ()
+    if curved and status != "infeasible":
+        parts["squares"] = tuple((_exact(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
+        if result.moments is not None:
+            # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
+            squares = tuple(_dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
+        objective = objective.linear
     if status == "infeasible":
         return FloatCertificate(result, Claim("infeasible", **parts), None)
     if status == "unbounded":
@@ -242,14 +277,13 @@ def extract(result: Any) -> FloatCertificate:
     if status == "refuted":
         raise NotCertifiable(f"the polynomial is not a sum of squares of this degree: {result.reason}")
     if sense == "sos":
-        objectives = (_exact_polynomial(result.objective),)
+        objectives = (_exact_polynomial(objective),)
         return FloatCertificate(result, Claim("sos", objectives, **parts), None)
     if sense in ("minimize", "maximize") and np.isfinite(result.bound):
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         value = float(result.bound)
-        return FloatCertificate(
-            result, Claim(kind, (_exact_polynomial(result.objective),), Fraction(0), **parts), value
-        )
+        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        return FloatCertificate(result, claim, value, squares)
     if sense == "feasible":
         raise NotCertifiable(
             "the relaxation found no contradiction in the system, so there is nothing to certify"
@@ -280,6 +314,30 @@ def _exact(value: Any) -> Fraction:
         return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
     except (TypeError, ValueError, ZeroDivisionError):
         raise ValueError(f"a bound must be a finite number, not {value!r}") from None
+
+
+def _dyadic(value: float) -> Fraction:
+    """A short dyadic rational near a number, relative to its size."""
+    bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
+    return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
+
+
+def _in_expectation(constraints: Any) -> InExpectation:
+    """Constraints in expectation as a claim states them; NotCertifiable for those with quantifiers."""
+    if any(c.kind not in ("equality", "inequality", "psd") for c in constraints):
+        raise NotCertifiable(
+            "for-all constraints have multipliers that a certificate file cannot state; read certified_bound"
+        )
+    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in ("equality", "inequality", "psd")}
+    return InExpectation(
+        tuple(_exact_polynomial(p) for p in of["equality"]),
+        tuple(_exact_polynomial(p) for p in of["inequality"]),
+        tuple(_exact_matrix(m) for m in of["psd"]),
+    )
+
+
+def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
+    return tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
 
 
 def _exact_polynomial(polynomial: Any) -> Polynomial:

@@ -23,6 +23,7 @@ _HOME = {
     "interchange": "reduction.permutation",
     "Relaxation": "relaxation",
     "sum_squares": "expectation",
+    "for_all": "expectation",
     "SosProgram": "sosprogram",
     "SosSolution": "sosprogram",
     "PseudoExpectation": "pseudoexpectation",
@@ -64,6 +65,7 @@ __all__ = [
     "SosSolution",
     "System",
     "feasible",
+    "for_all",
     "interchange",
     "load_problem",
     "maximize",
@@ -90,7 +92,7 @@ if TYPE_CHECKING:
     from .algebra.build import monomials
     from .conic.choose import solve_conic
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
-    from .expectation import sum_squares
+    from .expectation import for_all, sum_squares
     from .privacy.guarantee import Guarantee
     from .privacy.release import Release
     from .problemfile import Problem, ProblemFileError, load_problem

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .algebra.constraint import ForAll, Inequality
 from .algebra.polynomial import Polynomial
 
 
@@ -126,19 +127,28 @@ class QuadraticExpectation:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationConstraint:
-    """``E[body] >= 0``, ``E[body] == 0`` or, for a symmetric matrix of polynomials, ``E[body]`` psd."""
+    """``E[body] >= 0``, ``E[body] == 0``, for a symmetric matrix of polynomials ``E[body]`` psd, or for a
+    ``ForAll`` a sum of squares in the quantified variables after the expectation."""
 
     kind: str
     body: Any
 
     def polynomials(self) -> list[Polynomial]:
         """Every polynomial whose expectation occurs."""
+        if self.kind == "forall":
+            p, over = self.body.polynomial, self.body.over_ids
+            outer = np.where(np.isin(p.monos, over), 0, p.monos)
+            outer.sort(axis=1)
+            # with coefficients 1, so that nothing cancels
+            return [Polynomial.from_arrays(outer, np.ones(len(p.coefs)))]
         return list(self.body.reshape(-1)) if self.kind == "psd" else [self.body]
 
     def __bool__(self) -> bool:
         raise TypeError("a constraint on an expectation has no truth value; pass it in subject_to=[...]")
 
     def __repr__(self) -> str:
+        if self.kind == "forall":
+            return f"in expectation {self.body}"
         sign = {"inequality": ">= 0", "equality": "== 0", "psd": "is positive semidefinite"}[self.kind]
         return f"E[{self.body}] {sign}"
 
@@ -189,6 +199,28 @@ def expectation(p: Any) -> Expectation | ExpectationArray:
     return Expectation(p if isinstance(p, Polynomial) else Polynomial(p))
 
 
+def for_all(over: Any, constraint: Any, sphere: bool = False) -> Any:
+    """``constraint`` for every value of the variables ``over``, with a sum-of-squares proof in them.
+
+    ``constraint``: ``q >= 0`` for a polynomial q in the program's variables and ``over``; goes into a System
+    and is satisfied: the proof's coefficients are polynomials. Or ``relax.E(q) >= 0``: after the expectation
+    q is a sum of squares in ``over``; goes into ``subject_to``, where ``q >= 0`` means the same. ``sphere``:
+    for unit vectors only. Exact (q >= 0 itself) for degree 2 in ``over``, one quantified variable, or degree
+    4 and two. Raises TypeError for other constraints, ValueError as ``ForAll``.
+
+    >>> x, v = sd.variables("x", 2), sd.variables("v", 2)
+    >>> System(for_all(v, v @ v - (x @ v) ** 2 >= 0))        # |x| <= 1
+    """
+    if isinstance(constraint, Inequality):
+        return ForAll(over, constraint.polynomial, sphere)
+    if isinstance(constraint, ExpectationConstraint) and constraint.kind == "inequality":
+        return ExpectationConstraint("forall", ForAll(over, constraint.body, sphere))
+    raise TypeError(
+        f"for_all takes q >= 0 or relax.E(q) >= 0, not {type(constraint).__name__}; an equality in v is one "
+        "for each coefficient"
+    )
+
+
 def sum_squares(values: Any) -> QuadraticExpectation:
     """Sum of squares of expectations: the squared norm of a vector, the squared Frobenius norm of a
     matrix."""
@@ -206,6 +238,8 @@ def flatten_constraints(constraints: Any) -> list[ExpectationConstraint]:
         return []
     if isinstance(constraints, ExpectationConstraint):
         return [constraints]
+    if isinstance(constraints, ForAll):
+        return [ExpectationConstraint("forall", constraints)]
     if isinstance(constraints, (list, tuple, np.ndarray)):
         return [c for entry in constraints for c in flatten_constraints(entry)]
     raise TypeError(

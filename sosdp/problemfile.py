@@ -67,9 +67,11 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact.
 
-        ValueError if a polynomial uses a variable that is not declared.
+        ValueError if a polynomial uses a variable that is not declared, or for for-all constraints.
         """
         self._check_names()
+        if self.system.foralls:
+            raise ValueError("problem files have no for-all constraints; state it as a matrix inequality")
         data: dict[str, Any] = {"format": FORMAT, "name": self.name, "variables": list(self.variables)}
         if self.unknowns:
             data["unknowns"] = list(self.unknowns)

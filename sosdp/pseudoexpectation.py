@@ -261,16 +261,18 @@ class PseudoExpectation:
         """Whether a feasible point attains the bound (to 1e-6 relative): the relaxation then has no gap."""
         return self._atoms.attains
 
-    def recentre(self, bound: float) -> DualData | None:
+    def recentre(self, bound: Any) -> DualData | None:
         """Multipliers well inside the cone at the given bound (of the minimisation form), or None without
         convergence.
 
         ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables;
-        positive means that an exact certificate can be rounded from it. For a refutation the bound is 1.
+        positive means that an exact certificate can be rounded from it. For a refutation the bound is 1. With
+        squares of expectations in the objective, the array of all unknowns takes the place of the bound.
         Costs one more solve.
         """
         unknowns = np.zeros(self.program.objective.size)
-        unknowns[0] = bound
+        given = np.atleast_1d(np.asarray(bound, dtype=float))
+        unknowns[: given.size] = given
         found = centre(self.program, unknowns)
         if found is None:
             return None

@@ -192,6 +192,8 @@ class SosSolution:
     ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
     the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
     minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
+    ``inner_values``: coefficients well inside every constraint, where there are any; ``program``,
+    ``objective``: what was solved.
     """
 
     status: str
@@ -205,6 +207,9 @@ class SosSolution:
     solver: str = ""
     sizes: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    inner_values: dict[str, float] | None = field(default=None, repr=False)
+    program: SosProgram | None = field(default=None, repr=False)
+    objective: Polynomial | None = field(default=None, repr=False)
 
     @property
     def bound_kind(self) -> str:
@@ -366,12 +371,14 @@ class SosProgram:
         }
         label = status.get(raw.status, "failed")
         names = [variable_name(int(v)) for v in self.ids]
-        value, values, certified, proven = np.nan, {}, None, None
+        value, values, certified, proven, inner = np.nan, {}, None, None, None
         reason = raw.message if label in ("failed", "inaccurate") else ""
         if label in ("optimal", "inaccurate"):
             value = float(cost @ raw.unknowns) + offset
             values = dict(zip(names, raw.unknowns.tolist(), strict=True))
-            point = self._proven_point(program, raw, pieces, bounds)
+            point, inside = self._proven_point(program, raw, pieces, bounds)
+            if inside is not None:
+                inner = dict(zip(names, inside.tolist(), strict=True))
             if point is None:
                 equations = "equations between coefficients hold to rounding only"
                 inner = "no coefficients strictly inside every constraint were found"
@@ -405,20 +412,23 @@ class SosProgram:
                 "equalities": int(identity.free.shape[0]),
             },
             times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+            inner_values=inner,
+            program=self,
+            objective=objective,
         )
 
     def _proven_point(
         self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]
-    ) -> np.ndarray | None:
-        """Coefficients near the optimum for which every constraint is proven: optimum mixed with an inner
-        point."""
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
+        point), and the coefficients of the inner point."""
         inner_identity = with_margin(program.identity, keep_unknowns=True)
         count = self.ids.size
         objective = np.append(np.zeros(count), 1.0)
         upper = np.append(np.full(count, np.inf), 1.0)
         inner = solve_program(GramProgram(inner_identity, objective, upper))
         if inner.status not in ("solved", "almost") or inner.unknowns[-1] <= 0:
-            return None
+            return None, None
         inside = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
         best, weight = None, 1.0
         for _ in range(40):
@@ -428,7 +438,7 @@ class SosProgram:
             if not self._all_proven(pieces, bounds, gram, free, point):
                 break
             best, weight = point, weight / 4
-        return best
+        return best, inner.unknowns[:-1]
 
     @staticmethod
     def _all_proven(pieces, bounds, gram, free, point) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sosdp.algebra import linear
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.constraint import PSD, Equality, Inequality
+from sosdp.algebra.constraint import PSD, Equality, ForAll, Inequality
 from sosdp.algebra.evaluate import point_matrix
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 
@@ -18,7 +18,7 @@ from sosdp.algebra.polynomial import Polynomial, coerce, variable
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class System:
     """A set described by polynomials: every ``equalities[i] == 0``, ``inequalities[i] >= 0``, ``matrices[i]``
-    psd.
+    psd, and ``foralls[i]`` non-negative for all values of its quantified variables, with a proof.
 
     ``System(x**2 + y**2 <= 1, z**2 == z, PSD(M), other_system, [more, ...])`` collects constraints, nested
     lists and arrays of them, and other systems, in the order given. Constraints that hold trivially (``1 >=
@@ -29,16 +29,20 @@ class System:
     equalities: tuple[Polynomial, ...]
     inequalities: tuple[Polynomial, ...]
     matrices: tuple[PolynomialArray, ...]
+    foralls: tuple[ForAll, ...]
 
     def __init__(self, *constraints: Any) -> None:
         equalities: list[Polynomial] = []
         inequalities: list[Polynomial] = []
         matrices: list[PolynomialArray] = []
+        foralls: list[ForAll] = []
         for constraint in _flatten(constraints):
             if isinstance(constraint, Equality):
                 equalities.append(constraint.polynomial)
             elif isinstance(constraint, Inequality):
                 inequalities.append(constraint.polynomial)
+            elif isinstance(constraint, ForAll):
+                foralls.append(constraint)
             elif constraint.matrix.shape == (1, 1):
                 inequalities.append(constraint.matrix[0, 0])
             else:
@@ -47,6 +51,7 @@ class System:
         kept = tuple(g for g in inequalities if not (g.is_constant and g.constant >= 0))
         object.__setattr__(self, "inequalities", kept)
         object.__setattr__(self, "matrices", tuple(matrices))
+        object.__setattr__(self, "foralls", tuple(foralls))
 
     @classmethod
     def from_parts(
@@ -54,14 +59,16 @@ class System:
         equalities: Iterable[Any] = (),
         inequalities: Iterable[Any] = (),
         matrices: Iterable[Any] = (),
+        foralls: Iterable[ForAll] = (),
     ) -> System:
-        """System of polynomials that are to vanish, to be non-negative, and matrices to be positive
-        semidefinite.
+        """System of polynomials that are to vanish, to be non-negative, matrices to be positive
+        semidefinite, and for-all constraints.
         """
         return cls(
             [Equality(coerce(h)) for h in equalities],
             [Inequality(coerce(g)) for g in inequalities],
             [PSD(m) for m in matrices],
+            list(foralls),
         )
 
     def _polynomials(self) -> list[Polynomial]:
@@ -70,8 +77,10 @@ class System:
 
     @property
     def variable_ids(self) -> np.ndarray:
-        """Sorted ids of the variables that occur, int32."""
-        return linear.union_of_ids(self._polynomials())
+        """Sorted ids of the variables that occur (quantified ones do not count), int32."""
+        found = linear.union_of_ids(self._polynomials())
+        outer = [c.outer_ids for c in self.foralls]
+        return np.unique(np.concatenate([found, *outer])).astype(found.dtype) if outer else found
 
     @property
     def variables(self) -> tuple[Polynomial, ...]:
@@ -81,12 +90,13 @@ class System:
     @property
     def degree(self) -> int:
         """Largest degree of a constraint; 0 for the empty system."""
-        return max((p.degree for p in self._polynomials()), default=0)
+        plain = max((p.degree for p in self._polynomials()), default=0)
+        return max([plain, *(max(1, c.outer_degree) for c in self.foralls)])
 
     @property
     def is_exact(self) -> bool:
         """Whether every coefficient is exact."""
-        return all(p.is_exact for p in self._polynomials())
+        return all(p.is_exact for p in [*self._polynomials(), *(c.polynomial for c in self.foralls)])
 
     def as_exact(self) -> System:
         """The same system with exact coefficients (floats read as their shortest decimals)."""
@@ -94,6 +104,7 @@ class System:
             (h.as_exact() for h in self.equalities),
             (g.as_exact() for g in self.inequalities),
             (m.as_exact() for m in self.matrices),
+            (ForAll(c.over, c.polynomial.as_exact()) for c in self.foralls),
         )
 
     def __and__(self, other: Any) -> System:
@@ -102,7 +113,7 @@ class System:
     __rand__ = __and__
 
     def __len__(self) -> int:
-        return len(self.equalities) + len(self.inequalities) + len(self.matrices)
+        return len(self.equalities) + len(self.inequalities) + len(self.matrices) + len(self.foralls)
 
     def __bool__(self) -> bool:
         return True  # the empty system is a system: all of space
@@ -110,19 +121,21 @@ class System:
     def __eq__(self, other: Any) -> bool:
         if not isinstance(other, System):
             return NotImplemented
-        if (self.equalities, self.inequalities) != (other.equalities, other.inequalities):
+        mine_plain = (self.equalities, self.inequalities, self.foralls)
+        if mine_plain != (other.equalities, other.inequalities, other.foralls):
             return False
         mine, others = self.matrices, other.matrices
         return len(mine) == len(others) and all(a.tolist() == b.tolist() for a, b in zip(mine, others))
 
     def __hash__(self) -> int:
         matrices = tuple(tuple(m.reshape(-1).tolist()) for m in self.matrices)
-        return hash((self.equalities, self.inequalities, matrices))
+        return hash((self.equalities, self.inequalities, matrices, self.foralls))
 
     def __repr__(self) -> str:
         parts = [f"{h!r} == 0" for h in self.equalities]
         parts += [f"{g!r} >= 0" for g in self.inequalities]
         parts += [f"PSD({m.tolist()!r})" for m in self.matrices]
+        parts += [repr(c) for c in self.foralls]
         if len(parts) > 20:
             parts = [*parts[:20], f"... ({len(self)} constraints)"]
         return f"System({', '.join(parts)})"
@@ -132,17 +145,20 @@ class System:
         lines = [f"{h.latex()} &= 0" for h in self.equalities]
         lines += [f"{g.latex()} &\\ge 0" for g in self.inequalities]
         lines += [f"{m.latex()} &\\succeq 0" for m in self.matrices]
+        lines += [c.latex().replace("\\ge 0", "&\\ge 0", 1) for c in self.foralls]
         return "\\begin{aligned} " + " \\\\ ".join(lines) + " \\end{aligned}"
 
     def _repr_latex_(self) -> str | None:
         return f"$\\displaystyle {self.latex()}$" if 0 < len(self) <= 50 else None
 
     def violation(self, points: Any) -> np.ndarray:
-        """Largest violation of each constraint over ``points``: equalities, then inequalities, then matrices.
+        """Largest violation of each constraint over ``points``: equalities, inequalities, matrices, for-alls.
 
         ``points``: an array (..., number of variables) in the order of ``variables``, or a mapping from names
         or variables to arrays. An equality is violated by |h|, an inequality by max(-g, 0), a matrix by the
-        negative part of its smallest eigenvalue; the result has shape (number of constraints,).
+        negative part of its smallest eigenvalue, a for-all constraint by the most negative value found on a
+        fixed cloud of 500 unit vectors (at most what it really is); the result has shape (number of
+        constraints,).
         """
         ids = self.variable_ids
         table = point_matrix(points, ids)
@@ -157,7 +173,20 @@ class System:
             entries = [_values(p, values, rows) for p in m.reshape(-1).tolist()]
             stacked = np.stack(entries, axis=1).reshape(rows, *m.shape)
             result.append(np.max(-np.linalg.eigvalsh(stacked), initial=0.0))
+        for c in self.foralls:
+            cloud = _sphere(len(c.over))
+            inner = {v: np.tile(cloud[:, k], rows) for k, v in enumerate(c.over)}
+            outer = {v: np.repeat(values[v], cloud.shape[0]) for v in map(variable, c.outer_ids.tolist())}
+            found = _values(c.polynomial, {**inner, **outer}, rows * cloud.shape[0])
+            result.append(np.max(-found, initial=0.0))
         return np.array(result, dtype=np.float64) + 0.0  # no negative zeros
+
+
+def _sphere(dimension: int) -> np.ndarray:
+    """Unit vectors, shape (500, dimension), the same on every run."""
+    step = np.sqrt(np.arange(2, 2 + dimension) + 0.5)  # Kronecker's sequence
+    cloud = np.cos(2 * np.pi * np.arange(1, 501)[:, None] * step[None, :])
+    return cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
 
 
 def _values(p: Polynomial, values: dict, rows: int) -> np.ndarray:
@@ -166,18 +195,19 @@ def _values(p: Polynomial, values: dict, rows: int) -> np.ndarray:
     return np.asarray(p.evaluate(values), dtype=np.float64)
 
 
-def _flatten(items: Any) -> list[Equality | Inequality | PSD]:
+def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
     """All constraints in nested sequences, arrays and systems, in order."""
-    found: list[Equality | Inequality | PSD] = []
+    found: list[Equality | Inequality | PSD | ForAll] = []
     stack = [items]
     while stack:
         item = stack.pop()
-        if isinstance(item, Equality | Inequality | PSD):
+        if isinstance(item, Equality | Inequality | PSD | ForAll):
             found.append(item)
         elif isinstance(item, System):
             found.extend(Equality(h) for h in item.equalities)
             found.extend(Inequality(g) for g in item.inequalities)
             found.extend(PSD(m) for m in item.matrices)
+            found.extend(item.foralls)
         elif isinstance(item, np.ndarray) and not isinstance(item, PolynomialArray):
             stack.extend(reversed(item.reshape(-1).tolist()))
         elif isinstance(item, list | tuple) or (isinstance(item, Iterable) and _is_generator(item)):

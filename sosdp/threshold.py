@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .algebra.constraint import ForAll
 from .algebra.polynomial import Polynomial
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -105,6 +106,7 @@ def _at(relaxation: Relaxation, parameter: Polynomial, value: float) -> Relaxati
             np.array([[p.subs({parameter: value}) for p in row] for row in m.tolist()], dtype=object)
             for m in system.matrices
         ],
+        [ForAll(c.over, c.polynomial.subs({parameter: value})) for c in system.foralls],
     )
     options = relaxation.options
     return Relaxation(

@@ -91,3 +91,97 @@ class PSD:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+
+class ForAll:
+    """For every value of ``over``, ``polynomial >= 0``, with a sum-of-squares proof in those variables.
+
+    The coefficients of the proof are polynomials in the remaining variables (or, in expectation, numbers).
+    ``over``: the quantified variables; ``polynomial``: of even degree in them, at least 2; ``sphere``: only
+    unit vectors are meant, and terms of lower even degree are multiplied by powers of their squared norm.
+    ValueError for an odd degree (which is never non-negative everywhere), and on the sphere for terms of
+    different parity. Source: Hopkins, Kamath, Majid and Narayanan 2022 ("certified in v"); encoding ours,
+    docs/proofs/for_all.md.
+    """
+
+    __slots__ = ("over", "polynomial", "sphere")
+    over: tuple[Polynomial, ...]
+    polynomial: Polynomial
+    sphere: bool
+
+    def __init__(self, over: Any, polynomial: Polynomial, sphere: bool = False) -> None:
+        flat = [over] if isinstance(over, Polynomial) else list(np.asarray(over, dtype=object).reshape(-1))
+        if not flat or any(not isinstance(v, Polynomial) or v.degree != 1 or len(v.coefs) != 1 for v in flat):
+            raise ValueError("for_all needs the quantified variables first, for example for_all(v, q >= 0)")
+        self.over = tuple(flat)
+        self.sphere = bool(sphere)
+        if self.sphere:
+            polynomial = self._homogeneous(polynomial)
+        self.polynomial = polynomial
+        degrees = self.inner_degrees
+        top = int(degrees.max(initial=0))
+        if top % 2:
+            raise ValueError(
+                f"the polynomial has odd degree {top} in the quantified variables: it is negative somewhere"
+            )
+        if top == 0:
+            raise ValueError("the polynomial does not contain the quantified variables; state it as p >= 0")
+
+    @property
+    def over_ids(self) -> np.ndarray:
+        """Ids of the quantified variables, sorted."""
+        return np.unique([int(v.variable_ids[0]) for v in self.over])
+
+    @property
+    def inner_degrees(self) -> np.ndarray:
+        """Degree of each term in the quantified variables."""
+        return np.isin(self.polynomial.monos, self.over_ids).sum(axis=1)
+
+    @property
+    def outer_degree(self) -> int:
+        """Largest degree in the other variables."""
+        monos = self.polynomial.monos
+        return int(((monos > 0) & ~np.isin(monos, self.over_ids)).sum(axis=1).max(initial=0))
+
+    @property
+    def outer_ids(self) -> np.ndarray:
+        """Ids of the other variables, sorted."""
+        return np.setdiff1d(np.asarray(self.polynomial.variable_ids), self.over_ids)
+
+    def _homogeneous(self, polynomial: Polynomial) -> Polynomial:
+        degrees = np.isin(polynomial.monos, self.over_ids).sum(axis=1)
+        top = int(degrees.max(initial=0))
+        if ((top - degrees) % 2).any():
+            raise ValueError(
+                "on the sphere every term must have a degree of the same parity in the variables"
+            )
+        norm = sum((v * v for v in self.over), Polynomial(0))
+        parts = [
+            Polynomial.from_arrays(polynomial.monos[degrees == d], polynomial.coefs[degrees == d])
+            * norm ** ((top - int(d)) // 2)
+            for d in np.unique(degrees)
+        ]
+        return sum(parts, Polynomial(0))
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, ForAll):
+            return NotImplemented
+        return self.polynomial == other.polynomial and np.array_equal(self.over_ids, other.over_ids)
+
+    def __hash__(self) -> int:
+        return hash((self.polynomial, tuple(self.over_ids.tolist())))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a for-all constraint has no truth value")
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self.over))
+        return f"ForAll(({names}), {self.polynomial!r} >= 0)"
+
+    def latex(self) -> str:
+        """LaTeX of the constraint."""
+        names = ", ".join(v.latex() for v in self.over)
+        return f"{self.polynomial.latex()} \\ge 0 \\quad \\forall\\, {names}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"

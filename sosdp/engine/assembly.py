@@ -32,13 +32,23 @@ ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 
 
 @dataclass(frozen=True, eq=False)
+class NullSpace:
+    """Free directions of a for-all block: ``ids`` of the unknowns that multiply its null matrices, and
+    ``interior``, a positive definite integer matrix orthogonal to all of them (shape: that of the entries).
+    """
+
+    ids: np.ndarray
+    interior: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
     """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
 
     ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
     ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
     inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
-    e_entry[k]``).
+    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
     """
 
     kind: str
@@ -46,6 +56,7 @@ class Block:
     basis: np.ndarray
     multiplier: Any
     entry: np.ndarray | None = None
+    null: NullSpace | None = None
 
     @property
     def side(self) -> int:
@@ -96,6 +107,14 @@ class Identity:
         lengths = np.array([svec_length(n) for n in self.sides], dtype=np.int64)
         ends = np.cumsum(lengths)
         return [slice(int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True)]
+
+    def null_columns(self) -> np.ndarray:
+        """Which columns are moments of the free directions of for-all blocks (no point has a value for
+        them), boolean."""
+        ids = [block.null.ids for block in self.blocks if block.null is not None]
+        if not ids:
+            return np.zeros(self.columns.shape[0], dtype=bool)
+        return np.asarray(np.isin(self.columns, np.concatenate(ids)).any(axis=1))
 
     def constant_column(self) -> int:
         """Column of the monomial 1, or -1."""

@@ -72,6 +72,11 @@ def _violation(pe: PseudoExpectation, x: np.ndarray) -> float:
         flat = [_value(p, assignment) for p in entries.reshape(-1)]
         values = np.array(flat).reshape(entries.shape)
         worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(1.0, np.abs(values).max()))
+    if pe.system.foralls:
+        known = [v for v in pe.variables if np.isin(v.variable_ids, pe.system.variable_ids).all()]
+        missed = pe.system.violation({v: assignment[v] for v in known})[-len(pe.system.foralls) :]
+        sizes = [_size(c.polynomial) for c in pe.system.foralls]
+        worst = max(worst, float((missed / np.array(sizes)).max()))
     return worst
 
 

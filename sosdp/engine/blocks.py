@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.constraint import ForAll
 from ..algebra.polynomial import Polynomial
 from ..expectation import ExpectationConstraint
 from ..reduction.groebner import groebner_ideal
@@ -31,6 +32,7 @@ from ..reduction.symmetry import SignSymmetry, find_sign_symmetry, split
 from ..reduction.term_sparsity import TermBlock, term_sparsity
 from ..system import System
 from .assembly import ONE, Block, EqualityRows
+from .forall import expand
 
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
@@ -158,11 +160,21 @@ def plan(
             blocks, equalities, _whole_support(system, support), quotient, options
         )
     _add_expectations(blocks, equalities, in_expectation)
+    free = [b.null.ids for b in blocks if b.null is not None]
+    if free:
+        ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
     return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
 
 
 def _permutations(data: Data, options: Options, ids: np.ndarray) -> list[Action]:
     """Permutation symmetries: those given, checked, or those found."""
+    if data.system.foralls or any(c.kind == "forall" for c in data.in_expectation):
+        if options.symmetry == "permutation":
+            raise ValueError(
+                "permutation symmetry cannot be combined with for-all constraints: their free directions "
+                "break it; leave out symmetries"
+            )
+        return []
     if options.symmetry == "permutation":
         return [check_symmetry(image, data) for image in read_generators(options.symmetries, ids)]
     broken = options.sparsity.endswith("chordal") or options.quotient == "groebner"
@@ -188,9 +200,13 @@ def _add_expectations(
         elif constraint.kind == "inequality":
             blocks.append(Block("expectation", (k,), one, constraint.body))
         else:
-            side = constraint.body.shape[0]
+            null = None
+            body = constraint.body
+            if constraint.kind == "forall":
+                body, null = expand(constraint.body, f"e{k}")
+            side = body.shape[0]
             entry = np.arange(side)
-            blocks.append(Block("expectation", (k,), np.repeat(one, side, axis=0), constraint.body, entry))
+            blocks.append(Block("expectation", (k,), np.repeat(one, side, axis=0), body, entry, null))
 
 
 def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
@@ -235,6 +251,7 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     for matrix in system.matrices:
         used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
         groups.append(np.unique(np.concatenate(used)))
+    groups += [c.outer_ids for c in system.foralls]
     if options.products == "schmudgen" and len(system.inequalities) > 1:
         groups.append(np.unique(np.concatenate([np.asarray(g.variable_ids) for g in system.inequalities])))
     graph = adjacency([p.monos for p in data], groups, ids)
@@ -276,6 +293,14 @@ def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block
                 np.tile(np.arange(side), basis.shape[0]),
             )
         )
+    for index, constraint in enumerate(system.foralls):
+        home = cliques[_home(constraint.outer_ids, cliques)]
+        basis = quotient.basis(home, (degree - max(1, constraint.outer_degree)) // 2)
+        entries, null = expand(constraint, f"s{index}")
+        side = entries.shape[0]
+        rows = np.repeat(basis, side, axis=0)
+        entry = np.tile(np.arange(side), basis.shape[0])
+        blocks.append(Block("forall", (index,), rows, entries, entry, null))
     return blocks
 
 
@@ -362,6 +387,7 @@ def _symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
     parts += [g.monos for g in system.inequalities]
     for matrix in system.matrices:
         parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    parts += [_outer(c) for c in system.foralls]
     for h in system.equalities:
         # h may change sign as a whole: only the quotients of its monomials matter
         parts.append(mono.multiply(h.monos, np.broadcast_to(h.monos[:1], h.monos.shape)))
@@ -375,7 +401,7 @@ def _split(
     for block in blocks:
         for members in split(signs.signature(block.basis)):
             entry = None if block.entry is None else block.entry[members]
-            pieces.append(Block(block.kind, block.index, block.basis[members], block.multiplier, entry))
+            pieces.append(replace(block, basis=block.basis[members], entry=entry))
     rows = []
     for equality in equalities:
         lead = np.broadcast_to(
@@ -392,7 +418,17 @@ def _whole_support(system: System, support: np.ndarray) -> np.ndarray:
     parts = [support, *(g.monos for g in system.inequalities), *(h.monos for h in system.equalities)]
     for matrix in system.matrices:
         parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    for k, constraint in enumerate(system.foralls):
+        parts += [p.monos for p in expand(constraint, f"s{k}")[0].reshape(-1)]
     return mono.concatenate(parts)
+
+
+def _outer(constraint: ForAll) -> np.ndarray:
+    """The monomials of a for-all constraint without their quantified part."""
+    monos = constraint.polynomial.monos
+    outer = np.where(np.isin(monos, constraint.over_ids), 0, monos)
+    outer.sort(axis=1)
+    return outer
 
 
 def _split_by_terms(
@@ -415,7 +451,7 @@ def _split_by_terms(
     for block, groups in zip(blocks, found.members, strict=True):
         for members in groups:
             entry = None if block.entry is None else block.entry[members]
-            pieces.append(Block(block.kind, block.index, block.basis[members], block.multiplier, entry))
+            pieces.append(replace(block, basis=block.basis[members], entry=entry))
     rows = [
         EqualityRows(e.index, e.polynomial, e.multipliers[kept])
         for e, kept in zip(equalities, found.kept_rows, strict=True)

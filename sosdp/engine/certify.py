@@ -26,6 +26,7 @@ from ..conic.program import smat, svec
 from ..conic.rigorous import UNIT, least_eigenvalue_bound, shift_to_positive_semidefinite
 from ..reduction.bounds import VariableBounds
 from .assembly import Identity
+from .null import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
 
@@ -55,8 +56,15 @@ def certify(
     gram = gram.copy()
     parts = _parts(identity)
     plain, reached, inverse = parts.plain, parts.reached, parts.inverse
+    wander = 0.0  # how far exact Gram matrices of for-all blocks are from these
+    if parts.null is not None:
+        settled = parts.null.settle(identity, gram)
+        if settled is None:
+            reason = "the multipliers of a for-all constraint could not be moved into their cone"
+            return Certified(gram, free, np.inf, -np.inf, reason)
+        gram, wander = settled
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind == "sos":
+        if block.kind == "sos" or block.null is not None:
             continue
         if block.side == 1:
             gram[rows] = max(gram[rows.start], 0.0)
@@ -67,6 +75,9 @@ def certify(
     residual = parts.residual(gram, free, unknowns)
     error = parts.error(gram, free, unknowns)
     uncertain = np.abs(residual) + error
+    if parts.null is not None:
+        uncertain = uncertain + wander * parts.null.weight
+        uncertain[parts.ghost] = 0.0  # exact multipliers have no residual there
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
     loss, margin, missing = 0.0, np.inf, set()
@@ -118,6 +129,8 @@ class _Parts:
     reached: np.ndarray
     inverse: np.ndarray
     terms: np.ndarray
+    null: NullConditions | None
+    ghost: np.ndarray
 
     def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """What the multipliers miss of every coefficient."""
@@ -171,6 +184,8 @@ def _make_parts(identity: Identity) -> _Parts:
         reached=reached,
         inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
         terms=terms,
+        null=null_conditions(identity),
+        ghost=identity.null_columns(),
     )
 
 

@@ -1,0 +1,228 @@
+"""For-all constraints: against matrix inequalities, brute force and known constants; certified or nothing."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra import monomials as mono
+from sosdp.algebra.constraint import ForAll
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.engine.certify import certify
+from sosdp.engine.forall import expand
+from sosdp.engine.null import NullConditions, null_conditions
+
+x = sd.variables("x", 2)
+y = sd.variables("y", 2)
+v = sd.variables("v", 2)
+w = sd.variables("w", 3)
+(t,) = sd.variables("t", 1)
+PARABOLA = sd.for_all(v, v[0] ** 4 + v[1] ** 4 + t * v[0] ** 2 * v[1] ** 2 >= 0)  # iff t >= -2
+MOTZKIN = w[0] ** 4 * w[1] ** 2 + w[0] ** 2 * w[1] ** 4 - 3 * w[0] ** 2 * w[1] ** 2 * w[2] ** 2 + w[2] ** 6
+
+
+@pytest.mark.parametrize("degree", [2, 4])
+def test_degree_two_is_a_matrix_inequality(degree):
+    literal = sd.System(sd.for_all(v, v @ v - (x @ v) ** 2 >= 0))
+    matrix = [[1 - x[0] ** 2, -x[0] * x[1]], [-x[0] * x[1], 1 - x[1] ** 2]]
+    found = sd.minimize(x[0] + 2 * x[1], literal, degree)
+    other = sd.minimize(x[0] + 2 * x[1], sd.System(sd.PSD(matrix)), degree)
+    assert found.bound == pytest.approx(other.bound, abs=1e-6)
+    assert found.bound == pytest.approx(-np.sqrt(5), abs=1e-6)
+    assert found.certified_bound <= -np.sqrt(5) <= found.certified_bound + 1e-5
+
+
+def test_a_quartic_form_in_two_variables():
+    found = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
+    assert found.bound == pytest.approx(-2, abs=1e-6)
+    assert -2 - 1e-6 <= found.certified_bound <= -2
+
+
+def test_an_impossible_one_is_refuted():
+    assert sd.feasible(sd.System(PARABOLA, t <= -2.01, t >= -5)).status == "infeasible"
+    assert sd.feasible(sd.System(PARABOLA, t <= -1.99, t >= -5)).status == "optimal"
+
+
+def test_proofs_in_v_and_truth_differ_where_they_should():
+    """Motzkin's form is non-negative, so truth allows t = 0; a proof in v needs more, as SosProgram
+    agrees."""
+    shifted = MOTZKIN + t * (w @ w) ** 3
+    found = sd.minimize(t, sd.System(sd.for_all(w, shifted >= 0), t <= 10, t >= -10))
+    assert found.certified_bound > 0.0045
+    peer = sd.SosProgram([t]).require(shifted).minimize(t)
+    assert found.bound == pytest.approx(peer.bound, abs=1e-6)
+
+
+def test_coefficients_of_the_proof_are_polynomials():
+    """E[(y.v)^4] <= 3 |v|^4 on points means |y| <= 3^(1/4)."""
+    system = sd.System(sd.for_all(v, 3 * (v @ v) ** 2 - (y @ v) ** 4 >= 0), y @ y <= 100)
+    found = sd.maximize(y[0] + y[1], system, 4)
+    assert found.certified_bound >= 3**0.25 * 2**0.5 >= found.certified_bound - 1e-5
+    assert np.allclose(system.violation({y[0]: 3**0.25, y[1]: 0.0}), 0, atol=1e-9)
+    assert system.violation({y[0]: 2.0, y[1]: 0.0})[-1] > 0.5
+
+
+def test_in_expectation():
+    relaxation = sd.Relaxation(sd.System(t <= 10, t >= -10), 2)
+    for constraint in (PARABOLA, [PARABOLA]):
+        found = relaxation.minimize(t, subject_to=constraint)
+        assert found.bound == pytest.approx(-2, abs=1e-6) and found.certified_bound <= -2
+    larger = sd.Relaxation(sd.System(y @ y <= 4), 4)
+    bounded = sd.for_all(v, larger.E(3 * (v @ v) - (y @ v) ** 2) >= 0)
+    assert bounded.kind == "forall"
+    found = larger.maximize(y @ y, subject_to=bounded)
+    # E[y y'] <= 3 I holds on average although |y|^2 = 4 everywhere: uniform on the circle has E[y y'] = 2 I
+    assert found.bound == pytest.approx(4, abs=1e-5)
+    tighter = sd.for_all(v, larger.E(1.5 * (v @ v) - (y @ v) ** 2) >= 0)
+    assert larger.maximize(y @ y, subject_to=tighter).certified_bound == pytest.approx(3, abs=1e-4)
+
+
+def test_on_the_sphere_lower_degrees_are_lifted():
+    on_sphere = sd.for_all(v, 1 - (y @ v) ** 4 >= 0, sphere=True)
+    found = sd.maximize(y[0], sd.System(on_sphere, y @ y <= 9), 4)
+    assert found.certified_bound == pytest.approx(1, abs=1e-4)
+    with pytest.raises(ValueError, match="parity"):
+        sd.for_all(v, 1 - (y @ v) ** 3 >= 0, sphere=True)
+    everywhere = sd.System(sd.for_all(v, 1 - (y @ v) ** 2 >= 0), y @ y <= 9)
+    assert sd.maximize(y[0], everywhere, 4).certified_bound == pytest.approx(0, abs=1e-2)
+
+
+POINTS = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [4, 1], [-1, 3]])
+
+
+@pytest.mark.parametrize("limit", [6, 40, 150])
+def test_most_points_with_a_certified_fourth_moment(limit):
+    """Choose as many points as possible with sum_i z_i (y_i.v)^4 <= limit |v|^4 for all v: brute force."""
+    z = sd.variables("z", 6)
+    moment = sum((z[i] * (POINTS[i] @ v) ** 4 for i in range(6)), sd.polynomial(0))
+    system = sd.System([zi * zi == zi for zi in z], sd.for_all(v, limit * (v @ v) ** 2 - moment >= 0))
+    angle = np.linspace(0, np.pi, 20001)
+    values = (POINTS @ np.stack([np.cos(angle), np.sin(angle)])) ** 4
+    # a quartic form in two variables that is non-negative is a sum of squares
+    best = max(
+        sum(c) for c in product((0, 1), repeat=6) if (np.array(c) @ values).max() <= limit * (1 - 1e-9)
+    )
+    found = sd.maximize(sum(z), system, 4)
+    assert found.certified_bound >= best
+    assert found.certified_bound < best + 0.9  # rounded down, the relaxation is exact
+
+
+def _problem():
+    layout = sd.Relaxation(sd.System(PARABOLA, t <= 10, t >= -10, x @ x <= 1), 4)
+    return layout, layout.assemble(t + x[0])[0]
+
+
+def test_any_multipliers_give_a_true_bound():
+    """The certified loss is true for noise, as docs/proofs/for_all.md claims."""
+    relaxation, identity = _problem()
+    rng = np.random.default_rng(5)
+    points = [(s, a, b) for s in (-2.0, 0.0, 3.0) for a, b in ((0.0, 0.0), (0.6, -0.8), (-1.0, 0.0))]
+    proven = 0
+    for size in (0.0, 1e-9, 1e-3, 1.0):
+        for _ in range(5):
+            gram = size * rng.standard_normal(identity.gram.shape[0])
+            u = size * rng.standard_normal(1)
+            result = certify(identity, gram, np.zeros(identity.free.shape[0]), u, relaxation.bounds)
+            least = min(s + a for s, a, b in points)  # -3: t = -2, x = (-1, 0)
+            proven += np.isfinite(result.loss)
+            # target + u * (-1) >= -loss on the set
+            assert least - u[0] >= -result.loss - 1e-9
+    assert proven == 20
+
+
+def test_settled_gram_matrices_are_near_exact_ones():
+    _, identity = _problem()
+    conditions = null_conditions(identity)
+    rng = np.random.default_rng(2)
+    gram, distance = conditions.settle(identity, rng.standard_normal(identity.gram.shape[0]))
+    assert conditions.floor >= 1 and 0 < distance < 1e-10
+    assert np.linalg.norm(conditions.matrix @ gram[conditions.rows]) <= distance * conditions.floor
+    smallest = np.sqrt(np.linalg.eigvalsh((conditions.matrix @ conditions.matrix.T).toarray())[0])
+    assert conditions.floor <= smallest * (1 + 1e-6)
+
+
+def test_without_the_conditions_the_bound_would_be_false(monkeypatch):
+    """Negative control: multipliers with a residual on the free directions "prove" more than is true."""
+    relaxation = sd.Relaxation(sd.System(PARABOLA, t <= 10, t >= -10), 2)
+    identity = relaxation.assemble(t)[0]
+    block = next(k for k, b in enumerate(identity.blocks) if b.kind == "forall")
+    rows = identity.slices()[block]
+    # v0^4 + t v0^2 v1^2 + v1^4 with t on the diagonal entry of v0 v1: <Q, M> = t for Q = that entry alone
+    gram = np.zeros(identity.gram.shape[0])
+    column = identity.columns[:, -1] == t.variable_ids[0]
+    linear = np.flatnonzero(column & (mono.degrees(identity.columns) == 1))[0]
+    entry = rows.start + int(np.argmax(identity.gram[rows][:, [linear]].toarray()[:, 0]))
+    gram[entry] = 1 / identity.gram[entry, linear]
+    honest = certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds)
+    assert 0.0 - honest.loss <= -2
+    monkeypatch.setattr(NullConditions, "settle", lambda self, identity, gram: (gram, 0.0))
+    lie = certify(identity, gram, np.zeros(0), np.zeros(1), relaxation.bounds)
+    assert 0.0 - lie.loss > -1e-6
+
+
+@pytest.mark.parametrize("degree", [2, 4, 6])
+def test_the_matrix_represents_the_polynomial_for_every_t(degree):
+    form = sum(
+        ((k + 1) * x[0] ** k * v[0] ** k * v[1] ** (degree - k) for k in range(degree + 1)), sd.polynomial(0)
+    )
+    matrix, null = expand(ForAll(v, form), "test")
+    half = degree // 2
+    ids = np.array([int(e.variable_ids[0]) for e in v])
+    rows = [r for r in mono.basis(ids, half) if mono.degrees(r[None, :])[0] == half]
+    b = np.array([Polynomial.from_arrays(r[None, :], np.array([1])) for r in rows], dtype=object)
+    assert (b @ matrix @ b).as_exact() == form
+    assert null.ids.size == matrix.shape[0] * (matrix.shape[0] + 1) // 2 - (degree + 1)
+    assert np.linalg.eigvalsh(null.interior)[0] > 0
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="odd degree"):
+        sd.for_all(v, v[0] ** 3 + x[0] >= 0)
+    with pytest.raises(ValueError, match="does not contain"):
+        sd.for_all(v, x[0] >= 0)
+    with pytest.raises(ValueError, match="quantified variables first"):
+        sd.for_all(3, x[0] >= 0)
+    with pytest.raises(TypeError, match="q >= 0"):
+        sd.for_all(v, x[0] == 0)
+    with pytest.raises(ValueError, match="use degree=4"):
+        sd.minimize(t, sd.System(sd.for_all(v, t**3 * v[0] ** 2 >= 0)), 2)
+    with pytest.raises(ValueError, match="for-all"):
+        sd.minimize(
+            x[0] + x[1], sd.System(sd.for_all(v, v @ v - (x @ v) ** 2 >= 0)), 2, symmetries=sd.interchange(x)
+        )
+    with pytest.raises(TypeError, match="truth value"):
+        bool(PARABOLA)
+
+
+def test_what_cannot_be_said_elsewhere_is_refused():
+    from certificates import NotCertifiable, extract
+
+    result = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
+    with pytest.raises(NotCertifiable, match="for-all"):
+        extract(result)
+    problem = sd.Problem("p", ("t0",), "minimize", t, system=sd.System(PARABOLA))
+    with pytest.raises(ValueError, match="for-all"):
+        problem.to_dict()
+    automatic = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10), symmetry="auto")
+    assert automatic.bound == pytest.approx(-2, abs=1e-6)
+
+
+def test_systems_with_for_all_are_values():
+    system = sd.System(PARABOLA, t <= 3)
+    assert len(system) == 2 and system == sd.System(t <= 3) & sd.System(PARABOLA)
+    assert hash(system) == hash(sd.System(PARABOLA, t <= 3))
+    assert (
+        [str(q) for q in system.variables] == ["t0"]
+        and "ForAll" in repr(system)
+        and "forall" in system.latex()
+    )
+    assert system.as_exact() == system and system.is_exact
+
+
+def test_bisection_of_a_threshold_inside():
+    (threshold,) = sd.variables("T", 1)
+    form = v[0] ** 4 + 6 * v[0] ** 2 * v[1] ** 2 + v[1] ** 4
+    constraint = sd.for_all(v, threshold * (v @ v) ** 2 - form >= 0)
+    found = sd.Relaxation(sd.System(constraint, x @ x <= 1), 2).bisect(threshold, 0, 5, tolerance=0.01)
+    assert found.low <= 2 <= found.high + 1e-6
