@@ -1,0 +1,213 @@
+"""Sweeps: every row once, whatever happens to the process."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sosdp import sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def product(x: int, y: float, seed: int) -> dict:
+    return {"product": x * y + seed, "list": np.arange(2) * x}
+
+
+def fails_on_three(x: int) -> float:
+    if x == 3:
+        raise ZeroDivisionError("three")
+    return 1.0 / x
+
+
+GRID = {"x": [1, 2, 3], "y": [0.5, 2.0]}
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threads", "processes"])
+def test_rows_in_grid_order(backend, tmp_path):
+    rows = sweep.run(product, GRID, seeds=2, store=tmp_path / "s", backend=backend, jobs=2, as_frame=False)
+    assert [(r["x"], r["y"], r["seed"]) for r in rows] == [
+        (x, y, s) for x in (1, 2, 3) for y in (0.5, 2.0) for s in (0, 1)
+    ]
+    assert all(r["product"] == r["x"] * r["y"] + r["seed"] and r["list"] == [0, r["x"]] for r in rows)
+    assert all(r["error"] is None and r["seconds"] >= 0 for r in rows)
+
+
+def test_frame_and_list_of_settings():
+    pandas = pytest.importorskip("pandas")
+    frame = sweep.run(product, [{"x": 1, "y": 1.0}, {"x": 7, "y": 2.0}], seeds=[5], backend="sequential")
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["product"].tolist() == [6.0, 19.0]
+
+
+def test_rows_in_the_store_are_not_computed_again(tmp_path):
+    calls = []
+
+    def count(x):
+        calls.append(x)
+        return x
+
+    store = tmp_path / "s"
+    sweep.run(count, {"x": [1, 2]}, store=store, backend="sequential")
+    rows = sweep.run(count, {"x": [2, 3]}, store=store, backend="sequential", as_frame=False)
+    assert calls == [1, 2, 3]
+    assert [r["value"] for r in rows] == [2, 3]
+    assert [r["value"] for r in sweep.load(store, as_frame=False)] == [1, 2, 3]
+
+
+def test_errors_name_the_setting_or_are_recorded(tmp_path):
+    store = tmp_path / "s"
+    with pytest.raises(RuntimeError, match=r"'x': 3.*ZeroDivisionError: three"):
+        sweep.run(fails_on_three, {"x": [1, 3, 2]}, store=store, backend="sequential")
+    assert len(sweep.load(store, as_frame=False)) == 1
+    rows = sweep.run(
+        fails_on_three, {"x": [1, 3, 2]}, store=store, backend="sequential", errors="record", as_frame=False
+    )
+    assert [r["error"] for r in rows] == [None, "ZeroDivisionError: three", None]
+
+
+def test_refusals(tmp_path):
+    store = tmp_path / "s"
+    sweep.run(fails_on_three, {"x": [1]}, store=store, backend="sequential")
+    with pytest.raises(ValueError, match="another file"):
+        sweep.run(product, GRID, seeds=1, store=store, backend="sequential")
+    with pytest.raises(ValueError, match="another file"):
+        sweep.run(fails_on_three, {"x": [1]}, store=store, backend="sequential", version="2")
+    with pytest.raises(ValueError, match="twice"):
+        sweep.run(fails_on_three, {"x": [1, 1]}, backend="sequential")
+    with pytest.raises(ValueError, match="JSON"):
+        sweep.run(fails_on_three, {"x": [object()]}, backend="sequential")
+    with pytest.raises(ValueError, match="seeds"):
+        sweep.run(product, {"x": [1], "y": [1.0], "seed": [1]}, seeds=1, backend="sequential")
+    with pytest.raises(RuntimeError, match="already have a meaning"):
+        sweep.run(lambda x: {"x": 0}, {"x": [1]}, backend="sequential")
+    with pytest.raises(ValueError, match="backend"):
+        sweep.run(product, GRID, backend="cloud")
+    with pytest.raises(ValueError, match="errors"):
+        sweep.run(product, GRID, errors="ignore")
+    with pytest.raises(FileNotFoundError, match="no store"):
+        sweep.load(tmp_path / "nothing")
+
+
+def test_progress_goes_to_standard_error(capsys):
+    sweep.run(fails_on_three, {"x": [1, 2]}, backend="sequential", progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2/2" in captured.err
+
+
+ROWS = 60
+VICTIM = f"""
+import sys, time
+from sosdp import sweep
+
+def work(x, seed):
+    time.sleep(0.004)
+    with open(sys.argv[2], "a") as log:
+        log.write(f"{{x}} {{seed}}\\n")
+    return {{"value": 10 * x + seed}}
+
+work.__module__ = "victim"
+sweep.run(work, {{"x": list(range({ROWS // 2}))}}, seeds=2, store=sys.argv[1], backend=sys.argv[3], jobs=2)
+print("complete")
+"""
+
+
+def killed_until_complete(folder: Path, kills: int, backend: str, generator: random.Random) -> None:
+    script, store, log = folder / "victim.py", folder / "rows.sqlite", folder / "log"
+    script.write_text(VICTIM, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script), str(store), str(log), backend]
+    start = time.monotonic()
+    probe = folder / "whole"
+    probe.mkdir()
+    arguments = [*command[:2], str(probe / "rows.sqlite"), str(probe / "log"), backend]
+    subprocess.run(arguments, env=environment, check=True, timeout=120, capture_output=True)
+    whole = time.monotonic() - start
+    for _ in range(kills):
+        # every kill starts from nothing as often as not, so that all phases of a run are hit
+        if generator.random() < 0.3:
+            store.unlink(missing_ok=True)
+            store.with_name(store.name + "-journal").unlink(missing_ok=True)
+            log.unlink(missing_ok=True)
+        before = stored(store)
+        victim = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            victim.wait(timeout=generator.uniform(0.05, 1.0) * whole)
+        except subprocess.TimeoutExpired:
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+        after = stored(store)
+        assert before <= after
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "complete\n", done.stderr
+    rows = sweep.load(store, as_frame=False)
+    assert len(rows) == ROWS
+    assert {(r["x"], r["seed"]) for r in rows} == {(x, s) for x in range(ROWS // 2) for s in (0, 1)}
+    assert all(r["value"] == 10 * r["x"] + r["seed"] for r in rows)
+    with sqlite3.connect(store) as base:
+        assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    base.close()
+    # at most the rows in flight at a kill are ever computed twice
+    computed = log.read_text(encoding="utf-8").count("\n")
+    assert computed <= ROWS + 8 * (kills + 1)
+
+
+def stored(store: Path) -> set:
+    """Keys in the store, read as the next run will read them (a hot journal is rolled back)."""
+    if not store.exists():
+        return set()
+    base = sqlite3.connect(store)
+    try:
+        tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
+        return set(base.execute("SELECT key FROM rows")) if "rows" in tables else set()
+    finally:
+        base.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_and_resumed(tmp_path):
+    killed_until_complete(tmp_path, 3, "threads", random.Random(7))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("backend", ["sequential", "threads", "processes"])
+def test_killed_at_twenty_random_moments(backend, tmp_path):
+    killed_until_complete(tmp_path, 20, backend, random.Random(20))
+
+
+def test_two_sweeps_on_one_store_repeat_nothing(tmp_path):
+    script, store = tmp_path / "victim.py", tmp_path / "rows.sqlite"
+    script.write_text(VICTIM, encoding="utf-8")
+    command = [sys.executable, str(script), str(store), str(tmp_path / "log"), "sequential"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0] for process in both] == [b"complete\n"] * 2
+    assert len(sweep.load(store, as_frame=False)) == ROWS
+
+
+def test_dask_cluster(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("dask")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as c,
+        distributed.Client(c),
+    ):
+        rows = sweep.run(
+            fails_on_three, {"x": [1, 2, 4]}, store=tmp_path / "s", backend="dask", as_frame=False
+        )
+    assert [r["value"] for r in rows] == [1.0, 0.5, 0.25]
