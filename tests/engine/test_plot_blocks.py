@@ -1,0 +1,46 @@
+"""The picture of the blocks shows what the relaxation has."""
+
+import matplotlib.colors as colors
+import numpy as np
+
+import sosdp as sd
+from sosdp.plot import png
+from sosdp.plot_blocks import blocks
+
+
+def _picture(result):
+    figure = blocks(result)
+    assert png(figure).startswith(b"\x89PNG")
+    left, right = figure.axes
+    return np.asarray(left.images[0].get_array()), right
+
+
+def test_disjoint_blocks_are_squares_on_the_diagonal():
+    z = sd.variables("z", 3)
+    result = sd.minimize((z**4).sum() - (z**2).sum(), sd.System(z @ z <= 4), 4)
+    picture, right = _picture(result)
+    plain = [b.side for b in result.identity.blocks if b.kind == "sos"]
+    assert picture.shape[0] == sum(plain)
+    filled = (picture < 1).any(axis=2)
+    assert filled.sum() == sum(n * n for n in plain)
+    start = 0
+    for n in plain:
+        assert filled[start : start + n, start : start + n].all()
+        start += n
+    assert len(right.patches) == 1 + len(result.sizes["blocks"])
+
+
+def test_overlapping_cliques_are_dark_where_they_meet():
+    x = sd.variables("x", 4)
+    f = sum((x[i + 1] - x[i] ** 2) ** 2 for i in range(3))
+    result = sd.minimize(f, sd.System(list(x**2 <= 4)), 4, sparsity="correlative")
+    picture, right = _picture(result)
+    dark = np.isclose(picture, colors.to_rgb("#24292E")).all(axis=2)
+    assert dark.any() and not dark.all()
+    assert right.patches[0].get_width() == 15  # the dense moment matrix of degree 4 in 4 variables
+
+
+def test_no_plain_block():
+    (t,) = sd.variables("t", 1)
+    result = sd.minimize(t, sd.System(t >= 0, t <= 1), 2)
+    assert _picture(result)[0].ndim == 3
