@@ -18,6 +18,10 @@ _HOME = {
     "save": "io",
     "extract": "extraction",
     "FloatCertificate": "extraction",
+    "Outcome": "extraction",
+    "attained": "extraction",
+    "InExpectation": "proof",
+    "ProgramCertificate": "programs",
     "CertificateError": "rounding",
     "NotCertifiable": "rounding",
 }

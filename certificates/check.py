@@ -7,7 +7,9 @@ A certificate states a claim about polynomials and gives multipliers.  This file
     target = sum_k  <Gram_k, b_k b_k^T> * m_k  +  sum_j  lambda_j h_j
 
 over the rationals in the free polynomial ring, and proves every Gram matrix positive semidefinite with
-integer arithmetic.  There is no tolerance anywhere.  The schema is described in docs/certificates.md.
+integer arithmetic.  (A claim that no certificate exists is shown by a functional instead: nonnegative on
+everything a certificate is made of, negative on the polynomial.)  There is no tolerance anywhere.  The schema
+and the arguments are described in docs/certificates.md and docs/proofs/certificate_claims.md.
 
 One file, standard library only; python-flint makes the matrix products faster when it is installed.  Every
 input, however hostile, ends in one of three verdicts: ``valid``, ``invalid`` or ``unreadable``.
@@ -35,7 +37,10 @@ except ImportError:  # the pure Python paths below give the same verdicts, a lit
 
 FORMAT = "sosdp-certificate/1"
 PROBLEM_FORMAT = "sosdp-problem/1"
-CLAIMS = ("lower_bound", "upper_bound", "infeasible", "sos")
+CLAIMS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
+SETS = ("equalities", "inequalities", "psd")
+GRAM_KINDS = ("sos", "inequality", "product", "psd", "expectation", "expectation_psd")
+FREE_KINDS = ("equality", "expectation_equality", "square")
 MAX_BYTES = 1 << 26  # a file larger than this is not opened
 MAX_DIGITS = 4000  # in one numeral; below Python's own limit for converting text to integers
 MAX_POWER = 10**6
@@ -182,6 +187,17 @@ class _Claim:
     equalities: list[Terms]
     inequalities: list[Terms]
     matrices: list[list[list[Terms]]]
+    # constraints in expectation, in the order of SETS, and squares of expectations in the objective
+    expected: tuple[list[Terms], list[Terms], list[list[list[Terms]]]]
+    squares: list[tuple[Number, Terms]]
+    point: list[Number] | None  # where the bound is attained
+    unique: bool
+    allowed: list[list[set[int]]] | None  # of each target: which constraints it may use, in the order of SETS
+    stated: list[Terms]  # of a program: the polynomials before its unknowns got values
+    unknowns: list[int]
+    values: list[Number]
+    sense: str
+    degree: int
 
 
 @dataclass
@@ -206,27 +222,33 @@ def _variables(value: Any) -> list[str]:
     return names
 
 
-def _claim(value: Any, variables: int) -> _Claim:
-    _keys(
-        value,
-        "claim",
-        {"kind"},
-        {"objective", "objectives", "bound", "equalities", "inequalities", "psd"},
-    )
+# what each kind of claim needs, and what it may have besides the constraints
+_NEEDS = {
+    "lower_bound": ({"objective", "bound"}, {"in_expectation", "squares", "attained_at", "unique"}),
+    "upper_bound": ({"objective", "bound"}, {"in_expectation", "attained_at", "unique"}),
+    "infeasible": (set(), {"in_expectation"}),
+    "sos": ({"objective"}, set()),
+    "program": ({"objective", "objectives", "bound", "unknowns", "values", "sense"}, {"on"}),
+    "no_certificate": ({"objective", "degree"}, set()),
+}
+
+
+def _claim(value: Any, variables: int, meter: _Meter) -> _Claim:
+    if not isinstance(value, dict) or "kind" not in value:
+        raise Unreadable(f"claim: expected an object with the key 'kind', got {_show(value)}")
     kind = value["kind"]
     if not isinstance(kind, str) or kind not in CLAIMS:
         raise Unreadable(f"claim.kind: expected one of {', '.join(CLAIMS)}, got {_show(kind)}")
-    several = "objectives" in value
-    wanted = {
-        "lower_bound": {"objective", "bound"},
-        "upper_bound": {"objective", "bound"},
-        "infeasible": set(),
-    }
-    wanted["sos"] = {"objectives"} if several else {"objective"}
-    for key in ("objective", "objectives", "bound"):
-        if (key in value) != (key in wanted[kind]):
-            verb = "needs" if key in wanted[kind] else "does not take"
-            raise Unreadable(f"claim: kind {kind!r} {verb} the key {key!r}")
+    several = kind == "sos" and "objectives" in value
+    needed, possible = _NEEDS[kind]
+    if several:
+        needed = {"objectives"}
+    for key in value:
+        if key not in needed | possible | {"kind", *SETS}:
+            raise Unreadable(f"claim: kind {kind!r} does not take the key {_show(key)}")
+    for key in sorted(needed):
+        if key not in value:
+            raise Unreadable(f"claim: kind {kind!r} needs the key {key!r}")
 
     objective: Terms = {}
     bound = (0, 1)
@@ -234,12 +256,12 @@ def _claim(value: Any, variables: int) -> _Claim:
         bound = _rational(value["bound"], "claim.bound")
     if "objective" in value:
         objective = _polynomial(value["objective"], "claim.objective", variables)
-    if several:
+    if several or kind == "program":
         polynomials = _list(value["objectives"], "claim.objectives")
         if not polynomials:
             raise Unreadable("claim.objectives: the list is empty")
         targets = [_polynomial(p, f"claim.objectives[{k}]", variables) for k, p in enumerate(polynomials)]
-    elif kind == "sos":
+    elif kind in ("sos", "no_certificate"):
         targets = [objective]
     elif kind == "infeasible":
         targets = [{(): (-1, 1)}]
@@ -250,26 +272,141 @@ def _claim(value: Any, variables: int) -> _Claim:
         target[()] = (num * bound[1] - sign * bound[0] * den, den * bound[1])
         targets = [target]
 
-    def polynomials_of(key: str) -> list[Terms]:
-        listed = _list(value.get(key, []), f"claim.{key}")
-        return [_polynomial(p, f"claim.{key}[{k}]", variables) for k, p in enumerate(listed)]
+    equalities, inequalities, matrices = _set(value, "claim", variables)
+    claim = _Claim(
+        kind,
+        targets,
+        objective,
+        bound,
+        equalities,
+        inequalities,
+        matrices,
+        expected=([], [], []),
+        squares=[],
+        point=None,
+        unique=False,
+        allowed=None,
+        stated=targets,
+        unknowns=[],
+        values=[],
+        sense="",
+        degree=0,
+    )
+    if "in_expectation" in value:
+        listed = _keys(value["in_expectation"], "claim.in_expectation", set(), set(SETS))
+        claim.expected = _set(listed, "claim.in_expectation", variables)
+    for k, pair in enumerate(_list(value.get("squares", []), "claim.squares")):
+        where = f"claim.squares[{k}]"
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise Unreadable(f"{where}: expected [weight, polynomial], got {_show(pair)}")
+        weight = _rational(pair[0], where)
+        if weight[0] <= 0:
+            raise Unreadable(f"{where}: the weight {_show(pair[0])} is not positive")
+        claim.squares.append((weight, _polynomial(pair[1], where, variables)))
+    _read_point(claim, value, variables)
+    if kind == "program":
+        _read_program(claim, value, variables, meter)
+    if kind == "no_certificate":
+        claim.degree = _integer(value["degree"], "claim.degree", 0, MAX_POWER)
+    return claim
 
+
+def _set(value: dict, where: str, variables: int) -> tuple[list[Terms], list[Terms], list[list[list[Terms]]]]:
+    """The constraints that an object lists: equalities, inequalities, symmetric matrices."""
+    plain = []
+    for key in SETS[:2]:
+        listed = _list(value.get(key, []), f"{where}.{key}")
+        plain.append([_polynomial(p, f"{where}.{key}[{k}]", variables) for k, p in enumerate(listed)])
     matrices = []
-    for k, rows in enumerate(_list(value.get("psd", []), "claim.psd")):
-        where = f"claim.psd[{k}]"
-        size = len(_list(rows, where))
+    for k, rows in enumerate(_list(value.get("psd", []), f"{where}.psd")):
+        place = f"{where}.psd[{k}]"
+        size = len(_list(rows, place))
         matrix = []
         for row in rows:
-            if len(_list(row, where)) != size or size == 0:
-                raise Unreadable(f"{where}: the matrix is not square")
-            matrix.append([_polynomial(p, where, variables) for p in row])
+            if len(_list(row, place)) != size or size == 0:
+                raise Unreadable(f"{place}: the matrix is not square")
+            matrix.append([_polynomial(p, place, variables) for p in row])
         for i in range(size):
             for j in range(i):
                 if not _same(matrix[i][j], matrix[j][i]):
-                    raise Unreadable(f"{where}: the matrix is not symmetric")
+                    raise Unreadable(f"{place}: the matrix is not symmetric")
         matrices.append(matrix)
-    equalities, inequalities = polynomials_of("equalities"), polynomials_of("inequalities")
-    return _Claim(kind, targets, objective, bound, equalities, inequalities, matrices)
+    return plain[0], plain[1], matrices
+
+
+def _read_point(claim: _Claim, value: dict, variables: int) -> None:
+    if "attained_at" in value:
+        where = "claim.attained_at"
+        listed = [_rational(v, where) for v in _list(value["attained_at"], where)]
+        if len(listed) != variables:
+            raise Unreadable(f"{where}: {len(listed)} coordinates for {variables} variables")
+        if any(claim.expected):
+            raise Unreadable(f"{where}: a bound on expectations is not attained at a point")
+        claim.point = listed
+    if "unique" in value:
+        if value["unique"] is not True or claim.point is None:
+            raise Unreadable("claim.unique: may only be true, together with attained_at")
+        claim.unique = True
+
+
+def _read_program(claim: _Claim, value: dict, variables: int, meter: _Meter) -> None:
+    """Unknown coefficients, the values found for them, and which constraints each polynomial may use."""
+    where = "claim.unknowns"
+    claim.unknowns = [_integer(v, where, 0, variables - 1) for v in _list(value["unknowns"], where)]
+    if len(set(claim.unknowns)) != len(claim.unknowns):
+        raise Unreadable(f"{where}: an unknown is listed twice")
+    claim.values = [_rational(v, "claim.values") for v in _list(value["values"], "claim.values")]
+    if len(claim.values) != len(claim.unknowns):
+        raise Unreadable(f"claim.values: {len(claim.values)} values for {len(claim.unknowns)} unknowns")
+    if value["sense"] not in ("minimize", "maximize"):
+        raise Unreadable(f"claim.sense: expected minimize or maximize, got {_show(value['sense'])}")
+    claim.sense = value["sense"]
+    unknown = dict(zip(claim.unknowns, claim.values, strict=True))
+    fixed = [*claim.equalities, *claim.inequalities, *(p for m in claim.matrices for r in m for p in r)]
+    if any(v in unknown for p in fixed for m in p for v, _ in m):
+        raise Unreadable("claim: a constraint mentions an unknown coefficient")
+    if any(v not in unknown for m in claim.objective for v, _ in m):
+        raise Unreadable("claim.objective: mentions a variable that is no unknown coefficient")
+    claim.targets = [_with_values(p, unknown, meter) for p in claim.stated]
+    sizes = (len(claim.equalities), len(claim.inequalities), len(claim.matrices))
+    listed = _list(value.get("on", [{}] * len(claim.targets)), "claim.on")
+    if len(listed) != len(claim.targets):
+        raise Unreadable(f"claim.on: {len(listed)} sets for {len(claim.targets)} polynomials")
+    claim.allowed = []
+    for k, item in enumerate(listed):
+        where = f"claim.on[{k}]"
+        _keys(item, where, set(), set(SETS))
+        claim.allowed.append(
+            [
+                {_integer(v, where, 0, size - 1) for v in _list(item.get(key, []), where)}
+                for key, size in zip(SETS, sizes, strict=True)
+            ]
+        )
+
+
+def _with_values(terms: Terms, unknown: dict[int, Number], meter: _Meter) -> Terms:
+    """The polynomial with rational values put in for some variables."""
+    found: dict[Monomial, Fraction] = {}
+    for monomial, (num, den) in terms.items():
+        value = Fraction(num, den)
+        for v, power in monomial:
+            if v in unknown:
+                _affordable(unknown[v], power, meter)
+                value *= Fraction(*unknown[v]) ** power
+        rest = tuple(pair for pair in monomial if pair[0] not in unknown)
+        new = found.get(rest, Fraction(0)) + value
+        meter.spend(10 + (new.denominator.bit_length() >> 4))
+        if new.denominator.bit_length() > MAX_BITS:
+            raise Unreadable("a value has an absurdly long denominator")
+        found[rest] = new
+    return {m: (v.numerator, v.denominator) for m, v in found.items() if v}
+
+
+def _affordable(number: Number, power: int, meter: _Meter) -> None:
+    bits = max(abs(number[0]).bit_length(), number[1].bit_length()) * power
+    meter.spend(5 + (bits >> 4))
+    if bits > MAX_BITS and number not in ((0, 1), (1, 1), (-1, 1)):
+        raise Unreadable(f"a power of a number has more than {MAX_BITS} bits")
 
 
 def _same(left: Terms, right: Terms) -> bool:
@@ -317,31 +454,47 @@ def _block(value: Any, where: str, claim: _Claim, variables: int, meter: _Meter)
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: expected an object, got {_show(value)}")
     kind = value.get("kind")
-    if kind not in ("sos", "inequality", "product", "psd", "equality"):
+    if kind not in GRAM_KINDS and kind not in FREE_KINDS:
         raise Unreadable(f"{where}.kind: unknown kind {_show(kind)}")
-    if kind == "equality":
+    matrix_kind = kind in ("psd", "expectation_psd")
+    if kind in FREE_KINDS:
         _keys(value, where, {"kind", "index", "polynomial"}, {"target"})
     else:
         _keys(
             value,
             where,
-            {"kind", "basis", "gram"} | ({"entry"} if kind == "psd" else set()),
+            {"kind", "basis", "gram"} | ({"entry"} if matrix_kind else set()),
             {"index", "target"},
         )
     listed = _list(value.get("index", []), f"{where}.index")
-    sizes = {"psd": len(claim.matrices), "equality": len(claim.equalities)}
+    sizes = {
+        "psd": len(claim.matrices),
+        "equality": len(claim.equalities),
+        "expectation_equality": len(claim.expected[0]),
+        "expectation": len(claim.expected[1]),
+        "expectation_psd": len(claim.expected[2]),
+        "square": len(claim.squares),
+    }
     limit = sizes.get(kind, len(claim.inequalities))
     if kind == "product" and not listed or kind != "product" and len(listed) != (kind != "sos"):
         raise Unreadable(f"{where}.index: a multiplier of kind {kind!r} cannot have {len(listed)} indices")
     index = [_integer(k, f"{where}.index", 0, limit - 1) for k in listed]
     target = _integer(value.get("target", 0), f"{where}.target", 0, len(claim.targets) - 1)
-    if kind == "equality":
+    if claim.allowed is not None and kind != "sos":
+        which = {"equality": 0, "psd": 2}.get(kind, 1)
+        if not claim.allowed[target][which].issuperset(index):
+            raise Invalid(f"{where} uses a constraint that its polynomial does not have")
+    if kind in FREE_KINDS:
         polynomial = _polynomial(value["polynomial"], f"{where}.polynomial", variables)
+        if kind != "equality" and not polynomial.keys() <= {()}:
+            raise Unreadable(f"{where}.polynomial: only a number may multiply an expectation")
         return _Block(kind, index, target, [], [], [], 1, polynomial)
     basis = [_monomial(m, f"{where}.basis", variables) for m in _list(value["basis"], f"{where}.basis")]
+    if kind in ("expectation", "expectation_psd") and any(basis):
+        raise Unreadable(f"{where}.basis: only numbers may multiply an expectation")
     entry: list[int] = []
-    if kind == "psd":
-        size = len(claim.matrices[index[0]])
+    if matrix_kind:
+        size = len((claim.matrices if kind == "psd" else claim.expected[2])[index[0]])
         entry = [_integer(e, f"{where}.entry", 0, size - 1) for e in _list(value["entry"], f"{where}.entry")]
         if len(entry) != len(basis):
             raise Unreadable(f"{where}.entry: {len(entry)} entries for a basis of {len(basis)}")
@@ -371,6 +524,14 @@ def _semidefinite(matrix: list[list[int]], meter: _Meter) -> bool:
             keep.append(i)
     rows = [[matrix[i][j] for j in keep] for i in keep]
     return _dominant_remainder(rows, meter) or _elimination(rows, meter)
+
+
+def _definite(matrix: list[list[int]], meter: _Meter) -> bool:
+    """Whether a symmetric integer matrix is positive definite; exact, always decided."""
+    if any(row[i] <= 0 for i, row in enumerate(matrix)):
+        return False
+    # M of _dominant_remainder is triangular with a positive diagonal: M M^T is definite
+    return _dominant_remainder(matrix, meter) or _elimination(matrix, meter, singular=False)
 
 
 def _dominant_remainder(matrix: list[list[int]], meter: _Meter) -> bool:
@@ -426,6 +587,8 @@ def _remainder_dominates(matrix: list[list[int]], half: list[int], factor: list[
         product = [flat[i * size : i * size + i + 1] for i in range(size)]
     else:
         product = [[sum(map(mul, whole[i], whole[j])) for j in range(i + 1)] for i in range(size)]
+    if any(whole[i][i] <= 0 for i in range(size)):
+        return False
     slack = [0] * size
     for i in range(size):
         for j in range(i + 1):
@@ -442,8 +605,8 @@ def _remainder_dominates(matrix: list[list[int]], half: list[int], factor: list[
     return all(value >= 0 for value in slack)
 
 
-def _elimination(matrix: list[list[int]], meter: _Meter) -> bool:
-    """Exact LDL^T by fraction-free elimination; a zero pivot must come with a zero row."""
+def _elimination(matrix: list[list[int]], meter: _Meter, singular: bool = True) -> bool:
+    """Exact LDL^T by fraction-free elimination; a zero pivot must come with a zero row (or not come)."""
     size = len(matrix)
     bits = max((abs(v).bit_length() for row in matrix for v in row), default=0)
     number = flint.fmpz if flint is not None else int
@@ -459,6 +622,8 @@ def _elimination(matrix: list[list[int]], meter: _Meter) -> bool:
             return False
         active.remove(k)
         if pivot == 0:
+            if not singular:
+                return False
             # All diagonal entries left are <= 0: every one of them must vanish, with everything beside it.
             active.append(k)
             return all(rows[i][j] == 0 for i in active for j in active)
@@ -558,14 +723,14 @@ def _identity(claim: _Claim, blocks: list[_Block], names: list[str], meter: _Met
     """Raise Invalid unless every target equals the sum of its multipliers' contributions."""
     power = _top_power(claim.targets)
     for block in blocks:
-        if block.kind == "equality":
-            top = _top_power([block.polynomial]) + _top_power([claim.equalities[block.index[0]]])
+        if block.kind in FREE_KINDS:
+            top = _top_power([block.polynomial]) + _top_power(_factors(claim, block))
         else:
             top = 2 * max((p for m in block.basis for _, p in m), default=0)
-            if block.kind == "psd":
-                top += _top_power([p for row in claim.matrices[block.index[0]] for p in row])
+            if block.kind in ("psd", "expectation_psd"):
+                top += _top_power([p for row in _matrix(claim, block) for p in row])
             else:
-                top += sum(_top_power([claim.inequalities[k]]) for k in block.index)
+                top += sum(_top_power([p]) for p in _factors(claim, block))
         power = max(power, top)
     ring = _Ring(len(names), power, meter)
 
@@ -594,17 +759,41 @@ def _identity(claim: _Claim, blocks: list[_Block], names: list[str], meter: _Met
                 )
 
 
+def _factors(claim: _Claim, block: _Block) -> list[Terms]:
+    """The polynomials that a multiplier multiplies."""
+    lists = {
+        "equality": claim.equalities,
+        "inequality": claim.inequalities,
+        "product": claim.inequalities,
+        "expectation": claim.expected[1],
+        "expectation_equality": claim.expected[0],
+        "square": [p for _, p in claim.squares],
+    }
+    return [lists[block.kind][k] for k in block.index]
+
+
+def _matrix(claim: _Claim, block: _Block) -> list[list[Terms]]:
+    return (claim.matrices if block.kind == "psd" else claim.expected[2])[block.index[0]]
+
+
 def _contribution(claim: _Claim, block: _Block, ring: _Ring, meter: _Meter) -> list[tuple[Packed, int]]:
-    if block.kind == "equality":
+    if block.kind == "square":
+        # w e^2 - u e + u^2 / (4 w) is a square: the contribution u^2 / (4 w) - u p has expectation >= -w e^2
+        num, den = block.polynomial.get((), (0, 1))
+        weight = claim.squares[block.index[0]][0]
+        packed, den_of_it = ring.pack(_factors(claim, block)[0])
+        linear = ring.product({0: -num}, packed)
+        return [(linear, den * den_of_it), ({0: num * num * weight[1]}, 4 * den * den * weight[0])]
+    if block.kind in FREE_KINDS:
         left, den_left = ring.pack(block.polynomial)
-        right, den_right = ring.pack(claim.equalities[block.index[0]])
+        right, den_right = ring.pack(_factors(claim, block)[0])
         return [(ring.product(left, right), den_left * den_right)]
     basis = [ring.key(m) for m in block.basis]
     size = len(basis)
     longest = max((abs(v) for row in block.gram for v in row), default=0)
     meter.spend(size * (size + 1) // 2 * (ring.cost + _words(longest)))
-    if block.kind == "psd":
-        matrix = claim.matrices[block.index[0]]
+    if block.kind in ("psd", "expectation_psd"):
+        matrix = _matrix(claim, block)
         by_entry: dict[tuple[int, int], list[tuple[int, int]]] = {}
         meter.spend(size * size * 2)
         for i in range(size):
@@ -617,8 +806,8 @@ def _contribution(claim: _Claim, block: _Block, ring: _Ring, meter: _Meter) -> l
             out.append((ring.product(squares, polynomial), block.den * den))
         return out
     packed, den = _squares(basis, block.gram, None), block.den
-    for k in block.index:
-        polynomial, den_of_it = ring.pack(claim.inequalities[k])
+    for factor in _factors(claim, block) if block.kind != "sos" else ():
+        polynomial, den_of_it = ring.pack(factor)
         packed = ring.product(packed, polynomial)
         den *= den_of_it
         if den.bit_length() > MAX_BITS:
@@ -664,6 +853,18 @@ def _words_of_claim(claim: _Claim, names: list[str]) -> str:
     if len(conditions) > 8:
         shown += f"; ... ({len(conditions)} conditions)"
     point = "every real point" + (f" with {shown}" if conditions else "")
+    if claim.kind == "no_certificate":
+        what = _show_polynomial(claim.objective, names)
+        if conditions:
+            return (
+                f"{what} has no sum-of-squares certificate of degree {claim.degree} (without products of "
+                f"constraints) on the set {shown}"
+            )
+        return f"{what} is not a sum of squares of polynomials"
+    if claim.kind == "program":
+        return _words_of_program(claim, names)
+    if any(claim.expected) or claim.squares:
+        return _words_of_expectations(claim, names, shown)
     if claim.kind == "infeasible":
         return f"no real point satisfies {shown or 'the empty system'}"
     if claim.kind == "sos":
@@ -673,7 +874,53 @@ def _words_of_claim(claim: _Claim, names: list[str]) -> str:
             return f"at {point}: {listed} >= 0, by a sum-of-squares certificate"
         return f"{listed} {'is a sum' if len(claim.targets) == 1 else 'are sums'} of squares of polynomials"
     sign = ">=" if claim.kind == "lower_bound" else "<="
-    return f"at {point}: {_show_polynomial(claim.objective, names)} {sign} {_show_number(*claim.bound)}"
+    words = f"at {point}: {_show_polynomial(claim.objective, names)} {sign} {_show_number(*claim.bound)}"
+    return words + _words_of_point(claim, names)
+
+
+def _words_of_point(claim: _Claim, names: list[str]) -> str:
+    if claim.point is None:
+        return ""
+    coordinates = zip(names[:8], claim.point, strict=False)
+    shown = ", ".join(f"{name} = {_show_number(*value)}" for name, value in coordinates)
+    shown += ", ..." if len(names) > 8 else ""
+    return f", with equality at {shown}" + (" and nowhere else" if claim.unique else "")
+
+
+def _words_of_program(claim: _Claim, names: list[str]) -> str:
+    coordinates = list(zip(claim.unknowns, claim.values, strict=True))
+    values = ", ".join(f"{names[v]} = {_show_number(*value)}" for v, value in coordinates[:8])
+    values += ", ..." if len(coordinates) > 8 else ""
+    shown = " and ".join(_show_polynomial(p, names) for p in claim.targets[:4])
+    shown += " and ..." if len(claim.targets) > 4 else ""
+    allowed = claim.allowed or []
+    on = " (each on its set of constraints)" if any(any(kinds) for kinds in allowed) else ""
+    extreme, relation = ("least", "at most") if claim.sense == "minimize" else ("largest", "at least")
+    bound = f"{_show_polynomial(claim.objective, names)} is {relation} {_show_number(*claim.bound)}"
+    return (
+        f"with {values}: the polynomials {shown} have sum-of-squares certificates{on}; "
+        f"so the {extreme} value of {bound}"
+    )
+
+
+def _words_of_expectations(claim: _Claim, names: list[str], shown: str) -> str:
+    demands = [f"E[{_show_polynomial(p, names)}] = 0" for p in claim.expected[0]]
+    demands += [f"E[{_show_polynomial(p, names)}] >= 0" for p in claim.expected[1]]
+    for matrix in claim.expected[2]:
+        demands.append(f"a {len(matrix)}x{len(matrix)} matrix of expectations positive semidefinite")
+    listed = "; ".join(demands[:6]) + ("; ..." if len(demands) > 6 else "")
+    where = f" on the set {shown}" if shown else ""
+    who = f"probability distribution{where}" + (f" with {listed}" if demands else "")
+    if claim.kind == "infeasible":
+        return f"there is no {who}"
+    sign = ">=" if claim.kind == "lower_bound" else "<="
+    value = f"E[{_show_polynomial(claim.objective, names)}]"
+    for (num, den), p in claim.squares[:4]:
+        weight = "" if num == den else f"{_show_number(num, den)}*"
+        value += f" + {weight}E[{_show_polynomial(p, names, 6)}]^2"
+    value += " + ..." if len(claim.squares) > 4 else ""
+    where = _words_of_point(claim, names).replace(", with", "; among single points with", 1)
+    return f"for every {who}: {value} {sign} {_show_number(*claim.bound)}{where}"
 
 
 _KIND_WORDS = {
@@ -681,7 +928,263 @@ _KIND_WORDS = {
     "inequality": "inequality",
     "product": "product",
     "psd": "matrix",
+    "expectation": "inequality in expectation",
+    "expectation_psd": "matrix in expectation",
 }
+
+
+# -------------------------------------------------------------------------- programs, points and functionals
+
+
+def _value_at(terms: Terms, point: list[Number], meter: _Meter) -> Fraction:
+    """The value of a polynomial at a rational point."""
+    total = Fraction(0)
+    for monomial, (num, den) in terms.items():
+        value = Fraction(num, den)
+        for v, power in monomial:
+            _affordable(point[v], power, meter)
+            value *= Fraction(*point[v]) ** power
+        total += value
+        meter.spend(10 + (total.denominator.bit_length() >> 4))
+        if total.denominator.bit_length() > MAX_BITS:
+            raise Unreadable("a value has an absurdly long denominator")
+    return total
+
+
+def _program_value(claim: _Claim, meter: _Meter) -> None:
+    values = [(0, 1)] * (1 + max(claim.unknowns, default=0))
+    for v, value in zip(claim.unknowns, claim.values, strict=True):
+        values[v] = value
+    if _value_at(claim.objective, values, meter) != Fraction(*claim.bound):
+        raise Invalid("the bound is not the value of the objective at the values of the unknowns")
+
+
+def _squares_once(blocks: list[_Block]) -> None:
+    used = [b.index[0] for b in blocks if b.kind == "square"]
+    if len(set(used)) != len(used):
+        raise Invalid("a square of an expectation is used twice")
+
+
+def _integers(matrix: list[list[Fraction]], meter: _Meter) -> list[list[int]]:
+    """A rational matrix times a common denominator."""
+    common = _common({v.denominator for row in matrix for v in row}, meter)
+    meter.spend(len(matrix) ** 2 * (1 + (common.bit_length() >> 4)))
+    return [[v.numerator * (common // v.denominator) for v in row] for row in matrix]
+
+
+def _attained(claim: _Claim, names: list[str], meter: _Meter) -> None:
+    """Raise Invalid unless the point satisfies every constraint and attains the bound."""
+    point = claim.point
+    assert point is not None
+    for p in claim.equalities:
+        if _value_at(p, point, meter) != 0:
+            raise Invalid(f"the point does not satisfy {_show_polynomial(p, names)} = 0")
+    for p in claim.inequalities:
+        if _value_at(p, point, meter) < 0:
+            raise Invalid(f"the point does not satisfy {_show_polynomial(p, names)} >= 0")
+    for k, matrix in enumerate(claim.matrices):
+        values = [[_value_at(p, point, meter) for p in row] for row in matrix]
+        if not _semidefinite(_integers(values, meter), meter):
+            raise Invalid(f"matrix {k} is not positive semidefinite at the point")
+    value = _value_at(claim.objective, point, meter)
+    for weight, p in claim.squares:
+        value += Fraction(*weight) * _value_at(p, point, meter) ** 2
+    if value != Fraction(*claim.bound):
+        raise Invalid("the objective at the point is not the bound")
+
+
+def _determined(claim: _Claim, blocks: list[_Block], names: list[str], meter: _Meter) -> None:
+    """Raise Invalid unless the multipliers show that the bound is attained at the claimed point only.
+
+    Where the bound is attained every summand vanishes: Q b(z) = 0 for a plain Gram matrix, S G(z) = 0 for a
+    matrix constraint, p(z) = u / (2 w) for a square.  A variable x with x - c in the row space of Q (1 and x
+    in b) is then c, and a kernel of dimension one fixes G(z), hence its entries.
+    """
+    point = claim.point
+    assert point is not None
+    known: set[int] = {v for _, p in claim.squares for v in _solved_by(p)}
+    for block in blocks:
+        if block.kind == "sos" and () in block.basis:
+            known.update(_fixed_by_kernel(block, point, meter))
+        elif block.kind == "psd" and not any(block.basis):
+            matrix = claim.matrices[block.index[0]]
+            if sorted(block.entry) != list(range(len(matrix))):
+                continue
+            row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point, meter)), None)
+            if row is not None and _definite(_without(block.gram, block.entry.index(row)), meter):
+                known.update(v for entries in matrix for p in entries for v in _solved_by(p))
+    missing = [name for v, name in enumerate(names) if v not in known]
+    if missing:
+        raise Invalid(f"the multipliers do not show that {ascii(missing[0])} has only one optimal value")
+
+
+def _fixed_by_kernel(block: _Block, point: list[Number], meter: _Meter) -> list[int]:
+    """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
+    one = block.basis.index(())
+    size = len(block.basis)
+    linear = [(i, m[0]) for i, m in enumerate(block.basis) if len(m) == 1 and m[0][1] % 2]
+    if _definite(_without(block.gram, one), meter):
+        return [v for _, (v, _) in linear]
+    # one column for each wanted functional beside Q; both symmetric, so row space and column space agree
+    rows = [[*row, *[0] * len(linear)] for row in block.gram]
+    for k, (i, (v, power)) in enumerate(linear):
+        num, den = point[v]
+        _affordable(point[v], power, meter)
+        rows[i][size + k] += den**power
+        rows[one][size + k] -= num**power
+    bits = max(abs(value).bit_length() for row in rows for value in row)
+    done, previous = 0, 1
+    for column in range(size):
+        pivot = next((r for r in range(done, size) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[done], rows[pivot] = rows[pivot], rows[done]
+        lead = rows[done]
+        words = bits * (done + 1) >> 6
+        meter.spend((size - done) * len(lead) * (6 + words // 4 + words * words // 50))
+        for r in range(done + 1, size):
+            row, factor = rows[r], rows[r][column]
+            rows[r] = [(lead[column] * a - factor * b) // previous for a, b in zip(row, lead, strict=True)]
+        previous = lead[column]
+        done += 1
+    return [
+        v for k, (_, (v, _)) in enumerate(linear) if not any(rows[r][size + k] for r in range(done, size))
+    ]
+
+
+def _solved_by(polynomial: Terms) -> set[int]:
+    """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
+    found = [m for m in polynomial if m]
+    return {found[0][0][0]} if len(found) == 1 and len(found[0]) == 1 and found[0][0][1] == 1 else set()
+
+
+def _without(matrix: list[list[int]], row: int) -> list[list[int]]:
+    return [[v for j, v in enumerate(r) if j != row] for i, r in enumerate(matrix) if i != row]
+
+
+def _pinned(claim: _Claim, diagonal: Terms, point: list[Number], meter: _Meter) -> bool:
+    """Whether a diagonal entry has the same nonzero value all over the set, by being constant or by one
+    equality."""
+    value = _value_at(diagonal, point, meter)
+    if value == 0:
+        return False
+    rest = {m: Fraction(*c) for m, c in diagonal.items()}
+    rest[()] = rest.get((), Fraction(0)) - value
+    rest = {m: c for m, c in rest.items() if c}
+    meter.spend(10 * (len(rest) + sum(len(h) for h in claim.equalities)))
+    if not rest:
+        return True
+    for equality in claim.equalities:
+        if equality.keys() == rest.keys():
+            ratios = {c / Fraction(*equality[m]) for m, c in rest.items()}
+            if len(ratios) == 1:
+                return True
+    return False
+
+
+def _functional(certificate: dict, variables: int) -> Terms:
+    if "functional" not in certificate:
+        raise Unreadable("certificate: a claim of kind 'no_certificate' needs the key 'functional'")
+    return _polynomial(certificate["functional"], "functional", variables)
+
+
+def _degree(terms: Terms) -> int:
+    return max((sum(p for _, p in m) for m in terms), default=0)
+
+
+def _separates(claim: _Claim, functional: Terms, variables: int, meter: _Meter) -> None:
+    """Raise Invalid unless the functional is negative on the polynomial and nonnegative on all certificates.
+
+    Without constraints the squares range over the monomials that a square may have at all: every monomial b
+    of at most half the degree, less those whose square neither occurs in the polynomial nor is a product of
+    two others (its coefficients would have to vanish), again and again.
+    """
+    constrained = bool(claim.equalities or claim.inequalities or claim.matrices)
+    limit = claim.degree
+    if limit < _degree(claim.objective):
+        raise Invalid("claim.degree is less than the degree of the polynomial")
+    if not constrained and limit > _degree(claim.objective):
+        raise Invalid("claim.degree is not the degree of the polynomial, where all squares end")
+    power = max(2 * limit, _top_power([functional]), 1)
+    everything = [*claim.equalities, *claim.inequalities, *(p for m in claim.matrices for r in m for p in r)]
+    ring = _Ring(variables, power + _top_power(everything), meter)
+    values, common = ring.pack(functional)
+    target, target_den = ring.pack(claim.objective)
+    if _pairing(target, values, 0, meter) >= 0:
+        raise Invalid("the functional is not negative on the polynomial")
+    basis = _monomials_up_to(variables, limit // 2, ring)
+    if not constrained:
+        basis = _that_squares_may_have(basis, set(target), meter)
+    one: Packed = {0: 1}
+    if not _localizing_is_semidefinite([[one]], basis, values, meter):
+        raise Invalid("the functional is negative on a square")
+    for k, p in enumerate(claim.inequalities):
+        packed = ring.pack(p)[0]
+        fitting = _monomials_up_to(variables, (limit - _degree(p)) // 2, ring)
+        if not _localizing_is_semidefinite([[packed]], fitting, values, meter):
+            raise Invalid(f"the functional is negative on a square times inequality {k}")
+    for k, matrix in enumerate(claim.matrices):
+        top = max(_degree(p) for row in matrix for p in row)
+        dens = _common({den for row in matrix for p in row for _, den in p.values()}, meter)
+        rows = [
+            [{ring.key(m): num * (dens // den) for m, (num, den) in p.items()} for p in row] for row in matrix
+        ]
+        fitting = _monomials_up_to(variables, (limit - top) // 2, ring)
+        if not _localizing_is_semidefinite(rows, fitting, values, meter):
+            raise Invalid(f"the functional is negative on a square times matrix {k}")
+    for k, p in enumerate(claim.equalities):
+        packed = ring.pack(p)[0]
+        for shift in _monomials_up_to(variables, limit - _degree(p), ring):
+            if _pairing(packed, values, shift, meter) != 0:
+                raise Invalid(f"the functional does not vanish on a multiple of equality {k}")
+
+
+def _pairing(polynomial: Packed, values: Packed, shift: int, meter: _Meter) -> int:
+    """The functional, times its denominator, on a polynomial times a monomial."""
+    meter.spend(4 * len(polynomial))
+    total = 0
+    for key, coefficient in polynomial.items():
+        value = values.get(key + shift, 0)
+        if value:
+            meter.spend(2 + (coefficient.bit_length() >> 6) * (value.bit_length() >> 6))
+            total += coefficient * value
+    return total
+
+
+def _monomials_up_to(variables: int, degree: int, ring: _Ring) -> list[int]:
+    """Keys of all monomials of at most the degree."""
+    if degree < 0:
+        return []
+    count = math.comb(variables + degree, degree) if variables + degree <= 10_000 else WORK * WORK
+    ring.meter.spend(count * (2 + ring.cost))
+    found, last = [0], [(0, 0)]
+    for _ in range(degree):
+        last = [(key + (1 << (v * ring.width)), v) for key, first in last for v in range(first, variables)]
+        found.extend(key for key, _ in last)
+    return found
+
+
+def _that_squares_may_have(basis: list[int], support: set[int], meter: _Meter) -> list[int]:
+    while True:
+        meter.spend(2 * len(basis) ** 2 + len(basis))
+        products = {a + b for i, a in enumerate(basis) for b in basis[:i]}
+        kept = [b for b in basis if 2 * b in support or 2 * b in products]
+        if len(kept) == len(basis):
+            return basis
+        basis = kept
+
+
+def _localizing_is_semidefinite(
+    matrix: list[list[Packed]], basis: list[int], values: Packed, meter: _Meter
+) -> bool:
+    side = len(matrix)
+    meter.spend(2 * (side * len(basis)) ** 2)
+    rows = [
+        [_pairing(matrix[e][f], values, a + b, meter) for b in basis for f in range(side)]
+        for a in basis
+        for e in range(side)
+    ]
+    return _semidefinite(rows, meter)
 
 
 # ------------------------------------------------------------------------------------------------ checking
@@ -706,14 +1209,24 @@ def check_certificate(certificate: Any, against: Any = None, work: int = WORK) -
         meter = _Meter(work)
         claim, blocks, names = _read(certificate, meter)
         words = _words_of_claim(claim, names)
+        if claim.kind == "no_certificate":
+            _separates(claim, _functional(certificate, len(names)), len(names), meter)
+        _squares_once(blocks)
         for k, block in enumerate(blocks):
-            if block.kind != "equality" and not _semidefinite(block.gram, meter):
+            if block.kind in GRAM_KINDS and not _semidefinite(block.gram, meter):
                 of = f" {', '.join(map(str, block.index))}" if block.index else ""
                 raise Invalid(
                     f"the Gram matrix of multiplier {k} ({_KIND_WORDS[block.kind]}{of}) "
                     "is not positive semidefinite"
                 )
-        _identity(claim, blocks, names, meter)
+        if claim.kind != "no_certificate":
+            _identity(claim, blocks, names, meter)
+        if claim.kind == "program":
+            _program_value(claim, meter)
+        if claim.point is not None:
+            _attained(claim, names, meter)
+        if claim.unique:
+            _determined(claim, blocks, names, meter)
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise Invalid("the file was changed after it was written: its digest does not match")
         if against is not None:
@@ -736,15 +1249,22 @@ def check_certificate(certificate: Any, against: Any = None, work: int = WORK) -
 
 
 def _read(certificate: Any, meter: _Meter) -> tuple[_Claim, list[_Block], list[str]]:
-    _keys(certificate, "certificate", {"format", "claim", "variables", "multipliers"}, {"digest", "note"})
+    optional = {"digest", "note"}
+    if isinstance(certificate, dict) and isinstance(certificate.get("claim"), dict):
+        optional |= {"functional"} if certificate["claim"].get("kind") == "no_certificate" else set()
+    _keys(certificate, "certificate", {"format", "claim", "variables", "multipliers"}, optional)
     if certificate["format"] != FORMAT:
         raise Unreadable(f"format: expected {FORMAT!r}, got {_show(certificate['format'])}")
     for key in ("digest", "note"):
         if not isinstance(certificate.get(key, ""), str):
             raise Unreadable(f"{key}: expected a string, got {_show(certificate[key])}")
     names = _variables(certificate["variables"])
-    claim = _claim(certificate["claim"], len(names))
+    claim = _claim(certificate["claim"], len(names), meter)
     listed = _list(certificate["multipliers"], "multipliers")
+    if claim.kind == "no_certificate":
+        if listed:
+            raise Unreadable("multipliers: a claim of kind 'no_certificate' is shown by a functional alone")
+        _functional(certificate, len(names))
     blocks = [_block(v, f"multipliers[{k}]", claim, len(names), meter) for k, v in enumerate(listed)]
     return claim, blocks, names
 
@@ -752,6 +1272,11 @@ def _read(certificate: Any, meter: _Meter) -> tuple[_Claim, list[_Block], list[s
 def read_certificate(certificate: Any, work: int = WORK) -> tuple[_Claim, list[_Block], list[str]]:
     """Claim, multipliers and variable names of a certificate, unchecked; raises Unreadable."""
     return _read(certificate, _Meter(work))
+
+
+def read_functional(certificate: dict) -> Terms:
+    """The functional of a claim that there is no certificate, unchecked; raises Unreadable."""
+    return _functional(certificate, len(certificate["variables"]))
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict:
@@ -1073,12 +1598,15 @@ def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> No
     if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
         raise Unreadable(f"problem: not an object with format {PROBLEM_FORMAT!r}")
     variables = _variables(problem.get("variables"))
-    if problem.get("unknowns"):
-        raise Unreadable(
-            "problem: has unknown coefficients; a claim about such a program cannot be compared yet"
-        )
-    reader = _Expressions(variables, meter)
+    if bool(problem.get("unknowns")) != (claim.kind == "program"):
+        raise Invalid("the claim is not about that problem: one has unknown coefficients, the other has none")
+    if any(claim.expected) or claim.squares:
+        raise Invalid("the claim is about expectations, which a problem file cannot ask for")
+    program = claim.kind == "program"
+    reader = _Expressions(variables + (_variables(problem["unknowns"]) if program else []), meter)
     senses = [key for key in ("minimize", "maximize", "feasible", "sos") if problem.get(key) is not None]
+    if program and senses[-1:] == ["sos"]:
+        senses = ["sos"]
     if len(senses) != 1:
         raise Unreadable("problem: needs exactly one of minimize, maximize, feasible, sos")
 
@@ -1119,7 +1647,7 @@ def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> No
         raise Invalid(
             "the claim is not about that problem: it assumes a constraint the problem does not have"
         )
-    if there - ours:
+    if there - ours and not program:
         raise Invalid(
             "the claim is not about that problem: the problem has a constraint the claim leaves out"
         )
@@ -1128,10 +1656,22 @@ def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> No
         for rows in claim.matrices
         if len(rows) > 1
     ]
-    if sorted(matrices) != sorted(ours_psd):
+    if not (program and set(ours_psd) <= set(matrices)) and sorted(matrices) != sorted(ours_psd):
         raise Invalid("the claim is not about that problem: the matrix inequalities differ")
     if claim.kind == "infeasible":
         return  # a statement about the constraints alone, whatever the problem asks of them
+    if program:
+        asked = [key for key in ("minimize", "maximize") if problem.get(key) is not None]
+        unknown = {names[v] for v in claim.unknowns}
+        same = unknown <= set(problem["unknowns"]) and [named(p) for p in claim.stated] == wanted
+        if asked:
+            objective = reader.read(problem[asked[0]])
+            same = same and asked == [claim.sense] and named(claim.objective) == objective
+        if not same:
+            raise Invalid("the claim is not about that problem: the polynomials or the objective differ")
+        return
+    if claim.kind == "no_certificate" and senses[0] == "sos" and wanted == [named(claim.objective)]:
+        return  # the answer to the same question is no
     answer = {"minimize": "lower_bound", "maximize": "upper_bound", "sos": "sos"}.get(senses[0])
     if claim.kind != answer:
         raise Invalid(

@@ -5,7 +5,7 @@ A monomial is the ascending tuple of its variable ids with repetitions, () being
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -85,6 +85,17 @@ def multiply(left: Terms, right: Terms) -> Terms:
     return {row: value for row, value in out.items() if value}
 
 
+def value_at(terms: Terms, point: Mapping[int, Any]) -> fmpq:
+    """The value of a polynomial at a rational point (variables by id)."""
+    total = fmpq(0)
+    for row, coefficient in terms.items():
+        value = coefficient
+        for v in row:
+            value = value * rational(point[v])
+        total += value
+    return total
+
+
 @dataclass(frozen=True)
 class Rule:
     """The equality `index` divided by `scale`: lead - factor * tail; factor 0 when the lead vanishes."""
@@ -94,6 +105,11 @@ class Rule:
     factor: fmpq
     index: int
     scale: fmpq
+
+    @property
+    def monic(self) -> bool:
+        """Whether the lead has coefficient 1."""
+        return self.scale == 1
 
 
 class Rules:
@@ -158,17 +174,27 @@ class Rules:
         """
         remainder: Terms = {}
         pending = dict(terms)
+        known = self._found
         while pending:
             row, value = pending.popitem()
-            hit = self.find(row)
+            hit = known[row] if row in known else self.find(row)
             if hit is None:
-                add_to(remainder, {row: value})
+                remainder[row] = remainder[row] + value if row in remainder else value
                 continue
             rule, rest = hit
-            add_to(cofactors.setdefault(rule.index, {}), {rest: value / rule.scale})
+            into = cofactors.get(rule.index)
+            if into is None:
+                into = cofactors[rule.index] = {}
+            share = value if rule.monic else value / rule.scale
+            into[rest] = into[rest] + share if rest in into else share
             if rule.factor:
-                add_to(pending, {times(rest, rule.tail): value * rule.factor})
-        return remainder
+                new = times(rest, rule.tail)
+                step = value * rule.factor
+                pending[new] = pending[new] + step if new in pending else step
+        for terms_found in cofactors.values():
+            for row in [row for row, value in terms_found.items() if not value]:
+                del terms_found[row]
+        return {row: value for row, value in remainder.items() if value}
 
 
 def _divide(row: Row, by: Row) -> Row | None:

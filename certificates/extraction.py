@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -9,21 +10,37 @@ from typing import Any
 
 import numpy as np
 
+from certificates.exact import fraction, terms_of, value_at
 from certificates.proof import Claim, InExpectation, Proof
 from certificates.rounding import NotCertifiable, Rounder
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.reduction.facial import find_zeros
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
+_FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
+_LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
 _ADVICE = (
     "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
-    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone whatever the bound (singular "
-    "Gram matrices need facial reduction, which is not done here); the data are badly scaled (rescale the "
-    "variables); the slack is below the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
+    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone, with a kernel that is not "
+    "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
+    "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
 )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a claim: `status` is "proved", "refuted" or "undecided"; `reason` in words.
+
+    `proof`: of the claim, or of the claim that there is no certificate of this degree; None when undecided.
+    """
+
+    status: str
+    proof: Proof | None
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +78,7 @@ class FloatCertificate:
                 b = _Block(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
             blocks.append(b)
         plain = len(self.claim.equalities)
-        free = tuple(
-            (j if j >= 0 else plain + number[-1 - j], polynomial) for j, polynomial in dual.equality_multipliers
-        )
+        free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
         return _Dual(tuple(blocks), free, dual.margin)
 
     def _recentre(self, at: float) -> Any:
@@ -95,6 +110,11 @@ class FloatCertificate:
         places = BITS if bits is None else (bits,) if isinstance(bits, int) else tuple(bits)
         if not places or any(isinstance(b, bool) or not 1 <= b <= 1000 for b in places):
             raise ValueError(f"bits must be integers in 1..1000, not {bits!r}")
+        if self.result.status == "refuted":
+            raise NotCertifiable(
+                f"the polynomial is not a sum of squares of this degree: {self.result.reason}; decide() "
+                "gives the exact proof of that"
+            )
         if self.value is None:
             if bound is not None or slack is not None:
                 raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
@@ -133,7 +153,100 @@ class FloatCertificate:
                     return self._round(claim, mixture(self.dual, inner, weight), places)
                 except NotCertifiable as error:
                     reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
-        raise NotCertifiable(f"no exact certificate found ({reason}); {_ADVICE}")
+        for slack in slacks:  # perhaps no multipliers are positive definite at any bound
+            chosen = self._bound(slack * scale)
+            try:
+                return self._on_face(replace(self.claim, bound=self._sign * chosen))
+            except NotCertifiable as error:
+                face = str(error)
+        raise NotCertifiable(
+            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+        )
+
+    def _on_face(self, claim: Claim) -> Proof:
+        """A proof with singular Gram matrices, of rational kernel (see `certificates.facial`)."""
+        from certificates.facial import Faces
+
+        return Faces(claim, self.dual, self.squares).prove(self.points)
+
+    @cached_property
+    def points(self) -> tuple[dict[int, Fraction], ...]:
+        """Exact points of the set near the minimisers that the moments show (coordinates by variable id)."""
+        if self.value is None:
+            if len(self.result.system) or len(self.claim.objectives) != 1:
+                return ()
+            objective = self.claim.objectives[0]
+            ids = [int(v) for v in objective.variable_ids]
+            if len(ids) > _FEW_VARIABLES:
+                return ()
+            return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in find_zeros(objective))
+        if self.claim.expectations or self.squares:
+            return ()
+        ids = [int(v) for v in self.result.variable_ids]
+        found = []
+        for row in self.result.atoms():
+            for limit in _LIMITS:
+                z = {i: Fraction(float(v)).limit_denominator(limit) for i, v in zip(ids, row, strict=True)}
+                near = all(
+                    abs(float(z[i]) - v) <= 1e-4 * max(1.0, abs(v)) for i, v in zip(ids, row, strict=True)
+                )
+                if near and _satisfies(self.claim, z):
+                    found.append(z)
+                    break
+        return tuple(found)
+
+    def optimum(self) -> Proof:
+        """A proof at the exact optimum, where that is rational: slack zero, attained where a minimiser is
+        rational.
+
+        The claim then has a `point`, and is `unique` when the multipliers show that it is the only one.
+        Where no minimiser is rational, a short fraction within 1e-7 of the solver's value is what is proven.
+        Raises NotCertifiable when the optimum does not look rational or no proof at it is found.  Cost: a few
+        solves.
+        """
+        if self.value is None:
+            raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
+        objective = terms_of(self.claim.objectives[0])
+        candidates: list[tuple[Fraction, dict[int, Fraction] | None]] = []
+        allowed = 1e-5 * max(1.0, abs(self.value))
+        for z in self.points:
+            exact = fraction(value_at(objective, z))
+            if abs(float(exact) - self.value) <= allowed:
+                candidates.append((exact, z))
+        # a fraction this short is this near by chance for one value in a thousand
+        guess = Fraction(self.value).limit_denominator(100)
+        if abs(float(guess) - self.value) <= 0.01 * allowed and guess not in [b for b, _ in candidates]:
+            candidates.append((guess, None))
+        reason = f"the value {self.value:.9g} is not close to a short fraction: the optimum may be irrational"
+        for bound, point in candidates:
+            claim = replace(self.claim, bound=bound)
+            try:
+                proof = self._on_face(claim)
+            except NotCertifiable as error:
+                reason = f"at the bound {bound}: {error}"
+                continue
+            return proof if point is None else attained(proof, point)
+        raise NotCertifiable(f"no proof at the exact optimum found ({reason})")
+
+    def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
+        """`exact` without exceptions: proved, refuted (with a functional that shows it) or undecided.
+
+        Refuted means that no certificate of the relaxation's degree exists, which is not to say that the
+        claim is false.  ValueError for arguments that make no sense.
+        """
+        try:
+            return Outcome("proved", self.exact(bound=bound, slack=slack), "")
+        except NotCertifiable as error:
+            reason = str(error)
+        claim = self.claim if bound is None else replace(self.claim, bound=_exact(bound))
+        if self.claim.bound is None or bound is not None:
+            from certificates.separation import separate
+
+            try:
+                return Outcome("refuted", separate(self.result, claim), reason)
+            except NotCertifiable as error:
+                reason += f"; nor is it refuted: {error}"
+        return Outcome("undecided", None, reason)
 
     def _bound(self, room: float) -> Fraction:
         """The shortest decimal below the solver's value (minimisation form) by `room` / 2 to `room`."""
@@ -160,14 +273,20 @@ class FloatCertificate:
                 reason = str(error)
         else:
             reason = _no_interior(inner)
-        # A face of the cone: small fractions in singular Gram matrices are often met by rounding to few bits.
+        # A face of the cone: short fractions in singular Gram matrices are often met by rounding to few bits.
         for dual in (inner, self.dual):
             if dual is not None:
                 try:
                     return self._round(claim, dual, FEW_BITS)
                 except NotCertifiable:
                     continue
-        raise NotCertifiable(f"no exact certificate found ({reason}); {_ADVICE}")
+        try:
+            return self._on_face(claim)
+        except NotCertifiable as error:
+            face = str(error)
+        raise NotCertifiable(
+            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+        )
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
@@ -234,7 +353,27 @@ def mixture(near: Any, inner: Any, weight: float) -> Any:
     return _Dual(blocks, free)
 
 
-def extract(result: Any) -> FloatCertificate:
+def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
+    """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
+
+    NotCertifiable when the point is not in the set or does not attain the bound.
+    """
+    coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
+    for unique in (True, False):
+        found = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
+        if found.verdict:
+            return found
+    raise NotCertifiable(f"the checker says {found.verdict}")
+
+
+def _satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
+    """Whether a point satisfies the plain constraints of a claim (matrices are left to the checker)."""
+    if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
+        return False
+    return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)
+
+
+def extract(result: Any) -> Any:
     """The float certificate of a solved relaxation, ready for `.exact()`.
 
     `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
@@ -274,8 +413,6 @@ def extract(result: Any) -> FloatCertificate:
         raise NotCertifiable(
             f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
         )
-    if status == "refuted":
-        raise NotCertifiable(f"the polynomial is not a sum of squares of this degree: {result.reason}")
     if sense == "sos":
         objectives = (_exact_polynomial(objective),)
         return FloatCertificate(result, Claim("sos", objectives, **parts), None)

@@ -11,7 +11,7 @@ from typing import Any
 
 from certificates import check
 from certificates.exact import Row, monos_of, rows_of
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.proof import BOUNDED, FREE_KINDS, Claim, InExpectation, Multiplier, Proof, Uses
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id, variable_name
 
@@ -28,7 +28,11 @@ class _Names:
                 ids.update(multiplier.polynomial.variable_ids.tolist())
             for row in multiplier.basis:
                 ids.update(row)
+        ids.update(identifier for identifier, _ in (*(proof.claim.point or ()), *proof.claim.values))
+        if proof.functional is not None:
+            ids.update(proof.functional.variable_ids.tolist())
         self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
+        self.ids = sorted(ids)
         self.names = [variable_name(identifier) for identifier in sorted(ids)]
         self._monomials: dict[Row, list[list[int]]] = {}
 
@@ -59,12 +63,12 @@ def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
     if multiplier.target:
         out["target"] = multiplier.target
     out["index"] = list(multiplier.index)
-    if multiplier.kind == "equality":
+    if multiplier.kind in FREE_KINDS:
         assert multiplier.polynomial is not None
         out["polynomial"] = names.polynomial(multiplier.polynomial)
         return out
     out["basis"] = [names.monomial(row) for row in multiplier.basis]
-    if multiplier.kind == "psd":
+    if multiplier.entry:
         out["entry"] = list(multiplier.entry)
     size, den = len(multiplier.basis), multiplier.denominator
     lower = [[_ratio(multiplier.gram[i][j], den) for j in range(i + 1)] for i in range(size)]
@@ -72,26 +76,59 @@ def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
     return out
 
 
+def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, Any]:
+    return {
+        "equalities": [names.polynomial(p) for p in constraints.equalities],
+        "inequalities": [names.polynomial(p) for p in constraints.inequalities],
+        "psd": [[[names.polynomial(p) for p in row] for row in matrix] for matrix in constraints.matrices],
+    }
+
+
 def to_dict(proof: Proof) -> dict[str, Any]:
     """The JSON object of a certificate file; ValueError for numbers too long for the format."""
     names = _Names(proof)
     claim = proof.claim
     stated: dict[str, Any] = {"kind": claim.kind}
-    if claim.kind == "sos" and len(claim.objectives) > 1:
+    if claim.kind == "program":
+        assert claim.goal is not None
+        stated["objective"] = names.polynomial(claim.goal)
+        stated["objectives"] = [names.polynomial(p) for p in claim.objectives]
+        stated["sense"] = claim.sense
+        stated["unknowns"] = [names.position[identifier] for identifier, _ in claim.values]
+        stated["values"] = [str(value) for _, value in claim.values]
+        stated["on"] = [
+            {"equalities": list(u.equalities), "inequalities": list(u.inequalities), "psd": list(u.matrices)}
+            for u in claim.on
+        ]
+    elif claim.kind == "sos" and len(claim.objectives) > 1:
         stated["objectives"] = [names.polynomial(p) for p in claim.objectives]
     elif claim.objectives:
         stated["objective"] = names.polynomial(claim.objectives[0])
     if claim.bound is not None:
         stated["bound"] = str(claim.bound)
-    stated["equalities"] = [names.polynomial(p) for p in claim.equalities]
-    stated["inequalities"] = [names.polynomial(p) for p in claim.inequalities]
-    stated["psd"] = [[[names.polynomial(p) for p in row] for row in matrix] for matrix in claim.matrices]
+    if claim.degree is not None:
+        stated["degree"] = claim.degree
+    stated.update(_set_dict(claim, names))
+    if claim.expectations:
+        stated["in_expectation"] = _set_dict(claim.expectations, names)
+    if claim.squares:
+        stated["squares"] = [[str(weight), names.polynomial(p)] for weight, p in claim.squares]
+    if claim.point is not None:
+        coordinates = dict(claim.point)
+        missing = [i for i in names.ids if i not in coordinates]
+        if missing:
+            raise ValueError(f"the point of the claim has no coordinate {variable_name(missing[0])}")
+        stated["attained_at"] = [str(coordinates[i]) for i in names.ids]
+    if claim.unique:
+        stated["unique"] = True
     out: dict[str, Any] = {
         "format": check.FORMAT,
         "claim": stated,
         "variables": names.names,
         "multipliers": [_multiplier_dict(m, names) for m in proof.multipliers],
     }
+    if proof.functional is not None:
+        out["functional"] = names.polynomial(proof.functional)
     if proof.note:
         out["note"] = proof.note
     out["digest"] = check.digest(out)
@@ -142,14 +179,33 @@ def from_dict(content: Any, work: int = check.WORK) -> Proof:
     def polynomials(listed: Iterable[check.Terms]) -> tuple[Polynomial, ...]:
         return tuple(polynomial(p) for p in listed)
 
-    objectives = {"infeasible": (), "sos": polynomials(claim.targets)}.get(claim.kind)
+    def matrices(listed: Iterable) -> tuple:
+        return tuple(tuple(polynomials(r) for r in matrix) for matrix in listed)
+
+    if claim.kind in ("infeasible", "sos", "program"):
+        objectives = () if claim.kind == "infeasible" else polynomials(claim.stated)
+    else:
+        objectives = (polynomial(claim.objective),)
     stated = Claim(
         claim.kind,
-        objectives if objectives is not None else (polynomial(claim.objective),),
-        Fraction(*claim.bound) if claim.kind in ("lower_bound", "upper_bound") else None,
+        objectives,
+        Fraction(*claim.bound) if claim.kind in BOUNDED else None,
         polynomials(claim.equalities),
         polynomials(claim.inequalities),
-        tuple(tuple(polynomials(r) for r in matrix) for matrix in claim.matrices),
+        matrices(claim.matrices),
+        InExpectation(
+            polynomials(claim.expected[0]), polynomials(claim.expected[1]), matrices(claim.expected[2])
+        ),
+        tuple((Fraction(*weight), polynomial(p)) for weight, p in claim.squares),
+        None
+        if claim.point is None
+        else tuple((i, Fraction(*value)) for i, value in sorted(zip(ids, claim.point, strict=True))),
+        claim.unique,
+        polynomial(claim.objective) if claim.kind == "program" else None,
+        claim.sense,
+        tuple((ids[v], Fraction(*value)) for v, value in zip(claim.unknowns, claim.values, strict=True)),
+        tuple(Uses(*(tuple(sorted(kind)) for kind in kinds)) for kinds in claim.allowed or ()),
+        claim.degree if claim.kind == "no_certificate" else None,
     )
     multipliers = tuple(
         Multiplier(
@@ -159,9 +215,12 @@ def from_dict(content: Any, work: int = check.WORK) -> Proof:
             tuple(tuple(r) for r in b.gram),
             b.den,
             tuple(b.entry),
-            polynomial(b.polynomial) if b.kind == "equality" else None,
+            polynomial(b.polynomial) if b.kind in FREE_KINDS else None,
             b.target,
         )
         for b in blocks
     )
-    return Proof(stated, multipliers, content.get("note", ""))
+    functional = None
+    if claim.kind == "no_certificate":
+        functional = polynomial(check.read_functional(content))
+    return Proof(stated, multipliers, content.get("note", ""), functional)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +13,43 @@ from typing import Any
 import numpy as np
 
 from certificates.check import Verdict, check_certificate
-from certificates.exact import Row, monos_of
+from certificates.exact import Row, Terms, add_to, monos_of, polynomial_of, rational, terms_of
 from sosdp.algebra.polynomial import Polynomial
 
-KINDS = ("lower_bound", "upper_bound", "infeasible", "sos")
+KINDS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
+FREE_KINDS = ("equality", "expectation_equality", "square")
+BOUNDED = ("lower_bound", "upper_bound", "program")
+
+Matrices = tuple[tuple[tuple[Polynomial, ...], ...], ...]
+
+
+@dataclass(frozen=True)
+class InExpectation:
+    """Constraints on a distribution: E[p] = 0, E[p] >= 0, E[M] positive semidefinite."""
+
+    equalities: tuple[Polynomial, ...] = ()
+    inequalities: tuple[Polynomial, ...] = ()
+    matrices: Matrices = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.equalities or self.inequalities or self.matrices)
+
+    def polynomials(self) -> Iterator[Polynomial]:
+        """Every polynomial whose expectation is constrained."""
+        yield from self.equalities
+        yield from self.inequalities
+        for matrix in self.matrices:
+            for row in matrix:
+                yield from row
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The constraints that one polynomial of a program may use: numbers into the claim's lists."""
+
+    equalities: tuple[int, ...] = ()
+    inequalities: tuple[int, ...] = ()
+    matrices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -24,8 +57,17 @@ class Claim:
     """What a proof is about, in exact polynomials.
 
     kind "lower_bound" / "upper_bound": objective >= / <= bound on the set; "infeasible": the set is empty;
-    "sos": every objective is a sum of squares (nonnegative on the set when there are constraints).  The set:
+    "sos": every objective is a sum of squares (nonnegative on the set when there are constraints);
+    "no_certificate": the objective has none of this `degree` (a functional separates it).  The set:
     equalities = 0, inequalities >= 0, symmetric matrices positive semidefinite.
+
+    "program": with the `values` of its unknown coefficients (variable id, number), every polynomial of
+    `objectives` has a certificate on the constraints that `on` lists for it, and the linear `goal`, of the
+    given `sense`, has the value `bound`.
+
+    Bounds may be about distributions: `expectations` constrains them, and `squares` (weight, p) add weight *
+    E[p]^2 to the objective.  `point` (variable id, number): where the bound is attained; `unique`: nowhere
+    else.
     """
 
     kind: str
@@ -33,15 +75,32 @@ class Claim:
     bound: Fraction | None = None
     equalities: tuple[Polynomial, ...] = ()
     inequalities: tuple[Polynomial, ...] = ()
-    matrices: tuple[tuple[tuple[Polynomial, ...], ...], ...] = ()
+    matrices: Matrices = ()
+    expectations: InExpectation = InExpectation()
+    squares: tuple[tuple[Fraction, Polynomial], ...] = ()
+    point: tuple[tuple[int, Fraction], ...] | None = None
+    unique: bool = False
+    goal: Polynomial | None = None
+    sense: str = ""
+    values: tuple[tuple[int, Fraction], ...] = ()
+    on: tuple[Uses, ...] = ()
+    degree: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"claim kind {self.kind!r}: choose one of {', '.join(KINDS)}")
         wanted = 0 if self.kind == "infeasible" else 1
-        if len(self.objectives) < wanted or (len(self.objectives) != wanted and self.kind != "sos"):
+        several = self.kind in ("sos", "program")
+        if len(self.objectives) < wanted or (len(self.objectives) != wanted and not several):
             raise ValueError(f"a claim of kind {self.kind!r} cannot have {len(self.objectives)} objectives")
-        if (self.bound is not None) != (self.kind in ("lower_bound", "upper_bound")):
+        if (self.goal is not None) != (self.kind == "program") or len(self.on) not in (
+            0,
+            len(self.objectives),
+        ):
+            raise ValueError(
+                "a program, and nothing else, has a goal and the constraints of every polynomial"
+            )
+        if (self.bound is not None) != (self.kind in BOUNDED):
             raise ValueError(
                 f"a claim of kind {self.kind!r} {'needs a' if self.bound is None else 'has no'} bound"
             )
@@ -58,8 +117,10 @@ class Claim:
         """The polynomials that the identity writes as combinations."""
         if self.kind == "infeasible":
             return (Polynomial(-1),)
-        if self.kind == "sos":
+        if self.kind in ("sos", "no_certificate"):
             return self.objectives
+        if self.kind == "program":
+            return tuple(with_values(p, dict(self.values)) for p in self.objectives)
         difference = self.objectives[0] - self.bound
         return (difference if self.kind == "lower_bound" else -difference,)
 
@@ -71,6 +132,21 @@ class Claim:
         for matrix in self.matrices:
             for row in matrix:
                 yield from row
+        yield from self.expectations.polynomials()
+        yield from (p for _, p in self.squares)
+        if self.goal is not None:
+            yield self.goal
+
+
+def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polynomial:
+    """The polynomial with rational numbers put in for some variables (by id)."""
+    out: Terms = {}
+    for row, coefficient in terms_of(polynomial).items():
+        for variable in row:
+            if variable in values:
+                coefficient = coefficient * rational(values[variable])
+        add_to(out, {tuple(v for v in row if v not in values): coefficient})
+    return polynomial_of(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +156,11 @@ class Multiplier:
     Kinds "sos", "inequality", "product", "psd": <gram / denominator, b b^T> times 1, one inequality, a
     product of inequalities, or a matrix (row k then belongs to basis[k] and to row entry[k] of the matrix).
     `basis`: tuples of variable ids; `gram`: symmetric integer rows.  Kind "equality": `polynomial` times
-    equality index[0].  `target`: which objective the summand belongs to.
+    equality index[0].  Kinds "expectation", "expectation_psd", "expectation_equality": the same for
+    constraints in expectation, the multiplier being a number or a constant matrix.  Kind "square": a number
+    u stands for u^2 / (4 w) - u p, whose expectation is at least -w E[p]^2, with (w, p) square index[0] of
+    the claim.
+    `target`: which objective the summand belongs to.
     """
 
     kind: str
@@ -119,7 +199,7 @@ class Multiplier:
         Raises ValueError for kinds "psd" and "equality", and when the matrix is not positive semidefinite.
         Cost: cubic in the side with growing rationals; meant for small proofs.
         """
-        if self.kind in ("psd", "equality"):
+        if self.kind in ("psd", "expectation_psd") or self.kind in FREE_KINDS:
             raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
         rest = self.matrix
         out: list[tuple[Fraction, Polynomial]] = []
@@ -146,6 +226,9 @@ class Proof:
     claim: Claim
     multipliers: tuple[Multiplier, ...]
     note: str = ""
+    functional: Polynomial | None = (
+        None  # of a claim that there is no certificate: its value on each monomial
+    )
 
     def verify(self) -> Verdict:
         """Check the identity and every Gram matrix exactly; the verdict is true when the proof is valid."""
@@ -186,6 +269,13 @@ class Proof:
         """The claim, the multipliers and the verdict in words."""
         verdict = self.verdict
         lines = [f"Claim: {verdict.claim}"]
+        if self.functional is not None:
+            lines.append(
+                f"Proof: a linear functional, given by its values on {self.functional.coefs.size} monomials, "
+                "is nonnegative on everything a certificate is made of and negative on the polynomial."
+            )
+            lines.append(f"Checked exactly: {verdict}.")
+            return "\n".join(lines)
         lines.append(f"Proof: {_target_words(self.claim)} equals the sum of")
         for multiplier in self.multipliers:
             lines.append(f"  - {_multiplier_words(self.claim, multiplier)}")
@@ -209,25 +299,34 @@ class Proof:
             "upper_bound": f"objective <= {self.bound}",
             "infeasible": "no feasible point",
             "sos": "sum of squares",
+            "program": f"found coefficients, value {self.bound}",
+            "no_certificate": "no certificate",
         }[self.claim.kind]
-        sides = [len(m.basis) for m in self.multipliers if m.kind != "equality"]
+        sides = [len(m.basis) for m in self.multipliers if m.kind not in FREE_KINDS] or [0]
         shown = str(sides) if len(sides) <= 8 else f"<= {max(sides)} ({len(sides)} of them)"
         return f"Proof({what}; Gram matrices of sides {shown})"
 
 
 def _degree_of(claim: Claim, multiplier: Multiplier) -> int:
     """Degree of what a multiplier multiplies."""
-    if multiplier.kind == "equality":
-        return claim.equalities[multiplier.index[0]].degree
-    if multiplier.kind == "psd":
-        return max(p.degree for row in claim.matrices[multiplier.index[0]] for p in row)
+    if multiplier.kind in ("psd", "expectation_psd"):
+        matrices = claim.matrices if multiplier.kind == "psd" else claim.expectations.matrices
+        return max(p.degree for row in matrices[multiplier.index[0]] for p in row)
+    lists = {
+        "equality": claim.equalities,
+        "expectation": claim.expectations.inequalities,
+        "expectation_equality": claim.expectations.equalities,
+        "square": tuple(p for _, p in claim.squares),
+    }
+    if multiplier.kind in lists:
+        return lists[multiplier.kind][multiplier.index[0]].degree
     return sum(claim.inequalities[k].degree for k in multiplier.index)
 
 
 def _target_words(claim: Claim) -> str:
     if claim.kind == "infeasible":
         return "-1"
-    if claim.kind == "sos":
+    if claim.kind in ("sos", "program"):
         return "the polynomial" if len(claim.objectives) == 1 else "each polynomial"
     return "objective - bound" if claim.kind == "lower_bound" else "bound - objective"
 
@@ -241,6 +340,23 @@ def _short(polynomial: Polynomial, limit: int = 60) -> str:
 
 def _multiplier_words(claim: Claim, multiplier: Multiplier) -> str:
     of = f" (objective {multiplier.target})" if len(claim.objectives) > 1 else ""
+    if multiplier.kind in ("expectation_equality", "square"):
+        assert multiplier.polynomial is not None
+        number = _short(multiplier.polynomial)
+        if multiplier.kind == "square":
+            weight, p = claim.squares[multiplier.index[0]]
+            given = f"u = {number}, w = {weight}, p = {_short(p)}"
+            return f"u^2/(4 w) - u p, at least -w E[p]^2 on average, for {given}"
+        return f"{number} times {_short(claim.expectations.equalities[multiplier.index[0]])}, zero on average"
+    if multiplier.kind == "expectation":
+        weight = multiplier.matrix.sum()
+        p = claim.expectations.inequalities[multiplier.index[0]]
+        return f"{float(weight):.6g} times {_short(p)}, nonnegative on average"
+    if multiplier.kind == "expectation_psd":
+        side = len(multiplier.basis)
+        return (
+            f"a constant matrix of side {side} paired with a matrix that is positive semidefinite on average"
+        )
     if multiplier.kind == "equality":
         assert multiplier.polynomial is not None
         return (

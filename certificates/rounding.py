@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,11 +25,13 @@ from certificates.exact import (
     add_to,
     multiply,
     polynomial_of,
+    rational,
     rows_of,
     terms_of,
     times,
 )
 from certificates.proof import Claim, Multiplier
+from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
 
 _REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for monomials no plain block reaches
@@ -76,11 +79,20 @@ class _Place:
 class Rounder:
     """Rounds one set of float multipliers to proofs of `claim`; what needs no bits is done once."""
 
-    def __init__(self, claim: Claim, dual: FloatDual) -> None:
+    def __init__(self, claim: Claim, dual: FloatDual, squares: Sequence[Fraction] = ()) -> None:
         self.claim = claim
         self.targets = [terms_of(p) for p in claim.targets]
-        self.equalities = [terms_of(p) for p in claim.equalities]
-        self.inequalities = [terms_of(p) for p in claim.inequalities]
+        self.squares = tuple(squares)
+        for u, (weight, p) in zip(self.squares, claim.squares, strict=bool(self.squares)):
+            add_to(self.targets[0], terms_of(p), rational(u))
+            add_to(self.targets[0], {(): -rational(u * u / (4 * weight))})
+        # equalities in expectation are equalities with a constant multiplier
+        self.equalities = [terms_of(p) for p in (*claim.equalities, *claim.expectations.equalities)]
+        self.lists = {
+            "inequality": [terms_of(p) for p in claim.inequalities],
+            "expectation": [terms_of(p) for p in claim.expectations.inequalities],
+        }
+        self.lists["product"] = self.lists["inequality"]
         self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
         self.target_of = [int(getattr(b, "target", 0) or 0) for b in self.blocks]
         self.bases = [rows_of(b.basis) for b in self.blocks]
@@ -90,22 +102,42 @@ class Rounder:
             if not np.isfinite(block.gram).all():
                 raise NotCertifiable("the multipliers hold NaN or infinite numbers: the solver failed")
         self.free = [(_equality_target(m), int(m[0]), m[1]) for m in dual.equality_multipliers]
-        self.rules = Rules(self.equalities)
+        self.rules = Rules(self.equalities[: len(claim.equalities)])
         self.factors = [self._factor(b) for b in self.blocks]
-        # products[k][i][j], j <= i: the monomial basis[i] * basis[j] of block k
-        self.products = [
-            [[times(b[i], b[j]) for j in range(i + 1)] for i in range(len(b))] for b in self.bases
-        ]
+        self._number_products()
         self._places: list[dict[Row, _Place]] | None = None
+
+    def _number_products(self) -> None:
+        """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle).
+
+        Monomials are told apart by additive keys; should two collide, the checker refuses the result.
+        """
+        keys = [mono.keys(np.asarray(b.basis)) for b in self.blocks]
+        self.triangles = [np.tril_indices(len(b)) for b in self.bases]
+        pairs = [k[i] + k[j] for k, (i, j) in zip(keys, self.triangles, strict=True)]
+        every = np.concatenate(pairs) if pairs else np.zeros(0, dtype=np.uint64)
+        _, first, number = np.unique(every, return_index=True, return_inverse=True)
+        ends = np.cumsum([p.size for p in pairs]) if pairs else np.zeros(0, dtype=np.int64)
+        self.numbers = np.split(number.reshape(-1), ends[:-1]) if pairs else []
+        self.rows: list[Row] = []
+        for k, place in zip(np.searchsorted(ends, first, side="right").tolist(), first.tolist(), strict=True):
+            local = place - (int(ends[k]) - pairs[k].size)
+            i, j = self.triangles[k][0][local], self.triangles[k][1][local]
+            self.rows.append(times(self.bases[k][i], self.bases[k][j]))
 
     def _factor(self, block: FloatBlock) -> Terms | None:
         """What multiplies a block, as one polynomial; None for matrix blocks."""
-        if block.kind == "psd":
+        if block.kind in ("psd", "expectation_psd"):
             return None
         factor: Terms = {(): fmpq(1)}
-        for k in block.index if block.kind in ("inequality", "product") else ():
-            factor = multiply(factor, self.inequalities[k])
+        for k in block.index if block.kind in self.lists else ():
+            factor = multiply(factor, self.lists[block.kind][k])
         return factor
+
+    def _matrix(self, block: FloatBlock) -> Any:
+        """The polynomial matrix that a matrix block is paired with."""
+        of = self.claim if block.kind == "psd" else self.claim.expectations
+        return of.matrices[block.index[0]]
 
     def places(self, target: int) -> dict[Row, _Place]:
         """For every monomial in normal form that a plain block of this target reaches: one such entry."""
@@ -115,14 +147,15 @@ class Rounder:
                 if block.kind != "sos":
                     continue
                 found = self._places[self.target_of[k]]
-                for i, row in enumerate(self.products[k]):
-                    for j, product in enumerate(row):
-                        factor, normal = self.rules.normal(product)
-                        # an off-diagonal entry moves by half of what it absorbs
-                        if factor and (
-                            normal not in found or (i != j and found[normal].i == found[normal].j)
-                        ):
-                            found[normal] = _Place(k, i, j, factor)
+                row, column = self.triangles[k]
+                # an off-diagonal entry moves by half of what it absorbs: those first
+                order = np.argsort(row == column, kind="stable")
+                numbers, first = np.unique(self.numbers[k][order], return_index=True)
+                for number, entry in zip(numbers.tolist(), order[first].tolist(), strict=True):
+                    factor, normal = self.rules.normal(self.rows[number])
+                    i, j = int(row[entry]), int(column[entry])
+                    if factor and (normal not in found or (i != j and found[normal].i == found[normal].j)):
+                        found[normal] = _Place(k, i, j, factor)
         return self._places[target]
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
@@ -135,7 +168,7 @@ class Rounder:
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
         residual = [dict(t) for t in self.targets]
         for k in range(len(self.blocks)):
-            add_to(residual[self.target_of[k]], self._contribution(k, grams[k], scale), -1)
+            add_to(residual[self.target_of[k]], self.contribution(k, grams[k], scale), -1)
         cofactors: list[dict[int, Terms]] = [{} for _ in self.targets]
         for target, j, polynomial in self.free:
             rounded = _dyadic_terms(polynomial, scale)
@@ -151,45 +184,54 @@ class Rounder:
             self._absorb(target, rest, cofactors[target], updates)
         out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
         kept = [m for m in out if m is not None]
+        plain = len(self.claim.equalities)
         for target, found in enumerate(cofactors):
             for j, terms in sorted(found.items()):
                 if terms:
-                    kept.append(Multiplier("equality", (j,), polynomial=polynomial_of(terms), target=target))
+                    kind, index = ("equality", j) if j < plain else ("expectation_equality", j - plain)
+                    kept.append(Multiplier(kind, (index,), polynomial=polynomial_of(terms), target=target))
+        kept.extend(self.square_multipliers())
         return tuple(kept)
 
-    def _contribution(self, k: int, gram: list[list[int]], scale: int) -> Terms:
+    def square_multipliers(self) -> list[Multiplier]:
+        """The numbers that stand for squares of expectations."""
+        return [Multiplier("square", (k,), polynomial=Polynomial(u)) for k, u in enumerate(self.squares) if u]
+
+    def contribution(self, k: int, gram: np.ndarray, scale: int) -> Terms:
         """Exactly what block k adds to its target."""
         block = self.blocks[k]
-        if block.kind == "psd":
-            return self._matrix_contribution(k, gram, scale)
-        total: dict[Row, int] = {}
-        for i, row in enumerate(self.products[k]):
-            values = gram[i]
-            for j, product in enumerate(row):
-                value = values[j]
-                if value:
-                    total[product] = total.get(product, 0) + (value if i == j else 2 * value)
-        squares = {row: fmpq(value, scale) for row, value in total.items() if value}
+        row, column = self.triangles[k]
+        values = gram[row, column] * np.where(row == column, 1, 2)
+        if block.kind in ("psd", "expectation_psd"):
+            return self._matrix_contribution(k, values, scale)
+        squares = self._collect(self.numbers[k], values, scale)
         factor = self.factors[k]
         assert factor is not None
         return squares if factor.keys() == {()} and factor[()] == 1 else multiply(squares, factor)
 
-    def _matrix_contribution(self, k: int, gram: list[list[int]], scale: int) -> Terms:
+    def _collect(self, numbers: np.ndarray, values: np.ndarray, scale: int) -> Terms:
+        """The polynomial sum of values[e] / scale * rows[numbers[e]], added exactly."""
+        if values.dtype != object and values.size * float(np.abs(values).max(initial=0)) < 2.0**62:
+            total = np.zeros(len(self.rows), dtype=np.int64)
+        else:
+            values, total = values.astype(object), np.zeros(len(self.rows), dtype=object)
+        np.add.at(total, numbers, values)
+        used = np.flatnonzero(total)
+        pairs = zip(used.tolist(), total[used].tolist(), strict=True)
+        return {self.rows[n]: fmpq(int(v), scale) for n, v in pairs}
+
+    def _matrix_contribution(self, k: int, values: np.ndarray, scale: int) -> Terms:
         block = self.blocks[k]
-        entry = [int(e) for e in block.entry]
-        matrix = self.claim.matrices[block.index[0]]
-        by_entry: dict[tuple[int, int], dict[Row, int]] = {}
-        for i, row in enumerate(self.products[k]):
-            for j, product in enumerate(row):
-                value = gram[i][j]
-                if value:
-                    place = (min(entry[i], entry[j]), max(entry[i], entry[j]))
-                    total = by_entry.setdefault(place, {})
-                    total[product] = total.get(product, 0) + (value if i == j else 2 * value)
+        entry = np.asarray(block.entry, dtype=np.int64)
+        matrix = self._matrix(block)
+        side = len(matrix)
+        row, column = self.triangles[k]
+        place = np.minimum(entry[row], entry[column]) * side + np.maximum(entry[row], entry[column])
         out: Terms = {}
-        for (r, c), total in by_entry.items():
-            squares = {row: fmpq(value, scale) for row, value in total.items() if value}
-            add_to(out, multiply(squares, terms_of(matrix[r][c])))
+        for p in np.unique(place).tolist():
+            here = place == p
+            squares = self._collect(self.numbers[k][here], values[here], scale)
+            add_to(out, multiply(squares, terms_of(matrix[p // side][p % side])))
         return out
 
     def _absorb(
@@ -208,7 +250,8 @@ class Rounder:
             entry = (place.i, place.j)
             moved = share if place.i == place.j else share / 2
             updates[place.block][entry] = updates[place.block].get(entry, fmpq(0)) + moved
-            product = self.products[place.block][place.i][place.j]
+            basis = self.bases[place.block]
+            product = times(basis[place.i], basis[place.j])
             if product != row:
                 add_to(left, {row: value})
                 add_to(left, {product: share}, -1)
@@ -263,7 +306,7 @@ class Rounder:
                 self.rules.divide(multiply({what: -change}, self.equalities[where]), cofactors)
             else:
                 updates[where][what] = updates[where].get(what, fmpq(0)) + change
-                self.rules.divide(self._entry_effect(where, what[0], what[1], -change), cofactors)
+                self.rules.divide(self.entry_effect(where, what[0], what[1], -change), cofactors)
             add_to(after, effect, -change)
         return after
 
@@ -296,25 +339,26 @@ class Rounder:
                 continue
             for i in range(len(self.bases[k])):
                 for j in range(i + 1):
-                    yield ("gram", k, (i, j)), self.rules.divide(self._entry_effect(k, i, j, fmpq(1)), {})
+                    yield ("gram", k, (i, j)), self.rules.divide(self.entry_effect(k, i, j, fmpq(1)), {})
 
-    def _entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
+    def entry_effect(self, k: int, i: int, j: int, change: fmpq) -> Terms:
         """What changing entries (i, j) and (j, i) of block k by `change` adds to the target."""
         block = self.blocks[k]
         factor = self.factors[k]
         if factor is None:
-            factor = terms_of(self.claim.matrices[block.index[0]][int(block.entry[i])][int(block.entry[j])])
-        return multiply({self.products[k][i][j]: change * (1 if i == j else 2)}, factor)
+            factor = terms_of(self._matrix(block)[int(block.entry[i])][int(block.entry[j])])
+        basis = self.bases[k]
+        return multiply({times(basis[i], basis[j]): change * (1 if i == j else 2)}, factor)
 
     def _finish(
-        self, k: int, gram: list[list[int]], updates: dict[tuple[int, int], fmpq], scale: int
+        self, k: int, gram: np.ndarray, updates: dict[tuple[int, int], fmpq], scale: int
     ) -> Multiplier | None:
         """Block k with its updates over one denominator, zero rows left out; None when nothing is left."""
         common = scale
         for value in updates.values():
             common = math.lcm(common, int(value.q))
         factor = common // scale
-        whole = [[v * factor for v in row] for row in gram] if factor > 1 else [list(row) for row in gram]
+        whole = (gram.astype(object) * factor if factor > 1 else gram).tolist()
         for (i, j), value in updates.items():
             extra = int(value.p) * (common // int(value.q))
             whole[i][j] += extra
@@ -336,7 +380,7 @@ class Rounder:
             tuple(self.bases[k][i] for i in keep),
             kept,
             common,
-            tuple(int(block.entry[i]) for i in keep) if block.kind == "psd" else (),
+            tuple(int(block.entry[i]) for i in keep) if self.factors[k] is None else (),
             None,
             self.target_of[k],
         )
@@ -346,10 +390,15 @@ def _equality_target(item: Any) -> int:
     return int(item[2]) if len(item) > 2 else 0
 
 
-def _dyadic(gram: np.ndarray, bits: int) -> list[list[int]]:
-    """Entries times 2^bits, rounded to integers, symmetric."""
+def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
+    """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric."""
     symmetric = (np.asarray(gram, dtype=float) + np.asarray(gram, dtype=float).T) / 2
-    return [[int(v) for v in row] for row in np.rint(np.ldexp(symmetric, bits)).tolist()]
+    rounded = np.rint(np.ldexp(symmetric, bits))
+    if np.abs(rounded).max(initial=0.0) < 2.0**61:
+        return rounded.astype(np.int64)
+    out = np.empty(rounded.shape, dtype=object)
+    out.reshape(-1)[:] = [int(v) for v in rounded.reshape(-1).tolist()]
+    return out
 
 
 def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
@@ -363,7 +412,10 @@ def _positive_in_floats(whole: Sequence[Sequence[int]], common: int) -> bool:
     """Quick screen by Cholesky in doubles; singular matrices may pass or fail, the checker decides."""
     size = len(whole)
     try:
-        dense = np.array([[value / common for value in row] for row in whole])
+        if common.bit_length() < 1000:
+            dense = np.array(whole, dtype=object).astype(float) / common
+        else:
+            dense = np.array([[value / common for value in row] for row in whole])
         if size == 1:
             return bool(dense[0, 0] >= 0)
         # Small singular matrices may pass: deciding those exactly costs little.

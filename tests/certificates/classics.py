@@ -129,7 +129,154 @@ def two_sums() -> dict:
     return certificate(claim, multipliers, ("x",))
 
 
+def mean_at_least_one() -> dict:
+    """E[x] >= 1 and E[y] = 2 give E[x^2 + y^2] >= 5: (x - 1)^2 + 2 (x - 1) + (y - 2)^2 + 4 (y - 2)."""
+    claim = {
+        "kind": "lower_bound",
+        "objective": [["1", [[0, 2]]], ["1", [[1, 2]]]],
+        "bound": "5",
+        "in_expectation": {
+            "inequalities": [[["1", X], ["-1", ONE]]],
+            "equalities": [[["1", Y], ["-2", ONE]]],
+        },
+    }
+    gram = [["5", "-1", "-2"], ["-1", "1", "0"], ["-2", "0", "1"]]
+    multipliers = [
+        {"kind": "sos", "basis": [ONE, X, Y], "gram": gram},
+        {"kind": "expectation", "index": [0], "basis": [ONE], "gram": [["2"]]},
+        {"kind": "expectation_equality", "index": [0], "polynomial": [["4", ONE]]},
+    ]
+    return certificate(claim, multipliers)
+
+
+def second_moment() -> dict:
+    """E[[1, x], [x, y]] psd gives E[y - 2 x] >= -1."""
+    claim = {
+        "kind": "lower_bound",
+        "objective": [["1", Y], ["-2", X]],
+        "bound": "-1",
+        "in_expectation": {"psd": [[[[["1", ONE]], [["1", X]]], [[["1", X]], [["1", Y]]]]]},
+    }
+    gram = [["1", "-1"], ["-1", "1"]]
+    block = {"kind": "expectation_psd", "index": [0], "basis": [ONE, ONE], "entry": [0, 1], "gram": gram}
+    return certificate(claim, [block])
+
+
+def square_of_a_mean() -> dict:
+    """3 E[x - 1]^2 + E[x] >= 11/12: 3 e^2 + e + 1 >= 11/12 for e = E[x - 1] (u = -1, w = 3)."""
+    claim = {
+        "kind": "lower_bound",
+        "objective": [["1", X]],
+        "bound": "11/12",
+        "squares": [["3", [["1", X], ["-1", ONE]]]],
+        "attained_at": ["5/6"],
+        "unique": True,
+    }
+    return certificate(claim, [{"kind": "square", "index": [0], "polynomial": [["-1", ONE]]}], ("x",))
+
+
+def found_coefficient() -> dict:
+    """c = 2 makes x^4 + y^4 - c x^2 y^2 a sum of squares, and 2 - c >= 0 on its own set."""
+    c, x4, y4 = [[2, 1]], [[0, 4]], [[1, 4]]
+    claim = {
+        "kind": "program",
+        "objective": [["1", c]],
+        "sense": "maximize",
+        "bound": "2",
+        "unknowns": [2],
+        "values": ["2"],
+        "objectives": [
+            [["1", x4], ["1", y4], ["-1", [[0, 2], [1, 2], [2, 1]]]],
+            [["1", X], ["2", ONE], ["-1", c]],
+        ],
+        "inequalities": [[["1", X]]],
+        "on": [{}, {"inequalities": [0]}],
+    }
+    gram = [["1", "-1"], ["-1", "1"]]
+    multipliers = [
+        {"kind": "sos", "basis": [[[0, 2]], [[1, 2]]], "gram": gram},
+        {"kind": "inequality", "index": [0], "target": 1, "basis": [ONE], "gram": [["1"]]},
+    ]
+    return certificate(claim, multipliers, ("x", "y", "c"))
+
+
+def motzkin_is_no_sum() -> dict:
+    """A functional on the products of 1, xy, x^2 y, x y^2 that is negative on Motzkin's polynomial."""
+    objective = [["1", [[0, 4], [1, 2]]], ["1", [[0, 2], [1, 4]]], ["-3", [[0, 2], [1, 2]]], ["1", ONE]]
+    content = certificate({"kind": "no_certificate", "objective": objective, "degree": 6}, [])
+    values = [["1", ONE], ["1", [[0, 2], [1, 2]]], ["1/3", [[0, 4], [1, 2]]], ["1/3", [[0, 2], [1, 4]]]]
+    content["functional"] = values
+    return content
+
+
+def cube_says_nothing_about_x() -> dict:
+    """x has no certificate of degree 4 on {x^3 >= 0, y^2 = 1}: a functional with E[x] = -1."""
+    objective, cube, one = [["1", X]], [["1", [[0, 3]]]], [["1", [[1, 2]]], ["-1", ONE]]
+    claim = {"kind": "no_certificate", "objective": objective, "degree": 4, "inequalities": [cube]}
+    claim["equalities"] = [one]
+    content = certificate(claim, [])
+    moments = {0: "1", 1: "-1", 2: "2", 4: "10"}
+    content["functional"] = [
+        [v, [pair for pair in ([0, p], [1, q]) if pair[1]]]
+        for p, v in moments.items()
+        for q in range(0, 5 - p, 2)
+    ]
+    return content
+
+
+def one_community() -> dict:
+    """<A, C> <= 6 for all correlation matrices of side 3, A ones off the diagonal; attained at ones only.
+
+    The dual slack Diag(x * (A x)) - A of x = (1, 1, 1) is psd of rank 2.
+    """
+    d = [[[k, 1]] for k in range(3)]
+    o = {(0, 1): [[3, 1]], (0, 2): [[4, 1]], (1, 2): [[5, 1]]}
+    matrix = [[[["1", d[i] if i == j else o[min(i, j), max(i, j)]]] for j in range(3)] for i in range(3)]
+    claim = {
+        "kind": "upper_bound",
+        "objective": [["2", m] for m in o.values()],
+        "bound": "6",
+        "equalities": [[["1", m], ["-1", ONE]] for m in d],
+        "psd": [matrix],
+        "attained_at": ["1"] * 6,
+        "unique": True,
+    }
+    gram = [["2", "-1", "-1"], ["-1", "2", "-1"], ["-1", "-1", "2"]]
+    multipliers: list = [{"kind": "psd", "index": [0], "basis": [ONE] * 3, "entry": [0, 1, 2], "gram": gram}]
+    multipliers += [{"kind": "equality", "index": [k], "polynomial": [["-2", ONE]]} for k in range(3)]
+    return certificate(claim, multipliers, ("d0", "d1", "d2", "c01", "c02", "c12"))
+
+
+def only_minimum() -> dict:
+    """x^2 - 2x + y^2 >= -1, with equality at (1, 0) only."""
+    claim = {
+        "kind": "lower_bound",
+        "objective": [["1", [[0, 2]]], ["-2", X], ["1", [[1, 2]]]],
+        "bound": "-1",
+        "attained_at": ["1", "0"],
+        "unique": True,
+    }
+    gram = [["1", "-1", "0"], ["-1", "1", "0"], ["0", "0", "1"]]
+    return certificate(claim, [{"kind": "sos", "basis": [ONE, X, Y], "gram": gram}])
+
+
 CLASSICS = {
     f.__name__: f
-    for f in (square, motzkin_times_norm, parrilo, half_knapsack, box_product, matrix_ball, two_sums)
+    for f in (
+        square,
+        motzkin_times_norm,
+        parrilo,
+        half_knapsack,
+        box_product,
+        matrix_ball,
+        two_sums,
+        mean_at_least_one,
+        second_moment,
+        square_of_a_mean,
+        found_coefficient,
+        motzkin_is_no_sum,
+        cube_says_nothing_about_x,
+        one_community,
+        only_minimum,
+    )
 }

@@ -12,6 +12,7 @@ import pytest
 
 from certificates.check import check_certificate
 from tests.certificates.classics import CLASSICS
+from tests.certificates.independent import proves
 from tests.certificates.solved import CERTIFIED, certificate_of
 
 PER_CERTIFICATE = 60
@@ -29,7 +30,7 @@ def leaves(value, path=()):
     """Paths of all numbers: rationals as strings, and integers."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in ("variables", "format", "kind", "digest", "note"):
+            if key not in ("variables", "format", "kind", "digest", "note", "sense"):
                 yield from leaves(item, (*path, key))
     elif isinstance(value, list):
         for k, item in enumerate(value):
@@ -72,6 +73,8 @@ def mutate_number(content, generator):
 
 def mutate_structure(content, generator):
     claim, multipliers = content["claim"], content["multipliers"]
+    if not multipliers:
+        return None
     choice = generator.choice(
         ["drop term", "drop multiplier", "double multiplier", "kind", "drop constraint", "swap"]
     )
@@ -85,6 +88,8 @@ def mutate_structure(content, generator):
             "upper_bound": "lower_bound",
             "infeasible": "sos",
             "sos": "infeasible",
+            "program": "sos",
+            "no_certificate": "sos",
         }
         claim["kind"] = kinds[claim["kind"]]
     elif choice == "drop constraint":
@@ -103,7 +108,7 @@ def mutate_structure(content, generator):
             return None
     else:
         polynomial = claim.get("objective") or generator.choice(
-            claim.get("equalities") or claim["objectives"]
+            claim.get("equalities") or claim.get("objectives") or claim["inequalities"]
         )
         del polynomial[generator.randrange(len(polynomial))]
     return choice
@@ -130,6 +135,12 @@ def says_the_same(content, name):
     return before["claim"] == content["claim"] and canonical(before) == canonical(content)
 
 
+def another_truth(content, path):
+    """Whether a changed certificate proves what it now claims: functionals inside the cone separate more than
+    one polynomial, and a program's polynomial may be allowed constraints that its proof leaves out."""
+    return ("on" in path or content["claim"]["kind"] == "no_certificate") and proves(content)
+
+
 @pytest.mark.parametrize("name", [*CLASSICS, *CERTIFIED])
 def test_every_mutation_is_noticed(name):
     assert check_certificate(json.loads(original(name)))
@@ -142,6 +153,8 @@ def test_every_mutation_is_noticed(name):
         if what is None or says_the_same(content, name) and isinstance(what, str):
             continue
         verdict = check_certificate(content)
+        if verdict and isinstance(what, tuple) and another_truth(content, what):
+            continue
         assert not verdict, (what, verdict)
 
 

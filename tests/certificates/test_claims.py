@@ -1,0 +1,196 @@
+"""Claims beyond bounds and sums of squares: programs, expectations, points, functionals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates import NotCertifiable
+from certificates.check import check_certificate
+from certificates.io import from_dict
+from tests.certificates.independent import proves
+from tests.certificates.solved import path_of, solved
+
+x, y, z = sd.variables("x y z")
+DISC = sd.System(x**2 + y**2 <= 4)
+MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+
+
+def checked(proof):
+    """The proof, after a look by the second opinion and a trip through the file format."""
+    content = proof.to_dict()
+    assert proof.verify()
+    assert proves(content)
+    assert from_dict(content).to_dict() == content
+    assert "Checked exactly: valid." in proof.describe()
+    return proof
+
+
+# ---------------------------------------------------------------------------------------------- expectations
+
+
+def test_bounds_over_distributions():
+    relax = sd.Relaxation(DISC, 4)
+    result = relax.minimize(x**2 + y**2 - x * y, subject_to=[relax.E(x) >= 1, relax.E(y**2) == 2])
+    proof = checked(certificates.extract(result).exact())
+    assert 0 <= result.bound - float(proof.bound) <= 1e-6
+    assert {m.kind for m in proof.multipliers} >= {"expectation", "expectation_equality"}
+    assert "probability distribution" in proof.verdict.claim
+    result = relax.maximize(x * y + x, subject_to=[relax.E(y) == 0])
+    assert abs(float(checked(certificates.extract(result).exact()).bound) - 2.5) < 1e-6
+    # the same multipliers without the constraint in expectation prove nothing
+    content = certificates.extract(result).exact().to_dict()
+    del content["claim"]["in_expectation"], content["digest"]
+    assert check_certificate(content).status == "unreadable"
+
+
+def test_squares_and_matrices_of_expectations():
+    relax = sd.Relaxation(DISC, 4)
+    result = relax.minimize((relax.E(x) - 1) ** 2 + 2 * relax.E(y) ** 2 + relax.E(x * y))
+    proof = checked(certificates.extract(result).exact())
+    assert 0 <= result.bound - float(proof.bound) <= 1e-5
+    assert [m.kind for m in proof.multipliers].count("square") == 2
+    matrix = relax.E(np.array([[x + 1, y], [y, 1 - x]], dtype=object))
+    result = relax.minimize(x**2 - x + y, subject_to=[matrix.psd(), relax.E(x) >= relax.E(y**2)])
+    proof = checked(certificates.extract(result).exact())
+    assert 0 <= result.bound - float(proof.bound) <= 1e-5
+
+
+def test_distributions_that_do_not_exist():
+    relax = sd.Relaxation(DISC, 4)
+    proof = checked(certificates.extract(relax.feasible(subject_to=[relax.E(x) >= 3])).exact())
+    assert proof.claim.kind == "infeasible"
+    assert proof.verdict.claim.startswith("there is no probability distribution")
+    assert check_certificate(proof.to_dict(), against={"format": "sosdp-problem/1"}).status == "unreadable"
+
+
+# -------------------------------------------------------------------------------------------------- programs
+
+
+def test_found_coefficients_at_the_exact_optimum():
+    c = sd.variables("c")
+    solution = sd.SosProgram([c]).require(x**4 + y**4 - c * x**2 * y**2).maximize(c)
+    proof = checked(certificates.extract(solution).exact())
+    assert proof.bound == 2
+    assert proof.claim.values[0][1] == 2
+
+
+def test_found_coefficients_near_an_irrational_optimum():
+    c = sd.variables("c")
+    program = sd.SosProgram([c]).require(x**4 + y**4 + 3 - c * (x + y**2 + x * y), on=DISC).require(c + 5)
+    solution = program.maximize(2 * c + 1)
+    proof = checked(certificates.extract(solution).exact())
+    assert 0 <= solution.bound - float(proof.bound) <= 1e-5
+    assert proof.claim.on[0].inequalities == (0,)
+    assert proof.claim.on[1].inequalities == ()
+    # the second polynomial may not borrow the constraint of the first
+    content = proof.to_dict()
+    del content["digest"]
+    content["multipliers"][1]["target"] = 1
+    assert check_certificate(content).status == "invalid"
+
+
+def test_equations_between_coefficients():
+    a, b = sd.variables("a b")
+    program = sd.SosProgram([a, b]).require(x**4 - a * x + b * x**2 + 3, on=sd.System(x**2 <= 2))
+    program.require(a - 1).require_zero((a - 2 * b) * x)
+    certificate = certificates.extract(program.minimize(b))
+    assert checked(certificate.exact()).bound == Fraction(1, 2)
+    assert checked(certificate.exact({"a": 2, "b": 1})).bound == 1
+    with pytest.raises(NotCertifiable, match="equation"):
+        certificate.exact({"a": 2, "b": 2})
+    with pytest.raises(NotCertifiable, match="inequality between the coefficients"):
+        certificate.exact({"a": "1/2", "b": "1/4"})
+    with pytest.raises(ValueError, match="unknowns a, b"):
+        certificate.exact({"a": 1})
+
+
+def test_a_program_against_its_problem_file(tmp_path):
+    problem = sd.load_problem(path_of("sosprog_bound"))
+    names = {str(v): v for p in problem.sos for v in p.variables}
+    program = sd.SosProgram([names[n] for n in problem.unknowns])
+    for p in problem.sos:
+        program.require(p, on=problem.system, degree=problem.degree)
+    proof = checked(certificates.extract(program.minimize(problem.objective)).exact())
+    proof.save(tmp_path / "c.json")
+    assert certificates.check_file(tmp_path / "c.json", path_of("sosprog_bound"))
+    assert certificates.check_file(tmp_path / "c.json", path_of("lyapunov_sostools")).status == "invalid"
+    assert certificates.check_file(tmp_path / "c.json", path_of("motzkin")).status == "invalid"
+
+
+# ----------------------------------------------------------------------------------------- points, uniqueness
+
+
+def test_the_exact_optimum_with_its_only_minimiser():
+    proof = checked(
+        certificates.extract(sd.minimize((x - 1) ** 2 + (y - 2) ** 2 + (x - y + 1) ** 4)).optimum()
+    )
+    assert proof.bound == 0
+    assert [value for _, value in proof.claim.point] == [1, 2]
+    assert proof.claim.unique
+    content = proof.to_dict()
+    del content["digest"]
+    for wrong in (["1", "1"], ["1"], ["1", "2", "3"]):
+        content["claim"]["attained_at"] = wrong
+        assert not check_certificate(content)
+
+
+def test_several_minimisers_are_not_called_unique():
+    proof = checked(
+        certificates.extract(sd.minimize(MOTZKIN, sd.System(x**2 + y**2 <= 3), degree=8)).optimum()
+    )
+    assert proof.bound == 0
+    assert not proof.claim.unique
+    content = proof.to_dict()
+    del content["digest"]
+    content["claim"]["unique"] = True
+    verdict = check_certificate(content)
+    assert verdict.status == "invalid"
+    assert "only one optimal value" in verdict.reason
+
+
+def test_an_irrational_optimum_is_undecided():
+    with pytest.raises(NotCertifiable, match="irrational"):
+        certificates.extract(sd.minimize(x**4 - x, degree=4)).optimum()
+
+
+# ------------------------------------------------------------------------------------------ three outcomes
+
+
+def test_refuted_sums_of_squares():
+    for result in (sd.prove_sos(MOTZKIN), solved("nonsos_choi_lam")):
+        outcome = certificates.extract(result).decide()
+        assert outcome.status == "refuted"
+        assert checked(outcome.proof).claim.kind == "no_certificate"
+        assert outcome.proof.verdict.claim.endswith("is not a sum of squares of polynomials")
+        # the functional shows nothing about a sum of squares
+        content = outcome.proof.to_dict()
+        del content["digest"]
+        content["claim"]["objective"] = [["1", [[0, 2]]]]
+        assert not check_certificate(content)
+
+
+def test_bounds_out_of_reach_are_refuted_for_the_degree():
+    certificate = certificates.extract(sd.minimize(x * y, sd.System(x**2 + y**2 <= 1), degree=4))
+    assert checked(certificate.decide(bound="-1/2").proof).bound == Fraction(-1, 2)
+    outcome = certificate.decide(bound="-49/100")
+    assert outcome.status == "refuted"
+    assert "of degree 4" in checked(outcome.proof).verdict.claim
+    cut = sd.minimize(x * y + y * z + x * z, sd.System(x**2 == 1, y**2 == 1, z**2 == 1), degree=2)
+    outcome = certificates.extract(cut).decide(bound="-14/10")
+    assert outcome.status == "refuted"
+    assert checked(outcome.proof).claim.degree == 2
+
+
+def test_undecided_says_why():
+    relax = sd.Relaxation(DISC, 4)
+    result = relax.minimize(x, subject_to=[relax.E(y) >= 0])
+    outcome = certificates.extract(result).decide(bound="-1")
+    assert outcome.status == "undecided"
+    assert outcome.proof is None
+    assert "higher degree" in outcome.reason
+    assert certificates.extract(result).decide(bound=-3).status == "proved"

@@ -1,0 +1,79 @@
+"""Proofs with Gram matrices that must be singular."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates.facial import _complement, _rational_kernel
+from certificates.rounding import NotCertifiable
+
+x, y, z = sd.variables("x y z")
+MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+ROBINSON = x**6 + y**6 + 1 - (x**4 * y**2 + x**4 + x**2 * y**4 + y**4 + x**2 + y**2) + 3 * x**2 * y**2
+
+
+def low_rank(count, degree, squares, seed):
+    generator = np.random.default_rng(seed)
+    basis = sd.monomials(list(sd.variables("v", count)), degree)
+    parts = [
+        sum(int(c) * m for c, m in zip(generator.integers(-3, 4, len(basis)), basis)) for _ in range(squares)
+    ]
+    return sum(p**2 for p in parts)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2, 2), (3, 2, 3), (4, 2, 3), (4, 2, 6), (2, 4, 3)])
+def test_low_rank_sums_of_squares(shape):
+    proof = certificates.extract(sd.prove_sos(low_rank(*shape, seed=1))).exact()
+    assert proof.verify()
+
+
+def test_motzkin_times_a_norm():
+    p = MOTZKIN * (1 + x**2 + y**2)
+    assert certificates.extract(sd.prove_sos(p)).exact().verify()
+    certificate = certificates.extract(sd.minimize(p, degree=8))
+    assert certificate.exact(bound=0).verify()
+    assert certificate.exact().bound >= Fraction(-1, 10**6)
+    assert certificate.optimum().bound == 0
+
+
+def test_zeros_at_infinity():
+    """The form of highest degree of Robinson's polynomial vanishes at (1, 1): singular at every bound."""
+    result = sd.minimize(ROBINSON, degree=6)
+    proof = certificates.extract(result).exact()
+    assert proof.verify()
+    assert 0 <= result.bound - float(proof.bound) <= 1e-5
+
+
+def test_kernels_that_constraints_force():
+    """At the optimum of a max-cut the Gram matrix vanishes on the cut vectors."""
+    cut = sd.minimize(x * y + y * z + x * z, sd.System(x**2 == 1, y**2 == 1, z**2 == 1), degree=4)
+    assert certificates.extract(cut).optimum().bound == -1
+    ball = certificates.extract(sd.minimize(MOTZKIN, sd.System(x**2 + y**2 <= 3), degree=8))
+    assert ball.exact(bound=0).verify()
+
+
+def test_matrix_inequalities_on_a_face():
+    matrix = np.array([[1 - x, y], [y, 1 + x]], dtype=object)
+    result = sd.minimize(x, sd.System(sd.PSD(matrix)), degree=2)
+    assert certificates.extract(result).optimum().bound == -1
+
+
+def test_integer_kernels():
+    gram = np.array([[2.0, -1, -1], [-1, 2, -1], [-1, -1, 2]]) + 1e-9
+    assert [[abs(v) for v in row] for row in _rational_kernel(gram, 1e-6)] == [[1, 1, 1]]
+    assert _rational_kernel(np.eye(3), 1e-6) is None
+    w = _complement([[1, 1, 1]], 3)
+    assert (w.nrows(), w.ncols()) == (3, 2)
+    assert all(sum(int(w[i, j]) for i in range(3)) == 0 for j in range(2))
+
+
+def test_irrational_kernels_are_refused_in_words():
+    """The minimum of x^4 - x is irrational: a decimal near it is above it, or its kernel is not seen."""
+    result = sd.minimize(x**4 - x, degree=4)
+    with pytest.raises(NotCertifiable):
+        certificates.extract(result).exact(bound=-0.472470393)
