@@ -8,16 +8,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
+
+from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_ADDED, ONE_RECORD_REPLACED, ONE_VERTEX, Adjacency
+from sosdp.privacy.loss import Part, PrivacyLoss
+
+__all__ = [
+    "CALIBRATIONS",
+    "KINDS",
+    "ONE_EDGE",
+    "ONE_RECORD_ADDED",
+    "ONE_RECORD_REPLACED",
+    "ONE_VERTEX",
+    "Adjacency",
+    "Guarantee",
+    "PrivacyLoss",
+    "compose",
+    "weakest",
+]
 
 KINDS = ("exact", "certified", "conditional", "heuristic", "none")
 """Strength of a guarantee, strongest first; a composition is as weak as its weakest part."""
 
 CALIBRATIONS = ("tight", "paper")
-
-ONE_EDGE = "one edge"
-ONE_RECORD_REPLACED = "one record (replace)"
-ONE_RECORD_ADDED = "one record (add or remove)"
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,8 @@ class Guarantee:
     Attributes:
         epsilon, delta: approximate (delta > 0) or pure (delta = 0) differential privacy; None if not claimed.
         rho: zero-concentrated differential privacy (Bun and Steinke 2016); None if not claimed.
-        adjacency: which data sets count as neighbours, for example "one edge" or "one record (replace)".
+        adjacency: which data sets count as neighbours, for example "one edge" or "one record (replace)"; a
+            text is read as an `Adjacency`.
         calibration: "tight" (smallest noise proven in docs/proofs) or "paper" (published constants).
         kind: "exact" (holds as stated, given the generator), "certified" (a floating-point computation
             whose certified error is charged), "conditional" (holds when the condition written in
@@ -35,6 +50,8 @@ class Guarantee:
         assumptions: what the statement rests on, one sentence each.
         mechanism: name of the mechanism, for example "projection.gaussian".
         composition: the guarantees this one was composed of.
+        renyi: pairs (order > 1, bound on the Rényi divergence of that order); None if not claimed.
+        loss: numeric privacy-loss form; None if not claimed.
 
     A guarantee is a function of public values only: nothing in it depends on the data.
 
@@ -45,12 +62,14 @@ class Guarantee:
     epsilon: float | None = None
     delta: float | None = None
     rho: float | None = None
-    adjacency: str = ONE_RECORD_REPLACED
+    adjacency: Adjacency | str = ONE_RECORD_REPLACED
     calibration: str = "tight"
     kind: str = "exact"
     assumptions: tuple[str, ...] = ()
     mechanism: str = ""
     composition: tuple[Guarantee, ...] = ()
+    renyi: tuple[tuple[float, float], ...] | None = None
+    loss: PrivacyLoss | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "rho"):
@@ -72,12 +91,14 @@ class Guarantee:
             raise ValueError(
                 f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}"
             )
-        if not self.adjacency:
-            raise ValueError('adjacency must be named, for example "one edge"')
-        if self.kind == "none" and (self.epsilon is not None or self.rho is not None):
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        if self.renyi is not None:
+            object.__setattr__(self, "renyi", _check_renyi(self.renyi))
+        claims = [claim for claim in (self.epsilon, self.rho, self.renyi, self.loss) if claim is not None]
+        if self.kind == "none" and claims:
             raise ValueError('kind "none" promises nothing: epsilon, delta and rho must be None')
-        if self.kind != "none" and self.epsilon is None and self.rho is None:
-            raise ValueError("a guarantee needs epsilon and delta, or rho")
+        if self.kind != "none" and not claims:
+            raise ValueError("a guarantee needs epsilon and delta, or rho, or renyi, or loss")
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         object.__setattr__(self, "composition", tuple(self.composition))
 
@@ -98,6 +119,10 @@ class Guarantee:
                 parts.append(f"({self.epsilon:.6g}, {self.delta:.6g})-DP")
         if self.rho is not None:
             parts.append(f"{self.rho:.6g}-zCDP")
+        if self.renyi is not None:
+            parts.append(f"Rényi bounds at {len(self.renyi)} orders")
+        if self.loss is not None:
+            parts.append("a numeric privacy loss")
         return f"{' and '.join(parts)} for {self.adjacency} [{self.kind}]"
 
     def insecure(self, reason: str = "the noise came from a seeded generator (insecure_seed)") -> Guarantee:
@@ -114,23 +139,34 @@ class Guarantee:
             epsilon=None,
             delta=None,
             rho=None,
+            renyi=None,
+            loss=None,
             kind="none",
             assumptions=(note, *self.assumptions),
             composition=tuple(part.insecure(reason) for part in self.composition),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The `guarantee` object of the release format, ready for json."""
+        """The `guarantee` object of the release format, ready for json.
+
+        The keys "renyi" and "loss" are there only where such a form is claimed.
+        """
+        more: dict[str, Any] = {}
+        if self.renyi is not None:
+            more["renyi"] = [list(pair) for pair in self.renyi]
+        if self.loss is not None:
+            more["loss"] = self.loss.to_dict()
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
-            "adjacency": self.adjacency,
+            "adjacency": str(self.adjacency),
             "calibration": self.calibration,
             "kind": self.kind,
             "assumptions": list(self.assumptions),
             "composition": [part.to_dict() for part in self.composition],
             "mechanism": self.mechanism,
+            **more,
         }
 
     @classmethod
@@ -146,6 +182,78 @@ class Guarantee:
             assumptions=tuple(data.get("assumptions", ())),
             mechanism=data.get("mechanism", ""),
             composition=tuple(cls.from_dict(part) for part in data.get("composition", ())),
+            renyi=data.get("renyi"),
+            loss=None if data.get("loss") is None else PrivacyLoss.from_dict(data["loss"]),
+        )
+
+    def epsilon_at(self, delta: float) -> float:
+        """Least epsilon that any form of this guarantee proves at `delta`; infinite if none does.
+
+        Pure and approximate forms hold as they stand; zCDP and Rényi forms are converted at the best order
+        (Canonne, Kamath and Steinke 2020, Proposition 12), a numeric form by dp-accounting.
+
+        Raises:
+            ValueError: delta outside [0, 1).
+        """
+        from sosdp.privacy.calibrate import zcdp_epsilon
+
+        if not 0.0 <= delta < 1.0:
+            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+        found = [math.inf]
+        if self.epsilon is not None and (self.delta or 0.0) <= delta:
+            found.append(self.epsilon)
+        if delta > 0.0:
+            if self.rho is not None:
+                found.append(zcdp_epsilon(self.rho, delta))
+            if self.renyi is not None:
+                found += [_renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
+        if self.loss is not None:
+            found.append(self.loss.epsilon(delta))
+        return min(found)
+
+    def renyi_at(self, order: float) -> float:
+        """Bound on the Rényi divergence of this order > 1 by the pure, zCDP or Rényi form; infinite if none.
+
+        Pure epsilon gives min(epsilon, order epsilon^2 / 2) (Bun and Steinke 2016, Proposition 3.3); a bound
+        at a higher order holds at a lower one.
+        """
+        if not order > 1.0:
+            raise ValueError(f"the order must be above 1, got {order}")
+        found = [math.inf]
+        if self.epsilon is not None and self.delta == 0.0:
+            found += [self.epsilon, _up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
+        if self.rho is not None:
+            found.append(_up(Fraction(order) * Fraction(self.rho)))
+        found += [bound for known, bound in self.renyi or () if known >= order]
+        return min(found)
+
+    def for_group(self, size: int) -> Guarantee:
+        """What is promised to a group of `size` units that all change (docs/proofs/composition.md).
+
+        epsilon becomes size * epsilon, delta becomes delta (1 + e^epsilon + ... + e^((size-1) epsilon)), rho
+        becomes size^2 rho; Rényi and numeric forms are dropped.
+
+        Raises:
+            ValueError: size < 1; a delta that reaches 1; no form that has a group version.
+        """
+        group = Adjacency(self.adjacency).group(size)
+        if size == 1 or not self.is_private:
+            return replace(self, adjacency=group)
+        epsilon = delta = rho = None
+        if self.epsilon is not None:
+            epsilon = _up(size * Fraction(self.epsilon))
+            delta = _group_delta(self.epsilon, self.delta or 0.0, size)
+        if self.rho is not None:
+            rho = _up(size**2 * Fraction(self.rho))
+        return replace(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            renyi=None,
+            loss=None,
+            adjacency=group,
+            composition=(self,),
         )
 
 
@@ -156,6 +264,8 @@ def weakest(kinds: Iterable[str]) -> str:
 
 def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mechanism: str = "") -> Guarantee:
     """Guarantee of releasing all of them, each chosen possibly after seeing the earlier outputs.
+
+    The numbers of every part are fixed beforehand; where they too depend on earlier outputs, use a `Budget`.
 
     Args:
         guarantees: at least one, all with the same adjacency.
@@ -181,16 +291,19 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
     epsilon: float | None = None
     total_delta: float | None = None
     rho: float | None = None
+    renyi: tuple[tuple[float, float], ...] | None = None
+    loss: PrivacyLoss | None = None
     if kind != "none":
         if all(part.epsilon is not None for part in parts):
             epsilon = _add_up([part.epsilon or 0.0 for part in parts])
             total_delta = _add_up([part.delta or 0.0 for part in parts])
         if all(part.rho is not None for part in parts):
             rho = _add_up([part.rho or 0.0 for part in parts])
+        renyi, loss = _add_renyi(parts), _add_losses(parts)
         if delta is not None:
-            epsilon, total_delta, note = _compose_to_delta(parts, delta, rho, epsilon, total_delta)
+            epsilon, total_delta, note = _at_delta(parts, delta, rho, epsilon, total_delta, renyi, loss)
             assumptions = (*assumptions, note) if note else assumptions
-        if epsilon is None and rho is None:
+        if epsilon is None and rho is None and renyi is None and loss is None:
             raise ValueError("some parts are zCDP and some are not: give the total delta to convert to")
         if total_delta is not None and total_delta >= 1.0:
             raise ValueError(f"the deltas add up to {total_delta:.3g} >= 1: nothing is promised")
@@ -204,16 +317,90 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
         assumptions=assumptions,
         mechanism=mechanism or " + ".join(part.mechanism or "release" for part in parts),
         composition=parts,
+        renyi=renyi,
+        loss=loss,
     )
+
+
+def _up(exact: Fraction) -> float:
+    """The number as a float64, rounded up when it is not exact."""
+    total = float(exact)
+    return math.nextafter(total, math.inf) if Fraction(total) < exact else total
 
 
 def _add_up(numbers: list[float]) -> float:
     """Sum rounded up when it is not exact."""
-    from fractions import Fraction
+    return _up(sum((Fraction(number) for number in numbers), Fraction(0)))
 
-    exact = sum((Fraction(number) for number in numbers), Fraction(0))
-    total = float(exact)
-    return math.nextafter(total, math.inf) if Fraction(total) < exact else total
+
+def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
+    found = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
+    if not found or not all(
+        math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
+        for order, bound in found
+    ):
+        raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")
+    if len({order for order, _ in found}) < len(found):
+        raise ValueError("renyi has the same order twice")
+    return found
+
+
+def _renyi_epsilon(order: float, bound: float, delta: float) -> float:
+    """Canonne, Kamath and Steinke 2020, Proposition 12, with an allowance for float64."""
+    converted = bound + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    return max(0.0, converted + 1e-12 * (1.0 + abs(converted)))
+
+
+def _group_delta(epsilon: float, delta: float, size: int) -> float:
+    """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), with an allowance for float64."""
+    total = delta * math.fsum(math.exp(min(700.0, k * epsilon)) for k in range(size)) * (1.0 + 1e-12)
+    if total >= 1.0:
+        raise ValueError(f"for a group of {size} the delta reaches {total:.3g} >= 1: nothing is promised")
+    return total
+
+
+def _add_renyi(parts: tuple[Guarantee, ...]) -> tuple[tuple[float, float], ...] | None:
+    """Rényi bounds add at every order that some part names, where every part has a bound."""
+    orders = sorted({order for part in parts for order, _ in part.renyi or ()})
+    sums = [(order, [part.renyi_at(order) for part in parts]) for order in orders]
+    return tuple((order, _add_up(bounds)) for order, bounds in sums if max(bounds) < math.inf) or None
+
+
+def _add_losses(parts: tuple[Guarantee, ...]) -> PrivacyLoss | None:
+    """Numeric losses concatenate where every part has one, or parameters that stand in for it."""
+    if all(part.loss is None for part in parts):
+        return None
+    losses = [
+        part.loss
+        or (None if part.epsilon is None else PrivacyLoss((Part("parameters", (part.epsilon, part.delta)),)))
+        for part in parts
+    ]
+    known = [loss for loss in losses if loss is not None]
+    return known[0].compose(known[1:]) if len(known) == len(losses) else None
+
+
+def _at_delta(
+    parts: tuple[Guarantee, ...],
+    delta: float,
+    rho: float | None,
+    epsilon: float | None,
+    sum_delta: float | None,
+    renyi: tuple[tuple[float, float], ...] | None,
+    loss: PrivacyLoss | None,
+) -> tuple[float, float, str]:
+    """The best (epsilon, delta, sentence for the assumptions) among the forms that the parts share."""
+    found: list[tuple[float, float, str]] = []
+    if all(part.epsilon is not None or part.rho is not None for part in parts):
+        found.append(_compose_to_delta(parts, delta, rho, epsilon, sum_delta))
+    if renyi is not None and delta > 0.0:
+        found.append((min(_renyi_epsilon(order, bound, delta) for order, bound in renyi), delta, ""))
+    if loss is not None:
+        note = "evaluated with dp-accounting (pessimistic privacy loss distributions, float64)"
+        found.append((loss.epsilon(delta), delta, note))
+    found = [choice for choice in found if choice[0] < math.inf]
+    if not found:
+        raise ValueError(f"the parts share no form that gives a finite epsilon at delta = {delta}")
+    return min(found, key=lambda choice: choice[0])
 
 
 def _compose_to_delta(
@@ -251,12 +438,7 @@ def _compose_to_delta(
 
 def _privacy_loss_epsilon(pairs: list[tuple[float, float]], delta: float) -> float:
     """Epsilon at `delta` of the adaptive composition of (epsilon, delta) mechanisms."""
-    from dp_accounting.pld import common, privacy_loss_distribution
-
-    total = None
-    for pair_epsilon, pair_delta in pairs:
-        loss = privacy_loss_distribution.from_privacy_parameters(
-            common.DifferentialPrivacyParameters(pair_epsilon, pair_delta)
-        )
-        total = loss if total is None else total.compose(loss)
-    return 0.0 if total is None else float(total.get_epsilon_for_delta(delta))
+    if not pairs:
+        return 0.0
+    losses = [PrivacyLoss((Part("parameters", pair),)) for pair in pairs]
+    return losses[0].compose(losses[1:]).epsilon(delta)

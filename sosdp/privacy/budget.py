@@ -1,0 +1,203 @@
+"""A budget that a family of releases draws from and that cannot be overspent.
+
+What is drawn may depend on everything released before: the cap is the guarantee.
+Proof: docs/proofs/composition.md, section "Budgets"
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.adjacency import Adjacency
+from sosdp.privacy.guarantee import Guarantee, compose, weakest
+
+FORMAT = "sosdp-budget/1"
+
+Result = TypeVar("Result")
+
+
+class BudgetExceeded(ValueError):
+    """The next release does not fit into what is left; nothing was spent."""
+
+
+class Budget:
+    """A cap on what a sequence of releases may cost together, chosen as they go.
+
+    Args:
+        epsilon, delta: cap on the sums of the epsilons and deltas; or
+        rho: cap on the sum of the rhos (pure parts count epsilon^2 / 2).
+        adjacency: what neighbours are, for all releases.
+        allow: weakest kind of guarantee accepted, by default "conditional".
+
+    Sums are exact rationals of the float64 numbers: ten times 0.1 exceeds 1.0, `share(10)` does not. Safe to
+    use from several threads. A budget in one process knows nothing of a copy of it in another.
+
+    Raises:
+        ValueError: neither or both of epsilon and rho, or numbers out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        adjacency: Adjacency | str,
+        allow: str = "conditional",
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise ValueError("give either epsilon (and delta) or rho")
+        if allow not in ("exact", "certified", "conditional", "heuristic"):
+            raise ValueError(f'allow must be a kind of guarantee other than "none", got {allow!r}')
+        self._epsilon = None if epsilon is None else calibrate.check_epsilon(epsilon)
+        self._delta = calibrate.check_delta(delta) if delta else 0.0
+        self._rho = None if rho is None else calibrate.check_positive(rho, "rho")
+        self._adjacency = Adjacency(adjacency)
+        self._allow = allow
+        self._spent: list[Guarantee] = []
+        self._lock = threading.Lock()
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What neighbours are."""
+        return self._adjacency
+
+    @property
+    def spent(self) -> tuple[Guarantee, ...]:
+        """What was drawn so far, in order."""
+        return tuple(self._spent)
+
+    @property
+    def total(self) -> Guarantee:
+        """The promise about everything ever drawn from this budget: its cap."""
+        return Guarantee(
+            epsilon=self._epsilon,
+            delta=None if self._epsilon is None else self._delta,
+            rho=self._rho,
+            adjacency=self._adjacency,
+            kind=weakest([part.kind for part in self._spent]),
+            assumptions=tuple(dict.fromkeys(text for part in self._spent for text in part.assumptions)),
+            mechanism="budget",
+            composition=self.spent,
+        )
+
+    def used(self) -> Guarantee | None:
+        """The sum of what was drawn, None if nothing was."""
+        return compose(self._spent) if self._spent else None
+
+    def remaining(self) -> dict[str, float]:
+        """What is left: {"epsilon", "delta"} or {"rho"}, rounded down."""
+        with self._lock:
+            return {name: calibrate.float_down(left) for name, left in self._left().items()}
+
+    def spend(self, guarantee: Guarantee) -> Guarantee:
+        """Record that a release with this guarantee is about to be made, or refuse.
+
+        Call it before the mechanism runs: a release whose cost does not fit must not happen.
+
+        Raises:
+            BudgetExceeded: it does not fit; nothing is recorded.
+            ValueError: another adjacency, a kind weaker than allowed, or a form the budget does not count.
+        """
+        cost = self._cost(guarantee)
+        with self._lock:
+            left = self._left()
+            over = [name for name in left if cost[name] > left[name]]
+            if over:
+                name = over[0]
+                raise BudgetExceeded(
+                    f"{name} = {float(cost[name])!r} asked for, {calibrate.float_down(left[name])!r} left: "
+                    "ask for less, or divide the budget with share() beforehand"
+                )
+            self._spent.append(guarantee)
+        return guarantee
+
+    def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
+        """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
+
+        Raises:
+            BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
+        """
+        self.spend(guarantee)
+        return mechanism()
+
+    def share(self, parts: int) -> dict[str, float]:
+        """An equal share of what is left, rounded down so that all `parts` of them fit.
+
+        Raises:
+            ValueError: parts < 1.
+        """
+        if parts < 1:
+            raise ValueError(f"a budget is shared among at least one, got {parts}")
+        with self._lock:
+            return {name: calibrate.float_down(left / parts) for name, left in self._left().items()}
+
+    def _cap(self) -> dict[str, Fraction]:
+        if self._rho is not None:
+            return {"rho": Fraction(self._rho)}
+        return {"epsilon": Fraction(self._epsilon or 0.0), "delta": Fraction(self._delta)}
+
+    def _left(self) -> dict[str, Fraction]:
+        costs = [self._cost(part) for part in self._spent]
+        return {
+            name: cap - sum((cost[name] for cost in costs), Fraction(0)) for name, cap in self._cap().items()
+        }
+
+    def _cost(self, guarantee: Guarantee) -> dict[str, Fraction]:
+        if guarantee.adjacency != self._adjacency:
+            raise ValueError(
+                f"this budget is for {self._adjacency!s}, the release for {guarantee.adjacency!s}: "
+                "convert it first"
+            )
+        if weakest([guarantee.kind, self._allow]) != self._allow:
+            raise ValueError(f"this budget takes {self._allow} guarantees or better, got {guarantee.kind!r}")
+        if self._rho is not None:
+            if guarantee.rho is not None:
+                return {"rho": Fraction(guarantee.rho)}
+            if guarantee.epsilon is not None and guarantee.delta == 0.0:
+                return {"rho": Fraction(guarantee.epsilon) ** 2 / 2}
+            raise ValueError("a budget in rho counts zCDP and pure releases only")
+        if guarantee.epsilon is None:
+            raise ValueError(
+                "a budget in epsilon and delta counts releases that state both: convert this one first"
+            )
+        return {"epsilon": Fraction(guarantee.epsilon), "delta": Fraction(guarantee.delta or 0.0)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cap and history, ready for json."""
+        return {
+            "format": FORMAT,
+            "epsilon": self._epsilon,
+            "delta": None if self._epsilon is None else self._delta,
+            "rho": self._rho,
+            "adjacency": str(self._adjacency),
+            "allow": self._allow,
+            "spent": [part.to_dict() for part in self._spent],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Budget:
+        """Read what `to_dict` wrote; a history that overspends its cap is refused.
+
+        Raises:
+            ValueError: not a budget, or an impossible one.
+        """
+        if data.get("format") != FORMAT:
+            raise ValueError(f"not a budget: format is {data.get('format')!r}, expected {FORMAT!r}")
+        budget = cls(
+            epsilon=data["epsilon"],
+            delta=data["delta"] or 0.0,
+            rho=data["rho"],
+            adjacency=data["adjacency"],
+            allow=data["allow"],
+        )
+        for part in data["spent"]:
+            budget.spend(Guarantee.from_dict(part))
+        return budget
+
+    def __repr__(self) -> str:
+        return f"Budget({self.total.statement()}; {len(self._spent)} drawn, left {self.remaining()})"

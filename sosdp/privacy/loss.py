@@ -1,0 +1,160 @@
+"""Numeric privacy-loss form of a guarantee: a list of noise laws, evaluated by dp-accounting when asked.
+
+What is kept is the list, not its discretisation: it is exact, short, and composes by concatenation.
+Rules: docs/proofs/composition.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_NUMBERS = {
+    "parameters": ("epsilon", "delta"),
+    "gaussian": ("scale", "sensitivity", "sampling"),
+    "laplace": ("scale", "sensitivity", "sampling"),
+    "discrete laplace": ("scale", "sensitivity", "sampling"),
+    "discrete gaussian": ("scale", "sensitivity", "sampling"),
+    "pair": ("first", "second"),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One law whose pair of outputs dominates a mechanism, and how often it is run.
+
+    Attributes:
+        law: "parameters" (epsilon, delta), "gaussian", "laplace", "discrete laplace", "discrete gaussian"
+            (scale, sensitivity, sampling: Poisson rate under add or remove, 1 for none), or "pair" (first,
+            second: aligned probabilities of a dominating pair of finite laws).
+        numbers: what the law needs, in the order above.
+        times: number of runs.
+
+    Raises:
+        ValueError: an unknown law, a wrong count of numbers, or numbers out of range.
+    """
+
+    law: str
+    numbers: tuple[Any, ...]
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if self.law not in _NUMBERS:
+            raise ValueError(f"law must be one of {', '.join(_NUMBERS)}, got {self.law!r}")
+        if len(self.numbers) != len(_NUMBERS[self.law]):
+            raise ValueError(f"{self.law} needs {', '.join(_NUMBERS[self.law])}")
+        if self.times < 1:
+            raise ValueError(f"times must be at least 1, got {self.times}")
+        if self.law == "pair":
+            first, second = (tuple(float(p) for p in law) for law in self.numbers)
+            for law in (first, second):
+                if len(first) != len(second) or min(law) < 0.0 or abs(math.fsum(law) - 1.0) > 1e-9:
+                    raise ValueError(
+                        "a pair needs two laws on the same outputs: probabilities that sum to one"
+                    )
+            object.__setattr__(self, "numbers", (first, second))
+            return
+        numbers = tuple(float(number) for number in self.numbers)
+        object.__setattr__(self, "numbers", numbers)
+        if not all(math.isfinite(number) and number >= 0.0 for number in numbers):
+            raise ValueError(f"{self.law}: numbers must be finite and not negative, got {numbers}")
+        if self.law == "parameters":
+            if numbers[1] >= 1.0:
+                raise ValueError(f"delta must be below 1, got {numbers[1]}")
+            return
+        scale, sensitivity, sampling = numbers
+        if scale <= 0.0 or sensitivity <= 0.0 or not 0.0 < sampling <= 1.0:
+            raise ValueError(
+                f"{self.law}: scale and sensitivity must be positive and sampling in (0, 1], got {numbers}"
+            )
+        if self.law.startswith("discrete") and sensitivity != int(sensitivity):
+            raise ValueError(f"{self.law}: the sensitivity is an integer number of grid units")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Law, numbers by name, times."""
+        named = dict(zip(_NUMBERS[self.law], self.numbers, strict=True))
+        return {"law": self.law, **named, "times": self.times}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Part:
+        """Read what `to_dict` wrote."""
+        law = data["law"]
+        if law not in _NUMBERS:
+            raise ValueError(f"law must be one of {', '.join(_NUMBERS)}, got {law!r}")
+        return cls(law, tuple(data[name] for name in _NUMBERS[law]), data["times"])
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """Composition of parts; `interval` is the discretisation at which it is evaluated, always pessimistic."""
+
+    parts: tuple[Part, ...]
+    interval: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("a privacy loss needs at least one part")
+        if not 0.0 < self.interval <= 0.1:
+            raise ValueError(f"interval must lie in (0, 0.1], got {self.interval}")
+
+    def epsilon(self, delta: float) -> float:
+        """Least epsilon proven at this delta (float64, pessimistic discretisation); infinite if none."""
+        return float(self._distribution().get_epsilon_for_delta(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """Least delta proven at this epsilon (float64, pessimistic discretisation)."""
+        return float(self._distribution().get_delta_for_epsilon(epsilon))
+
+    def compose(self, others: Iterable[PrivacyLoss]) -> PrivacyLoss:
+        """This and the others, run one after the other."""
+        merged: dict[tuple[str, tuple[Any, ...]], int] = {}
+        every = (self, *others)
+        for part in (part for loss in every for part in loss.parts):
+            key = (part.law, part.numbers)
+            merged[key] = merged.get(key, 0) + part.times
+        parts = tuple(Part(law, numbers, times) for (law, numbers), times in merged.items())
+        return PrivacyLoss(parts, min(loss.interval for loss in every))
+
+    def _distribution(self) -> Any:
+        total = None
+        for part in self.parts:
+            single = _distribution(part, self.interval)
+            repeated = single.self_compose(part.times) if part.times > 1 else single
+            total = repeated if total is None else total.compose(repeated)
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parts and interval, ready for json."""
+        return {"parts": [part.to_dict() for part in self.parts], "interval": self.interval}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PrivacyLoss:
+        """Read what `to_dict` wrote."""
+        return cls(tuple(Part.from_dict(part) for part in data["parts"]), data["interval"])
+
+
+def _distribution(part: Part, interval: float) -> Any:
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    if part.law == "parameters":
+        parameters = common.DifferentialPrivacyParameters(*part.numbers)
+        return pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
+    if part.law == "pair":
+        laws = [{k: math.log(p) for k, p in enumerate(law) if p > 0.0} for law in part.numbers]
+        return pld.from_two_probability_mass_functions(
+            laws[1], laws[0], value_discretization_interval=interval, symmetric=False
+        )
+    scale, sensitivity, sampling = part.numbers
+    common_arguments = {"value_discretization_interval": interval, "sampling_prob": sampling}
+    if part.law == "gaussian":
+        return pld.from_gaussian_mechanism(scale, sensitivity=sensitivity, **common_arguments)
+    if part.law == "laplace":
+        return pld.from_laplace_mechanism(scale, sensitivity=sensitivity, **common_arguments)
+    if part.law == "discrete laplace":
+        return pld.from_discrete_laplace_mechanism(
+            1.0 / scale, sensitivity=int(sensitivity), **common_arguments
+        )
+    return pld.from_discrete_gaussian_mechanism(scale, sensitivity=int(sensitivity), **common_arguments)

@@ -1,0 +1,116 @@
+"""A budget refuses to overspend, whoever asks and however often."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_REPLACED
+from sosdp.privacy.budget import Budget, BudgetExceeded
+from sosdp.privacy.guarantee import Guarantee
+
+
+def pair(epsilon: float, delta: float = 0.0, **more) -> Guarantee:
+    return Guarantee(epsilon=epsilon, delta=delta, adjacency=ONE_EDGE, **more)
+
+
+def test_spends_until_nothing_is_left():
+    budget = Budget(epsilon=1.0, delta=1e-6, adjacency=ONE_EDGE)
+    budget.spend(pair(0.5, 5e-7))
+    budget.spend(pair(0.5))
+    assert budget.remaining() == {"epsilon": 0.0, "delta": 5e-7}
+    with pytest.raises(BudgetExceeded, match="epsilon"):
+        budget.spend(pair(1e-9))
+    with pytest.raises(BudgetExceeded, match="delta"):
+        budget.spend(pair(0.0, 6e-7))
+    assert len(budget.spent) == 2
+    assert (budget.total.epsilon, budget.total.delta) == (1.0, 1e-6)
+    assert budget.used() is not None and budget.used().delta == 5e-7
+
+
+def test_sums_are_exact():
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    for _ in range(9):
+        budget.spend(pair(0.1))
+    with pytest.raises(BudgetExceeded, match="share"):
+        budget.spend(pair(0.1))  # float64 0.1 is a little more than a tenth
+    shared = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    share = shared.share(10)["epsilon"]
+    for _ in range(10):
+        shared.spend(pair(share))
+
+
+def test_a_mechanism_that_does_not_fit_is_not_run():
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    ran = []
+    assert budget.run(pair(0.7), lambda: ran.append(1) or "answer") == "answer"
+    with pytest.raises(BudgetExceeded):
+        budget.run(pair(0.7), lambda: ran.append(2))
+    assert ran == [1]
+
+    def fails() -> None:
+        raise RuntimeError("an outcome")
+
+    with pytest.raises(RuntimeError, match="outcome"):
+        budget.run(pair(0.3), fails)
+    assert budget.remaining()["epsilon"] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_threads_do_not_overspend():
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    taken = []
+
+    def draw() -> None:
+        for _ in range(20):
+            try:
+                budget.spend(pair(0.0625))
+            except BudgetExceeded:
+                continue
+            taken.append(1)
+
+    threads = [threading.Thread(target=draw) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == 16
+
+
+def test_zcdp_budget():
+    budget = Budget(rho=0.5, adjacency=ONE_EDGE)
+    budget.spend(Guarantee(rho=0.25, adjacency=ONE_EDGE))
+    budget.spend(pair(0.5))  # 0.125
+    assert budget.remaining() == {"rho": 0.125}
+    with pytest.raises(ValueError, match="zCDP and pure"):
+        budget.spend(pair(0.1, 1e-6))
+    with pytest.raises(ValueError, match="state both"):
+        Budget(epsilon=1.0, adjacency=ONE_EDGE).spend(Guarantee(rho=0.1, adjacency=ONE_EDGE))
+
+
+def test_refusals():
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE, allow="certified")
+    with pytest.raises(ValueError, match="convert"):
+        budget.spend(Guarantee(epsilon=0.1, delta=0.0, adjacency=ONE_RECORD_REPLACED))
+    for weak in (pair(0.1, kind="conditional"), pair(0.1, kind="heuristic"), pair(0.1).insecure()):
+        with pytest.raises(ValueError, match="or better"):
+            budget.spend(weak)
+    budget.spend(pair(0.1, kind="certified"))
+    assert budget.total.kind == "certified"
+    for arguments in ({}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": -1.0}, {"epsilon": 1.0, "allow": "none"}):
+        with pytest.raises(ValueError, match=r"[a-z]"):
+            Budget(adjacency=ONE_EDGE, **arguments)
+
+
+def test_json():
+    budget = Budget(epsilon=1.0, delta=1e-6, adjacency=ONE_EDGE)
+    budget.spend(pair(0.25, 1e-7))
+    data = json.loads(json.dumps(budget.to_dict()))
+    again = Budget.from_dict(data)
+    assert again.to_dict() == budget.to_dict() and again.remaining() == budget.remaining()
+    data["spent"] *= 5
+    with pytest.raises(BudgetExceeded):
+        Budget.from_dict(data)
+    with pytest.raises(ValueError, match="not a budget"):
+        Budget.from_dict({})
