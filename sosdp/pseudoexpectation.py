@@ -67,6 +67,11 @@ class PseudoExpectation:
         for; None when nothing rigorous can be said, and then ``reason`` says why.
     sizes, times
         Numbers of moments, block sides and what each reduction did; seconds to build, solve, certify.
+    cone
+        ``sos``, or the smaller cone of Gram matrices that was asked for. With ``sdsos`` only the principal
+        2 x 2 parts of the moment and localizing matrices are positive semidefinite, with ``dsos`` only
+        ``E[(b_i +- b_j)**2 g]`` and ``E[b_i**2 g]`` are non-negative: squares of other polynomials may have a
+        negative expectation, covariances may be indefinite, and no atoms are read off.
     """
 
     status: str
@@ -88,6 +93,7 @@ class PseudoExpectation:
     program: GramProgram = field(repr=False)
     scaling: Scaling = field(repr=False)
     in_expectation: tuple[ExpectationConstraint, ...] = field(default=(), repr=False)
+    cone: str = "sos"
 
     def __repr__(self) -> str:
         blocks = self.sizes.get("blocks", [])

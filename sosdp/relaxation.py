@@ -16,6 +16,7 @@ from .engine.assembly import ONE, Identity, assemble
 from .engine.blocks import Options, Plan, least_degree, plan
 from .engine.certify import unused_columns
 from .engine.cvxpy_moments import CvxpyMoments, cvxpy_moments
+from .engine.dominance import cone_report, with_cone
 from .engine.forms import GramProgram
 from .engine.scaling import find_scaling, scale
 from .engine.solving import solve_program, unproducible
@@ -48,11 +49,12 @@ class Relaxation:
         Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
     redundant
         ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
-    products, sparsity, symmetry, prune, quotient, term_steps, symmetries
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
         See ``sosdp.engine.blocks.Options``. Every reduction keeps the bound, except that cliques
         (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
         term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
-        done.
+        done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
+        or diagonally dominant ones: weaker bounds, linear or second-order cone programs.
 
     Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
     reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
@@ -71,12 +73,13 @@ class Relaxation:
         term_steps: int | None = None,
         symmetries: Any = None,
         redundant: str | None = None,
+        cone: str = "sos",
     ) -> None:
         self.system = with_redundant(system, redundant)
         if quotient == "groebner":
             self.system = with_groebner(self.system, degree)
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries)
+        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone)
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -126,8 +129,11 @@ class Relaxation:
         ``moments.E(p)`` is a cvxpy expression and ``moments.constraints`` what every problem needs:
         ``cp.Problem(cp.Maximize(cp.entr(moments.E(x))), moments.constraints)``. No reduction that depends on
         the objective is used (no symmetry, pruning or automatic sparsity), and nothing of what cvxpy finds is
-        certified. ``including``: polynomials whose variables the system does not mention.
+        certified. ``including``: polynomials whose variables the system does not mention. ValueError for a
+        cone other than ``sos``.
         """
+        if self.options.cone != "sos":
+            raise ValueError("cvxpy gets the whole moment cone: build the relaxation with cone='sos'")
         extra = np.asarray(including, dtype=object).reshape(-1)
         data = [p if isinstance(p, Polynomial) else Polynomial(p) for p in extra]
         sparsity = "correlative" if self.options.sparsity.startswith("correlative") else "dense"
@@ -158,7 +164,7 @@ class Relaxation:
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
-        return with_symmetry(identity, layout.actions), layout
+        return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
     def _bound(
         self,
@@ -221,6 +227,7 @@ class Relaxation:
             "degree": int(self.degree),
             **layout.report,
             **identity.symmetry_report,
+            **cone_report(identity, self.options.cone),
         }
         return replace(result, times=times, sizes=sizes)
 

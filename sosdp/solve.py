@@ -19,6 +19,7 @@ _RELAXATION_OPTIONS = (
     "term_steps",
     "symmetries",
     "redundant",
+    "cone",
 )
 
 
@@ -55,7 +56,7 @@ def minimize(
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit
         in seconds; False to skip the certified bound; True to print the solver's log.
-    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone
         How the relaxation is built, see ``Relaxation``.
 
     Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for

@@ -13,11 +13,11 @@ from .algebra import monomials as mono
 from .algebra.build import monomials, polynomial, variables
 from .algebra.polynomial import Polynomial
 from .algebra.variables import variable_name
-from .conic.program import smat
 from .engine.answer import shortfall
 from .engine.assembly import EqualityRows, Identity, assemble
 from .engine.blocks import Options, least_degree, plan
 from .engine.certify import certify, unused_columns
+from .engine.dominance import Dominance, cone_report, least_eigenvalues, with_cone
 from .engine.face import find_face
 from .engine.forms import GramProgram, RawSolution
 from .engine.scaling import find_scaling, scale
@@ -51,7 +51,8 @@ def prove_sum_of_squares(
     on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solver_options)
     if on_face is not None:
         return on_face
-    identity = with_symmetry(identity, layout.actions)
+    cone = relaxation.options.cone
+    identity = with_symmetry(with_cone(identity, cone), layout.actions)
     scaling = find_scaling(identity, relaxation.bounds)
     scaled = scale(identity, scaling)
     program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
@@ -62,7 +63,7 @@ def prove_sum_of_squares(
     else:
         raw = solve_program(program, **solver_options)
     solved = time.perf_counter()
-    status, reason, gram, free = _verdict(scaled, raw, scaling.bounds)
+    status, reason, gram, free = _verdict(scaled, raw, scaling.bounds, cone)
     finished = time.perf_counter()
     no_bound = sp.csr_matrix((1, identity.columns.shape[0]))
     return PseudoExpectation(
@@ -84,6 +85,7 @@ def prove_sum_of_squares(
             "degree": int(relaxation.degree),
             **layout.report,
             **identity.symmetry_report,
+            **cone_report(identity, cone),
         },
         times={"build": built - started, "solve": solved - built, "certify": finished - solved},
         identity=identity,
@@ -91,6 +93,7 @@ def prove_sum_of_squares(
         dual=dual_data(identity, gram / scaling.gram, free / scaling.free, 0.0),
         program=GramProgram(replace(scaled, unknown=no_bound), np.ones(1), np.ones(1)),
         scaling=scaling,
+        cone=cone,
     )
 
 
@@ -104,7 +107,9 @@ def _prove_on_face(
     solver_options: dict[str, Any],
 ) -> PseudoExpectation | None:
     """The proof on the face of the polynomial's exact zeros, or None where that does not decide."""
-    if zeros is None or len(relaxation.system) or unused_columns(identity).shape[0]:
+    if zeros is None or relaxation.options.cone != "sos" or len(relaxation.system):
+        return None
+    if unused_columns(identity).shape[0]:
         return None
     found = find_face(identity, p, find_zeros(p, None if isinstance(zeros, str) else zeros))
     if found is None:
@@ -148,7 +153,7 @@ def _prove_on_face(
 
 
 def _verdict(
-    identity: Identity, raw: RawSolution, bounds: VariableBounds
+    identity: Identity, raw: RawSolution, bounds: VariableBounds, cone: str
 ) -> tuple[str, str, np.ndarray, np.ndarray]:
     gram, free = raw.gram, raw.free
     if raw.status in ("solved", "almost"):
@@ -162,6 +167,14 @@ def _verdict(
         return "unknown", f"the solver gave no answer ({raw.message})", gram, free
     value, negative = _separation(identity, raw.moments)
     scale = float(np.abs(identity.target).max(initial=0.0)) or 1.0
+    if value < -_REFUTED * scale and cone != "sos":
+        return (
+            "unknown",
+            f"no Gram matrix of this degree with cone={cone!r} was found; a sum of squares may still exist: "
+            "cone='sos'",
+            gram,
+            free,
+        )
     if value < -_REFUTED * scale and negative <= 1e-3 * -value / scale:
         return "refuted", f"a pseudo-expectation has E[p] = {value:.3g} < 0", gram, free
     return (
@@ -180,9 +193,8 @@ def _separation(identity: Identity, moments: np.ndarray) -> tuple[float, float]:
         return 0.0, 0.0
     y = moments / size
     violation = float(np.abs(identity.free @ y).max(initial=0.0))
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        violation = max(violation, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
-    return float(identity.target @ y), violation
+    least = min([0.0, *least_eigenvalues(identity, y)])
+    return float(identity.target @ y), max(violation, -least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +237,8 @@ class SosProgram:
     >>> program.maximize(c).bound        # 2
 
     Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own
-    system (Putinar) and degree.
+    system, degree and cone. ``options`` are those of ``sosdp.engine.blocks.Options`` for all constraints:
+    ``products='schmudgen'`` for multipliers of products of inequalities, ``cone='sdsos'``, ...
     """
 
     def __init__(self, unknowns: Any, **options: Any) -> None:
@@ -240,16 +253,22 @@ class SosProgram:
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
         self.options = Options(**options)
-        self.constraints: list[tuple[Polynomial, System, int | None]] = []
+        self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
 
-    def require(self, p: Polynomial, on: System | None = None, degree: int | None = None) -> SosProgram:
+    def require(
+        self, p: Polynomial, on: System | None = None, degree: int | None = None, cone: str | None = None
+    ) -> SosProgram:
         """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
 
-        A ``p`` in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
+        ``degree``: of the whole identity, so that a multiplier of g has at most this minus that of g; by
+        default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program. A ``p``
+        in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
         """
         self._affine(p)
-        self.constraints.append((p, System() if on is None else on, degree))
+        chosen = self.options.cone if cone is None else cone
+        replace(self.options, cone=chosen)  # refuses what is not known
+        self.constraints.append((p, System() if on is None else on, degree, chosen))
         return self
 
     def require_zero(self, p: Polynomial) -> SosProgram:
@@ -262,7 +281,9 @@ class SosProgram:
         self.vanishing.append(p)
         return self
 
-    def require_psd(self, matrix: Any, on: System | None = None, degree: int | None = None) -> SosProgram:
+    def require_psd(
+        self, matrix: Any, on: System | None = None, degree: int | None = None, cone: str | None = None
+    ) -> SosProgram:
         """Require a symmetric matrix of polynomials to be a sum of squares: ``y'My`` is one, in x and y
         together.
 
@@ -277,7 +298,7 @@ class SosProgram:
             raise ValueError("require_psd needs a symmetric matrix")
         y = variables("sosdp_y", side)
         form = sum((entries[i, j] * y[i] * y[j] for i in range(side) for j in range(side)), polynomial(0))
-        return self.require(form, on, None if degree is None else degree + 2)
+        return self.require(form, on, None if degree is None else degree + 2, cone)
 
     def polynomial(self, name: str, xs: Any, degree: int, even: bool = False) -> Polynomial:
         """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; only even degrees
@@ -337,13 +358,14 @@ class SosProgram:
             parts = self._affine(p)
             pieces.append(assemble([], [], parts[0], parts[1:]))
             bounds.append(VariableBounds({}, ()))
-        for p, system, degree in self.constraints:
+        for p, system, degree, cone in self.constraints:
             parts = self._affine(p)
             wanted = least_degree(system, parts) if degree is None else degree
             layout = plan(system, wanted, parts, self.options, closed=False)
-            pieces.append(
-                assemble(layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids)
+            piece = assemble(
+                layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
             )
+            pieces.append(with_cone(piece, cone))
             bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
         return stack(pieces), column_slices(pieces), bounds, pieces
 
@@ -381,8 +403,8 @@ class SosProgram:
                 inner = dict(zip(names, inside.tolist(), strict=True))
             if point is None:
                 equations = "equations between coefficients hold to rounding only"
-                inner = "no coefficients strictly inside every constraint were found"
-                reason = reason or (equations if self.vanishing else inner)
+                nowhere = "no coefficients strictly inside every constraint were found"
+                reason = reason or (equations if self.vanishing else nowhere)
             else:
                 proven = dict(zip(names, point.tolist(), strict=True))
                 certified = float(cost @ point) + offset
@@ -464,7 +486,16 @@ def stack(pieces: list[Identity]) -> Identity:
         target=np.concatenate([p.target for p in pieces]),
         unknown=sp.csr_matrix(sp.hstack([p.unknown for p in pieces], format="csr")),
         quotient=pieces[0].quotient,
+        dominance=_stacked_cones(pieces),
     )
+
+
+def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
+    if all(p.dominance is None for p in pieces):
+        return None
+    parts = [p.dominance or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides))) for p in pieces]
+    weight = np.concatenate([d.weight for d in parts])
+    return Dominance(tuple(c for d in parts for c in d.cones), weight)
 
 
 def column_slices(pieces: list[Identity]) -> list[slice]:

@@ -119,4 +119,5 @@ def _at(relaxation: Relaxation, parameter: Polynomial, value: float) -> Relaxati
         quotient=options.quotient,
         term_steps=options.term_steps,
         symmetries=options.symmetries,
+        cone=options.cone,
     )

@@ -86,10 +86,11 @@ def gram_factor(E: Linear, functions: Any) -> np.ndarray:
     """Vectors v_i (rows, shape (k, r)) with v_i . v_j = E[f_i f_j]: the factor that rounding algorithms
     start from.
 
-    r is the numerical rank; eigenvalues below 1e-9 of the largest count as solver noise.
+    r is the numerical rank; eigenvalues below 1e-9 of the largest count as solver noise. ValueError where the
+    matrix is indefinite, as it may be with a smaller cone of Gram matrices.
     """
     f = _column(functions)
-    values, vectors = np.linalg.eigh(E(np.multiply.outer(f, f)))
+    values, vectors = _spectrum(E(np.multiply.outer(f, f)))
     keep = values > 1e-9 * max(values[-1], 0.0)
     return vectors[:, keep] * np.sqrt(values[keep])
 
@@ -98,10 +99,11 @@ def gaussian(E: Linear, functions: Any, size: int, generator: np.random.Generato
     """Gaussian samples (size, k) with the mean and covariance of the functions under E, for rounding.
 
     The generator is the caller's: rounding is not a private release. Matching second moments always exist,
-    because the covariance of a pseudo-expectation is positive semidefinite.
+    because the covariance of a pseudo-expectation is positive semidefinite; ValueError where it is not, as
+    may happen with a smaller cone of Gram matrices.
     """
     f = _column(functions)
-    values, vectors = np.linalg.eigh(covariance(E, f))
+    values, vectors = _spectrum(covariance(E, f))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return E(f) + generator.standard_normal((size, f.size)) @ root.T
 
@@ -141,6 +143,16 @@ def violations(pe: PseudoExpectation) -> Violations:
             other = max(other, -least)
     free = float(np.abs(pe.identity.free @ y).max(initial=0.0))
     return Violations(plain, other, free)
+
+
+def _spectrum(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = np.linalg.eigh(matrix)
+    if values.size and values[0] < -1e-3 * max(float(values[-1]), 0.0):
+        raise ValueError(
+            f"the matrix of second moments has the eigenvalue {values[0]:.3g}: no vectors have it; solve "
+            "with cone='sos'"
+        )
+    return values, vectors
 
 
 def _column(functions: Any) -> np.ndarray:

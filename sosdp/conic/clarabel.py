@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .interrupt import interruptible
-from .program import ConicProgram, ConicSolution, svec_length
+from .program import Cones, ConicProgram, ConicSolution, svec_length
 
 FORM = "gram"  # clean verdicts on infeasible systems; the cost is that of the moment form
 
@@ -64,10 +64,11 @@ def solve(
         blocks.append(clarabel.ZeroConeT(cones.zero))
     if cones.nonnegative:
         blocks.append(clarabel.NonnegativeConeT(cones.nonnegative))
-    blocks += [clarabel.PSDTriangleConeT(n) for n in cones.psd]
+    blocks += [clarabel.SecondOrderConeT(3) if n == 2 else clarabel.PSDTriangleConeT(n) for n in cones.psd]
     columns = program.q.size
     quadratic = program.P if program.P is not None else sp.csc_matrix((columns, columns))
-    A = sp.csc_matrix(program.A)
+    turn = _rotation(cones)
+    A, b = sp.csc_matrix(turn @ program.A), turn @ program.b
     started = time.perf_counter()
     answer: Any = None
     with interruptible() as interrupted:
@@ -76,7 +77,7 @@ def solve(
             if answer is not None and remaining is not None and remaining <= 0:
                 break
             settings = _settings(tolerance, remaining, max_iterations, verbose, attempt)
-            solver = clarabel.DefaultSolver(quadratic, program.q, A, program.b, blocks, settings)
+            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
             if hasattr(solver, "set_termination_callback"):
                 solver.set_termination_callback(lambda _: interrupted())
             trial = solver.solve()
@@ -91,14 +92,34 @@ def solve(
     return ConicSolution(
         status=_STATUS.get(name, "failed"),
         x=np.asarray(answer.x),
-        s=np.asarray(answer.s),
-        z=np.asarray(answer.z),
+        s=turn.T @ np.asarray(answer.s),
+        z=turn.T @ np.asarray(answer.z),
         value=float(answer.obj_val) + program.constant,
         iterations=int(answer.iterations),
         solver="clarabel",
         seconds=seconds,
         message="interrupted" if name == "CallbackTerminated" else name,
     )
+
+
+def _rotation(cones: Cones) -> sp.csr_matrix:
+    """Orthogonal matrix that turns the vector form of 2 x 2 matrices into second-order cones.
+
+    [[a, b], [b, c]] is positive semidefinite iff a + c >= |(a - c, 2 b)|; Clarabel takes half the time so.
+    """
+    start = np.array([rows.start for n, rows in zip(cones.psd, cones.psd_slices()) if n == 2], dtype=int)
+    h = np.sqrt(0.5)
+    plain = np.ones(cones.rows)
+    plain[start] = h
+    plain[start + 1] = 0.0
+    plain[start + 2] = 0.0
+    row = np.concatenate([start, start + 1, start + 1, start + 2])
+    column = np.concatenate([start + 2, start, start + 2, start + 1])
+    value = np.repeat([h, h, -h, 1.0], start.size)
+    turned = sp.csr_matrix((value, (row, column)), shape=(cones.rows, cones.rows))
+    matrix = sp.csr_matrix(sp.diags_array(plain) + turned)
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _settings(

@@ -14,6 +14,7 @@ from ..expectation import ExpectationConstraint
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from .assembly import Identity
 from .certify import Certified, certify, mixture_for_margin
+from .dominance import least_eigenvalues
 from .forms import GramProgram, RawSolution
 from .scaling import Scaling
 from .solving import centre, cubic_work, solve_program
@@ -38,12 +39,16 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     if not np.isfinite(y).all():
         return np.inf
     missed = float(np.abs(raw.free) @ np.abs(identity.free @ y)) if identity.free.shape[0] else 0.0
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        least = float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0])
+    least_of = least_eigenvalues(identity, y)
+    for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
         missed += max(0.0, -least) * abs(float(np.trace(smat(raw.gram[rows], block.side))))
     if program.quadratic is None and not np.isfinite(program.upper).any():
         missed += abs(float(identity.target @ y) - program.value(raw.unknowns))
     return missed
+
+
+def _certificate(cone: str) -> str:
+    return "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
 
 
 class Answer:
@@ -236,9 +241,7 @@ class Answer:
         if not descent < 0:
             return self._result("failed", np.nan, None, "the solver's ray does not decrease the objective")
         y = y / -descent
-        residual = 0.0
-        for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-            residual = max(residual, -float(np.linalg.eigvalsh(smat(identity.gram[rows] @ y, block.side))[0]))
+        residual = max([0.0, *(-least for least in least_eigenvalues(identity, y))])
         if identity.free.shape[0]:
             residual = max(residual, float(np.abs(identity.free @ y).max()))
         # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
@@ -246,8 +249,8 @@ class Answer:
             reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
             return self._result("inaccurate", np.nan, None, reason)
         reason = (
-            "no sum-of-squares certificate of this degree exists for any bound; try a higher degree, "
-            "or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
+            f"no {_certificate(self.relaxation.options.cone)} of this degree exists for any bound; "
+            "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
         )
         return self._result("unbounded", -self.sign * np.inf, None, reason)
 
@@ -284,4 +287,5 @@ class Answer:
             program=self.program,
             scaling=self.scaling,
             in_expectation=tuple(self.subject_to),
+            cone=self.relaxation.options.cone,
         )

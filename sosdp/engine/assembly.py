@@ -26,6 +26,7 @@ from ..reduction.quotient import NO_QUOTIENT, Quotient
 from ..reduction.rows import distinct_rows
 
 if TYPE_CHECKING:
+    from .dominance import Dominance
     from .symmetric import Symmetry
 
 ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
@@ -86,6 +87,7 @@ class Identity:
     unknown: sp.csr_matrix
     quotient: Quotient
     symmetry: Symmetry | None = None
+    dominance: Dominance | None = None
 
     @property
     def sides(self) -> list[int]:

@@ -39,6 +39,8 @@ def extract_atoms(pe: PseudoExpectation) -> Atoms:
     none = np.zeros((0, pe.variable_ids.size))
     if pe.moments is None:
         return Atoms(none, f"the status is {pe.status!r}", False)
+    if pe.cone != "sos":
+        return Atoms(none, f"moments with cone={pe.cone!r} need not form a positive matrix", False)
     if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
         return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
     candidates, reason = _candidates(pe)

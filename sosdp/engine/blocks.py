@@ -32,6 +32,7 @@ from ..reduction.symmetry import SignSymmetry, find_sign_symmetry, split
 from ..reduction.term_sparsity import TermBlock, term_sparsity
 from ..system import System
 from .assembly import ONE, Block, EqualityRows
+from .dominance import CONES
 from .forall import expand
 
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
@@ -50,7 +51,8 @@ class Options:
     ``correlative+chordal``; ``symmetry``: ``sign``, ``none``, ``permutation`` (sign flips and the generators
     given in ``symmetries``, which imply it) or ``auto`` (sign flips and all permutations of variables that
     are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules, or ``groebner`` (and bases of
-    standard monomials for a Groebner basis of the equalities).
+    standard monomials for a Groebner basis of the equalities); ``cone``: ``sos``, or ``sdsos`` or ``dsos``,
+    Gram matrices that are scaled diagonally or diagonally dominant (engine/dominance.py).
     """
 
     products: str = "putinar"
@@ -60,10 +62,12 @@ class Options:
     quotient: bool | str = True
     term_steps: int | None = None
     symmetries: Any = None
+    cone: str = "sos"
 
     def __post_init__(self) -> None:
         _one_of("products", self.products, ("putinar", "schmudgen"))
         _one_of("sparsity", self.sparsity, SPARSITY)
+        _one_of("cone", self.cone, CONES)
         if self.quotient not in (True, False, "groebner"):
             raise ValueError(f"quotient={self.quotient!r} is not known; choose True, False or 'groebner'")
         if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):

@@ -124,4 +124,5 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
         else identity.free,
         target=identity.target * scaling.column,
         unknown=sp.csr_matrix(identity.unknown @ column) if identity.unknown.shape[0] else identity.unknown,
+        dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
     )

@@ -20,6 +20,9 @@ _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is
 
 def cubic_work(identity: Identity) -> float:
     """Sum of R^3 over the blocks, R = N(N+1)/2: what an interior-point iteration costs."""
+    if identity.dominance is not None:
+        # pieces of side 1 or 2 are sparse rows: an iteration is far below the cube of their number
+        return float(sum(svec_length(n) for n in identity.sides)) ** 2
     return sum(float(svec_length(n)) ** 3 for n in identity.solved_sides)
 
 
@@ -34,19 +37,19 @@ def solve_program(
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
     With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
-    method when memory allows. A symmetric identity is solved reduced and its answer mapped back. Raises
-    SolverUnavailable, ProblemTooLarge.
+    method when memory allows. A symmetric identity is solved reduced and its answer mapped back, and so is
+    one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
     """
     for option, value in (("tolerance", tolerance), ("time_limit", time_limit)):
         if value is not None and not value > 0:
             raise ValueError(f"{option} must be a number > 0, got {value!r}")
-    symmetry = program.identity.symmetry
-    if symmetry is not None:
-        reduced = replace(program, identity=symmetry.reduce(program.identity))
+    smaller = program.identity.symmetry or program.identity.dominance
+    if smaller is not None:
+        reduced = replace(program, identity=smaller.reduce(program.identity))
         raw = solve_program(
             reduced, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
         )
-        return symmetry.lift(program, raw)
+        return smaller.lift(program, raw)
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     raw = _solve_with(program, name, options)

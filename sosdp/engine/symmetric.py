@@ -90,6 +90,11 @@ class Symmetry:
             parts.append(_compressed(piece.basis, row, column, local, labels.size) @ coefficients)
         free, _ = self._free(identity, fold)
         blocks = tuple(Block("sos", (), mono.constant(p.side), ONE) for p in self.pieces)
+        dominance = identity.dominance
+        if dominance is not None:
+            numbers = [p.block for p in self.pieces]
+            orbits = np.concatenate([np.zeros(0, dtype=int), *(self.pair[slices[k]] for k in numbers)])
+            dominance = dominance.select(identity, numbers, orbits)
         unknown = sp.csr_matrix(identity.unknown @ fold) if identity.unknown.shape[0] else None
         return replace(
             identity,
@@ -101,6 +106,7 @@ class Symmetry:
             target=fold.T @ identity.target,
             unknown=sp.csr_matrix((0, first.size)) if unknown is None else unknown,
             symmetry=None,
+            dominance=dominance,
         )
 
     def lift(self, program: GramProgram, raw: RawSolution) -> RawSolution:
@@ -184,7 +190,10 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
     pieces: list[Piece] = []
     slices = identity.slices()
     for k in np.unique(blocks, return_index=True)[1].tolist():
-        pieces += _decompose(k, identity.blocks[k].side, pair[slices[k]])
+        side = identity.blocks[k].side
+        # dominance is a property of matrices in the monomial basis: only interchangeable entries merge
+        whole = identity.dominance is not None
+        pieces += [Piece(k, None, side)] if whole else _decompose(k, side, pair[slices[k]])
     variables = orbit_numbers([a.image for a in actions])
     return replace(identity, symmetry=Symmetry(len(actions), variables, column, pair, tuple(pieces)))
 
