@@ -22,6 +22,9 @@ _HOME = {
     "attained": "extraction",
     "InExpectation": "proof",
     "ProgramCertificate": "programs",
+    "semidefinite_bound": "convex",
+    "nearest_correlation_bound": "convex",
+    "unique_labels": "convex",
     "CertificateError": "rounding",
     "NotCertifiable": "rounding",
 }

@@ -186,6 +186,12 @@ class Multiplier:
         """The basis monomials as polynomials."""
         return tuple(Polynomial.from_arrays(monos_of([row]), [1]) for row in self.basis)
 
+    def picture(self) -> Any:
+        """The Gram matrix and its squares as a matplotlib figure (see `certificates.picture`)."""
+        from certificates.picture import gram_picture
+
+        return gram_picture(self)
+
     @property
     def degree(self) -> int:
         """Degree of the multiplier itself (not of what it multiplies)."""

@@ -139,8 +139,9 @@ def test_a_sum_of_squares_program(tmp_path, capsys):
     assert code == 0 and result["bound"] == pytest.approx(-2.0, abs=1e-6)
     assert result["bound_kind"] == "upper" and result["certified_bound"] >= -2.0 - 1e-9
     assert result["values"]["c"] == pytest.approx(2.0, abs=1e-6)
-    assert result["certificate"] is None and "unknown coefficients" in result["certificate_reason"]
-    assert "not written" in error
+    assert result["certificate"] == str(tmp_path / "c.json") and not error
+    assert main(["verify", result["certificate"], "--against", path]) == 0
+    assert "with c = 2" in capsys.readouterr().out
 
 
 def test_unbounded_has_no_numbers_that_json_lacks(tmp_path, capsys):
