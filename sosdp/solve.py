@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .algebra.polynomial import Polynomial
+from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import relaxation_for
-from .sosprogram import prove_sum_of_squares
 from .system import System
 
 _RELAXATION_OPTIONS = (

@@ -16,185 +16,17 @@ from .algebra.variables import variable_name
 from .engine.answer import shortfall
 from .engine.assembly import EqualityRows, Identity, assemble
 from .engine.blocks import Options, least_degree, plan
-from .engine.certify import certify, unused_columns
-from .engine.dominance import Dominance, cone_report, least_eigenvalues, with_cone
-from .engine.face import find_face
+from .engine.certify import certify
+from .engine.dominance import Dominance, cone_report, with_cone
 from .engine.forms import GramProgram, RawSolution
-from .engine.scaling import find_scaling, scale
-from .engine.solving import block_identity_vector, solve_program, unproducible
+from .engine.solving import block_identity_vector, solve_program, with_margin
 from .engine.symmetric import with_symmetry
-from .pseudoexpectation import DualData, PseudoExpectation, dual_data
+from .engine.unknowns import merged, restricted, stacked_symmetry, unknown_orbits
+from .pseudoexpectation import DualData, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
-from .reduction.facial import find_zeros
-from .relaxation import Relaxation
+from .reduction.groebner import with_groebner
+from .reduction.permutation import read_generators
 from .system import System
-
-_REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
-
-
-def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
-    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite
-    one."""
-    trace = sp.csr_matrix(-identity.trace_vector())
-    unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
-    return replace(identity, unknown=unknown)
-
-
-def prove_sum_of_squares(
-    relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Any
-) -> PseudoExpectation:
-    """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
-    solver_options.pop("certify_bound", None)
-    started = time.perf_counter()
-    layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
-    identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
-    on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solver_options)
-    if on_face is not None:
-        return on_face
-    cone = relaxation.options.cone
-    identity = with_symmetry(with_cone(identity, cone), layout.actions)
-    scaling = find_scaling(identity, relaxation.bounds)
-    scaled = scale(identity, scaling)
-    program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
-    built = time.perf_counter()
-    missing = unused_columns(identity)
-    if missing.shape[0]:
-        raw = unproducible(identity, missing)
-    else:
-        raw = solve_program(program, **solver_options)
-    solved = time.perf_counter()
-    status, reason, gram, free = _verdict(scaled, raw, scaling.bounds, cone)
-    finished = time.perf_counter()
-    no_bound = sp.csr_matrix((1, identity.columns.shape[0]))
-    return PseudoExpectation(
-        status=status,
-        sense="sos",
-        objective=p,
-        system=relaxation.system,
-        degree=relaxation.degree,
-        bound=np.nan,
-        certified_bound=None,
-        reason=reason,
-        solver=raw.solver,
-        solver_message=raw.message,
-        iterations=raw.iterations,
-        sizes={
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.solved_sides, reverse=True),
-            "equalities": int(identity.free.shape[0]),
-            "degree": int(relaxation.degree),
-            **layout.report,
-            **identity.symmetry_report,
-            **cone_report(identity, cone),
-        },
-        times={"build": built - started, "solve": solved - built, "certify": finished - solved},
-        identity=identity,
-        moments=raw.moments * scaling.column if status == "refuted" else None,
-        dual=dual_data(identity, gram / scaling.gram, free / scaling.free, 0.0),
-        program=GramProgram(replace(scaled, unknown=no_bound), np.ones(1), np.ones(1)),
-        scaling=scaling,
-        cone=cone,
-    )
-
-
-def _prove_on_face(
-    relaxation: Relaxation,
-    p: Polynomial,
-    zeros: Any,
-    identity: Identity,
-    report: dict[str, Any],
-    started: float,
-    solver_options: dict[str, Any],
-) -> PseudoExpectation | None:
-    """The proof on the face of the polynomial's exact zeros, or None where that does not decide."""
-    if zeros is None or relaxation.options.cone != "sos" or len(relaxation.system):
-        return None
-    if unused_columns(identity).shape[0]:
-        return None
-    found = find_face(identity, p, find_zeros(p, None if isinstance(zeros, str) else zeros))
-    if found is None:
-        return None
-    program = found.program()
-    built = time.perf_counter()
-    raw = solve_program(program, **solver_options)
-    solved = time.perf_counter()
-    gram = found.prove(raw)
-    if gram is None:
-        return None
-    finished = time.perf_counter()
-    no_bound = sp.csr_matrix((1, identity.columns.shape[0]))
-    return PseudoExpectation(
-        status="proved",
-        sense="sos",
-        objective=p,
-        system=relaxation.system,
-        degree=relaxation.degree,
-        bound=np.nan,
-        certified_bound=None,
-        reason="",
-        solver=raw.solver,
-        solver_message=raw.message,
-        iterations=raw.iterations,
-        sizes={
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(found.sides, reverse=True),
-            "equalities": 0,
-            "degree": int(relaxation.degree),
-            **report,
-            "exact_zeros": found.zeros,
-        },
-        times={"build": built - started, "solve": solved - built, "certify": finished - solved},
-        identity=identity,
-        moments=None,
-        dual=dual_data(identity, gram, np.zeros(0), 0.0),
-        program=GramProgram(replace(identity, unknown=no_bound), np.ones(1), np.ones(1)),
-        scaling=find_scaling(identity, VariableBounds({}, ())),
-    )
-
-
-def _verdict(
-    identity: Identity, raw: RawSolution, bounds: VariableBounds, cone: str
-) -> tuple[str, str, np.ndarray, np.ndarray]:
-    gram, free = raw.gram, raw.free
-    if raw.status in ("solved", "almost"):
-        t = float(raw.unknowns[0])
-        gram = raw.gram + t * block_identity_vector(identity)
-        checked = certify(identity, gram, free, np.zeros(0), bounds)
-        if checked.loss == 0.0:
-            return "proved", "", checked.gram, checked.free
-        gram, free = checked.gram, checked.free
-    if raw.status == "failed" or not np.isfinite(raw.moments).all():
-        return "unknown", f"the solver gave no answer ({raw.message})", gram, free
-    value, negative = _separation(identity, raw.moments)
-    scale = float(np.abs(identity.target).max(initial=0.0)) or 1.0
-    if value < -_REFUTED * scale and cone != "sos":
-        return (
-            "unknown",
-            f"no Gram matrix of this degree with cone={cone!r} was found; a sum of squares may still exist: "
-            "cone='sos'",
-            gram,
-            free,
-        )
-    if value < -_REFUTED * scale and negative <= 1e-3 * -value / scale:
-        return "refuted", f"a pseudo-expectation has E[p] = {value:.3g} < 0", gram, free
-    return (
-        "unknown",
-        "the polynomial is on or near the boundary of the sums of squares; "
-        "an exact certificate may still exist: certificates.extract(result).exact()",
-        gram,
-        free,
-    )
-
-
-def _separation(identity: Identity, moments: np.ndarray) -> tuple[float, float]:
-    """E[p] and the largest violation of positivity, both for moments scaled to largest absolute value 1."""
-    size = float(np.abs(moments).max(initial=0.0))
-    if size == 0.0:
-        return 0.0, 0.0
-    y = moments / size
-    violation = float(np.abs(identity.free @ y).max(initial=0.0))
-    least = min([0.0, *least_eigenvalues(identity, y)])
-    return float(identity.target @ y), max(violation, -least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,24 +182,50 @@ class SosProgram:
             parts.append(Polynomial.from_arrays(monos, p.coefs[rows]))
         return parts
 
-    def _identity(self) -> tuple[Identity, list[slice], list[VariableBounds], list[Identity]]:
+    def _identity(
+        self, cost: np.ndarray
+    ) -> tuple[Identity, np.ndarray, list[VariableBounds], list[Identity]]:
+        """All constraints side by side in one unknown an orbit, the orbit of each unknown, and the parts."""
         if not self.constraints:
             raise ValueError("the program has no constraint; call require(p) first")
         pieces, bounds = [], []
-        for p in self.vanishing:
-            parts = self._affine(p)
+        families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
+        images = self._permutations()
+        orbits = unknown_orbits(images, families, cost) if images else np.arange(self.ids.size)
+        families = [merged(f, orbits) for f in families]
+        for parts in families[: len(self.vanishing)]:
             pieces.append(assemble([], [], parts[0], parts[1:]))
             bounds.append(VariableBounds({}, ()))
-        for p, system, degree, cone in self.constraints:
-            parts = self._affine(p)
+        known = families[len(self.vanishing) :]
+        for parts, (_, system, degree, cone) in zip(known, self.constraints, strict=True):
             wanted = least_degree(system, parts) if degree is None else degree
-            layout = plan(system, wanted, parts, self.options, closed=False)
+            if self.options.quotient == "groebner":
+                system = with_groebner(system, wanted)
+            layout = plan(system, wanted, parts, self._options_for(system, parts, images), closed=False)
             piece = assemble(
                 layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
             )
-            pieces.append(with_cone(piece, cone))
+            pieces.append(with_symmetry(with_cone(piece, cone), layout.actions))
             bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
-        return stack(pieces), column_slices(pieces), bounds, pieces
+        return stack(pieces), orbits, bounds, pieces
+
+    def _permutations(self) -> list[np.ndarray]:
+        """The permutations of variables that were given, as tables of images."""
+        if self.options.symmetries is None:
+            return []
+        used = [p.variable_ids for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
+        used += [system.variable_ids for _, system, _, _ in self.constraints]
+        return read_generators(self.options.symmetries, np.setdiff1d(np.concatenate(used), self.ids))
+
+    def _options_for(self, system: System, parts: list[Polynomial], images: list[np.ndarray]) -> Options:
+        """The options of one constraint: permutations of the variables that it has."""
+        if not images:
+            return self.options
+        ids = np.unique(np.concatenate([system.variable_ids, *(p.variable_ids for p in parts)]))
+        inner = restricted(images, ids)
+        if inner:
+            return replace(self.options, symmetries=inner)
+        return replace(self.options, symmetry="sign", symmetries=None)
 
     def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
@@ -380,8 +238,9 @@ class SosProgram:
                 cost[hit[0]] = c
         offset = float(objective.constant)
         sign = -1.0 if sense == "minimize" else 1.0
-        identity, _, bounds, pieces = self._identity()
-        program = GramProgram(identity, sign * cost, np.full(self.ids.size, np.inf))
+        identity, orbits, bounds, pieces = self._identity(cost)
+        prices = np.bincount(orbits, weights=cost)
+        program = GramProgram(identity, sign * prices, np.full(prices.size, np.inf))
         built = time.perf_counter()
         raw = solve_program(program, **solver_options)
         solved = time.perf_counter()
@@ -396,18 +255,18 @@ class SosProgram:
         value, values, certified, proven, inner = np.nan, {}, None, None, None
         reason = raw.message if label in ("failed", "inaccurate") else ""
         if label in ("optimal", "inaccurate"):
-            value = float(cost @ raw.unknowns) + offset
-            values = dict(zip(names, raw.unknowns.tolist(), strict=True))
+            value = float(prices @ raw.unknowns) + offset
+            values = dict(zip(names, raw.unknowns[orbits].tolist(), strict=True))
             point, inside = self._proven_point(program, raw, pieces, bounds)
             if inside is not None:
-                inner = dict(zip(names, inside.tolist(), strict=True))
+                inner = dict(zip(names, inside[orbits].tolist(), strict=True))
             if point is None:
                 equations = "equations between coefficients hold to rounding only"
                 nowhere = "no coefficients strictly inside every constraint were found"
                 reason = reason or (equations if self.vanishing else nowhere)
             else:
-                proven = dict(zip(names, point.tolist(), strict=True))
-                certified = float(cost @ point) + offset
+                proven = dict(zip(names, point[orbits].tolist(), strict=True))
+                certified = float(prices @ point) + offset
                 allowed = 1e-5 * max(1.0, abs(value))
                 # a proven point near the solver's says nothing about better ones: both sides must agree
                 if label == "inaccurate" and abs(certified - value) <= allowed >= shortfall(program, raw):
@@ -430,8 +289,11 @@ class SosProgram:
             solver=raw.solver,
             sizes={
                 "moments": int(identity.columns.shape[0]),
-                "blocks": sorted(identity.sides, reverse=True),
+                "blocks": sorted(identity.solved_sides, reverse=True),
                 "equalities": int(identity.free.shape[0]),
+                "unknowns": int(prices.size),
+                **identity.symmetry_report,
+                **cone_report(identity, self.options.cone),
             },
             times={"build": built - started, "solve": solved - built, "certify": finished - solved},
             inner_values=inner,
@@ -445,7 +307,7 @@ class SosProgram:
         """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
         point), and the coefficients of the inner point."""
         inner_identity = with_margin(program.identity, keep_unknowns=True)
-        count = self.ids.size
+        count = program.objective.size
         objective = np.append(np.zeros(count), 1.0)
         upper = np.append(np.full(count, np.inf), 1.0)
         inner = solve_program(GramProgram(inner_identity, objective, upper))
@@ -486,6 +348,7 @@ def stack(pieces: list[Identity]) -> Identity:
         target=np.concatenate([p.target for p in pieces]),
         unknown=sp.csr_matrix(sp.hstack([p.unknown for p in pieces], format="csr")),
         quotient=pieces[0].quotient,
+        symmetry=stacked_symmetry(pieces),
         dominance=_stacked_cones(pieces),
     )
 
@@ -496,9 +359,3 @@ def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
     parts = [p.dominance or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides))) for p in pieces]
     weight = np.concatenate([d.weight for d in parts])
     return Dominance(tuple(c for d in parts for c in d.cones), weight)
-
-
-def column_slices(pieces: list[Identity]) -> list[slice]:
-    """Columns of each piece in the stacked identity."""
-    ends = np.cumsum([p.columns.shape[0] for p in pieces])
-    return [slice(int(e - p.columns.shape[0]), int(e)) for e, p in zip(ends, pieces, strict=True)]

@@ -64,6 +64,19 @@ def solve_program(
     return raw
 
 
+def solve_moments(program: GramProgram, name: str, time_limit: float | None = None) -> RawSolution:
+    """The moment form by a solver that gets the Gram form otherwise: long chains of squares that an
+    interior-point method leaves early in one form are often solved in the other."""
+    identity = program.identity
+    smaller = identity.symmetry or identity.dominance
+    if smaller is not None:
+        raw = solve_moments(replace(program, identity=smaller.reduce(identity)), name, time_limit)
+        return smaller.lift(program, raw)
+    form = moment_form(program)
+    check_memory(name, form.conic)
+    return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
+
+
 def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     module = backend(name)
     side = max(program.identity.solved_sides, default=0)
@@ -124,3 +137,11 @@ def block_identity_vector(identity: Identity) -> np.ndarray:
     """Vector form of the identity matrix in every block."""
     parts = [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in identity.sides]
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
+    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite
+    one."""
+    trace = sp.csr_matrix(-identity.trace_vector())
+    unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
+    return replace(identity, unknown=unknown)

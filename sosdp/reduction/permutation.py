@@ -138,13 +138,14 @@ def check_symmetry(image: np.ndarray, data: Data) -> Action:
     """The action of a permutation on the constraints; ValueError, with what it breaks, when it is none."""
     action, broken = _try(image, data)
     if action is None:
-        moved = [f"{variable_name(v)} -> {variable_name(int(w))}" for v, w in enumerate(image) if v != w]
-        shown = ", ".join(moved[:6]) + (", ..." if len(moved) > 6 else "")
+        changes = [f"{variable_name(v)} -> {variable_name(int(w))}" for v, w in enumerate(image) if v != w]
+        shown = ", ".join(changes[:6]) + (", ..." if len(changes) > 6 else "")
         raise ValueError(f"the permutation {shown} is not a symmetry of the program: it changes {broken}")
     return action
 
 
-def _moved(image: np.ndarray, p: Polynomial) -> Polynomial:
+def moved(image: np.ndarray, p: Polynomial) -> Polynomial:
+    """The polynomial with every variable replaced by its image."""
     monos = image[p.monos].astype(mono.MONOMIAL)
     monos.sort(axis=1)
     return Polynomial.from_arrays(monos, p.coefs)
@@ -152,7 +153,7 @@ def _moved(image: np.ndarray, p: Polynomial) -> Polynomial:
 
 def _try(image: np.ndarray, data: Data) -> tuple[Action | None, str]:
     for p in data.fixed:
-        if _moved(image, p) != p:
+        if moved(image, p) != p:
             return None, f"the objective {_short(p)}"
     system = data.system
     tables: dict[str, list[int]] = {}
@@ -195,7 +196,7 @@ def _match(
             place.setdefault((label, *(sign * p for p in body)), k)
     table: list[int] = []
     for k, (label, body) in enumerate(zip(labels, bodies, strict=True)):
-        target = place.get((label, *(_moved(image, p) for p in body)))
+        target = place.get((label, *(moved(image, p) for p in body)))
         if target is None:
             return table, k
         table.append(target)
