@@ -48,7 +48,7 @@ class ProjectionRecovery(RecoveryEstimator):
     diagonal, and the signs of the leading eigenvector are the labels. `predict_error` tells beforehand what
     to expect; at small n edge flipping does better (see docs/proofs/sbm_weak_recovery.md). Extra attribute
     after fit: noisy_matrix_, the released `NoisyArray` (n, n). Cost: a few eigendecompositions of size n,
-    and 15 microseconds a pair of vertices for the noise. Source: arXiv 2301.04822, Algorithm 5.4.
+    and 0.1 microseconds a pair of vertices for the noise. Source: arXiv 2301.04822, Algorithm 5.4.
     """
 
     noisy_matrix_: NoisyArray

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy import noise
+
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
 
@@ -241,24 +243,26 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Discrete Gaussian on a public grid
+# Gaussian noise on a public grid
 
 
 @dataclass(frozen=True)
 class GridGaussian:
-    """Discrete Gaussian noise on a power-of-two grid, with what has been proven about it.
+    """Gaussian noise on a power-of-two grid, with what has been proven about it.
 
     Attributes:
         grid: the power of two; the released value is `counts * grid`.
-        units: the noise parameter s in grid units: P(k) is proportional to exp(-k^2 / (2 s^2)).
-        scale: `units * grid`, the noise's standard deviation to within 1e-12 when units >= 10.
+        units: the noise parameter s in grid units, as in `noise.gaussian`.
+        scale: `units * grid`, the noise's standard deviation to within 1e-6 when units >= 2^20.
         count: number of entries that receive noise.
         sensitivity: l2 sensitivity of the unrounded values that was charged.
         shift: the l2 sensitivity in grid units after rounding to the grid: sensitivity/grid + sqrt(count).
-        smoothing: r^2, see the proof page.
-        charge: delta spent on the law being discrete (an upper bound).
+        smoothing: r^2, see the proof page; 0 for the rounded law.
+        charge: delta spent on the law being discrete and on the sampler's error (an upper bound).
         epsilon, delta, rho: what was asked for and is proven.
         calibration: as asked; with rho the noise is the same for both, only the sensitivity differs.
+        law, backend: to draw with.
+        tv: bound on the total variation distance of the array drawn from independent draws of the law.
     """
 
     grid: float
@@ -272,6 +276,9 @@ class GridGaussian:
     delta: float | None
     rho: float | None
     calibration: str
+    law: str
+    backend: str
+    tv: Fraction
 
     @property
     def scale(self) -> float:
@@ -284,14 +291,16 @@ class GridGaussian:
             f"values rounded to the public grid {self.grid!r}; rounding charged as sqrt({self.count}) "
             "grid units of l2 sensitivity"
         ]
+        noise = f"{self.law} Gaussian noise of {self.units!r} grid units"
         if self.rho is None:
-            lines.append(
-                f"discrete Gaussian noise of {self.units!r} grid units; {self.charge:.3g} of delta "
-                "pays for the noise being discrete"
+            what = "the noise being discrete and for the sampler" if self.law == "discrete" else "the sampler"
+            noise += f"; {self.charge:.3g} of delta pays for {what}"
+        elif self.tv:
+            noise += (
+                f", drawn within total variation 2^{math.log2(self.tv):.1f} of its law: add (1 + e^epsilon) "
+                "times that to delta when converting"
             )
-        else:
-            lines.append(f"discrete Gaussian noise of {self.units!r} grid units")
-        return tuple(lines)
+        return (*lines, noise)
 
 
 def grid_gaussian(
@@ -303,9 +312,10 @@ def grid_gaussian(
     rho: float | None = None,
     calibration: str = "tight",
     largest: float = 0.0,
+    law: str = "rounded",
+    backend: str = "cells",
 ) -> GridGaussian:
-    """Grid and noise for releasing `count` numbers of l2 sensitivity `sensitivity` with discrete Gaussian
-    noise.
+    """Grid and noise for releasing `count` numbers of l2 sensitivity `sensitivity` with Gaussian noise.
 
     Args:
         sensitivity: proven upper bound on the l2 distance of the (unrounded) values of two neighbours.
@@ -314,10 +324,14 @@ def grid_gaussian(
         rho: zero-concentrated differential privacy wanted.
         calibration: "tight", or "paper" (textbook multiplier; refused where it is not proven).
         largest: public bound on the absolute value of an entry (the values are clipped to it).
+        law: "rounded" (the analytic Gaussian mechanism, rounded) or "discrete" (through the smoothing bound).
+        backend: what will draw, as in `noise.gaussian`: its total variation error is charged to delta.
 
     Raises:
         ValueError: a number out of range; budget and grid that do not fit 64-bit integers; the textbook
-            formula where it is not private.
+            formula where it is not private; a delta below what the sampler's error leaves room for.
+
+    Source: docs/proofs/gaussian_release.md, Theorems 1 to 3.
     """
     sensitivity = check_positive(sensitivity, "sensitivity")
     largest = check_positive(largest, "largest", zero=True)
@@ -326,15 +340,43 @@ def grid_gaussian(
         raise ValueError(f"count must be at least 1, got {count}")
     if calibration not in ("tight", "paper"):
         raise ValueError(f'calibration must be "tight" or "paper", got {calibration!r}')
+    if law not in ("rounded", "discrete") or (backend == "opendp" and law != "discrete"):
+        raise ValueError(f'law must be "rounded" or "discrete" (OpenDP: only the latter), got {law!r}')
+    tv = noise.tv_bound(law, count, backend)
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise ValueError("give epsilon and delta, or rho, not both")
-        return _zcdp_on_grid(sensitivity, count, check_positive(rho, "rho"), largest, calibration)
+        multiplier = 1.0 / math.sqrt(2.0 * check_positive(rho, "rho"))
+        grid = _choose_grid(sensitivity, count, multiplier, largest)
+        shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
+        return GridGaussian(
+            grid=grid,
+            units=root_up(shift**2 / (2 * Fraction(rho))),
+            count=count,
+            sensitivity=sensitivity,
+            shift=shift,
+            smoothing=0.0,
+            charge=0.0,
+            epsilon=None,
+            delta=None,
+            rho=rho,
+            calibration=calibration,
+            law=law,
+            backend=backend,
+            tv=tv,
+        )
     if epsilon is None or delta is None:
         raise ValueError("give epsilon and delta, or rho")
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    smoothing = _smoothing(epsilon, delta, count)
-    charge = _smoothing_charge(epsilon, count, smoothing)
+    smoothing, charge = 0.0, tv_charge(epsilon, tv)
+    if charge > delta / 2.0:
+        raise ValueError(
+            f"at epsilon = {epsilon} the sampler's error of 2^{noise.tv_log2(law, count):.0f} costs "
+            f'{charge:.3g} of delta = {delta}: use a smaller epsilon, or law="discrete" with backend="opendp"'
+        )
+    if law == "discrete":
+        smoothing = _smoothing(epsilon, delta, count)
+        charge = float_up(Fraction(charge) + Fraction(_smoothing_charge(epsilon, count, smoothing)))
     left = Fraction(delta) - Fraction(charge)
     if calibration == "paper":
         multiplier = gaussian_sigma_paper(epsilon, delta)
@@ -373,7 +415,49 @@ def grid_gaussian(
         delta=delta,
         rho=None,
         calibration=calibration,
+        law=law,
+        backend=backend,
+        tv=tv,
     )
+
+
+def tv_charge(epsilon: float, tv: Fraction) -> float:
+    """Upper bound on (1 + e^epsilon) tv, what a total variation error costs in delta; it may be infinite.
+
+    Source: docs/proofs/gaussian_release.md, part (iv).
+    """
+    if tv == 0:
+        return 0.0
+    log_charge = _log_one_plus_exp(epsilon) + math.log(tv.numerator) - math.log(tv.denominator)
+    if log_charge > 700.0:
+        return math.inf
+    return math.exp(log_charge) * (1.0 + 1e-9 + 1e-14 * epsilon) + 5e-324
+
+
+def truncated_laplace_delta(units: float, bound: int, shift: int) -> float:
+    """Upper bound on the delta of integer data plus `noise.truncated_laplace`, beside epsilon = shift/units.
+
+    r^(T-D+1) (1 - r^D) / (1 + r - 2 r^(T+1)) for r = exp(-1/units), T = bound, D = shift = the integer l1
+    sensitivity of the whole vector (exact in one coordinate while D <= T + 1); the sampler's total variation
+    error comes on top. Source: docs/proofs/noise.md, Theorem 4.
+
+    Raises:
+        ValueError: units not positive, bound < 1 or shift < 0.
+    """
+    import flint
+
+    units = check_positive(units, "units")
+    if bound < 1 or shift < 0:
+        raise ValueError(f"bound must be >= 1 and shift >= 0, got {bound} and {shift}")
+    if shift == 0:
+        return 0.0
+    if shift > bound + 1:
+        return 1.0
+    with flint.ctx.workprec(256):
+        step = -ball(1 / Fraction(units))
+        below = ((bound - shift + 1) * step).exp() * (1 - (shift * step).exp())
+        upper = (below / (1 + step.exp() - 2 * ((bound + 1) * step).exp())).upper()
+        return min(1.0, math.nextafter(float(upper), math.inf))
 
 
 def grid_delta(
@@ -381,7 +465,7 @@ def grid_delta(
 ) -> float:
     """Delta proven for discrete Gaussian noise of `units` on an integer query of l2 sensitivity `shift`.
 
-    The bound of Theorem 2 of the proof page (float64), for a given smoothing variance r^2 < units^2.
+    The bound of Theorem 3 of the proof page (float64), for a given smoothing variance r^2 < units^2.
 
     Raises:
         ValueError: a number out of range, or smoothing >= units^2.
@@ -392,28 +476,6 @@ def grid_delta(
         raise ValueError(f"smoothing {smoothing} must be below units^2 = {units**2}: use a finer grid")
     multiplier = math.sqrt(variance) / check_positive(shift, "shift")
     return gaussian_delta(epsilon, multiplier) + _smoothing_charge(epsilon, count, smoothing)
-
-
-def _zcdp_on_grid(
-    sensitivity: float, count: int, rho: float, largest: float, calibration: str
-) -> GridGaussian:
-    multiplier = 1.0 / math.sqrt(2.0 * rho)
-    grid = _choose_grid(sensitivity, count, multiplier, largest)
-    shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
-    units = root_up(shift**2 / (2 * Fraction(rho)))
-    return GridGaussian(
-        grid=grid,
-        units=units,
-        count=count,
-        sensitivity=sensitivity,
-        shift=shift,
-        smoothing=0.0,
-        charge=0.0,
-        epsilon=None,
-        delta=None,
-        rho=rho,
-        calibration=calibration,
-    )
 
 
 def _choose_grid(sensitivity: float, count: int, multiplier: float, largest: float) -> float:

@@ -168,18 +168,41 @@ def test_one_dimensional_sums_agree_with_the_hockey_stick() -> None:
         assert audit.discrete_gaussian_delta(epsilon, units, shift) == pytest.approx(exact, abs=1e-14)
 
 
+def _exact_rounded_delta(epsilon: float, units: float, shift: int) -> float:
+    """Hockey-stick sum of round(N(0, units^2)) against its shift by an integer."""
+    from scipy.stats import norm
+
+    edges = np.arange(-math.ceil(40 * units), math.ceil(40 * units)) + 0.5
+    # Differences of tails, from the side where they are small.
+    law = np.where(
+        edges[1:] < 0, np.diff(norm.cdf(edges, scale=units)), -np.diff(norm.sf(edges, scale=units))
+    )
+    padded = np.concatenate([np.zeros(shift), law]), np.concatenate([law, np.zeros(shift)])
+    return float(np.maximum(padded[0] - math.exp(epsilon) * padded[1], 0.0).sum())
+
+
+@pytest.mark.parametrize("law", ["rounded", "discrete"])
 @pytest.mark.parametrize("calibration", ["tight", "paper"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-3), (3.0, 1e-9)])
 def test_plan_on_a_coarse_grid_keeps_its_promise_exactly(
-    epsilon: float, delta: float, calibration: str
+    epsilon: float, delta: float, calibration: str, law: str
 ) -> None:
     """A huge public box forces a grid coarse enough for the exact sum to be computed."""
     plan = calibrate.grid_gaussian(
-        sensitivity=3.0, count=1, epsilon=epsilon, delta=delta, calibration=calibration, largest=2.0**61
+        sensitivity=3.0,
+        count=1,
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        largest=2.0**61,
+        law=law,
     )
     assert plan.grid == 2.0
     assert plan.shift == Fraction(5, 2)
-    exact = audit.discrete_gaussian_delta(epsilon, plan.units, 2)
+    if law == "discrete":
+        exact = audit.discrete_gaussian_delta(epsilon, plan.units, 2)
+    else:
+        exact = _exact_rounded_delta(epsilon, plan.units, 2)
     assert exact <= delta
 
 
@@ -188,7 +211,7 @@ def test_coarse_plan_covers_every_integer_shift(count: int) -> None:
     """Rounding included: all integer shifts within the charged distance, exact law in several dimensions."""
     epsilon, delta = 1.0, 1e-4
     plan = calibrate.grid_gaussian(
-        sensitivity=3.0, count=count, epsilon=epsilon, delta=delta, largest=2.0**61
+        sensitivity=3.0, count=count, epsilon=epsilon, delta=delta, largest=2.0**61, law="discrete"
     )
     reach = int(float(plan.shift))
     worst = 0.0
@@ -208,15 +231,23 @@ def test_fine_grid_costs_nothing() -> None:
     assert noise.noise_units(plan.scale, plan.grid) == plan.units
 
 
-def test_plan_satisfies_its_inequality_in_exact_arithmetic() -> None:
+@pytest.mark.parametrize(
+    ("law", "backend"), [("rounded", "cells"), ("discrete", "cells"), ("discrete", "opendp")]
+)
+def test_plan_satisfies_its_inequality_in_exact_arithmetic(law: str, backend: str) -> None:
     for epsilon, delta, count in ((0.1, 1e-9, 1), (1.0, 1e-6, 10**6), (30.0, 1e-12, 10**4)):
-        plan = calibrate.grid_gaussian(sensitivity=1.7, count=count, epsilon=epsilon, delta=delta)
+        plan = calibrate.grid_gaussian(
+            sensitivity=1.7, count=count, epsilon=epsilon, delta=delta, law=law, backend=backend
+        )
         assert plan.shift**2 >= (Fraction(1.7) / Fraction(plan.grid)) ** 2 + count
         variance = Fraction(plan.units) ** 2 - Fraction(plan.smoothing)
         left = Fraction(delta) - Fraction(plan.charge)
         assert calibrate.delta_at_most(epsilon, plan.shift**2 / variance, left)
         exponent = 2.0 * math.pi**2 * plan.smoothing
-        charged = (1.0 + math.exp(epsilon)) * count * 2.0 * math.exp(-exponent)
+        assert (plan.smoothing == 0.0) == (law == "rounded")
+        assert plan.tv == (0 if backend == "opendp" else Fraction(count, 2**140))
+        each = 2.0 * math.exp(-exponent) if law == "discrete" else 0.0
+        charged = (1.0 + math.exp(epsilon)) * (count * each + float(plan.tv))
         assert charged <= plan.charge <= charged * (1 + 1e-6)
 
 
@@ -248,6 +279,42 @@ def test_zcdp_plan_is_exact() -> None:
     plan = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125)
     assert plan.shift**2 / (2 * Fraction(plan.units) ** 2) <= Fraction(0.125)
     assert plan.scale == pytest.approx(4.0, rel=1e-5)
+    assert "total variation" in plan.assumptions()[1]  # rho cannot carry it, so it is said
+    exact = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125, law="discrete", backend="opendp")
+    assert "total variation" not in exact.assumptions()[1]
+
+
+def test_sampler_error_is_charged_and_refused_when_it_is_all_there_is() -> None:
+    assert calibrate.tv_charge(1.0, Fraction(0)) == 0.0
+    assert calibrate.tv_charge(2000.0, Fraction(1, 2**140)) == math.inf
+    for epsilon, tv in ((0.5, Fraction(1, 2**40)), (30.0, Fraction(3, 2**141)), (1e-9, Fraction(1, 7))):
+        charge = calibrate.tv_charge(epsilon, tv)
+        assert (
+            (1 + math.exp(epsilon)) * float(tv) <= charge <= (1 + math.exp(epsilon)) * float(tv) * (1 + 1e-8)
+        )
+    with pytest.raises(ValueError, match="sampler"):
+        calibrate.grid_gaussian(sensitivity=1.0, count=1, epsilon=95.0, delta=1e-9)
+    with pytest.raises(ValueError, match="law"):
+        calibrate.grid_gaussian(sensitivity=1.0, count=1, epsilon=1.0, delta=1e-9, backend="opendp")
+
+
+def test_truncated_laplace_delta_against_sums() -> None:
+    for units, bound, shift in itertools.product((0.5, 2.0, 7.3), (4, 9, 40), (1, 2, 5, 7)):
+        support = range(-bound, bound + 1)
+        total = sum(math.exp(-abs(k) / units) for k in support)
+        first = {k: math.exp(-abs(k) / units) / total for k in support}
+        second = {k + shift: p for k, p in first.items()}
+        exact = float(audit.delta_between(first, second, shift / units))
+        formula = calibrate.truncated_laplace_delta(units, bound, shift)
+        assert exact <= formula * (1 + 1e-7) + 1e-15
+        if shift <= bound + 1:
+            assert formula == pytest.approx(exact, rel=1e-7, abs=1e-15)
+        else:
+            assert formula == 1.0
+    assert calibrate.truncated_laplace_delta(2.0, 5, 7) == 1.0
+    assert calibrate.truncated_laplace_delta(2.0, 5, 0) == 0.0
+    with pytest.raises(ValueError, match="bound"):
+        calibrate.truncated_laplace_delta(2.0, 0, 1)
 
 
 @pytest.mark.parametrize(

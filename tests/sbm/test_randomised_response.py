@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
 from problems.sbm.randomised_response import FlipRule, RandomizedResponseRecovery, flip_edges, flip_rule
-from sosdp.privacy import noise
+from sosdp.privacy import words
 
 EPSILONS = [1e-6, 0.1, 0.5, 1.0, math.log(3), 2.0, 8.0, 40.0, 300.0, 1000.0]
 
@@ -51,15 +51,15 @@ def test_exact_loss_on_three_vertices(epsilon):
     assert exact_loss(q * 0.99) > epsilon  # negative control
 
 
-def feed(monkeypatch, words):
+def feed(monkeypatch, values):
     """Make the operating system's generator return these words, in order."""
-    left = list(words)
+    left = list(values)
 
     def urandom(count):
         taken = [left.pop(0) for _ in range(count // 8)]
         return np.array(taken, dtype=np.uint64).tobytes()
 
-    monkeypatch.setattr(noise.os, "urandom", urandom)
+    monkeypatch.setattr(words.os, "urandom", urandom)
     return left
 
 

@@ -19,13 +19,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import accept, calibrate, noise
+from sosdp.privacy import accept, calibrate, exact, noise
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.release import Release
+from sosdp.privacy.words import Words, open_words
 
 DEFAULT_GRID = 2.0**-20
 
 _LARGEST_COUNT = 1 << 60
+_LARGEST_NOISE = 3 << 61
 
 
 @dataclass(frozen=True)
@@ -149,18 +151,22 @@ def release_if_stable(
     rule = stability_rule(epsilon, delta, error=error, shift=shift, grid=grid)
     count = rule.count(statistic) if resolved else 0
     # Drawn in every case, so that neither the randomness used nor the time depends on the decision.
-    drawn = int(noise.laplace((), rule.accept.units, 1, insecure_seed=insecure_seed))
+    # One draw: the exact scalar sampler has no error to account for.
+    words = open_words(insecure_seed, keystream=False)
+    drawn = exact.discrete_laplace(rule.accept.units, words)
     accepted = rule.accept.accepts(count, drawn)
     facts = dict(public or {})
     if noisy_statistic:
-        facts["noisy_statistic"] = int(noise.add(count, drawn)) * rule.grid
+        facts["noisy_statistic"] = (
+            int(noise.add(count, max(min(drawn, _LARGEST_NOISE), -_LARGEST_NOISE))) * rule.grid
+        )
     guarantee = Guarantee(
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
         calibration="tight",
         kind=_kind(error, search_complete),
-        assumptions=(*assumptions, *_assumptions(rule, search_complete), noise.generator_assumption()),
+        assumptions=(*assumptions, *_assumptions(rule, search_complete), Words.assumption),
         mechanism=mechanism,
     )
     if insecure_seed is not None:
