@@ -30,6 +30,7 @@ _STATUS = {
     "CallbackTerminated": "almost",
 }
 
+_MANY_PAIRS = 20
 _RANK = {"Solved": 0, "PrimalInfeasible": 0, "DualInfeasible": 0, "AlmostSolved": 1}
 _FINAL = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "CallbackTerminated")
 # the default step fraction .99 stalls on chains of badly scaled squares (Rosenbrock with 20, 60, 200
@@ -64,10 +65,16 @@ def solve(
         blocks.append(clarabel.ZeroConeT(cones.zero))
     if cones.nonnegative:
         blocks.append(clarabel.NonnegativeConeT(cones.nonnegative))
-    blocks += [clarabel.SecondOrderConeT(3) if n == 2 else clarabel.PSDTriangleConeT(n) for n in cones.psd]
+    # many 2 x 2 blocks are cheaper as second-order cones; for a few, the matrix cone is the more accurate one
+    # (a nilpotent equation, a single point: values wrong by 1e-4 as second-order cones)
+    turning = cones.psd.count(2) > _MANY_PAIRS
+    blocks += [
+        clarabel.SecondOrderConeT(3) if turning and n == 2 else clarabel.PSDTriangleConeT(n)
+        for n in cones.psd
+    ]
     columns = program.q.size
     quadratic = program.P if program.P is not None else sp.csc_matrix((columns, columns))
-    turn = _rotation(cones)
+    turn = _rotation(cones) if turning else sp.eye_array(cones.rows, format="csr")
     A, b = sp.csc_matrix(turn @ program.A), turn @ program.b
     started = time.perf_counter()
     answer: Any = None

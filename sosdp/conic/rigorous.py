@@ -14,6 +14,7 @@ import scipy.linalg as la
 
 UNIT = 2.0**-53
 _UNDERFLOW = 1e-290
+_STACK_SIDE = 40  # above it one matrix at a time is as fast
 
 
 def _cholesky_succeeds(matrix: np.ndarray) -> bool:
@@ -50,6 +51,49 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
             return shift - slack
         margin *= 4.0
     return -scale  # Gershgorin: no eigenvalue lies below minus the largest absolute row sum
+
+
+def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
+    """``least_eigenvalue_bound`` of many symmetric matrices of one side, shape (k, N, N) -> (k,).
+
+    Cost: one batched eigenvalue computation and N vectorised steps of Cholesky's method for all together,
+    which for small N is a hundred times faster than one after the other. The lower triangles are what is
+    judged.
+    """
+    count, side = stack.shape[:2]
+    if side <= 1 or side > _STACK_SIDE or count < 4:
+        return np.array([least_eigenvalue_bound(matrix) for matrix in stack], dtype=float).reshape(count)
+    found = np.full(count, -np.inf)
+    good = np.flatnonzero(np.isfinite(stack).all(axis=(1, 2)))
+    lower = np.tril(stack[good])
+    whole = lower + np.swapaxes(np.tril(stack[good], -1), 1, 2)
+    scale = np.abs(whole).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW
+    shift = np.linalg.eigvalsh(whole)[:, 0] - 4.0 * side * UNIT * scale
+    diagonal = np.arange(side)
+    shifted = whole.copy()
+    shifted[:, diagonal, diagonal] -= shift[:, None]
+    trace = np.abs(shifted[:, diagonal, diagonal]).sum(axis=1)
+    c = 1.01 * (side + 1) * UNIT
+    slack = c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + np.abs(shift)) + side * _UNDERFLOW
+    succeeds = _cholesky_succeeds_each(shifted)
+    found[good[succeeds]] = (shift - slack)[succeeds]
+    for k in good[~succeeds]:  # the guess was a little too high: the careful way
+        found[k] = least_eigenvalue_bound(stack[k])
+    return found
+
+
+def _cholesky_succeeds_each(stack: np.ndarray) -> np.ndarray:
+    """For which matrices Cholesky's method runs to completion; column by column, all matrices at once."""
+    count, side = stack.shape[:2]
+    factor = np.zeros_like(stack)
+    succeeds = np.ones(count, dtype=bool)
+    for j in range(side):
+        column = stack[:, j:, j] - np.einsum("kil,kl->ki", factor[:, j:, :j], factor[:, j, :j])
+        succeeds &= column[:, 0] > 0
+        root = np.sqrt(np.where(succeeds, column[:, 0], 1.0))
+        factor[:, j:, j] = np.where(succeeds[:, None], column / root[:, None], 0.0)
+        factor[:, j, j] = root
+    return succeeds & np.isfinite(factor).all(axis=(1, 2))
 
 
 def is_positive_semidefinite(matrix: np.ndarray) -> bool:

@@ -22,8 +22,8 @@ import scipy.sparse as sp
 
 from ..algebra import monomials as mono
 from ..algebra.variables import variable_name
-from ..conic.program import smat, svec
-from ..conic.rigorous import UNIT, least_eigenvalue_bound, shift_to_positive_semidefinite
+from ..conic.program import SQRT2, smat, svec, svec_length, triangle
+from ..conic.rigorous import UNIT, least_eigenvalue_bounds, shift_to_positive_semidefinite
 from ..reduction.bounds import VariableBounds
 from .assembly import Identity
 from .null import NullConditions, null_conditions
@@ -63,13 +63,13 @@ def certify(
             reason = "the multipliers of a for-all constraint could not be moved into their cone"
             return Certified(gram, free, np.inf, -np.inf, reason)
         gram, wander = settled
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind == "sos" or block.null is not None:
+    for group in parts.others:
+        if group.side == 1:
+            gram[group.rows] = np.maximum(gram[group.rows], 0.0)
             continue
-        if block.side == 1:
-            gram[rows] = max(gram[rows.start], 0.0)
-        else:
-            gram[rows] = svec(shift_to_positive_semidefinite(smat(gram[rows], block.side)))
+        for k in np.flatnonzero(least_eigenvalue_bounds(group.matrices(gram)) < 0):
+            here = group.rows[k]
+            gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
     for _ in range(2):  # the second pass removes the rounding of the first
         gram[plain] += parts.absorb @ (inverse * parts.residual(gram, free, unknowns))
     residual = parts.residual(gram, free, unknowns)
@@ -81,23 +81,20 @@ def certify(
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
     loss, margin, missing = 0.0, np.inf, set()
-    cursor = 0
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind != "sos":
-            continue
-        length = rows.stop - rows.start
-        wobble = float(np.linalg.norm(distance[cursor : cursor + length])) * _OUTWARD
-        cursor += length
-        least = least_eigenvalue_bound(smat(gram[rows], block.side))
+    wide = np.zeros(gram.size)
+    wide[plain] = distance
+    for group in parts.squares:
+        wobble = np.linalg.norm(wide[group.rows], axis=1) * _OUTWARD
         # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
-        rounding = 4 * UNIT * float(np.linalg.norm(gram[rows]))
-        least -= wobble + rounding
-        margin = min(margin, least)
-        if least < 0:
-            norm = bounds.squared_norm(block.basis)
+        rounding = 4 * UNIT * np.linalg.norm(gram[group.rows], axis=1)
+        least = least_eigenvalue_bounds(group.matrices(gram)) - (wobble + rounding) * _OUTWARD
+        margin = min(margin, float(least.min()))
+        for k in np.flatnonzero(least < 0):
+            basis = identity.blocks[group.blocks[k]].basis
+            norm = bounds.squared_norm(basis)
             if not np.isfinite(norm):
-                missing.update(bounds.missing(block.basis))
-            loss += -least * norm * _OUTWARD
+                missing.update(bounds.missing(basis))
+            loss += -float(least[k]) * norm * _OUTWARD
     loose = ~reached & (uncertain > 0)
     if loose.any():
         sizes = bounds.magnitude(identity.columns[loose])
@@ -116,6 +113,36 @@ def certify(
 
 
 @dataclass(frozen=True, eq=False)
+class _Group:
+    """Blocks of one side: their numbers, shape (k,), and their rows of ``gram``, shape (k, entries)."""
+
+    side: int
+    blocks: np.ndarray
+    rows: np.ndarray
+
+    def matrices(self, gram: np.ndarray) -> np.ndarray:
+        """The Gram matrices, shape (k, side, side)."""
+        row, column = triangle(self.side)
+        entries = gram[self.rows] / np.where(row == column, 1.0, SQRT2)
+        found = np.empty((self.blocks.size, self.side, self.side))
+        found[:, row, column] = entries
+        found[:, column, row] = entries
+        return found
+
+
+def _groups(identity: Identity, chosen: list[int]) -> list[_Group]:
+    """The chosen blocks by side."""
+    sides = np.array(identity.sides)
+    starts = np.array([rows.start for rows in identity.slices()])
+    groups = []
+    for side in np.unique(sides[chosen]).tolist():
+        blocks = np.array([k for k in chosen if sides[k] == side])
+        rows = starts[blocks][:, None] + np.arange(svec_length(side))[None, :]
+        groups.append(_Group(side, blocks, rows))
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
 class _Parts:
     """What every certification of one identity needs: transposed matrices, their absolute values, the rows of
     plain blocks and, for each coefficient, the inverse of what the plain entries can absorb."""
@@ -129,6 +156,8 @@ class _Parts:
     reached: np.ndarray
     inverse: np.ndarray
     terms: np.ndarray
+    squares: list[_Group]
+    others: list[_Group]
     null: NullConditions | None
     ghost: np.ndarray
 
@@ -147,6 +176,11 @@ class _Parts:
         )
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
         return (self.terms + 8) * UNIT * size * _OUTWARD
+
+
+def plain_groups(identity: Identity) -> list[_Group]:
+    """The plain blocks of an identity, by side."""
+    return _parts(identity).squares
 
 
 _remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()
@@ -184,6 +218,10 @@ def _make_parts(identity: Identity) -> _Parts:
         reached=reached,
         inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
         terms=terms,
+        squares=_groups(identity, [k for k, b in enumerate(identity.blocks) if b.kind == "sos"]),
+        others=_groups(
+            identity, [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and b.null is None]
+        ),
         null=null_conditions(identity),
         ghost=identity.null_columns(),
     )

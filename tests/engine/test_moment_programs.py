@@ -105,6 +105,11 @@ def test_what_is_not_convex_or_not_an_expectation_is_refused():
         relax.E(x**3)
     with pytest.raises(TypeError, match="takes expectations"):
         sd.sum_squares([x])
-    with pytest.raises(certificates.NotCertifiable, match="over expectations"):
-        certificates.extract(relax.minimize(square))
     assert "distribution" in relax.minimize(square).atoms_reason
+
+
+def test_a_square_of_an_expectation_has_an_exact_certificate():
+    x = sd.polynomial("x")
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    proof = certificates.extract(relax.minimize((relax.E(x) - 2) ** 2)).exact()
+    assert "Checked exactly: valid" in proof.describe()
