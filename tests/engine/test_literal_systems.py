@@ -1,4 +1,4 @@
-"""Whole systems of published estimators at their smallest sizes, with what they say "for every v" literally."""
+"""Published estimators as whole systems at their smallest sizes, "for every v" taken literally."""
 
 from itertools import product
 
