@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .algebra import monomials as mono
+from .algebra.array import PolynomialArray
 from .algebra.build import monomials, polynomial, variables
 from .algebra.polynomial import Polynomial
 from .algebra.variables import variable_name
@@ -138,6 +139,32 @@ class SosProgram:
         every = monomials(xs, degree)
         basis = every[np.array([b.degree % 2 == 0 or not even for b in every])]
         return self._declare(name, len(basis)) @ basis
+
+    def sum_of_squares(
+        self,
+        name: str,
+        xs: Any,
+        degree: int,
+        even: bool = False,
+        on: System | None = None,
+        cone: str | None = None,
+    ) -> Polynomial:
+        """A polynomial with new unknown coefficients, required to be a sum of squares (on a system)."""
+        unknown = self.polynomial(name, xs, degree, even)
+        self.require(unknown, on, cone=cone)
+        return unknown
+
+    def sos_matrix(self, name: str, side: int, xs: Any, degree: int, cone: str | None = None) -> Any:
+        """A symmetric matrix of polynomials with new unknown coefficients, required to be a sum of squares.
+
+        Shape (side, side); the coefficients of entry (i, j), i <= j, are ``name_i_j_0``, ...
+        """
+        matrix = np.empty((side, side), dtype=object)
+        for i in range(side):
+            for j in range(i, side):
+                matrix[i, j] = matrix[j, i] = self.polynomial(f"{name}_{i}_{j}_", xs, degree)
+        self.require_psd(matrix, cone=cone)
+        return matrix.view(PolynomialArray)
 
     def gram(self, name: str, basis: Any) -> Any:
         """A new symmetric positive semidefinite matrix of unknowns, shape (k, k): ``basis @ gram @ basis``

@@ -1,5 +1,8 @@
 """Programs with unknown coefficients: permutations, ideals, products, degrees of multipliers."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -133,3 +136,31 @@ def test_symmetric_programs_have_exact_certificates():
     solution = program.minimize(objective)
     proof = extract(solution).exact()
     assert proof.verify()
+
+
+def test_the_examples_of_the_page_run_and_say_what_it_says():
+    page = (Path(sd.__file__).parents[1] / "docs" / "sos_programs.md").read_text()
+    names: dict = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), names)
+    assert f"{names['lyapunov'].certified_bound:.5f}" in page
+    assert f"{names['barrier'].certified_bound:.5f}" in page
+    P = names["lyapunov"].certified_values
+    least = np.linalg.eigvalsh([[P["P0"], P["P1"]], [P["P1"], P["P2"]]])[0]
+    assert least >= 1  # V >= |x|^2
+    assert names["M"].shape == (2, 2) and len(names["program"].ids) == 6
+
+
+def test_unknown_sums_of_squares_and_matrices():
+    """t times the denominator minus the numerator, with an unknown multiplier that is a sum of squares."""
+    program = sd.SosProgram([t])
+    s = program.sum_of_squares("mult", [x], 2)
+    # x^4 - 3 x^2 + 1 >= t where x^2 <= 1
+    program.require(x**4 - 3 * x**2 + 1 - t - s * (1 - x**2))
+    assert program.maximize(t).bound == pytest.approx(-1, abs=1e-6)
+    matrices = sd.SosProgram([t])
+    M = matrices.sos_matrix("slack", 2, [x], 2)
+    goal = np.array([[x**2 + 1 - t, x], [x, 2 - t]], dtype=object)
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        matrices.require_zero(goal[i, j] - M[i, j])
+    best = min(np.linalg.eigvalsh([[a * a + 1, a], [a, 2]])[0] for a in np.linspace(-3, 3, 2001))
+    assert matrices.maximize(t).bound == pytest.approx(best, abs=1e-4)
