@@ -44,7 +44,7 @@ def private_histogram(
     """
     units, margin = calibration(epsilon, delta, adjacency)
     words = source(insecure_seed)
-    counts = Counter(key for key in map(canonical, records) if key is not _LEFT_OUT)
+    counts = Counter(key for key in map(canonical, records) if key is not LEFT_OUT)
     noisy = [(key, counts[key] + exact.discrete_laplace(units, words)) for key in sorted(counts, key=_order)]
     return seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
@@ -77,7 +77,8 @@ def calibration(epsilon: float, delta: float, adjacency: str) -> tuple[Fraction,
     return Fraction(units), accept.tail_margin(units, delta)
 
 
-_LEFT_OUT: Hashable = object()
+LEFT_OUT: Hashable = object()
+"""What a record that has no key becomes."""
 
 
 _LARGEST_INTEGER = 1 << 256
@@ -91,19 +92,19 @@ def canonical(value: Any, depth: int = 8) -> Hashable:
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, tuple):
-        parts = tuple(canonical(part, depth - 1) for part in value) if depth else (_LEFT_OUT,)
-        return _LEFT_OUT if any(part is _LEFT_OUT for part in parts) else parts
+        parts = tuple(canonical(part, depth - 1) for part in value) if depth else (LEFT_OUT,)
+        return LEFT_OUT if any(part is LEFT_OUT for part in parts) else parts
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool | int):
-        return int(value) if abs(value) <= _LARGEST_INTEGER else _LEFT_OUT
+        return int(value) if abs(value) <= _LARGEST_INTEGER else LEFT_OUT
     if isinstance(value, float):
-        return _LEFT_OUT if value != value else float(value)
+        return LEFT_OUT if value != value else float(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes):
         return bytes(value)
-    return None if value is None else _LEFT_OUT
+    return None if value is None else LEFT_OUT
 
 
 def _order(value: Any) -> tuple[str, str]:

@@ -1,0 +1,351 @@
+"""Votes, pairwise agreement, margins and friends: exhaustively on small inputs, with controls that fail."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import warnings
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sosdp.privacy.accept import accept_profile
+from sosdp.privacy.roads import agreement, friends
+from sosdp.privacy.roads.agreement import h_score, release_by_vote, release_with_margin, vote_margin
+from sosdp.privacy.roads.friends import friends_test, release_by_friends
+
+
+def close(first: dict, second: dict, factor: Fraction, delta: Fraction) -> bool:
+    """Exact test of (log factor, delta)-closeness of two laws in rationals, both directions."""
+    return all(
+        sum(
+            (max(Fraction(0), a.get(y, Fraction(0)) - factor * b.get(y, Fraction(0))) for y in a), Fraction(0)
+        )
+        <= delta
+        for a, b in ((first, second), (second, first))
+    )
+
+
+# -- votes
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+def test_votes_exhaustively(number):
+    curve = accept_profile(1.0, 0.1)
+
+    def law(votes, distance=lambda d, margin: d):
+        winner, d = vote_margin(votes)
+        accepted = curve.probability(distance(d, votes))
+        return {winner: accepted, "nothing": 1 - accepted} if accepted else {"nothing": Fraction(1)}
+
+    def unhalved(_, votes):
+        top = Counter(votes).most_common(2)
+        return top[0][1] - (top[1][1] if len(top) > 1 else 0)
+
+    control = False
+    for votes in itertools.product("abc", repeat=number):
+        for i, new in itertools.product(range(number), "abc"):
+            other = (*votes[:i], new, *votes[i + 1 :])
+            (x, d), (y, e) = vote_margin(votes), vote_margin(other)
+            assert abs(d - e) <= 1 if x == y else max(d, e) <= 1
+            assert close(law(votes), law(other), curve.factor, curve.delta)
+            control |= not close(law(votes, unhalved), law(other, unhalved), curve.factor, curve.delta)
+    assert control == (number > 1)  # control: the margin without halving
+
+
+def test_vote_table():
+    """Distances for 95 % acceptance, and even numbers of blocks right with probability .67, .8, .9, .99."""
+    table = {
+        (2, 1e-6): (9, [96, 44, 30, 20]),
+        (1, 1e-6): (16, [148, 72, 48, 34]),
+        (1, 1e-9): (23, [198, 98, 68, 50]),
+        (0.5, 1e-6): (30, [246, 124, 86, 64]),
+    }
+    for (epsilon, delta), (reach, blocks) in table.items():
+        assert accept_profile(epsilon, delta).reach(0.95) == reach
+        assert [agreement.blocks_needed(epsilon, delta, q) for q in (0.67, 0.8, 0.9, 0.99)] == blocks
+    assert [accept_profile(e, 1e-6).length for e in (2, 1, 0.5)] == [15, 28, 51]
+    assert agreement.blocks_needed(2, 1e-6, 0.67, even=False) == 91
+    with pytest.raises(ValueError, match="right"):
+        agreement.blocks_needed(1.0, 1e-6, 0.5)
+
+
+class Hostile:
+    """Raises wherever it is touched."""
+
+    def __eq__(self, other):
+        raise RuntimeError("secret")
+
+    def __deepcopy__(self, memo):
+        raise RuntimeError("secret")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class HostileList(list):
+    def __iter__(self):
+        raise RuntimeError("secret")
+
+
+def misbehaves(block):
+    """Every block fails in its own way."""
+    kind = int(block[0])
+    print("secret", kind)
+    print("secret", file=sys.stderr)
+    warnings.warn("secret", stacklevel=1)
+    nested: list = []
+    nested.append(nested)
+    np.float64(1.0) / np.float64(0.0)
+    outcomes = [
+        lambda: 1 / 0,
+        lambda: sys.exit(3),
+        lambda: misbehaves(block),
+        lambda: nested,
+        lambda: HostileList([1]),
+        lambda: object(),
+        lambda: math.nan,
+        lambda: {"a": 1},
+        lambda: Hostile(),
+    ]
+    return outcomes[kind % len(outcomes)]()
+
+
+def test_what_blocks_do_stays_in_blocks(capsys, recwarn):
+    records = np.repeat(np.arange(9.0), 2)
+    release = release_by_vote(misbehaves, records, blocks=9, epsilon=1.0, delta=1e-6)
+    assert release.value is None
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == "" and len(recwarn) == 0
+    assert release_by_vote(lambda b: 1, [Hostile()] * 50, blocks=50, epsilon=1.0, delta=0.1).value is None
+
+    def mutates(block):
+        block[:] = -1.0
+        return 0
+
+    release_by_vote(mutates, records, blocks=9, epsilon=1.0, delta=1e-6)
+    assert records.max() == 8.0
+    with pytest.raises(KeyboardInterrupt):
+        agreement.run_blocks(lambda b: (_ for _ in ()).throw(KeyboardInterrupt), [1], [[0]])
+
+
+def test_release_by_vote():
+    records = np.arange(600.0)
+    release = release_by_vote(
+        lambda block: np.sign(block - 100).astype(int).sum() > 0, records, blocks=60, epsilon=2.0, delta=1e-6
+    )
+    assert release.value == 1 and release.public["block_size"] == 10
+    assert release.guarantee.statement() == "(2, 1e-06)-DP for one record (replace) [exact]"
+    tuples = release_by_vote(
+        lambda block: np.array([[1.0, 2.5]]), records, blocks=60, epsilon=2.0, delta=1e-6
+    )
+    assert tuples.value == ((1, 2.5),)
+    split = release_by_vote(lambda block: block[0], records, blocks=60, epsilon=2.0, delta=1e-6)
+    assert split.value is None
+    with pytest.raises(ValueError, match="blocks"):
+        release_by_vote(len, records, blocks=601, epsilon=1.0, delta=1e-6)
+    parts = agreement.split_blocks(10, 3)
+    assert [len(part) for part in parts] == [3, 3, 3] and len(set().union(*parts)) == 9
+
+
+# -- pairwise agreement
+
+
+def test_h_score_exhaustively():
+    n = 4
+    pairs = list(itertools.combinations(range(n), 2))
+    jumps, smallest_jumps = 0, 0
+    tables = {}
+    for bits in itertools.product((False, True), repeat=len(pairs)):
+        table = np.eye(n, dtype=bool)
+        for (i, j), bit in zip(pairs, bits, strict=True):
+            table[i, j] = table[j, i] = bit
+        losses = n - table.sum(axis=1)
+        assert h_score(table) == min(a for a in range(n + 1) if (losses <= a).sum() >= n - a)
+        tables[bits] = (h_score(table), int(losses.min()))
+    for bits, (h, smallest) in tables.items():
+        for v in range(n):
+            own = [index for index, pair in enumerate(pairs) if v in pair]
+            for new in itertools.product((False, True), repeat=len(own)):
+                other = list(bits)
+                for index, bit in zip(own, new, strict=True):
+                    other[index] = bit
+                jumps = max(jumps, abs(h - tables[tuple(other)][0]))
+                smallest_jumps = max(smallest_jumps, abs(smallest - tables[tuple(other)][1]))
+    assert jumps == 1
+    assert smallest_jumps >= 2  # control: the obvious score has no such bound
+    assert h_score(np.ones((7, 7))) == 0 and h_score(np.zeros((7, 7))) == 7
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "reach", "minimum"),
+    [(1, math.exp(-28), 99, 200), (1, 1e-6, 52, 106), (0.5, 1e-6, 99, 200), (2, 1e-6, 27, 56)],
+)
+def test_h_score_table(epsilon, delta, reach, minimum):
+    rule = agreement.agreement_rule(0.3 * epsilon, delta / 2)
+    assert (rule.reach, rule.minimum) == (reach, minimum)
+    curve = rule.curve
+    for s in range(curve.length + 1):
+        now, after = curve.probability(s), curve.probability(s + 1)
+        laws = [{1: p, 0: 1 - p} for p in (now, after)]
+        assert close(*laws, curve.factor, curve.delta)
+    assert curve.probability(reach) > 0 == curve.probability(reach + 1)
+
+
+def test_agreement_rule_passes_what_agrees():
+    rule = agreement.agreement_rule(2.0, 1e-3, failure=Fraction(1, 1 << 40))
+    assert rule.passes(np.ones((rule.minimum, rule.minimum)))
+    assert not rule.passes(np.ones((rule.minimum - 1, rule.minimum - 1)))
+    assert not rule.passes(np.eye(rule.minimum))
+
+
+# -- margins
+
+
+def test_margins_of_spanning_trees_exhaustively():
+    """Heaviest spanning tree of three nodes from +-1 records: the gap moves by at most 4 (integers)."""
+    rows = [(1, *signs) for signs in itertools.product((-1, 1), repeat=2)]  # a row and its negative are alike
+    edges = [(0, 1), (0, 2), (1, 2)]
+
+    def answer(records):
+        weights = [abs(sum(r[i] * r[j] for r in records)) for i, j in edges]
+        lightest = min(range(3), key=lambda e: (weights[e], e))
+        return lightest, sorted(weights)[1] - weights[lightest]
+
+    curve = accept_profile(1.0, 0.05)
+    control = False
+    for records in itertools.combinations_with_replacement(rows, 5):
+        for i, new in itertools.product(range(5), rows):
+            other = (*records[:i], new, *records[i + 1 :])
+            (x, g), (y, k) = answer(records), answer(other)
+            assert abs(g - k) <= 4 if x == y else max(g, k) <= 4
+            for step in (4, 1):
+                laws = []
+                for value, margin in ((x, g), (y, k)):
+                    p = curve.probability(agreement._distance(margin, Fraction(step), curve.length))
+                    laws.append({value: p, "nothing": 1 - p})
+                holds = close(*laws, curve.factor, curve.delta)
+                assert holds or step == 1
+                control |= not holds
+    assert control
+
+
+def test_release_with_margin():
+    arguments = {"epsilon": 1.0, "delta": 1e-6, "adjacency": "one record (replace)"}
+    assert release_with_margin("tree", math.inf, 4, **arguments).value == "tree"
+    assert release_with_margin("tree", 4 * 28, 4, **arguments).value == "tree"
+    for nothing in (None, 0, -3, math.nan):
+        assert release_with_margin("tree", nothing, 4, **arguments).value is None
+    with pytest.raises(ValueError, match="step"):
+        release_with_margin("tree", 1, 0, **arguments)
+
+
+# -- friends
+
+
+@pytest.mark.parametrize(
+    ("blocks", "epsilon", "delta"), [(50, 0.45, 2.5e-7), (6, 1.0, 0.01), (10, 2.0, 1e-3)]
+)
+def test_friends_test_on_all_pairs(blocks, epsilon, delta):
+    test = friends_test(blocks, epsilon, delta)
+    most = test.needed + 2 * test.shift + 2 * test.sensitivity
+    chances = np.array([test.pass_probability(q) for q in range(test.needed - test.sensitivity, most)])
+
+    def worst(p):
+        found = 0.0
+        for s in range(1, test.sensitivity + 1):
+            high, low = p[s:], p[:-s]
+            for a, b in ((high, low), (low, high), (1 - high, 1 - low), (1 - low, 1 - high)):
+                found = max(found, float((a - math.exp(epsilon) * b).max()))
+        return found
+
+    assert 0.9 * delta < worst(chances) <= delta * (1 + 1e-7)
+    from dataclasses import replace
+
+    lower = replace(test, shift=test.shift - 1)
+    less = np.array([lower.pass_probability(q) for q in range(test.needed - test.sensitivity, most)])
+    if test.shift > test.sensitivity:
+        assert worst(less) > delta  # control: a shift of one less
+
+
+def test_friends_noise_has_the_law_it_is_said_to_have():
+    from sosdp.privacy.words import InsecureWords
+
+    test = friends_test(5, 2.0, 0.05, Fraction(4, 5))
+    for pairs in (test.needed + test.shift - 3, test.needed + test.shift + 4):
+        words = InsecureWords(pairs)
+        share = sum(test.passes(pairs, words) for _ in range(2500)) / 2500
+        exact = test.pass_probability(pairs)
+        assert abs(share - exact) < 6 * math.sqrt(exact * (1 - exact) / 2500)
+    assert test.pass_probability(test.needed - 1) == 0.0
+    assert not any(test.passes(test.needed - 1) for _ in range(50))
+
+
+def test_friends_sensitivities():
+    """One tuple replaced: pairs move by at most 2 B - 1 (attained), the aligned mean by at most the bound."""
+    blocks, radius, fraction = 7, 10, Fraction(7, 10)
+    bound = float(friends.mean_sensitivity(blocks, fraction)) * radius
+    generator = np.random.default_rng(5)
+    compared, largest, most = 0, 0.0, 0
+    for _ in range(1500):
+        centres = np.array([[0], [100]])
+        made = [
+            tuple(
+                map(tuple, (centres[generator.permutation(2)] + generator.integers(-4, 5, (2, 1))).tolist())
+            )
+            for _ in range(blocks)
+        ]
+        if generator.random() < 0.3:
+            made[1] = ((0,), (30,))
+        first: list = list(made)
+        second: list = list(made)
+        spread = generator.integers(-9, 10, (2, 1))
+        second[0] = tuple(map(tuple, (centres + spread).tolist())) if generator.random() < 0.8 else None
+        counts = [friends.count_friends(t, radius) for t in (first, second)]
+        most = max(most, abs(sum(counts[0]) - sum(counts[1])))
+        if min(map(sum, counts)) < fraction * blocks**2:
+            continue
+        means = [friends.weighted_mean(t, c, radius) for t, c in zip((first, second), counts, strict=True)]
+        assert None not in means
+        points = [[[float(x) for x in row] for row in mean] for mean in means]  # type: ignore[union-attr]
+        distance = min(
+            math.dist(sum(points[0], []), sum((points[1][i] for i in order), []))
+            for order in itertools.permutations(range(2))
+        )
+        compared += 1
+        largest = max(largest, distance)
+    assert compared > 300 and most == 2 * blocks - 1
+    assert 0.02 * bound < largest <= bound
+
+
+def test_release_by_friends():
+    generator = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
+    results: list = [
+        centres[generator.permutation(3)] + 0.05 * generator.standard_normal((3, 2)) for _ in range(80)
+    ]
+    arguments = {"epsilon_test": 2.0, "delta_test": 1e-3, "epsilon": 2.0, "delta": 1e-3, "radius": 0.5}
+    release = release_by_friends(results, 3, 2, **arguments)
+    ordered = release.value[np.lexsort(np.round(release.value / 8).T)]
+    assert np.abs(ordered - centres).max() < 0.5
+    assert release.guarantee.epsilon == 4.0 and release.guarantee.delta == pytest.approx(2e-3)
+    hostile = [
+        None,
+        math.nan,
+        [[math.inf] * 2] * 3,
+        [[1.0]],
+        "abc",
+        np.full((3, 2), 1e300),
+        [[object()] * 2] * 3,
+    ]
+    assert release_by_friends(hostile * 10, 3, 2, **arguments).value is None
+    assert (
+        release_by_friends([centres * 0] * 80, 3, 2, **arguments).value is None
+    )  # points too close: invalid
+    for bad in ({"radius": 1e-9}, {"fraction": 0.5}, {"grid": 0.0}):
+        with pytest.raises(ValueError, match=r"[a-z]"):
+            release_by_friends(results, 3, 2, **{**arguments, **bad})
+    with pytest.raises(ValueError, match="blocks"):
+        friends_test(2, 1.0, 0.1)
