@@ -1,0 +1,120 @@
+"""Integer levels: the rational base of r^level, its certificate, and the levels of real-valued scores.
+
+Every exponential mechanism here has the law P(theta) ~ r^level(theta) with r = a / 2^40 rational, so that it
+can be sampled with integers alone; ball arithmetic certifies 2 m ln(1/r) <= epsilon once.
+
+Proof: docs/proofs/exponential_mechanism.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sosdp.privacy import calibrate
+
+BITS = 40
+
+
+@dataclass(frozen=True)
+class RationalBase:
+    """r = numerator / 2^40, certified to satisfy 2 step ln(1/r) <= epsilon - ln(1/(1 - allowance)).
+
+    Attributes:
+        numerator: a, the least integer for which the inequality is certified.
+        step: m, by how much a level may differ between neighbours.
+        epsilon: the budget as given.
+        allowance: mass of the truncated law that is charged separately (0 for the pure mechanism).
+    """
+
+    numerator: int
+    step: int
+    epsilon: float
+    allowance: Fraction = Fraction(0)
+
+    @property
+    def ratio(self) -> Fraction:
+        """r itself."""
+        return Fraction(self.numerator, 1 << BITS)
+
+    @property
+    def inverse(self) -> Fraction:
+        """1 / r > 1, the base that the exact samplers take."""
+        return Fraction(1 << BITS, self.numerator)
+
+    @property
+    def rate(self) -> float:
+        """ln(1/r) in float64, for planning only."""
+        return -math.log(self.numerator / (1 << BITS))
+
+
+def rational_base(epsilon: float, step: int = 1, allowance: Fraction = Fraction(0)) -> RationalBase:
+    """The smallest certified base for a budget: a few ball-arithmetic comparisons.
+
+    Raises:
+        ValueError: epsilon not > 0, step < 1, allowance outside [0, 1), or a budget so small that r rounds to
+            1 (every comparison with ln(1/r) would be void).
+    """
+    epsilon = calibrate.check_epsilon(epsilon)
+    check_step(step)
+    if not 0 <= allowance < 1:
+        raise ValueError(f"the allowance must lie in [0, 1), got {allowance}")
+    left = epsilon + math.log1p(-float(allowance))
+    if left <= 0.0:
+        raise ValueError(
+            f"epsilon = {epsilon} does not even pay for the truncated mass {float(allowance):.3g}: "
+            "take a smaller delta or a larger epsilon"
+        )
+    numerator = max(1, math.ceil(2.0**BITS * math.exp(-left / (2 * step))) - 2)
+    while not _certified(numerator, epsilon, step, allowance):
+        numerator += 1
+    if numerator >= 1 << BITS:
+        raise ValueError(
+            f"epsilon / (2 step) = {epsilon / (2 * step):.3g} is too small for a base of {BITS} bits"
+        )
+    return RationalBase(numerator, step, epsilon, allowance)
+
+
+def _certified(numerator: int, epsilon: float, step: int, allowance: Fraction) -> bool:
+    """Whether 2 m ln(2^b / a) <= epsilon + ln(1 - allowance) is proven."""
+
+    def excess() -> Any:
+        import flint
+
+        spent = 2 * step * (flint.arb(2**BITS) / flint.arb(numerator)).log()
+        return spent - calibrate.ball(epsilon) - calibrate.ball(1 - allowance).log()
+
+    return calibrate.decide(excess) is False
+
+
+def check_step(step: int) -> int:
+    """A level sensitivity: an integer >= 1.
+
+    Raises:
+        ValueError: anything else.
+    """
+    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
+        raise ValueError(f"the step of a level must be an integer >= 1, got {step!r}")
+    return step
+
+
+def level_of(high: Fraction, quantum: Fraction) -> int:
+    """ceil(high / quantum): the level of a score whose certified upper end is `high`."""
+    return math.ceil(Fraction(high) / Fraction(quantum))
+
+
+def level_step(sensitivity: Fraction, width: Fraction, quantum: Fraction) -> int:
+    """How much `level_of` can differ between neighbours: ceil((sensitivity + width) / quantum).
+
+    Args:
+        sensitivity: of the true score. width: promised length of every bracket. quantum: > 0.
+
+    Raises:
+        ValueError: a negative width, or sensitivity or quantum not > 0.
+    """
+    sensitivity, width, quantum = Fraction(sensitivity), Fraction(width), Fraction(quantum)
+    if sensitivity <= 0 or width < 0 or quantum <= 0:
+        raise ValueError("a level needs sensitivity > 0, width >= 0 and quantum > 0")
+    return math.ceil((sensitivity + width) / quantum)

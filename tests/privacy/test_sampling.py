@@ -1,0 +1,246 @@
+"""Laws of the samplers by chi-square against enumeration; acceptance of the layered one; refusals."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from sosdp.privacy.enclosure import certified_maximum, polytope_box, polytope_is_empty
+from sosdp.privacy.levels import rational_base
+from sosdp.privacy.roads.exponential import default_sampler, exact_law, pure_exponential
+from sosdp.privacy.sampling import (
+    BoxLattice,
+    FiniteGrid,
+    HitAndRun,
+    IntervalLattice,
+    Layered,
+    PermuteAndFlip,
+    Sampler,
+)
+from sosdp.privacy.score import Lattice, Levels, cube
+from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
+from sosdp.privacy.scores.location import (
+    coordinate_max,
+    directional,
+    integer_directions,
+    l_statistic,
+    median_weights,
+    trimmed_weights,
+)
+from sosdp.privacy.words import InsecureWords
+
+
+def p_value(law, points):
+    """Chi-square over cells of expected count at least 5; the rest is one cell."""
+    n = len(points)
+    drawn: dict = {}
+    for point in points:
+        drawn[point] = drawn.get(point, 0) + 1
+    assert set(drawn) <= set(law), "a point outside the support was drawn"
+    big = [p for p, q in law.items() if float(q) * n >= 5]
+    expected = [float(law[p]) * n for p in big]
+    seen = [drawn.get(p, 0) for p in big]
+    rest = n - sum(expected)
+    if rest > 1:
+        expected.append(rest)
+        seen.append(n - sum(seen))
+    statistic = sum((s - e) ** 2 / e for s, e in zip(seen, expected))
+    return chi2.sf(statistic, len(expected) - 1)
+
+
+@dataclass(frozen=True)
+class Loose(Levels):
+    """Levels whose boxes are deliberately loose, not nested, and stick out of the lattice."""
+
+    inner: Levels
+    dimension: int
+    exact_boxes = False
+
+    def level(self, point):
+        return self.inner.level(point)
+
+    def box(self, k):
+        extra = (k * 7) % 5
+        return tuple((-5 - extra, 5 + (extra * 3) % 4) for _ in range(self.dimension))
+
+
+def score_1d():
+    return l_statistic(trimmed_weights(9, 2), cube(1, 4, 1), refine=2)
+
+
+@pytest.mark.parametrize(
+    "sampler", [FiniteGrid(), IntervalLattice(), BoxLattice(), Layered(), Layered(marks=())], ids=repr
+)
+@pytest.mark.parametrize("top", [None, 3])
+def test_law_in_one_dimension(sampler, top):
+    score, base = score_1d(), rational_base(1.0)
+    data = np.random.default_rng(0).normal(size=(9, 1)) * 2
+    words, levels = InsecureWords(11), score.on(data)
+    law = exact_law(score, data, base, top)
+    top = score.top if top is None else top
+    points = [sampler.draw(score, levels, base, top, words) for _ in range(3000)]
+    assert p_value(law, points) > 1e-6
+    # negative control: another base is another law
+    assert p_value(exact_law(score, data, rational_base(3.0), top), points) < 1e-6
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_layered_law_is_exact(d):
+    n, reach, draws = {2: (15, 6, 6000), 3: (12, 3, 5000), 4: (9, 2, 5000)}[d]
+    lattice = cube(Fraction(1, 2), Fraction(reach, 2), d)
+    score = directional(trimmed_weights(n, n // 4), integer_directions(d)[:13], lattice, refine=8)
+    data = np.random.default_rng(d).normal(size=(n, d))
+    base, words = rational_base(1.0), InsecureWords(d)
+    draw = Layered().prepare(score, score.on(data), base, score.top)
+    results = [draw(words) for _ in range(draws)]
+    assert p_value(exact_law(score, data, base), [point for point, _ in results]) > 1e-6
+    assert draws / sum(trials for _, trials in results) > {2: 0.5, 3: 0.3, 4: 0.15}[d]
+
+
+def test_layered_law_with_loose_boxes():
+    lattice = cube(1, 3, 2)
+    score = directional(median_weights(5), integer_directions(2), lattice)
+    data = np.random.default_rng(1).normal(size=(5, 2)) * 2
+    base, words = rational_base(0.5), InsecureWords(3)
+    for top in (score.top, 2):
+        draw = Layered().prepare(score, Loose(score.on(data), 2), base, top)
+        points = [draw(words)[0] for _ in range(700)]
+        assert p_value(exact_law(score, data, base, top), points) > 1e-6
+
+
+def test_an_envelope_that_is_not_one_truncates_the_law():
+    """Negative control: a box that misses points of its level gives another law."""
+    lattice = cube(1, 3, 1)
+    score = l_statistic(median_weights(5), lattice)
+    data = np.array([[0.0], [0], [1], [1], [2]])
+
+    class Small(Loose):
+        def box(self, k):
+            return ((0, 1),)
+
+    draw = Layered().prepare(score, Small(score.on(data), 1), rational_base(0.5), score.top)
+    words = InsecureWords(1)
+    points = [draw(words)[0] for _ in range(2000)]
+    assert p_value(exact_law(score, data, rational_base(0.5)), points) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "score", [TukeyDepth(cube(1, 2, 2), 7), coordinate_max(median_weights(7), cube(1, 2, 2))]
+)
+def test_law_of_other_scores(score):
+    data = np.random.default_rng(2).normal(size=(7, 2))
+    base, words, levels = rational_base(2.0), InsecureWords(8), score.on(data)
+    law = exact_law(score, data, base)
+    samplers: list[Sampler] = [default_sampler(score), Layered()]
+    for sampler in samplers:
+        points = [sampler.draw(score, levels, base, score.top, words) for _ in range(1200)]
+        assert p_value(law, points) > 1e-6
+
+
+def test_permute_and_flip_law():
+    """Exact law by enumerating which coins show heads; better than the exponential mechanism at the best."""
+    score = l_statistic(median_weights(7), cube(1, 2, 1))
+    data = np.array([[-2.0], [-1], [0], [0], [1], [1], [2]])
+    base, words, levels = rational_base(1.0), InsecureWords(8), score.on(data)
+    points = list(score.lattice.points())
+    level = [levels.level(p) for p in points]
+    coin = [float(np.exp(-0.5 * (v - min(level)))) for v in level]
+    law = dict.fromkeys(points, 0.0)
+    for heads in itertools.product((0, 1), repeat=len(points)):
+        chance = np.prod([c if h else 1 - c for c, h in zip(coin, heads)])
+        if any(heads):
+            for p, h in zip(points, heads):
+                law[p] += chance * h / sum(heads)
+    sampler = PermuteAndFlip()
+    assert p_value(law, [sampler.draw(score, levels, base, 7, words) for _ in range(4000)]) > 1e-6
+    best = points[level.index(min(level))]
+    assert law[best] > float(exact_law(score, data, base)[best])
+    release = pure_exponential(score, data, epsilon=1.0, sampler=sampler)
+    assert release.guarantee.rho == pytest.approx(0.5)  # not 1/8
+
+
+# (dimension, acceptance printed for n = 400, epsilon = 1)
+ACCEPTANCE = {2: 0.633, 3: 0.331, 4: 0.234, 5: 0.111, 6: 0.071}
+
+
+@pytest.mark.parametrize(
+    "d", [2, 3, 4, pytest.param(5, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.slow)]
+)
+def test_acceptance_of_layered_rejection(d):
+    directions = integer_directions(d, 2 if d == 2 else 1)
+    if d > 4:
+        directions = tuple(u for u in directions if sum(map(abs, u)) <= 2)
+    score = directional(trimmed_weights(400, 40), directions, cube(Fraction(1, 1000), 10, d))
+    trials = 0
+    for seed in range(3):
+        data = np.random.default_rng(seed).normal(size=(400, d)) + 1
+        words = InsecureWords(seed)
+        draw = Layered().prepare(score, score.on(data), rational_base(1.0), score.top)
+        trials += sum(draw(words)[1] for _ in range(25))
+    assert 75 / trials > ACCEPTANCE[d] / 1.5
+
+
+def test_certified_maximum_holds_for_any_multipliers():
+    rng = np.random.default_rng(7)
+    box = ((-3, 3), (-3, 3))
+    for _ in range(100):
+        rows = [
+            ((int(a), int(b)), int(c))
+            for a, b, c in zip(rng.integers(-2, 3, 4), rng.integers(-2, 3, 4), rng.integers(-4, 9, 4))
+        ]
+        factor = int(rng.integers(1, 4))
+        inside = [
+            t
+            for t in itertools.product(range(-3, 4), repeat=2)
+            if all(factor * (u[0] * t[0] + u[1] * t[1]) <= b for u, b in rows)
+        ]
+        target = [int(c) for c in rng.integers(-2, 3, 2)]
+        multipliers = list(rng.normal(size=4) * 3)
+        bound = certified_maximum(target, rows, factor, [3, 3], multipliers)
+        tight = polytope_box(rows, factor, box)
+        assert all(target[0] * t[0] + target[1] * t[1] <= bound for t in inside)
+        assert tight is not None
+        assert all(low <= x <= high for t in inside for x, (low, high) in zip(t, tight))
+        assert not (inside and polytope_is_empty(rows, factor, box))
+    assert polytope_is_empty([((1, 0), -4), ((-1, 0), -4)], 1, box)
+    assert polytope_box([], 1, box) == box
+
+
+def test_refusals_before_the_data_are_read():
+    tukey, regression = (
+        TukeyDepth(cube(1, 2, 2), 5),
+        RegressionDepth(cube(1, 2, 2), 5, largest_x=1, largest_y=1),
+    )
+    unbounded = coordinate_max(median_weights(5), Lattice(Fraction(1), 1), clip=False)
+    directed = directional(median_weights(5), [(1, 1), (0, 1)], Lattice(Fraction(1), 2), clip=False)
+    for sampler, score, words in [
+        (BoxLattice(), tukey, "not boxes"),
+        (IntervalLattice(), coordinate_max(median_weights(5), cube(1, 2, 2)), "one-dimensional"),
+        (FiniteGrid(limit=10), tukey, "limit"),
+        (FiniteGrid(), unbounded, "infinitely many"),
+        (Layered(), directed, "bounded lattice"),
+        (HitAndRun(acknowledge_heuristic=True), regression, "not quasi-convex"),
+        (HitAndRun(), tukey, "acknowledge_heuristic"),
+        (HitAndRun(acknowledge_heuristic=True), unbounded, "bounded"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            sampler.check(score)
+
+
+def test_hit_and_run_is_labelled_or_refused():
+    score = coordinate_max(median_weights(9), cube(Fraction(1, 4), 4, 2))
+    data = np.random.default_rng(0).normal(size=(9, 2))
+    sampler = HitAndRun(steps=300, acknowledge_heuristic=True)
+    if find_spec("hopsy") is None:
+        with pytest.raises(ModuleNotFoundError, match="mcmc"):
+            pure_exponential(score, data, epsilon=2.0, sampler=sampler)
+        return
+    release = pure_exponential(score, data, epsilon=2.0, sampler=sampler)
+    assert release.guarantee.kind == "heuristic" and "heuristic" in release.guarantee.assumptions[0]
+    assert release.value.shape == (2,) and np.abs(release.value).max() <= 4
