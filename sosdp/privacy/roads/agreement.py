@@ -60,7 +60,7 @@ def run_blocks(function: Callable[[Any], Any], records: Any, blocks: Sequence[Se
 
     Args:
         function: gets an array (or list) of the block's records, a deep copy. It must not use other blocks:
-    """What the function returns on every block, FAILED where it raises; its output is discarded.
+            no shared state, no warm start, no wall-clock limit. Block b then decides the result of block b.
         records: array (rows are records) or list.
         blocks: index lists, disjoint.
     """
