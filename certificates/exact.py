@@ -18,11 +18,17 @@ from sosdp.algebra.polynomial import Polynomial
 Row = tuple[int, ...]
 Terms = dict[Row, Any]  # coefficients are flint.fmpq
 
+_ONE = fmpq(1)
+
 
 def rational(value: Any) -> fmpq:
     """A flint rational from an integer, a Fraction, or a float read as its shortest decimal."""
+    if isinstance(value, Fraction):
+        return fmpq(value.numerator, value.denominator)
     if isinstance(value, fmpq):
         return value
+    if isinstance(value, int):
+        return fmpq(value)
     number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     return fmpq(number.numerator, number.denominator)
 
@@ -39,7 +45,7 @@ def rows_of(monos: np.ndarray) -> list[Row]:
 
 def terms_of(polynomial: Polynomial) -> Terms:
     """The terms of a polynomial; float coefficients are read as the shortest decimal (see `as_exact`)."""
-    exact = polynomial.as_exact()
+    exact = polynomial if polynomial.is_exact else polynomial.as_exact()
     return {row: rational(c) for row, c in zip(rows_of(exact.monos), exact.coefs.tolist(), strict=True)}
 
 
@@ -154,6 +160,8 @@ class Rules:
 
     def normal(self, row: Row) -> tuple[fmpq, Row]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
+        if not self._by_first:
+            return _ONE, row
         known = self._normal.get(row)
         if known is not None:
             return known
@@ -172,6 +180,8 @@ class Rules:
 
         The cofactors are added to those already in `cofactors`.
         """
+        if not self._by_first:
+            return {row: value for row, value in terms.items() if value}
         remainder: Terms = {}
         pending = dict(terms)
         known = self._found

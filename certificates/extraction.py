@@ -12,8 +12,12 @@ import numpy as np
 
 from certificates.exact import fraction, terms_of, value_at
 from certificates.proof import Claim, InExpectation, Proof
+from certificates.rescale import intervals, rescaled_proof
 from certificates.rounding import NotCertifiable, Rounder
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
+from sosdp.engine.solving import cubic_work, solve_program
+from sosdp.pseudoexpectation import dual_data
 from sosdp.reduction.facial import find_zeros
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
@@ -21,6 +25,8 @@ INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looke
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
+_SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
+_SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
 _ADVICE = (
@@ -131,6 +137,67 @@ class FloatCertificate:
         return -1 if self.claim.kind == "upper_bound" else 1
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
+        """A proof at the smallest slack that works: by mixing, at the exact optimum, by mixing more accurate
+        multipliers, in shifted variables, on a face of the cone."""
+        try:
+            return self._mixed(slacks, places)
+        except NotCertifiable as error:
+            reason = str(error)
+        sharper = self._sharper()
+        source = self if sharper is None else sharper
+        assert self.value is not None and source.value is not None
+        room = slacks[-1] * max(1.0, abs(self.value))
+        try:
+            proof = self.optimum()
+            if self._sign * (source.value - float(proof.bound or 0)) <= room:
+                return proof
+        except NotCertifiable as error:
+            reason = f"{reason}; {error}"
+        if sharper is not None:
+            try:
+                return sharper._mixed(slacks, places)
+            except NotCertifiable as error:
+                reason = f"{reason}; with multipliers as accurate as doubles allow: {error}"
+        change = intervals(self.claim)
+        if change:
+            for slack in slacks:
+                try:
+                    return rescaled_proof(self.result, self.claim, change, slack)
+                except NotCertifiable as error:
+                    reason = f"{reason}; in shifted variables: {error}"
+        for slack in slacks:  # perhaps no multipliers are positive definite at any bound
+            chosen = source._bound(slack * max(1.0, abs(self.value)))
+            try:
+                return source._on_face(replace(self.claim, bound=self._sign * chosen))
+            except NotCertifiable as error:
+                face = str(error)
+        raise NotCertifiable(
+            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+        )
+
+    def _sharper(self) -> FloatCertificate | None:
+        """The same from a solve to the last digits of doubles, or None where that is costly or fails."""
+        result = self.result
+        identity = result.program.identity
+        if self.squares or self.value is None or max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+            return None
+        if cubic_work(identity) > _SHARPER_WORK or not is_installed("clarabel"):
+            return None
+        raw = solve_program(result.program, solver="clarabel", tolerance=_SHARPEST)
+        if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+            return None
+        value = self._sign * float(raw.unknowns[0])
+        if abs(value - self.value) > 1e-4 * max(1.0, abs(self.value)):
+            return None
+        scaling = result.scaling
+        dual = dual_data(
+            result.identity, raw.gram / scaling.gram, raw.free / scaling.free, self._sign * value
+        )
+        moments = raw.moments * scaling.column
+        sharp = replace(result, bound=value, certified_bound=None, dual=dual, moments=moments)
+        return FloatCertificate(sharp, self.claim, value)
+
+    def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
 
         Every Gram matrix of the mixture is at least (weight) * (margin of the inner point), less the solver's
@@ -153,15 +220,7 @@ class FloatCertificate:
                     return self._round(claim, mixture(self.dual, inner, weight), places)
                 except NotCertifiable as error:
                     reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
-        for slack in slacks:  # perhaps no multipliers are positive definite at any bound
-            chosen = self._bound(slack * scale)
-            try:
-                return self._on_face(replace(self.claim, bound=self._sign * chosen))
-            except NotCertifiable as error:
-                face = str(error)
-        raise NotCertifiable(
-            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
-        )
+        raise NotCertifiable(reason)
 
     def _on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.facial`)."""

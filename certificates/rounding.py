@@ -151,9 +151,10 @@ class Rounder:
                 # an off-diagonal entry moves by half of what it absorbs: those first
                 order = np.argsort(row == column, kind="stable")
                 numbers, first = np.unique(self.numbers[k][order], return_index=True)
-                for number, entry in zip(numbers.tolist(), order[first].tolist(), strict=True):
+                chosen = order[first]
+                entries = zip(numbers.tolist(), row[chosen].tolist(), column[chosen].tolist(), strict=True)
+                for number, i, j in entries:
                     factor, normal = self.rules.normal(self.rows[number])
-                    i, j = int(row[entry]), int(column[entry])
                     if factor and (normal not in found or (i != j and found[normal].i == found[normal].j)):
                         found[normal] = _Place(k, i, j, factor)
         return self._places[target]
@@ -178,7 +179,8 @@ class Rounder:
         updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
         for target in range(len(self.targets)):
             rest = self.rules.divide(residual[target], cofactors[target])
-            loose = [row for row in rest if row not in self.places(target)]
+            places = self.places(target)
+            loose = [row for row in rest if row not in places]
             if loose:
                 rest = self._repair(target, rest, loose, cofactors[target], updates)
             self._absorb(target, rest, cofactors[target], updates)
