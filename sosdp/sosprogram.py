@@ -20,6 +20,7 @@ from .engine.blocks import Options, least_degree, plan
 from .engine.certify import certify
 from .engine.dominance import Dominance, cone_report, with_cone
 from .engine.forms import GramProgram, RawSolution
+from .engine.rays import verdict
 from .engine.solving import block_identity_vector, solve_program, with_margin
 from .engine.symmetric import with_symmetry
 from .engine.unknowns import merged, restricted, stacked_symmetry, unknown_orbits
@@ -271,16 +272,12 @@ class SosProgram:
         built = time.perf_counter()
         raw = solve_program(program, **solver_options)
         solved = time.perf_counter()
-        status = {
-            "solved": "optimal",
-            "almost": "inaccurate",
-            "no_gram": "infeasible",
-            "no_moments": "unbounded",
-        }
-        label = status.get(raw.status, "failed")
+        label = {"solved": "optimal", "almost": "inaccurate"}.get(raw.status, "failed")
+        reason = raw.message if label != "optimal" else ""
+        if raw.status in ("no_gram", "no_moments"):
+            label, reason = verdict(program, raw)
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven, inner = np.nan, {}, None, None, None
-        reason = raw.message if label in ("failed", "inaccurate") else ""
         if label in ("optimal", "inaccurate"):
             value = float(prices @ raw.unknowns) + offset
             values = dict(zip(names, raw.unknowns[orbits].tolist(), strict=True))

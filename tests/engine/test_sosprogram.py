@@ -159,3 +159,35 @@ def test_bad_programs_are_refused():
         sd.SosProgram([c]).require(x**2 - c).maximize(x)
     with pytest.raises(ValueError, match="must be variables"):
         sd.SosProgram([c + 1])
+
+
+def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
+    from dataclasses import replace
+
+    from sosdp.engine import rays
+
+    c, d, x = sd.variables("c d x")
+    # a direction improves d, but nothing is feasible: that is what the user needs to know
+    both = sd.SosProgram([c, d]).require(-(x**2) - c).require(d)
+    assert both.maximize(d).status == "infeasible"
+    assert sd.SosProgram([c, d]).require(x**2 - c).maximize(d).status == "unbounded"
+    # multiplying by scales changes nothing
+    for scale in (1e-4, 1e4):
+        assert sd.SosProgram([c]).require(scale * (-(x**2) - c)).maximize(c).status == "infeasible"
+    impossible = sd.SosProgram([c]).require(x**2 - c).require_zero(c - 1)
+    assert impossible.maximize(c).status == "infeasible"
+    # a solver that lies is not believed
+    honest = rays.solve_program
+
+    def lying(program, **options):
+        raw = honest(program, **options)
+        return replace(raw, status="no_gram" if raw.status == "no_moments" else "no_moments")
+
+    monkeypatch.setattr("sosdp.sosprogram.solve_program", lying)
+    for program in (
+        sd.SosProgram([c]).require(x**2 - c),
+        sd.SosProgram([c]).require(x**2 + c),
+        sd.SosProgram([c]).require(-(x**2) - c),
+    ):
+        result = program.maximize(c)
+        assert result.status == "failed" and "does not check" in result.reason
