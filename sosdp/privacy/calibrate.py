@@ -19,6 +19,9 @@ from sosdp.privacy import noise
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
 
+TV_NOTE = "within total variation"
+"""What the assumptions of a guarantee say where an error of the sampler is not yet charged (rho only)."""
+
 LARGEST_COUNT_LOG2 = 61
 """Data counts stay below 2^61, so that adding noise cannot overflow 64-bit integers."""
 
@@ -297,7 +300,7 @@ class GridGaussian:
             noise += f"; {self.charge:.3g} of delta pays for {what}"
         elif self.tv:
             noise += (
-                f", drawn within total variation 2^{math.log2(self.tv):.1f} of its law: add (1 + e^epsilon) "
+                f", drawn {TV_NOTE} 2^{math.log2(self.tv):.1f} of its law: add (1 + e^epsilon) "
                 "times that to delta when converting"
             )
         return (*lines, noise)

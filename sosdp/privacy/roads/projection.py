@@ -236,12 +236,12 @@ class NoisyArray:
     Attributes:
         counts: int64 array.
         grid: a power of two.
-        scale: standard deviation of the noise in the units of the values (public).
+        scale: standard deviation of the noise in the units of the values (public; None where not known).
     """
 
     counts: npt.NDArray[np.int64]
     grid: float
-    scale: float
+    scale: float | None
 
     def values(self) -> npt.NDArray[np.float64]:
         """counts * grid in float64 (post-processing of the counts)."""

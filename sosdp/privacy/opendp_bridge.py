@@ -1,0 +1,236 @@
+"""OpenDP and this library in each other's hands: our mechanisms in its compositors, its noise in ours.
+
+`as_measurement` wraps any mechanism that returns a `Release` as an OpenDP measurement; it needs OpenDP's flag
+"honest-but-curious", which the user sets, for OpenDP cannot check a foreign mechanism. `release_through` lets
+an OpenDP measurement on integer vectors be the noise step of a release on a public grid.
+
+Why either step keeps the guarantee: docs/proofs/opendp_bridge.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy import calibrate, noise
+from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.noise import opendp_sampler
+from sosdp.privacy.release import Release
+from sosdp.privacy.roads.projection import NoisyArray
+
+TRUSTED_KINDS = ("exact", "certified")
+
+_LARGEST_SUM = 1 << 62
+
+
+def data_space(adjacency: str) -> tuple[Any, Any]:
+    """OpenDP's domain of arbitrary Python data sets, and the metric that counts steps of this adjacency.
+
+    Two measurements compose in OpenDP only if these agree: one adjacency, one space.
+    """
+    from opendp.domains import user_domain
+    from opendp.metrics import user_distance
+
+    opendp_sampler.check_installed()
+    return user_domain("any data set", _is_member), user_distance(str(adjacency))
+
+
+def as_measurement(
+    mechanism: Callable[[Any], Release],
+    guarantee: Guarantee,
+    *,
+    kinds: tuple[str, ...] = TRUSTED_KINDS,
+) -> Any:
+    """An OpenDP measurement whose function is `mechanism` and whose output is the released value.
+
+    Args:
+        mechanism: data set -> `Release`, for example `lambda graph: estimator.fit(graph).release_`. Only the
+            value leaves; private diagnostics never do.
+        guarantee: the guarantee of every release it makes (public; known before the data are). Pure becomes
+            MaxDivergence, approximate Approximate<MaxDivergence>, rho ZeroConcentratedDivergence; where both
+            are claimed the former is used. Input distances are integers k >= 0, by group privacy.
+        kinds: kinds of guarantee to accept. OpenDP has no place for a condition, so a "conditional" or
+            "heuristic" mechanism has to be named here on purpose.
+
+    Returns:
+        opendp.mod.Measurement with the space of `data_space(guarantee.adjacency)`.
+
+    Raises:
+        ValueError: a guarantee that is none or of a kind not accepted; one known only by Rényi or numeric
+            forms; rho with a sampler whose total variation error OpenDP's measure cannot carry.
+        opendp.mod.OpenDPException: the feature "honest-but-curious" is not enabled.
+        The measurement raises, when called, if a release comes with another guarantee (a public fact).
+    """
+    from opendp.measurements import make_user_measurement
+
+    if guarantee.kind not in kinds:
+        raise ValueError(
+            f"a guarantee of kind {guarantee.kind!r} is not taken into OpenDP, which has no place for what "
+            "it "
+            f"rests on; if that is meant, pass kinds=(..., {guarantee.kind!r})"
+        )
+    measure, cost = _measure(guarantee)
+    domain, metric = data_space(guarantee.adjacency)
+
+    def function(data: Any) -> Any:
+        release = mechanism(data)
+        if release.guarantee != guarantee:
+            raise ValueError(
+                "the mechanism released under another guarantee than the one it was registered with: "
+                f"{release.guarantee.statement()} against {guarantee.statement()}"
+            )
+        return release.value
+
+    def privacy_map(distance: Any) -> Any:
+        size = _steps(distance)
+        return cost(guarantee.for_group(size)) if size else cost(None)
+
+    return make_user_measurement(domain, metric, measure, function, privacy_map)
+
+
+def release_through(
+    measurement: Any,
+    values: npt.ArrayLike,
+    *,
+    sensitivity: float,
+    grid: float,
+    low: float,
+    high: float,
+    adjacency: str,
+    scale: float | None = None,
+    kind: str = "certified",
+    assumptions: tuple[str, ...] = (),
+    mechanism: str = "opendp",
+    public: dict[str, Any] | None = None,
+) -> Release:
+    """Release an array with an OpenDP measurement on vectors of 64-bit integers as the noise step.
+
+    Args:
+        measurement: for example `opendp.measurements.make_gaussian` on
+            `vector_domain(atom_domain(T="i64"))`; its input metric must be L1Distance or L2Distance and its
+            output as many integers.
+        values: array of public shape; clipped to the public box [low, high], NaN replaced by its point
+            nearest zero, rounded to the grid.
+        sensitivity: proven bound on the distance of the arrays of neighbours, in the measurement's metric.
+        grid: a power of two, public; the released value is counts * grid.
+        scale: public; the noise's standard deviation in the units of the values, for readers of the release.
+        adjacency, kind, assumptions, mechanism, public: for the release; `kind` says how the sensitivity was
+            established.
+
+    Returns:
+        Release of a `NoisyArray`. Its guarantee is the measurement's map at sensitivity/grid plus the charge
+        for rounding, sqrt(number of entries) in l2 and the number of entries in l1.
+
+    Raises:
+        ValueError: another metric, measure or domain; public arguments out of range. Never because of the
+            values.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    sensitivity = calibrate.check_positive(sensitivity, "sensitivity")
+    distance, norm = _grid_distance(measurement, sensitivity, grid, array.size)
+    claims = _claims(measurement, measurement.map(distance))
+    counts = noise.quantise(array, grid, low=low, high=high)
+    drawn = measurement([int(count) for count in counts.reshape(-1)])
+    # Saturating is post-processing of what the measurement released.
+    noisy = np.array([min(max(int(count), -_LARGEST_SUM), _LARGEST_SUM) for count in drawn], dtype=np.int64)
+    guarantee = Guarantee(
+        **claims,
+        adjacency=adjacency,
+        kind=kind,
+        assumptions=(
+            *assumptions,
+            f"values rounded to the public grid {grid!r}; {norm} sensitivity of {distance!r} grid units, "
+            "rounding "
+            "included",
+            f"the map of the OpenDP measurement, at that distance under {measurement.output_measure}",
+            opendp_sampler.assumption(),
+        ),
+        mechanism=mechanism,
+    )
+    return Release(
+        NoisyArray(noisy.reshape(array.shape), grid, scale),
+        guarantee,
+        mechanism=mechanism,
+        public=public,
+    )
+
+
+def _is_member(data: Any) -> bool:
+    # A data set is never refused here: membership would be a data-dependent answer.
+    return True
+
+
+def _steps(distance: Any) -> int:
+    if isinstance(distance, bool) or not isinstance(distance, int) or distance < 0:
+        raise ValueError(
+            f"the distance between data sets is a number of steps, an integer >= 0: {distance!r}"
+        )
+    return distance
+
+
+def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], Any]]:
+    """OpenDP's measure for a guarantee, and how a guarantee (None: equal data) reads in it."""
+    from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
+
+    opendp_sampler.check_installed()
+    if guarantee.epsilon is not None and not guarantee.delta:
+        return max_divergence(), lambda held: held.epsilon if held else 0.0
+    if guarantee.epsilon is not None:
+        return approximate(max_divergence()), lambda held: (held.epsilon, held.delta) if held else (0.0, 0.0)
+    if guarantee.rho is None:
+        raise ValueError(
+            "OpenDP needs epsilon and delta, or rho: convert the guarantee with epsilon_at first"
+        )
+    if any(calibrate.TV_NOTE in line for line in guarantee.assumptions):
+        raise ValueError(
+            "the noise is within a total variation error of its law, which OpenDP's zCDP measure cannot "
+            "carry: "
+            'ask for (epsilon, delta), where it is charged to delta, or draw with backend="opendp"'
+        )
+    return zero_concentrated_divergence(), lambda held: held.rho if held else 0.0
+
+
+def _grid_distance(measurement: Any, sensitivity: float, grid: float, count: int) -> tuple[Any, str]:
+    """Distance between the counts of neighbours as the measurement's metric takes it, and the norm's name."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l1_distance, l2_distance
+
+    plain = (vector_domain(atom_domain(T="i64")), vector_domain(atom_domain(T="i64"), size=count))
+    if all(measurement.input_domain != domain for domain in plain):
+        raise ValueError(
+            'the measurement must take vectors of integers: vector_domain(atom_domain(T="i64")), '
+            f"not {measurement.input_domain}"
+        )
+    units = Fraction(sensitivity) / Fraction(grid)
+    if measurement.input_metric in (l2_distance(T="f64"),):
+        return calibrate.float_up(units + Fraction(calibrate.root_up(Fraction(count)))), "l2"
+    if measurement.input_metric in (l1_distance(T="i64"),):
+        # Distances of integer vectors are integers.
+        return math.floor(units + count), "l1"
+    raise ValueError(
+        'the input metric must be l2_distance(T="f64") or l1_distance(T="i64"), not '
+        f"{measurement.input_metric}"
+    )
+
+
+def _claims(measurement: Any, spent: Any) -> dict[str, Any]:
+    """The fields of a guarantee that an OpenDP distance stands for."""
+    from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
+
+    measure = measurement.output_measure
+    if measure == max_divergence():
+        return {"epsilon": float(spent), "delta": 0.0}
+    if measure == approximate(max_divergence()):
+        return {"epsilon": float(spent[0]), "delta": float(spent[1])}
+    if measure == zero_concentrated_divergence():
+        return {"rho": float(spent)}
+    raise ValueError(
+        f"a measurement under {measure} has no form here: cast it to MaxDivergence, "
+        "Approximate<MaxDivergence> or "
+        "ZeroConcentratedDivergence"
+    )
