@@ -265,27 +265,36 @@ class FloatCertificate:
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
+        reason = f"the value {self.value:.9g} is not close to a short fraction: the optimum may be irrational"
+        tried: set[Fraction] = set()
+        for source in (self, self._sharper()):
+            for bound, point in [] if source is None else source._exact_values():
+                if bound in tried:
+                    continue
+                tried.add(bound)
+                try:
+                    proof = self._on_face(replace(self.claim, bound=bound))
+                except NotCertifiable as error:
+                    reason = f"at the bound {bound}: {error}"
+                    continue
+                return proof if point is None else attained(proof, point)
+        raise NotCertifiable(f"no proof at the exact optimum found ({reason})")
+
+    def _exact_values(self) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
+        """Rational numbers that the optimum may be, with a point that attains them where one is known."""
+        assert self.value is not None
         objective = terms_of(self.claim.objectives[0])
-        candidates: list[tuple[Fraction, dict[int, Fraction] | None]] = []
+        out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
         allowed = 1e-5 * max(1.0, abs(self.value))
         for z in self.points:
             exact = fraction(value_at(objective, z))
             if abs(float(exact) - self.value) <= allowed:
-                candidates.append((exact, z))
+                out.append((exact, z))
         # a fraction this short is this near by chance for one value in a thousand
         guess = Fraction(self.value).limit_denominator(100)
-        if abs(float(guess) - self.value) <= 0.01 * allowed and guess not in [b for b, _ in candidates]:
-            candidates.append((guess, None))
-        reason = f"the value {self.value:.9g} is not close to a short fraction: the optimum may be irrational"
-        for bound, point in candidates:
-            claim = replace(self.claim, bound=bound)
-            try:
-                proof = self._on_face(claim)
-            except NotCertifiable as error:
-                reason = f"at the bound {bound}: {error}"
-                continue
-            return proof if point is None else attained(proof, point)
-        raise NotCertifiable(f"no proof at the exact optimum found ({reason})")
+        if abs(float(guess) - self.value) <= 0.01 * allowed:
+            out.append((guess, None))
+        return out
 
     def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
         """`exact` without exceptions: proved, refuted (with a functional that shows it) or undecided.
