@@ -3,7 +3,7 @@
 Every known case (tests/cases and tests/cases/more) is solved and certified at relative slacks 1e-5 and 1e-7;
 refutations and sums of squares as they are; the hard ones of the literature at their exact values.  A proof
 that the checker refuses, a refutation without a proof or a compact case without one at 1e-5 makes the run
-fail.  The last table is the cost: rounding and a rigorous eigenvalue bound of every matrix (the interval test)
+fail.  The last table is the cost: rounding and a rigorous eigenvalue bound of every matrix (interval test)
 against the solve, with the solver that is chosen at that size; the exact checker beside it.
 """
 
