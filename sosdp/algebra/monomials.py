@@ -14,10 +14,12 @@ without keys. ``RadixKeys`` is the exact variant for few variables.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 MONOMIAL = np.int32
+_PATTERN_SIDE = 30  # bases in more variables are seldom wanted twice
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
@@ -171,8 +173,19 @@ def basis(ids: np.ndarray, degree: int) -> np.ndarray:
     over monomials.
     """
     ids = np.sort(np.asarray(ids, dtype=MONOMIAL))
-    width = max(degree, 1)
-    levels = [constant(1, width)]
+    if ids.size > _PATTERN_SIDE:
+        return _basis(ids, degree)
+    return np.concatenate([np.zeros(1, dtype=MONOMIAL), ids])[_pattern(ids.size, degree)]
+
+
+@lru_cache(maxsize=64)
+def _pattern(count: int, degree: int) -> np.ndarray:
+    """The basis in variables 1, ..., count: what thousands of cliques of one size have in common."""
+    return _basis(np.arange(1, count + 1, dtype=MONOMIAL), degree)
+
+
+def _basis(ids: np.ndarray, degree: int) -> np.ndarray:
+    levels = [constant(1, max(degree, 1))]
     last = np.zeros(1, dtype=np.int64)  # position in ids from which the next factor may be taken
     for _ in range(degree):
         rows, last = extend(levels[-1], last, ids)

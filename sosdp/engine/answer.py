@@ -159,7 +159,7 @@ class Answer:
 
     def _agreed(self, value: float) -> bool:
         """Whether both sides of the program agree: a certified bound says nothing about a better one."""
-        return shortfall(self.program, self.raw) <= _ENOUGH * max(1.0, abs(value))
+        return shortfall(self.program, self.raw) <= self._allowed() * max(1.0, abs(value))
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
         identity, raw = self.program.identity, self.raw

@@ -265,26 +265,36 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     return cliques if max(c.size for c in cliques) < ids.size else dense
 
 
-def _home(ids: np.ndarray, cliques: list[np.ndarray]) -> int:
-    """The first clique that contains the variables."""
-    wanted = set(np.asarray(ids).tolist())
-    for k, clique in enumerate(cliques):
-        if wanted <= set(clique.tolist()):
-            return k
-    raise AssertionError("the clique decomposition lost a constraint")
+class _Homes:
+    """The first clique that contains given variables, without a search through all cliques."""
+
+    def __init__(self, cliques: list[np.ndarray]) -> None:
+        self.cliques = cliques
+        self.found: dict[int, set[int]] = {}
+        for k, clique in enumerate(cliques):
+            for variable in clique.tolist():
+                self.found.setdefault(variable, set()).add(k)
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        lists = sorted((self.found.get(v, set()) for v in np.asarray(ids).tolist()), key=len)
+        common = set.intersection(*lists) if lists else {0}
+        if not common:
+            raise AssertionError("the clique decomposition lost a constraint")
+        return self.cliques[min(common)]
 
 
 def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block]:
     blocks = []
+    homes = _Homes(cliques)
     for index, g in enumerate(system.inequalities):
-        home = cliques[_home(g.variable_ids, cliques)]
+        home = homes(g.variable_ids)
         blocks.append(Block("inequality", (index,), quotient.basis(home, (degree - g.degree) // 2), g))
     if options.products == "schmudgen":
         blocks += _products(system, degree, quotient, cliques)
     for index, matrix in enumerate(system.matrices):
         entries = np.asarray(matrix, dtype=object)
         ids = np.unique(np.concatenate([np.asarray(p.variable_ids) for p in entries.reshape(-1)]))
-        home = cliques[_home(ids, cliques)]
+        home = homes(ids)
         top = max(p.degree for p in entries.reshape(-1))
         basis = quotient.basis(home, (degree - top) // 2)
         side = entries.shape[0]
@@ -298,7 +308,7 @@ def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block
             )
         )
     for index, constraint in enumerate(system.foralls):
-        home = cliques[_home(constraint.outer_ids, cliques)]
+        home = homes(constraint.outer_ids)
         basis = quotient.basis(home, (degree - max(1, constraint.outer_degree)) // 2)
         entries, null = expand(constraint, f"s{index}")
         side = entries.shape[0]
@@ -311,6 +321,7 @@ def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block
 def _products(system, degree, quotient, cliques) -> list[Block]:
     """Products of two or more inequalities (each at most once) whose degree fits."""
     blocks = []
+    homes = _Homes(cliques)
     frontier: list[tuple[tuple[int, ...], Polynomial]] = [
         ((k,), g) for k, g in enumerate(system.inequalities)
     ]
@@ -323,7 +334,7 @@ def _products(system, degree, quotient, cliques) -> list[Block]:
                     # exact, so that a coefficient is rounded once, which the certified bound accounts for
                     grown.append(((*index, k), g.as_exact() * other.as_exact()))
         for index, g in grown:
-            home = cliques[_home(g.variable_ids, cliques)]
+            home = homes(g.variable_ids)
             blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))
         frontier = grown
     return blocks
@@ -343,10 +354,11 @@ def _ideal_rows(system, degree, quotient, ideal, ids) -> list[EqualityRows]:
 
 def _equality_rows(system, degree, quotient, cliques) -> list[EqualityRows]:
     rows = []
+    homes = _Homes(cliques)
     for index, h in enumerate(system.equalities):
         if index in quotient.used and quotient.confluent:
             continue
-        home = cliques[_home(h.variable_ids, cliques)]
+        home = homes(h.variable_ids)
         # a rule of a system that is not confluent is multiplied by every monomial: the overlaps are the point
         whole = index in quotient.used
         multipliers = (mono.basis if whole else quotient.basis)(home, degree - h.degree)

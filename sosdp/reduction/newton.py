@@ -58,7 +58,7 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
         alive &= ~np.isin(label, dead_labels)
         live_pair = alive[left] & alive[right]
         left, right, position = left[live_pair], right[live_pair], position[live_pair]
-    return [alive[owner == k] for k in range(len(bases))]
+    return np.split(alive, np.cumsum([b.shape[0] for b in bases])[:-1])
 
 
 def _off_diagonal(
@@ -66,11 +66,13 @@ def _off_diagonal(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs i < j inside a block and the key of each product's normal form."""
     lefts, rights = [], []
-    for k in range(int(owner.max(initial=-1)) + 1):
-        members = np.flatnonzero(owner == k)
-        i, j = np.triu_indices(members.size, 1)
-        lefts.append(members[i])
-        rights.append(members[j])
+    sides = np.bincount(owner)
+    starts = np.cumsum(sides) - sides
+    for side in np.unique(sides).tolist():
+        i, j = np.triu_indices(side, 1)
+        here = starts[sides == side][:, None]
+        lefts.append((here + i).reshape(-1))
+        rights.append((here + j).reshape(-1))
     left = np.concatenate(lefts) if lefts else np.zeros(0, dtype=np.int64)
     right = np.concatenate(rights) if rights else np.zeros(0, dtype=np.int64)
     raw = mono.keys(flat)

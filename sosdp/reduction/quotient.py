@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -47,22 +49,56 @@ class Quotient:
             return coefs, monos
         monos = monos.copy()
         self._apply_powers(monos, coefs)
-        for rule in self.zero:
-            factors = rule[rule > 0]
-            hit = np.ones(monos.shape[0], dtype=bool)
-            for variable in factors:
-                hit &= (monos == variable).any(axis=1)
-            coefs[hit] = 0.0
+        if self.zero.shape[0]:
+            coefs[self._vanish(monos)] = 0.0
         return coefs, mono.trim(monos)
 
-    def _apply_powers(self, monos: np.ndarray, coefs: np.ndarray) -> None:
+    def _vanish(self, monos: np.ndarray) -> np.ndarray:
+        """Which rows a vanishing monomial divides: every choice of as many factors is looked up."""
+        hit = np.zeros(monos.shape[0], dtype=bool)
+        for degree, ordered, second in self._zero_keys:
+            for chosen in combinations(range(monos.shape[1]), degree):
+                part = monos[:, chosen]
+                wanted = mono.keys(part)
+                place = np.minimum(np.searchsorted(ordered, wanted), ordered.size - 1)
+                rows = np.flatnonzero(ordered[place] == wanted)
+                # an independent key confirms: no collision goes unnoticed
+                hit[rows[second[place[rows]] == mono.second_keys(part[rows])]] = True
+        return hit
+
+    @cached_property
+    def _squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each variable id: the exponent that its square is replaced by (-1: no rule), and the factor."""
         squares = {v: rule for v, rule in self.power.items() if rule[0] == 2}
-        if squares and monos.shape[1] > 1:
-            table = np.full(int(monos.max(initial=0)) + 1, -1)
-            factor = np.zeros(table.size)
-            for variable, (_, low, c) in squares.items():
-                if variable < table.size:
-                    table[variable], factor[variable] = low, c
+        table = np.full(max(squares, default=-1) + 1, -1)
+        factor = np.zeros(table.size)
+        for variable, (_, low, c) in squares.items():
+            table[variable], factor[variable] = low, c
+        return table, factor
+
+    @cached_property
+    def _higher_powers(self) -> list[tuple[int, tuple[int, int, float]]]:
+        return [(v, rule) for v, rule in self.power.items() if rule[0] != 2]
+
+    @cached_property
+    def _zero_keys(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """Vanishing monomials by degree: sorted keys, and second keys in that order."""
+        degrees = mono.degrees(self.zero)
+        found = []
+        for degree in np.unique(degrees).tolist():
+            rules = self.zero[degrees == degree]
+            keys = mono.keys(rules)
+            order = np.argsort(keys)
+            found.append((degree, keys[order], mono.second_keys(rules)[order]))
+        return found
+
+    def _apply_powers(self, monos: np.ndarray, coefs: np.ndarray) -> None:
+        table, factor = self._squares
+        if table.size and monos.shape[1] > 1:
+            top = int(monos.max(initial=0))
+            if top >= table.size:
+                table = np.concatenate([table, np.full(top + 1 - table.size, -1)])
+                factor = np.concatenate([factor, np.zeros(top + 1 - factor.size)])
             changed = True
             while changed:
                 changed = False
@@ -77,9 +113,7 @@ class Quotient:
                         monos[rows, j] = np.where(table[hit] == 1, hit, 0)
                         changed = True
                 monos.sort(axis=1)
-        for variable, (high, low, c) in self.power.items():
-            if high == 2:
-                continue
+        for variable, (high, low, c) in self._higher_powers:
             while True:
                 rows = np.flatnonzero((monos == variable).sum(axis=1) >= high)
                 if rows.size == 0:
@@ -99,6 +133,8 @@ class Quotient:
     def basis(self, ids: np.ndarray, degree: int) -> np.ndarray:
         """Monomials in ``ids`` of degree at most ``degree`` that are in normal form (never enumerates the
         others)."""
+        if self.trivial and self.standard is None:
+            return mono.basis(ids, degree)
         ids = np.sort(np.asarray(ids, dtype=mono.MONOMIAL))
         levels = [mono.constant(1, max(degree, 1))]
         last = np.zeros(1, dtype=np.int64)

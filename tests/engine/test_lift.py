@@ -1,4 +1,4 @@
-"""Bounds without any a-priori bound on the variables: tight, true for any multipliers, and no second solve."""
+"""Bounds without any a-priori bound on the variables: tight, true for any multipliers, in one solve."""
 
 import numpy as np
 import pytest
