@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import decimal
 import io
+import logging
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -73,6 +75,8 @@ def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int])
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
         np.errstate(all="ignore"),
+        decimal.localcontext(),
+        _no_log_lines(),
     ):
         warnings.simplefilter("ignore")
         try:
@@ -81,6 +85,17 @@ def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int])
             return function(copy.deepcopy([records[i] for i in block]))
         except (Exception, SystemExit):  # the outcome of this block: one vote for FAILED
             return FAILED
+
+
+@contextlib.contextmanager
+def _no_log_lines() -> Iterator[None]:
+    """Log lines of a block's code stay inside, like what it prints."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def as_vote(result: Any) -> Hashable:
