@@ -1,4 +1,4 @@
-"""Exact privacy loss of finite mechanisms, by enumeration of their output laws.
+"""Exact privacy loss of finite mechanisms, by enumeration of their output laws; or bounds from runs.
 
 For tests and planning: the laws are those of made-up inputs. Definitions: docs/proofs/composition.md
 """
@@ -6,13 +6,16 @@ For tests and planning: the laws are those of made-up inputs. Definitions: docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from sosdp.privacy.audit_runs import RunAudit
 
 Number = float | Fraction
 Law = Mapping[Hashable, Number]
@@ -83,16 +86,45 @@ class Audit:
     pairs: int
 
 
-def audit(laws: Mapping[Any, Law], neighbours: Iterable[tuple[Any, Any]], epsilon: float) -> Audit:
-    """Exact worst-case delta at `epsilon` of a mechanism given as one output law per input.
+@overload
+def audit(mechanism: Mapping[Any, Law], neighbours: Iterable[tuple[Any, Any]], epsilon: float) -> Audit:
+    """Exactly, from the laws."""
+
+
+@overload
+def audit(
+    mechanism: Callable[[Any], Any],
+    neighbours: Iterable[tuple[Any, Any]],
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    runs: int = 2000,
+    failure: float = 1e-6,
+    feature: Callable[[Any], Any] | None = None,
+) -> RunAudit:
+    """With confidence, from runs."""
+
+
+def audit(
+    mechanism: Any, neighbours: Iterable[tuple[Any, Any]], epsilon: float, **options: Any
+) -> Audit | RunAudit:
+    """What a mechanism really loses on neighbours: exactly from its laws, or a bound from running it.
 
     Args:
-        laws: input -> its output law.
+        mechanism: mapping of inputs to their output laws: the exact worst delta at `epsilon`. Or a function
+            from data to a random output: a lower bound on epsilon with confidence, with the options of
+            `sosdp.privacy.audit_runs.audit_runs` (delta, runs, failure, feature).
         neighbours: pairs of inputs (each unordered pair once is enough).
+        epsilon: the claim.
 
     Raises:
-        ValueError: a law that does not sum to 1 within 1e-9.
+        ValueError: a law that does not sum to 1 within 1e-9, or options out of range.
     """
+    if callable(mechanism):
+        from sosdp.privacy.audit_runs import audit_runs
+
+        return audit_runs(mechanism, neighbours, epsilon, **options)
+    laws: Mapping[Any, Law] = mechanism
     for data, law in laws.items():
         total = math.fsum(float(probability) for probability in law.values())
         if abs(total - 1.0) > 1e-9:
