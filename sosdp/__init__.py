@@ -42,6 +42,9 @@ _HOME = {
     "nearest_correlation": "projection",
     "Guarantee": "privacy.guarantee",
     "Release": "privacy.release",
+    "ScoreProgram": "score_program",
+    "private_estimator": "estimators",
+    "MissingFact": "estimators",
 }
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "Equality",
     "Guarantee",
     "Inequality",
+    "MissingFact",
     "PSD",
     "Polynomial",
     "PolynomialArray",
@@ -60,6 +64,7 @@ __all__ = [
     "PseudoExpectation",
     "Relaxation",
     "Release",
+    "ScoreProgram",
     "SolverUnavailable",
     "SosProgram",
     "SosSolution",
@@ -73,6 +78,7 @@ __all__ = [
     "monomials",
     "nearest_correlation",
     "polynomial",
+    "private_estimator",
     "prove_sos",
     "solve_conic",
     "sum_squares",
@@ -92,6 +98,7 @@ if TYPE_CHECKING:
     from .algebra.build import monomials
     from .conic.choose import solve_conic
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
+    from .estimators import MissingFact, private_estimator
     from .expectation import for_all, sum_squares
     from .privacy.guarantee import Guarantee
     from .privacy.release import Release
@@ -100,6 +107,7 @@ if TYPE_CHECKING:
     from .pseudoexpectation import PseudoExpectation
     from .reduction.permutation import interchange
     from .relaxation import Relaxation
+    from .score_program import ScoreProgram
     from .solve import feasible, maximize, minimize, prove_sos
     from .sosprogram import SosProgram, SosSolution
     from .system import System

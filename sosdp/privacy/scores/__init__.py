@@ -14,8 +14,10 @@ _HOME = {
     "trimmed_weights": "location",
     "TukeyDepth": "depth",
     "RegressionDepth": "depth",
+    "BracketScore": "lifted",
 }
 __all__ = [
+    "BracketScore",
     "RegressionDepth",
     "TukeyDepth",
     "coordinate_max",
@@ -30,6 +32,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .depth import RegressionDepth, TukeyDepth
+    from .lifted import BracketScore
     from .location import (
         coordinate_max,
         directional,

@@ -1,0 +1,152 @@
+"""Scores known through brackets: a callable says lo <= s(theta; data) <= hi, and the width is charged.
+
+This is how the value of a relaxation becomes a level: the bracket is computed elsewhere (rigorous dual bound
+below, a feasible point above) and only the integer level leaves it.
+
+Proof: docs/proofs/bracket_scores.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.guarantee import ONE_RECORD_REPLACED
+from sosdp.privacy.levels import level_of, level_step
+from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
+
+Bracket = Callable[[Any, np.ndarray], tuple[float, float]]
+"""(data, candidate) -> certified (lo, hi); any failure may be reported as (0, largest)."""
+
+
+class BracketScore(ScoreFunction):
+    """A score in [0, largest] of proven sensitivity, evaluated by certified brackets.
+
+    The level is ceil(hi / quantum), with step ceil((sensitivity + width) / quantum). An `integral` score
+    whose bracket contains one integer has that integer as its exact level, and the width is not charged.
+
+    Args:
+        bracket: called with the data and a candidate's coordinates; an exception counts as (0, largest).
+        lattice, records: public.
+        largest: the score is at most this for every data set (n, typically).
+        proof: why neighbours' scores differ by at most `sensitivity`; goes into the guarantee.
+        sensitivity, width: Delta and xi.
+        quantum: q; by default sensitivity + width, so that the step is 1.
+        integral: the true score is an integer (width must be below 1 and sensitivity an integer).
+        width_proof: why every bracket has width at most `width`; without it the guarantee is conditional.
+        enclosure: optional (data, k) -> box containing all points of level <= k.
+
+    Raises:
+        ValueError: no proof, or numbers out of range.
+    """
+
+    def __init__(
+        self,
+        bracket: Bracket,
+        lattice: Lattice,
+        records: int,
+        *,
+        largest: float | Fraction,
+        proof: str,
+        sensitivity: float | Fraction = 1,
+        width: float | Fraction,
+        quantum: float | Fraction | None = None,
+        integral: bool = False,
+        width_proof: str = "",
+        enclosure: Callable[[Any, int], Box] | None = None,
+        quasi_convex: bool = False,
+        adjacency: str = ONE_RECORD_REPLACED,
+    ) -> None:
+        if not proof.strip():
+            raise ValueError("no sensitivity proof: say in a sentence why neighbours' scores are close")
+        delta, xi, most = Fraction(sensitivity), Fraction(width), Fraction(largest)
+        if integral:
+            if quantum is not None or delta.denominator != 1 or not 0 <= xi < 1:
+                raise ValueError("an integral score takes an integer sensitivity, width < 1 and no quantum")
+            unit, charged = Fraction(1), Fraction(0)
+        else:
+            unit, charged = Fraction(delta + xi if quantum is None else quantum), xi
+        step = level_step(delta, charged, unit)
+        if most <= 0:
+            raise ValueError(f"largest must be > 0, got {float(most)}")
+        condition = (
+            f"brackets have width at most {float(xi):.3g}: {width_proof}"
+            if width_proof.strip()
+            else f"condition: on both neighbouring data sets every bracket has width at most {float(xi):.3g}"
+            + (" and contains one integer" if integral else "")
+        )
+        super().__init__(
+            lattice=lattice,
+            records=records,
+            step=step,
+            max_level=level_of(most, unit),
+            quasi_convex=quasi_convex,
+            adjacency=adjacency,
+            kind="certified" if width_proof.strip() else "conditional",
+            assumptions=(f"sensitivity of the score at most {float(delta):.3g}: {proof}", condition),
+        )
+        for name, value in {
+            "bracket": bracket,
+            "largest": most,
+            "quantum": unit,
+            "width": xi,
+            "integral": integral,
+            "enclosure": enclosure,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    bracket: Bracket
+    largest: Fraction
+    quantum: Fraction
+    width: Fraction
+    integral: bool
+    enclosure: Callable[[Any, int], Box] | None
+
+    def on(self, data: Any) -> Levels:
+        """Levels that call the bracket when asked; each point once."""
+        return _BracketLevels(self, data)
+
+
+class _BracketLevels(Levels):
+    def __init__(self, score: BracketScore, data: Any) -> None:
+        self.score, self.data = score, data
+        self.known: dict[Point, int] = {}
+
+    def level(self, point: Point) -> int:
+        if point not in self.known:
+            self.known[point] = self._level(point)
+        return self.known[point]
+
+    def _level(self, point: Point) -> int:
+        score = self.score
+        low, high = self.contained(point)
+        if score.integral:
+            return max(0, min(math.floor(high), score.top))
+        return max(0, min(level_of(high, score.quantum), score.top))
+
+    def contained(self, point: Point) -> tuple[Fraction, Fraction]:
+        """The bracket in exact rationals, inside [0, largest]; the trivial one for whatever went wrong."""
+        trivial = (Fraction(0), self.score.largest)
+        try:
+            low, high = self.score.bracket(self.data, self.score.lattice.value(point))
+            low, high = float(low), float(high)
+        except Exception:  # an exception is a function of the data and must not leave the release
+            return trivial
+        if math.isnan(low) or math.isnan(high) or low > high:
+            return trivial
+        lower = trivial[0] if low < 0 else min(Fraction(low), trivial[1]) if low < math.inf else trivial[0]
+        upper = trivial[1] if high == math.inf else max(Fraction(0), min(Fraction(high), trivial[1]))
+        return (lower, upper) if lower <= upper else trivial
+
+    def in_level(self, point: Point, k: int) -> bool:
+        return k >= self.score.top or self.level(point) <= k
+
+    def box(self, k: int) -> Box | None:
+        lattice = self.score.lattice
+        if self.score.enclosure is None or k >= self.score.top:
+            return lattice.box
+        return intersect(self.score.enclosure(self.data, k), lattice.box)

@@ -1,0 +1,271 @@
+"""A relaxation of the user's own as a private estimator: exhaustively private; what is missing is named."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sosdp
+from sosdp import MissingFact, ScoreProgram, System, private_estimator, variables
+from sosdp.estimators import VectorOutput
+from sosdp.privacy.levels import rational_base
+from sosdp.privacy.roads.exponential import exact_law, pure_exponential
+from sosdp.privacy.roads.projection import StrongConvexProgram
+from sosdp.privacy.score import Lattice, cube
+from sosdp.privacy.scores.lifted import BracketScore
+from sosdp.score_program import value_if_feasible
+
+REACH, SLACK, SPREAD = 2.0, 0.125, 0.5
+PROOF = (
+    "setting the weight of the changed record to 0 keeps every constraint and raises the score by at most 1"
+)
+
+
+def build(records, candidate):
+    """Fewest records to drop so that the rest is centred at the candidate and not spread out."""
+    n = len(records)
+    w = variables("w", n)
+    away = [float(x) for x in records - candidate[0]]
+    dropped = sum(1 - w[i] for i in range(n))
+    pull = sum(w[i] * away[i] for i in range(n))
+    spread = sum(w[i] * away[i] ** 2 for i in range(n))
+    system = System(
+        *[(w[i] ** 2).equals(w[i]) for i in range(n)],
+        REACH * dropped + SLACK * n + pull >= 0,
+        REACH * dropped + SLACK * n - pull >= 0,
+        SPREAD * n - spread >= 0,
+    )
+    return system, dropped
+
+
+def witness(records, candidate, solution):
+    """Drop the farthest records, and then those that pull most to the wrong side."""
+    n, away = len(records), records - candidate[0]
+    w = variables("w", n)
+    for far, biased in itertools.product(range(n + 1), repeat=2):
+        if far + biased <= n:
+            kept = sorted(range(n), key=lambda i: abs(away[i]))[: n - far]
+            side = np.sign(sum(away[i] for i in kept))
+            kept = sorted(kept, key=lambda i: side * away[i])[: n - far - biased]
+            yield {w[i]: int(i in kept) for i in range(n)}
+
+
+def program(n=4, **changes):
+    made = ScoreProgram(
+        build, n, cube(Fraction(1, 2), 1, 1), largest=n, low=-1.0, high=1.0,
+        proof=PROOF, width=0.999, witness=witness, integral=True,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def true_score(records, theta):
+    n, away = len(records), [Fraction(x) - Fraction(theta) for x in records]
+    for k in range(n + 1):
+        for kept in itertools.combinations(range(n), n - k):
+            pull, spread = sum(away[i] for i in kept), sum(away[i] ** 2 for i in kept)
+            if abs(pull) <= REACH * k + Fraction(SLACK) * n and spread <= Fraction(SPREAD) * n:
+                return k
+    raise AssertionError("dropping everything is always feasible")
+
+
+def test_brackets_contain_the_score_and_levels_are_exact():
+    made = program(4)
+    score = made.score_function()
+    for records in itertools.combinations_with_replacement((-1.0, 0.5, 1.0), 4):
+        levels = score.on(np.array(records))
+        for point in list(made.lattice.points())[::2]:
+            theta = float(made.lattice.value(point)[0])
+            low, high = levels.contained(point)
+            truth = true_score(records, theta)
+            assert low <= truth <= high and high - low < 1
+            assert levels.level(point) == truth
+
+
+def test_exhaustive_privacy_of_the_program():
+    made, base = program(3), rational_base(1.0)
+    score = made.score_function()
+    values = (-1.0, 0.5, 1.0)
+    laws = {
+        x: exact_law(score, np.array(x), base) for x in itertools.combinations_with_replacement(values, 3)
+    }
+    worst = Fraction(1)
+    for x, law in laws.items():
+        for i, y in itertools.product(range(3), values):
+            other = laws[tuple(sorted(x[:i] + (y,) + x[i + 1 :]))]
+            worst = max(worst, max(law[p] / other[p] for p in law))
+    assert 1.05 < worst and math.log(worst) <= 1.0
+
+
+def test_estimator():
+    records = np.concatenate([np.full(10, 0.5), [-1.0, -1.0]])
+    made = private_estimator(program(12), epsilon=8.0)
+    fitted = clone(made).fit(records)
+    assert fitted.estimate_.shape == (1,) and abs(fitted.estimate_[0] - 0.5) <= 0.5
+    guarantee = fitted.guarantee_
+    assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (8.0, 0.0, "conditional")
+    assert PROOF in guarantee.assumptions[0] and guarantee.assumptions[1].startswith("condition")
+    assert made.get_params()["epsilon"] == 8.0
+    proven = private_estimator(program(12, width_proof="every bracket was enumerated"), epsilon=1.0)
+    assert proven.fit(records).guarantee_.kind == "certified"
+    seeded = private_estimator(program(12), epsilon=1.0, insecure_seed=3).fit(records)
+    assert seeded.guarantee_.kind == "none"
+    with pytest.raises(ValueError, match="public shape"):
+        made.fit(records[:5])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308])
+def test_hostile_records(value):
+    estimator = private_estimator(program(4), epsilon=1.0)
+    usual = estimator.fit(np.zeros(4)).release_
+    hostile = estimator.fit(np.array([value, 0.0, value, 1.0])).release_
+    assert hostile.guarantee == usual.guarantee and hostile.public == usual.public
+
+
+def unbounded(records, candidate):
+    x = variables("x", 1)
+    return System(x[0] ** 2 >= 1), x[0] ** 2
+
+
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"proof": " "}, "a sensitivity proof"),
+        ({"lattice": Lattice(Fraction(1), 1)}, "a public range"),
+        ({"lattice": cube(Fraction(1, 4000), 1, 1)}, "an enclosure"),
+        ({"build": unbounded}, "a moment bound"),
+        ({"witness": None}, "an upper end of the brackets"),
+    ],
+)
+def test_the_missing_fact_is_named(change, fact):
+    with pytest.raises(MissingFact, match=fact) as caught:
+        private_estimator(program(4, **change), epsilon=1.0)
+    assert caught.value.fact == fact
+
+
+def mean_of(data):
+    return np.clip(np.asarray(data, float), -1, 1).mean(axis=0), 0.0
+
+
+CONVEX = StrongConvexProgram(kappa=2.0, lipschitz=4 * math.sqrt(2) / 50, solve=mean_of)
+OUTPUT = VectorOutput(size=2, low=-1.0, high=1.0, distance=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("convex", "output", "delta", "fact"),
+    [
+        (replace(CONVEX, solve=None), OUTPUT, 1e-6, "a solver"),
+        (CONVEX, None, 1e-6, "a public range and accuracy"),
+        (CONVEX, replace(OUTPUT, high=math.inf), 1e-6, "a public range"),
+        (CONVEX, OUTPUT, 0.0, "delta"),
+    ],
+)
+def test_missing_facts_of_strongly_convex_programs(convex, output, delta, fact):
+    with pytest.raises(MissingFact, match=fact):
+        private_estimator(convex, epsilon=1.0, delta=delta, output=output)
+    with pytest.raises(TypeError):
+        private_estimator("a string", epsilon=1.0)
+
+
+def test_strongly_convex_program():
+    data = np.random.default_rng(0).normal(0.3, 0.2, size=(50, 2))
+    made = private_estimator(CONVEX, epsilon=2.0, delta=1e-6, output=OUTPUT).fit(data)
+    assert np.abs(made.estimate_ - 0.3).max() < 2.0 and made.guarantee_.kind == "conditional"
+
+    def fails(data):
+        raise RuntimeError(f"secret {data}")
+
+    broken = private_estimator(replace(CONVEX, solve=fails), epsilon=2.0, delta=1e-6, output=OUTPUT).fit(data)
+    assert broken.guarantee_ == made.guarantee_ and broken.release_.public == made.release_.public
+
+
+def test_the_witness_is_checked_exactly():
+    records, candidate = np.array([0.5, 0.5]), np.array([0.5])
+    system, dropped = build(records, candidate)
+    w = variables("w", 2)
+    assert value_if_feasible(system, dropped, {w[0]: 1, w[1]: 1}) == 0
+    assert value_if_feasible(system, dropped, {w[0]: 0, w[1]: 1}) == 1
+    assert value_if_feasible(system, dropped, {w[0]: 1 - 2.0**-52, w[1]: 1}) is None
+    x = variables("x", 1)
+    with pytest.raises(ValueError, match="scalar"):
+        value_if_feasible(System(sosdp.PSD([[1, x[0]], [x[0], 1]])), x[0], {x[0]: 0})
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Brackets alone
+
+
+def bracket_score(bracket, **changes):
+    options = {"largest": 5, "proof": "by inspection", "width": 0.5} | changes
+    return BracketScore(bracket, cube(1, 2, 1), 5, **options)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (math.nan, 1.0),
+        (1.0, math.nan),
+        (3.0, 2.0),
+        (-math.inf, math.inf),
+        (7.0, 9.0),
+        ("a", 1.0),
+        (1.0,),
+        None,
+    ],
+)
+def test_whatever_a_bracket_does_a_level_follows(bad):
+    levels = bracket_score(lambda data, theta: bad).on(None)
+    assert 0 <= levels.level((0,)) <= levels.score.top and levels.in_level((0,), levels.score.top)
+
+    def raises(data, theta):
+        raise KeyError("secret")
+
+    assert bracket_score(raises).on(None).level((0,)) == 4
+
+
+def test_charged_and_uncharged_brackets():
+    """The step is what Proposition 2 says; uncharged, the same levels lose more."""
+    score = bracket_score(lambda data, theta: (0.0, 0.0), width=1, quantum=1)
+    assert score.step == 2 and bracket_score(lambda d, t: (0, 0)).step == 1
+    assert bracket_score(lambda d, t: (0, 0), width=0.9, integral=True).step == 1
+
+    def attack(sign):
+        def bracket(data, theta):
+            s = abs(data - theta[0])
+            raised = (theta[0] == 0) == (sign > 0)
+            return s, s + raised
+
+        return bracket
+
+    first = bracket_score(attack(-1), width=1, quantum=1)
+    second = bracket_score(attack(1), width=1, quantum=1)
+    for step, safe in ((1, False), (2, True)):
+        base = rational_base(1.0, step)
+        p, q = exact_law(first, 0.0, base), exact_law(second, 1.0, base)
+        assert (max(abs(math.log(p[t] / q[t])) for t in p) <= 1.0) == safe
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"proof": ""},
+        {"width": -1},
+        {"integral": True, "width": 1},
+        {"integral": True, "quantum": 1},
+        {"largest": 0},
+    ],
+)
+def test_bracket_arguments(change):
+    with pytest.raises(ValueError):
+        bracket_score(lambda data, theta: (0, 0), **change)
+
+
+def test_brackets_release():
+    score = bracket_score(lambda data, theta: (abs(data - theta[0]),) * 2, width=0)
+    release = pure_exponential(score, 1.0, epsilon=20.0)
+    assert release.guarantee.kind == "conditional" and abs(release.value[0] - 1) <= 1
