@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import itertools
 import math
 import pathlib
@@ -11,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import sosdp
+import sosdp.privacy
 from sosdp.privacy import audit, mechanisms
 from sosdp.privacy.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.mechanisms import (
@@ -30,8 +32,10 @@ from sosdp.privacy.mechanisms.interior import failure_bound
 from sosdp.privacy.mechanisms.quantile import grid, runs
 from sosdp.privacy.mechanisms.sparse_vector import scales
 from sosdp.privacy.mechanisms.weights import budgets
+from sosdp.privacy.registry import REGISTRY
 
-ROOT = pathlib.Path(sosdp.__file__).parent.parent
+PACKAGE = pathlib.Path(sosdp.privacy.__file__).parent
+ROOT = PACKAGE.parent.parent
 HOSTILE = [
     math.nan,
     math.inf,
@@ -95,20 +99,38 @@ def chi_square_ok(counts: Counter, law: dict, draws: int) -> bool:
 # -- registry
 
 
+def releasing_functions() -> set[str]:
+    """Public functions of the privacy package that return a `Release`, found in the source."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if (
+                isinstance(node, ast.FunctionDef)
+                and node.returns is not None
+                and not node.name.startswith("_")
+            ):
+                if ast.unparse(node.returns) == "Release" and path.stem != "common":
+                    found.add(node.name)
+    return found
+
+
 def test_every_public_mechanism_links_to_a_proof_that_exists():
-    assert set(mechanisms.__all__) - {"REGISTRY", "Mechanism"} == set(mechanisms.REGISTRY)
-    files = {path.stem for path in pathlib.Path(mechanisms.__file__).parent.glob("*.py")} - {
-        "__init__",
-        "common",
-    }
-    assert files == {entry.module.rsplit(".", 1)[1] for entry in mechanisms.REGISTRY.values()}
-    for entry in mechanisms.REGISTRY.values():
-        assert callable(entry.load())
-        assert entry.proof in (__import__(entry.module, fromlist=["_"]).__doc__ or "")
+    assert releasing_functions() | {"SparseVector"} == set(REGISTRY)
+    assert set(mechanisms.__all__) == {n for n, e in REGISTRY.items() if ".mechanisms." in e.module}
+    for name, entry in REGISTRY.items():
+        assert callable(entry.load()) and entry.function == name
+        assert entry.proof in (importlib.import_module(entry.module).__doc__ or "")
         page = (ROOT / entry.proof).read_text(encoding="utf-8")
-        assert f"`{entry.function}`" in page and "Proof" in page
+        assert name in page or entry.module.replace(".", "/") in page
     with pytest.raises(AttributeError, match="no attribute"):
         mechanisms.nothing
+
+
+def test_public_names_load():
+    for name in sosdp.privacy.__all__:
+        assert getattr(sosdp.privacy, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute"):
+        sosdp.privacy.nothing
 
 
 # -- histogram

@@ -1,58 +1,36 @@
 """Mechanisms that need no program: counts, choices, tests, order statistics and averages, all exact.
 
-`REGISTRY` lists every public one with the page that proves it.
+Each is listed, with the page that proves it, in `sosdp.privacy.registry.REGISTRY`.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sosdp.privacy.registry import REGISTRY
 
-@dataclass(frozen=True)
-class Mechanism:
-    """Where a mechanism lives and what proves it.
+if TYPE_CHECKING:
+    from sosdp.privacy.mechanisms.average import bounded_average
+    from sosdp.privacy.mechanisms.histogram import private_histogram
+    from sosdp.privacy.mechanisms.interior import interior_point
+    from sosdp.privacy.mechanisms.noisy_max import report_noisy_max
+    from sosdp.privacy.mechanisms.quantile import private_quantile
+    from sosdp.privacy.mechanisms.sparse_vector import SparseVector, above_threshold
+    from sosdp.privacy.mechanisms.weights import multiplicative_weights
 
-    Attributes:
-        name: as in `Guarantee.mechanism`.
-        module, function: its home.
-        proof: page in the documentation, relative to the root of the repository.
-    """
-
-    name: str
-    module: str
-    function: str
-    proof: str
-
-    def load(self) -> Callable[..., Any]:
-        """The mechanism itself."""
-        return getattr(importlib.import_module(self.module), self.function)
-
-
-def _own(module: str, function: str, proof: str) -> Mechanism:
-    return Mechanism(proof.replace("_", " "), f"{__name__}.{module}", function, f"docs/proofs/{proof}.md")
-
-
-REGISTRY = {
-    mechanism.function: mechanism
-    for mechanism in (
-        _own("histogram", "private_histogram", "private_histogram"),
-        _own("noisy_max", "report_noisy_max", "noisy_max"),
-        _own("sparse_vector", "SparseVector", "sparse_vector"),
-        _own("sparse_vector", "above_threshold", "sparse_vector"),
-        _own("weights", "multiplicative_weights", "multiplicative_weights"),
-        _own("quantile", "private_quantile", "private_quantile"),
-        _own("interior", "interior_point", "interior_point"),
-        _own("average", "bounded_average", "bounded_average"),
-    )
-}
-
-__all__ = ["REGISTRY", "Mechanism", *REGISTRY]
+__all__ = [
+    "SparseVector",
+    "above_threshold",
+    "bounded_average",
+    "interior_point",
+    "multiplicative_weights",
+    "private_histogram",
+    "private_quantile",
+    "report_noisy_max",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in REGISTRY:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return REGISTRY[name].load()
