@@ -35,8 +35,6 @@ LONG = {
     "refute_knapsack_6_d8",
     "floudas_2_1",
 }  # minutes, left out if quick
-# their quadratic modules are not Archimedean: the box is given by linear inequalities alone
-OPEN = {"gloptipoly_concave_d2", "gloptipoly_concave_d3"}
 ALLOWED = 0.10  # of the solve, for rounding and interval test at sides <= 100
 
 
@@ -76,7 +74,7 @@ def case_rows(quick: bool) -> tuple[list[list[Any]], dict[str, int], list[str]]:
         if result is None:
             continue
         bounded = result.sense in ("minimize", "maximize") and result.status in ("optimal", "inaccurate")
-        closed = compact(result) and name not in OPEN
+        closed = compact(result)
         found = []
         for slack in SLACKS if bounded else (None,):
             start = time.process_time()

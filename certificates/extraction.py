@@ -12,6 +12,7 @@ import numpy as np
 
 from certificates.exact import fraction, terms_of, value_at
 from certificates.proof import Claim, InExpectation, Proof
+from certificates.redundant import boxed_proof
 from certificates.rescale import intervals, rescaled_proof
 from certificates.rounding import NotCertifiable, Rounder
 from sosdp.algebra.polynomial import Polynomial
@@ -138,7 +139,7 @@ class FloatCertificate:
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works: by mixing, at the exact optimum, by mixing more accurate
-        multipliers, in shifted variables, on a face of the cone."""
+        multipliers, in shifted variables, with a redundant box, on a face of the cone."""
         try:
             return self._mixed(slacks, places)
         except NotCertifiable as error:
@@ -165,6 +166,12 @@ class FloatCertificate:
                     return rescaled_proof(self.result, self.claim, change, slack)
                 except NotCertifiable as error:
                     reason = f"{reason}; in shifted variables: {error}"
+        for slack in slacks:
+            try:
+                return boxed_proof(self.result, self.claim, slack)
+            except NotCertifiable as error:
+                boxed = f"{reason}; with a redundant box: {error}"
+        reason = boxed
         for slack in slacks:  # perhaps no multipliers are positive definite at any bound
             chosen = source._bound(slack * max(1.0, abs(self.value)))
             try:

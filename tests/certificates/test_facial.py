@@ -10,6 +10,7 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.facial import _complement, _rational_kernel
+from certificates.redundant import boxed_proof
 from certificates.rescale import intervals, rescaled_proof
 from certificates.rounding import NotCertifiable
 from tests.certificates.solved import path_of
@@ -112,3 +113,19 @@ def test_a_second_solve_to_the_last_digits():
     result = sd.minimize(problem.objective, problem.system, degree=problem.degree)
     proof = certificates.extract(result).exact(slack=1e-7)
     assert -1e-6 <= proof.bound - 7 <= 0
+
+
+def test_a_box_is_added_and_taken_out_again():
+    """A concave quadratic on a polytope: nothing bounds the squares, no multipliers are inside."""
+    triangle = sd.System(x + y >= -1, x - 2 * y <= 3, y <= 2)
+    result = sd.minimize(-(x**2) - x * y - y**2, triangle, degree=4)
+    claim = certificates.extract(result).claim
+    proof = boxed_proof(result, claim, 1e-6)
+    assert proof.verify()
+    assert proof.claim.inequalities == claim.inequalities
+    # the least value is at a vertex: (7, 2)
+    assert -67 - 1e-3 <= float(proof.bound) <= -67
+    assert certificates.extract(result).exact(slack=1e-4).verify()
+    half = sd.minimize(x**2 + y, sd.System(x + y >= -1, y <= 2, y >= -5), degree=2)
+    with pytest.raises(NotCertifiable, match="no box"):
+        boxed_proof(half, certificates.extract(half).claim, 1e-4)
