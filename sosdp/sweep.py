@@ -17,7 +17,8 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class Row:
             **self.job.setting,
             **seed,
             **(self.result or {}),
-            "error": self.error,
+            "exception": self.error,
             "seconds": self.seconds,
         }
 
@@ -95,13 +96,13 @@ def run(
             needs sosdp[distributed]).
         jobs: workers for threads and processes; -1 means one a core.
         errors: "raise" stops at the first exception (finished rows stay in the store, the failed one runs
-            again next time); "record" stores its text in the column "error" and goes on.
+            again next time); "record" stores its text in the column "exception" and goes on.
         version: any text; a store made with another version or another function is refused.
         progress: a progress bar on standard error; None: if that is a terminal.
         as_frame: True for a pandas frame, False for a list of dicts, None for a frame if pandas is installed.
 
     Returns:
-        The rows of this grid in grid order: setting, seed, result columns, "error", "seconds".
+        The rows of this grid in grid order: setting, seed, result columns, "exception", "seconds".
 
     Raises:
         ValueError: a setting twice, a value that is not JSON, a result column named like a setting, an
@@ -180,7 +181,7 @@ def _call(function: Callable[..., Any], job: Job) -> Row:
         extra = {} if job.seed is None else {"seed": job.seed}
         value = function(**job.setting, **extra)
         result = json.loads(_text(dict(value) if isinstance(value, Mapping) else {"value": value}))
-        clash = sorted(set(result) & {*job.setting, "seed", "error", "seconds"})
+        clash = sorted(set(result) & {*job.setting, "seed", "exception", "seconds"})
         if clash:
             raise ValueError(f"the function returned columns that already have a meaning: {clash}")
     except Exception as problem:  # a user's function may raise anything; it is reported, not hidden
@@ -192,7 +193,7 @@ def _finished(
     function: Callable[..., Any], open_jobs: list[Job], backend: str, jobs: int, *, keep_errors: bool
 ) -> Iterator[Row]:
     if backend == "sequential" or not open_jobs:
-        results: Iterator[Row] = (_call(function, job) for job in open_jobs)
+        results: Generator[Row, None, None] = (_call(function, job) for job in open_jobs)
     else:
         import joblib
 
@@ -202,6 +203,9 @@ def _finished(
             results = parallel(joblib.delayed(_call)(function, job) for job in open_jobs)
     for row in results:
         if row.error is not None and not keep_errors:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that rows under way are given up is what is raised below
+                results.close()
             raise RuntimeError(f"{row.job.setting} with seed {row.job.seed} failed: {row.error}")
         yield row
 

@@ -23,9 +23,9 @@ PAIRS = [([0] * 5, [1, 0, 0, 0, 0])]
 
 
 def test_true_claims_stand_and_false_ones_fall():
-    right = audit.audit(noisy_count(1.0), PAIRS, 1.0, runs=4000)
+    right = audit.audit(noisy_count(1.0), PAIRS, 1.0, runs=3000)
     assert not right.refuted and right.epsilon_lower > 0.5
-    wrong = audit.audit(noisy_count(0.4), PAIRS, 1.0, runs=4000)  # control: noise for epsilon = 2.5
+    wrong = audit.audit(noisy_count(0.4), PAIRS, 1.0, runs=3000)  # control: noise for epsilon = 2.5
     assert wrong.refuted and 1.0 < wrong.epsilon_lower <= 2.5
     assert "REFUTED" in wrong.statement() and "output" in wrong.event
 
@@ -85,7 +85,7 @@ def test_clopper_pearson_covers():
 
 def test_the_event_is_tested_on_fresh_runs():
     """A mechanism that ignores its data is never refuted, however many events are tried."""
-    for seed in range(20):
+    for seed in range(8):
         words = InsecureWords(seed)
         found = audit_runs(
             lambda data, w=words: exact.random_below(50, w), [(0, 1)], 0.01, runs=200, failure=1e-3

@@ -39,7 +39,7 @@ def test_rows_in_grid_order(backend, tmp_path):
         (x, y, s) for x in (1, 2, 3) for y in (0.5, 2.0) for s in (0, 1)
     ]
     assert all(r["product"] == r["x"] * r["y"] + r["seed"] and r["list"] == [0, r["x"]] for r in rows)
-    assert all(r["error"] is None and r["seconds"] >= 0 for r in rows)
+    assert all(r["exception"] is None and r["seconds"] >= 0 for r in rows)
 
 
 def test_frame_and_list_of_settings():
@@ -72,7 +72,7 @@ def test_errors_name_the_setting_or_are_recorded(tmp_path):
     rows = sweep.run(
         fails_on_three, {"x": [1, 3, 2]}, store=store, backend="sequential", errors="record", as_frame=False
     )
-    assert [r["error"] for r in rows] == [None, "ZeroDivisionError: three", None]
+    assert [r["exception"] for r in rows] == [None, "ZeroDivisionError: three", None]
 
 
 def test_refusals(tmp_path):
@@ -96,6 +96,13 @@ def test_refusals(tmp_path):
         sweep.run(product, GRID, errors="ignore")
     with pytest.raises(FileNotFoundError, match="no store"):
         sweep.load(tmp_path / "nothing")
+
+
+def test_a_failure_in_a_worker_is_one_plain_error(tmp_path, recwarn):
+    for backend in ("threads", "processes"):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            sweep.run(fails_on_three, {"x": [3, 1, 2, 4, 5]}, backend=backend, jobs=2)
+    assert len(recwarn) == 0
 
 
 def test_progress_goes_to_standard_error(capsys):
