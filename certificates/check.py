@@ -391,8 +391,7 @@ def _with_values(terms: Terms, unknown: dict[int, Number], meter: _Meter) -> Ter
         value = Fraction(num, den)
         for v, power in monomial:
             if v in unknown:
-                _affordable(unknown[v], power, meter)
-                value *= Fraction(*unknown[v]) ** power
+                value = _times_power(value, unknown[v], power, meter)
         rest = tuple(pair for pair in monomial if pair[0] not in unknown)
         new = found.get(rest, Fraction(0)) + value
         meter.spend(10 + (new.denominator.bit_length() >> 4))
@@ -402,11 +401,23 @@ def _with_values(terms: Terms, unknown: dict[int, Number], meter: _Meter) -> Ter
     return {m: (v.numerator, v.denominator) for m, v in found.items() if v}
 
 
-def _affordable(number: Number, power: int, meter: _Meter) -> None:
-    bits = max(abs(number[0]).bit_length(), number[1].bit_length()) * power
-    meter.spend(5 + (bits >> 4))
-    if bits > MAX_BITS and number not in ((0, 1), (1, 1), (-1, 1)):
+def _affordable(number: Number, power: int, meter: _Meter) -> int:
+    """Bits of a power of a number, refused when they are absurdly many."""
+    bits = max(abs(number[0]).bit_length() * (abs(number[0]) > 1), number[1].bit_length() * (number[1] > 1))
+    if bits * power > MAX_BITS:
         raise Unreadable(f"a power of a number has more than {MAX_BITS} bits")
+    return bits * power
+
+
+def _times_power(value: Fraction, number: Number, power: int, meter: _Meter) -> Fraction:
+    """value * number ** power, paid for before it is computed (products of fractions take a gcd)."""
+    size = max(abs(value.numerator).bit_length(), value.denominator.bit_length())
+    size += _affordable(number, power, meter)
+    if size > MAX_BITS:
+        raise Unreadable(f"a value has more than {MAX_BITS} bits")
+    words = size >> 5
+    meter.spend(10 + words + (words * words >> 3))
+    return value * Fraction(*number) ** power
 
 
 def _same(left: Terms, right: Terms) -> bool:
@@ -942,8 +953,7 @@ def _value_at(terms: Terms, point: list[Number], meter: _Meter) -> Fraction:
     for monomial, (num, den) in terms.items():
         value = Fraction(num, den)
         for v, power in monomial:
-            _affordable(point[v], power, meter)
-            value *= Fraction(*point[v]) ** power
+            value = _times_power(value, point[v], power, meter)
         total += value
         meter.spend(10 + (total.denominator.bit_length() >> 4))
         if total.denominator.bit_length() > MAX_BITS:
@@ -1156,7 +1166,7 @@ def _monomials_up_to(variables: int, degree: int, ring: _Ring) -> list[int]:
     if degree < 0:
         return []
     count = math.comb(variables + degree, degree) if variables + degree <= 10_000 else WORK * WORK
-    ring.meter.spend(count * (2 + ring.cost))
+    ring.meter.spend(count * (40 + ring.cost))  # for time and for memory
     found, last = [0], [(0, 0)]
     for _ in range(degree):
         last = [(key + (1 << (v * ring.width)), v) for key, first in last for v in range(first, variables)]
@@ -1166,7 +1176,7 @@ def _monomials_up_to(variables: int, degree: int, ring: _Ring) -> list[int]:
 
 def _that_squares_may_have(basis: list[int], support: set[int], meter: _Meter) -> list[int]:
     while True:
-        meter.spend(2 * len(basis) ** 2 + len(basis))
+        meter.spend(20 * len(basis) ** 2 + len(basis))
         products = {a + b for i, a in enumerate(basis) for b in basis[:i]}
         kept = [b for b in basis if 2 * b in support or 2 * b in products]
         if len(kept) == len(basis):
@@ -1178,7 +1188,7 @@ def _localizing_is_semidefinite(
     matrix: list[list[Packed]], basis: list[int], values: Packed, meter: _Meter
 ) -> bool:
     side = len(matrix)
-    meter.spend(2 * (side * len(basis)) ** 2)
+    meter.spend(20 * (side * len(basis)) ** 2)
     rows = [
         [_pairing(matrix[e][f], values, a + b, meter) for b in basis for f in range(side)]
         for a in basis

@@ -372,3 +372,78 @@ def test_the_checker_runs_as_a_module(tmp_path):
         [sys.executable, "-m", "certificates.check", str(path)], capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stdout.splitlines()[-1]) == (0, "valid")
+
+
+def test_numbers_that_would_take_long_are_refused_before_they_are_computed():
+    """Points, values and functionals have powers and sets of monomials of their own."""
+    content = CLASSICS["only_minimum"]()
+    content["claim"]["attained_at"] = ["9" * 3999 + "/" + "7" * 3999, "0"]
+    assert not check_certificate(content)
+    content["claim"]["objective"] = [["1", [[0, 10**6]]]]
+    assert check_certificate(content).status in ("unreadable", "invalid")
+    names = tuple(f"v{k}" for k in range(60))
+    point = ["9" * 3999 + "/" + "7" * 3999] * 60
+    term = [["1", [[k, 10] for k in range(60)]]]
+    claim = {"kind": "lower_bound", "objective": [["1", ONE]], "bound": "1", "attained_at": point}
+    wide = certificate({**claim, "equalities": [term]}, [], names)
+    assert check_certificate(wide).status == "unreadable"
+    for degree, variables in ((10**6, 3), (100, 30), (8, 60)):
+        claim = {"kind": "no_certificate", "objective": [["1", [[0, 2]]]], "degree": degree}
+        wide = certificate({**claim, "inequalities": [[["1", X]]]}, [], names[:variables])
+        wide["functional"] = [["-1", [[0, 2]]], ["1", ONE]]
+        assert not check_certificate(wide)
+        wide["functional"] = [["1", [[0, 2]]]]
+        wide["claim"]["objective"] = [["-1", [[0, 2]]]]
+        assert check_certificate(wide).status == "unreadable"
+    content = CLASSICS["found_coefficient"]()
+    content["claim"]["values"] = ["2" * 3999]
+    content["claim"]["objectives"][1].append(["1", [[2, 10**5]]])
+    assert check_certificate(content).status == "unreadable"
+
+
+def test_what_the_new_claims_refuse():
+    cases = [
+        ("mean_at_least_one", "in_expectation", {"inequalities": [[["-1", X]]], "equalities": [[["1", Y]]]}),
+        ("square_of_a_mean", "squares", [["-3", [["1", X], ["-1", ONE]]]]),
+        ("square_of_a_mean", "squares", [["0", [["1", X]]]]),
+        ("found_coefficient", "on", [{}, {}]),
+        ("found_coefficient", "on", [{}]),
+        ("found_coefficient", "unknowns", [0]),
+        ("found_coefficient", "unknowns", [2, 2]),
+        ("found_coefficient", "sense", "feasible"),
+        ("found_coefficient", "bound", "3"),
+        ("one_community", "attained_at", ["1"] * 5 + ["-1"]),
+        ("one_community", "unique", False),
+        ("cube_says_nothing_about_x", "degree", 6),
+    ]
+    for name, key, value in cases:
+        content = CLASSICS[name]()
+        content["claim"][key] = value
+        assert not check_certificate(content), (name, key)
+    # a polynomial may not multiply what is known on average only
+    content = CLASSICS["mean_at_least_one"]()
+    content["multipliers"][2]["polynomial"] = [["4", X]]
+    assert "expectation" in check_certificate(content).reason
+    content = CLASSICS["mean_at_least_one"]()
+    content["multipliers"][1]["basis"] = [X]
+    assert "expectation" in check_certificate(content).reason
+    # each square pays for one multiplier only
+    content = CLASSICS["square_of_a_mean"]()
+    del content["claim"]["attained_at"], content["claim"]["unique"]
+    content["claim"]["objective"], content["claim"]["bound"] = [["2", X]], "11/6"
+    content["multipliers"] *= 2
+    assert "twice" in check_certificate(content).reason
+
+
+def test_a_refusal_answers_the_question_of_its_problem_file():
+    problem = {
+        "format": "sosdp-problem/1",
+        "variables": ["x", "y"],
+        "sos": "x**4*y**2 + x**2*y**4 - 3*x**2*y**2 + 1",
+    }
+    assert check_certificate(CLASSICS["motzkin_is_no_sum"](), problem)
+    other = {**problem, "sos": "x**4*y**2 + x**2*y**4 - 2*x**2*y**2 + 1"}
+    assert check_certificate(CLASSICS["motzkin_is_no_sum"](), other).status == "invalid"
+    asked = {"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": problem["sos"]}
+    assert check_certificate(CLASSICS["motzkin_is_no_sum"](), asked).status == "invalid"
+    assert check_certificate(CLASSICS["mean_at_least_one"](), asked).status == "invalid"
