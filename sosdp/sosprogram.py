@@ -23,7 +23,7 @@ from .engine.forms import GramProgram, RawSolution
 from .engine.rays import verdict
 from .engine.solving import block_identity_vector, solve_program, with_margin
 from .engine.symmetric import with_symmetry
-from .engine.unknowns import merged, restricted, stacked_symmetry, unknown_orbits
+from .engine.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .pseudoexpectation import DualData, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .reduction.groebner import with_groebner
@@ -89,6 +89,7 @@ class SosProgram:
         self.options = Options(**options)
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
+        self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
 
     def require(
         self, p: Polynomial, on: System | None = None, degree: int | None = None, cone: str | None = None
@@ -130,7 +131,7 @@ class SosProgram:
         entries = np.array([[polynomial(e) for e in row] for row in entries.tolist()] + [[None] * side])[:-1]
         if any(entries[i, j] != entries[j, i] for i in range(side) for j in range(i)):
             raise ValueError("require_psd needs a symmetric matrix")
-        y = variables("sosdp_y", side)
+        y = variables(f"sosdp_y{len(self.constraints)}_", side)
         form = sum((entries[i, j] * y[i] * y[j] for i in range(side) for j in range(side)), polynomial(0))
         return self.require(form, on, None if degree is None else degree + 2, cone)
 
@@ -176,7 +177,10 @@ class SosProgram:
         row, column = np.triu_indices(side)
         matrix[row, column] = flat
         matrix[column, row] = flat
+        labels = variables(f"sosdp_y{len(self.constraints)}_", side)
         self.require_psd(matrix)
+        # a permutation of the variables moves the rows of the matrix as it moves the basis
+        self.bases.append((list(labels), [polynomial(b) for b in basis]))
         return matrix.view(type(flat))
 
     def _declare(self, name: str, count: int) -> Any:
@@ -243,7 +247,8 @@ class SosProgram:
             return []
         used = [p.variable_ids for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
         used += [system.variable_ids for _, system, _, _ in self.constraints]
-        return read_generators(self.options.symmetries, np.setdiff1d(np.concatenate(used), self.ids))
+        ids = np.setdiff1d(np.concatenate(used), self.ids)
+        return [with_labels(image, self.bases) for image in read_generators(self.options.symmetries, ids)]
 
     def _options_for(self, system: System, parts: list[Polynomial], images: list[np.ndarray]) -> Options:
         """The options of one constraint: permutations of the variables that it has."""

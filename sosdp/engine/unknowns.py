@@ -55,6 +55,26 @@ def unknown_orbits(
     return orbit_numbers(edges)
 
 
+def with_labels(image: np.ndarray, bases: Sequence[tuple[list[Polynomial], list[Polynomial]]]) -> np.ndarray:
+    """The permutation continued to variables that label the rows of Gram matrices, one for each element of a
+    basis.
+
+    Raises ValueError when a basis is not mapped to itself.
+    """
+    top = max([image.size - 1, *(int(v.variable_ids[0]) for labels, _ in bases for v in labels)])
+    whole = np.concatenate([image, np.arange(image.size, top + 1)])
+    for labels, basis in bases:
+        place = {b: int(v.variable_ids[0]) for v, b in zip(labels, basis, strict=True)}
+        for label, element in zip(labels, basis, strict=True):
+            target = place.get(moved(image, element))
+            if target is None:
+                raise ValueError(
+                    f"{_named(image)} does not map the basis of a Gram matrix to itself: it moves {element}"
+                )
+            whole[int(label.variable_ids[0])] = target
+    return whole
+
+
 def merged(family: list[Polynomial], orbits: np.ndarray) -> list[Polynomial]:
     """The parts of a constraint when the unknowns of each orbit are equal."""
     sums: list[Polynomial | None] = [None] * (int(orbits.max(initial=-1)) + 1)

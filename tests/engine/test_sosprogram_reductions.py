@@ -164,3 +164,32 @@ def test_unknown_sums_of_squares_and_matrices():
         matrices.require_zero(goal[i, j] - M[i, j])
     best = min(np.linalg.eigvalsh([[a * a + 1, a], [a, 2]])[0] for a in np.linspace(-3, 3, 2001))
     assert matrices.maximize(t).bound == pytest.approx(best, abs=1e-4)
+
+
+def test_gram_matrices_move_with_their_basis():
+    quartic = x**4 + y**4 + x**2 * y**2 + 3 * x**2 + 3 * y**2 + x * y + 1
+
+    def solve(together: bool, **options) -> sd.SosSolution:
+        program = sd.SosProgram([], **options)
+        basis = np.array([x**2, x * y, y**2, sd.polynomial(1)], dtype=object)
+        Q, R = program.gram("gq", basis), program.gram("gr", [y, x])
+        if together:
+            program.require(4 - Q[0, 0] - Q[2, 2])
+        else:
+            program.require(2 - Q[0, 0]).require(2 - Q[2, 2])
+        linear = R[0, 0] * y**2 + R[1, 1] * x**2 + 2 * R[0, 1] * x * y
+        program.require_zero(quartic - basis @ Q @ basis - linear)
+        return program.maximize(Q[0, 3] + Q[2, 3] + R[0, 1])
+
+    known = solve(together=True)
+    found = solve(together=True, symmetries=[{x: y, y: x}])
+    assert found.status == known.status == "optimal"
+    assert found.bound == pytest.approx(known.bound, abs=1e-5)
+    assert found.values["gr0"] == found.values["gr2"] and found.values["gq0"] == found.values["gq7"]
+    assert found.sizes["unknowns"] < known.sizes["unknowns"]
+    with pytest.raises(ValueError, match="not a symmetry"):  # the two limits change places
+        solve(together=False, symmetries=[{x: y, y: x}])
+    lopsided = sd.SosProgram([], symmetries=[{x: y, y: x}])
+    P = lopsided.gram("gp", [x, x * y])
+    with pytest.raises(ValueError, match="does not map the basis"):
+        lopsided.require(x**2 + y**2 + P[0, 0]).minimize(P[0, 0])
