@@ -184,6 +184,12 @@ def certify(answer: Answer) -> Any:
 
     if answer.status == "failed":
         raise ValueError("there is no answer to certify")
+    if answer.status == "refuted":
+        # what is proven is that there is no sum of squares: one polynomial without suffices
+        outcome = certificates.extract(next(p for p in answer.parts if p.status == "refuted")).decide()
+        if outcome.proof is None:
+            raise ValueError(outcome.reason)
+        return outcome.proof
     proofs = [certificates.extract(part).exact() for part in answer.parts]
     if len(proofs) == 1:
         return proofs[0]

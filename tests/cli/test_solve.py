@@ -131,6 +131,21 @@ def test_sums_of_squares_one_and_several(tmp_path, capsys):
     assert (result["status"], code) == ("refuted", 0)
 
 
+def test_a_refusal_is_certified(tmp_path, capsys):
+    target = str(tmp_path / "c.json")
+    path = problem(
+        tmp_path,
+        minimize=None,
+        sos="x**4*y**2 + x**2*y**4 - 3*x**2*y**2 + 1",
+        subject_to=[],
+        degree=6,
+    )
+    result, code, _ = solved(capsys, path, "--certificate", target)
+    assert (result["status"], result["certificate"], code) == ("refuted", target, 0)
+    assert main(["verify", target, "--against", path]) == 0
+    assert "is not a sum of squares" in capsys.readouterr().out
+
+
 def test_a_sum_of_squares_program(tmp_path, capsys):
     path = problem(
         tmp_path, unknowns=["c"], sos=["x**4 + y**4 - c*x**2*y**2"], minimize="-c", subject_to=[], degree=4
