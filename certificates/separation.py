@@ -24,6 +24,8 @@ from certificates.rounding import NotCertifiable
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
 _TRIES = 200  # points tried for each one wanted
+_MOST_TRIES = 20_000
+_HOPELESS = 1000  # without one point by then, give up
 
 
 def separate(result: Any, claim: Claim) -> Proof:
@@ -135,7 +137,9 @@ def _points_inside(claim: Claim, ids: list[int], rows: list[Row], rules: Rules) 
     choices = {v: _values(v, rules) for v in ids}
     means = dict.fromkeys(rows, Fraction(0))
     count = 0
-    for attempt in range(_TRIES * wanted):
+    for attempt in range(min(_TRIES * wanted, _MOST_TRIES)):
+        if attempt > _HOPELESS and not count:
+            break
         size = 2.0 ** -(attempt % 8)
         point = {
             v: found[int(generator.integers(len(found)))]
