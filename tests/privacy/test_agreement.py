@@ -146,6 +146,9 @@ def test_release_by_vote():
     assert split.value is None
     with pytest.raises(ValueError, match="blocks"):
         release_by_vote(len, records, blocks=601, epsilon=1.0, delta=1e-6)
+    for adjacency in ("one record (add or remove)", "2 records (replace)"):
+        with pytest.raises(ValueError, match="one vote"):
+            release_by_vote(len, records, blocks=60, epsilon=1.0, delta=1e-6, adjacency=adjacency)
     parts = agreement.split_blocks(10, 3)
     assert [len(part) for part in parts] == [3, 3, 3] and len(set().union(*parts)) == 9
 

@@ -36,7 +36,20 @@ from sosdp.privacy.registry import REGISTRY
 
 PACKAGE = pathlib.Path(sosdp.privacy.__file__).parent
 ROOT = PACKAGE.parent.parent
+
+
+class Foul:
+    """Raises wherever it is looked at."""
+
+    @property
+    def shape(self):
+        raise RuntimeError("secret")
+
+    item = __eq__ = __lt__ = shape
+
+
 HOSTILE = [
+    Foul(),
     math.nan,
     math.inf,
     -math.inf,
@@ -570,7 +583,14 @@ def test_average_release():
     assert np.std(spread) == pytest.approx(math.sqrt(2), rel=0.2)
     wide = [bounded_average([[0.0]], radius=1.0, rho=0.5, insecure_seed=i).value[0] for i in range(400)]
     assert np.std(wide) == pytest.approx(2.0, rel=0.2)
-    for bad in ({"radius": 1.0}, {"epsilon": None}, {"delta": 0.1}, {"low": 1.0}, {"values": []}):
+    for bad in (
+        {"radius": 1.0},
+        {"epsilon": None},
+        {"delta": 0.1},
+        {"low": 1.0},
+        {"values": []},
+        {"high": math.inf},
+    ):
         with pytest.raises(ValueError, match=r"[a-z]"):
             bounded_average(**{"values": [0.5], "low": 0.0, "high": 1.0, "epsilon": 1.0, **bad})
     for bad in ({"rho": None}, {"epsilon": 1.0}, {"values": [1.0]}, {"rho": 0.0}):

@@ -60,6 +60,8 @@ def bounded_average(
     if epsilon is None or delta is not None or rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
     epsilon = calibrate.check_epsilon(epsilon)
+    if not (math.isfinite(low or 0.0) and math.isfinite(high or 0.0)):
+        raise ValueError(f"the interval must be finite, got [{low}, {high}]")
     least, most = Fraction(low or 0.0), Fraction(high or 0.0)
     plain = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
     if least >= most or not plain:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sosdp.privacy import exact
 from sosdp.privacy.guarantee import Guarantee, _up
 from sosdp.privacy.release import Release
@@ -19,7 +21,7 @@ from sosdp.privacy.words import Words, generator_assumption, open_words
 
 def number(value: Any) -> Fraction | float | None:
     """The value as an exact rational, an infinity, or None for NaN and for what is no number."""
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+    if isinstance(value, np.generic | np.ndarray) and value.shape == ():
         value = value.item()  # a numpy scalar would calculate in 64 bits
     if isinstance(value, float):
         return None if value != value else value if math.isinf(value) else Fraction(value)

@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sosdp.privacy import accept, calibrate, exact
 from sosdp.privacy.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.mechanisms.common import seal, source
@@ -89,7 +91,7 @@ def canonical(value: Any, depth: int = 8) -> Hashable:
 
     Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
     """
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+    if isinstance(value, np.generic | np.ndarray) and value.shape == ():
         value = value.item()
     if isinstance(value, tuple):
         parts = tuple(canonical(part, depth - 1) for part in value) if depth else (LEFT_OUT,)

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy import accept, exact
-from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.mechanisms.common import integer, seal, source
 from sosdp.privacy.mechanisms.histogram import LEFT_OUT, canonical
 from sosdp.privacy.release import Release
@@ -157,6 +157,10 @@ def release_by_vote(
 
     Source: Lemma 6.1 of the private Markov-random-field paper with an explicit curve (proof page).
     """
+    if Adjacency(adjacency).relation == "add or remove" or Adjacency(adjacency).size > 1:
+        raise ValueError(
+            f"a change must touch one vote and leave n as it is; {adjacency!r} does not promise that"
+        )
     curve = accept.accept_profile(epsilon, delta)
     words = source(insecure_seed)
     parts = split_blocks(len(records), blocks, words)
