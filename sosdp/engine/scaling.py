@@ -14,10 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..algebra import monomials as mono
+from ..conic.choose import INTERIOR_POINT_SIDE
 from ..conic.program import triangle
 from ..reduction.bounds import VariableBounds
 from .assembly import Identity
 
+_WORTH = 2  # exponents below it are left alone
 _LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another
 
 
@@ -85,6 +88,11 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int
             power = np.ceil(np.log2(size) - 1e-9) + stretch
             if abs(power) <= _LIMIT:
                 exponent[variable] = power
+    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+        # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
+        free = np.ones(top + 1, dtype=bool)
+        free[[v for v in (*bounds.largest, *rewritten, 0) if v <= top]] = False
+        exponent[free] = _growth_exponent(identity, free)
     if identity.symmetry is not None:
         # interval propagation need not treat the variables of an orbit alike; the scaling must
         orbit = identity.symmetry.variables[: exponent.size]
@@ -92,6 +100,29 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int
         np.maximum.at(largest, orbit, exponent[: orbit.size])
         exponent[: orbit.size] = largest[orbit]
     return exponent
+
+
+def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
+    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
+    others.
+
+    Like a bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what is
+    at least four times too large or too small is scaled.
+    """
+    columns = np.flatnonzero(identity.target)
+    monos = identity.columns[columns]
+    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
+    degree = mono.degrees(identity.columns[columns])
+    if not degree.size or degree.max() < 2:
+        return 0
+    top = int(degree.max())
+    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
+    lower = np.arange(1, top)
+    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
+    if not 0 < radius < np.inf:
+        return 0
+    power = int(np.clip(np.ceil(np.log2(radius)), -_LIMIT, _LIMIT))
+    return power if abs(power) >= _WORTH else 0
 
 
 def _power_of_two(value: float) -> float:
