@@ -109,7 +109,7 @@ def run(
             unknown word, or a store that belongs to another function or version.
         RuntimeError: the function raised (errors="raise"); the message names the setting.
 
-    Cost: one transaction a row (about a millisecond). Only the calling process writes to the store.
+    Cost: one transaction a row (about a millisecond).
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
@@ -117,12 +117,16 @@ def run(
         raise ValueError(f'errors must be "raise" or "record", got {errors!r}')
     wanted = _jobs(grid, seeds)
     owner = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
+    # Workers on this machine commit their rows themselves, before they take up another; rows from a cluster,
+    # and rows kept in memory, are written here as they arrive.
+    path = None if store is None or backend == "dask" else os.path.abspath(store)
     with closing(_open(store, owner, version)) as database:
         held = {key for (key,) in database.execute("SELECT key FROM rows")}
         open_jobs = [job for job in wanted if job.key not in held]
         with _progress(progress, len(wanted), len(wanted) - len(open_jobs)) as advance:
-            for row in _finished(function, open_jobs, backend, jobs, keep_errors=errors == "record"):
-                _write(database, row)
+            for row in _finished(function, open_jobs, backend, jobs, path, keep_errors=errors == "record"):
+                if path is None:
+                    _write(database, row)
                 advance()
         rows = [row.flat() for row in _read(database, wanted)]
     return _table(rows, as_frame)
@@ -172,8 +176,17 @@ def _jobs(
     return list(found.values())
 
 
-def _call(function: Callable[..., Any], job: Job) -> Row:
-    """Runs in a worker: an exception travels back as text, so that one bad row never stops the others."""
+def _call(function: Callable[..., Any], job: Job, path: str | None, keep_errors: bool) -> Row:
+    """Runs in a worker: computes the row and commits it, if there is a file to commit it to."""
+    row = _compute(function, job)
+    if path is not None and (row.error is None or keep_errors):
+        with closing(_connect(path)) as database:
+            _write(database, row)
+    return row
+
+
+def _compute(function: Callable[..., Any], job: Job) -> Row:
+    """An exception travels back as text, so that one bad row never stops the others."""
     start = time.perf_counter()
     result: dict[str, Any] | None = None
     error: str | None = None
@@ -190,17 +203,23 @@ def _call(function: Callable[..., Any], job: Job) -> Row:
 
 
 def _finished(
-    function: Callable[..., Any], open_jobs: list[Job], backend: str, jobs: int, *, keep_errors: bool
+    function: Callable[..., Any],
+    open_jobs: list[Job],
+    backend: str,
+    jobs: int,
+    path: str | None,
+    *,
+    keep_errors: bool,
 ) -> Iterator[Row]:
     if backend == "sequential" or not open_jobs:
-        results: Generator[Row, None, None] = (_call(function, job) for job in open_jobs)
+        results: Generator[Row, None, None] = (_call(function, job, path, keep_errors) for job in open_jobs)
     else:
         import joblib
 
         with joblib.parallel_config(backend=BACKENDS[backend], n_jobs=jobs):
             # batch_size=1: a row comes back as soon as it is finished, not with its batch.
             parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-            results = parallel(joblib.delayed(_call)(function, job) for job in open_jobs)
+            results = parallel(joblib.delayed(_call)(function, job, path, keep_errors) for job in open_jobs)
     for row in results:
         if row.error is not None and not keep_errors:
             with warnings.catch_warnings():
@@ -210,9 +229,14 @@ def _finished(
         yield row
 
 
-def _open(store: str | os.PathLike[str] | None, owner: str, version: str) -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:" if store is None else os.fspath(store), timeout=60.0)
+def _connect(path: str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=60.0)
     database.execute("PRAGMA synchronous=FULL")  # a committed row survives the machine, not only the process
+    return database
+
+
+def _open(store: str | os.PathLike[str] | None, owner: str, version: str) -> sqlite3.Connection:
+    database = _connect(":memory:" if store is None else os.fspath(store))
     with database:
         database.executescript(_SCHEMA)
         database.executemany(
