@@ -9,7 +9,7 @@ Proof: docs/proofs/bracket_scores.md
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,7 @@ from .system import System
 
 Point = Mapping[Polynomial, Any]
 Build = Callable[[np.ndarray, np.ndarray], tuple[System, Polynomial]]
-Witness = Callable[[np.ndarray, np.ndarray, PseudoExpectation], list[Point]]
+Witness = Callable[[np.ndarray, np.ndarray, PseudoExpectation], Iterable[Point]]
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,8 @@ class ScoreProgram:
         low = solution.certified_bound
         high = float(self.largest)
         for point in [] if self.witness is None else self.witness(data, candidate, solution):
+            if low is not None and high - low <= self.width:
+                break  # as narrow as promised
             value = value_if_feasible(system, objective, point)
             if value is not None and value < Fraction(high):
                 high = math.nextafter(float(value), math.inf)

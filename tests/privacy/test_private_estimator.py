@@ -77,9 +77,9 @@ def true_score(records, theta):
 def test_brackets_contain_the_score_and_levels_are_exact():
     made = program(4)
     score = made.score_function()
-    for records in itertools.combinations_with_replacement((-1.0, 0.5, 1.0), 4):
+    for records in itertools.combinations_with_replacement((-1.0, 0.5), 4):
         levels = score.on(np.array(records))
-        for point in list(made.lattice.points())[::2]:
+        for point in made.lattice.points():
             theta = float(made.lattice.value(point)[0])
             low, high = levels.contained(point)
             truth = true_score(records, theta)
