@@ -28,10 +28,23 @@ def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     if multiplier.kind == "equality":
         assert multiplier.polynomial is not None
         return _parenthesised(multiplier.polynomial) + _parenthesised(claim.equalities[multiplier.index[0]])
+    if multiplier.kind == "expectation_equality":
+        assert multiplier.polynomial is not None
+        of_mean = claim.expectations.equalities[multiplier.index[0]]
+        return _parenthesised(multiplier.polynomial) + _parenthesised(of_mean)
+    if multiplier.kind == "square":
+        assert multiplier.polynomial is not None
+        weight, of_mean = claim.squares[multiplier.index[0]]
+        u = Fraction(multiplier.polynomial.constant)
+        paid = number_latex(u * u / (4 * weight))
+        return rf"\Bigl({paid} - \left({number_latex(u)}\right){_parenthesised(of_mean)}\Bigr)"
     if multiplier.kind == "psd":
         squares = rf"b_{{{k}}} b_{{{k}}}^{{\mathsf T}} \otimes G_{{{multiplier.index[0]}}}"
         return rf"\bigl\langle Q_{{{k}}},\, {squares} \bigr\rangle"
-    factors = "".join(_parenthesised(claim.inequalities[i]) for i in multiplier.index)
+    if multiplier.kind == "expectation_psd":
+        return rf"\bigl\langle Q_{{{k}}},\, M_{{{multiplier.index[0]}}} \bigr\rangle"
+    listed = claim.expectations.inequalities if multiplier.kind == "expectation" else claim.inequalities
+    factors = "".join(_parenthesised(listed[i]) for i in multiplier.index)
     if len(multiplier.basis) > largest:
         return rf"b_{{{k}}}^{{\mathsf T}} Q_{{{k}}}\, b_{{{k}}}" + factors
     squares = " + ".join(_square(weight, polynomial) for weight, polynomial in multiplier.squares())

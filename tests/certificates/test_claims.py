@@ -27,6 +27,9 @@ def checked(proof):
     assert proves(content)
     assert from_dict(content).to_dict() == content
     assert "Checked exactly: valid." in proof.describe()
+    text = proof.latex()
+    assert text.count(r"\left(") == text.count(r"\right)")
+    assert text.count("{") == text.count("}")
     return proof
 
 
