@@ -14,13 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import noise
-
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
-
-TV_NOTE = "within total variation"
-"""What the assumptions of a guarantee say where an error of the sampler is not yet charged (rho only)."""
 
 LARGEST_COUNT_LOG2 = 61
 """Data counts stay below 2^61, so that adding noise cannot overflow 64-bit integers."""
@@ -261,11 +256,10 @@ class GridGaussian:
         sensitivity: l2 sensitivity of the unrounded values that was charged.
         shift: the l2 sensitivity in grid units after rounding to the grid: sensitivity/grid + sqrt(count).
         smoothing: r^2, see the proof page; 0 for the rounded law.
-        charge: delta spent on the law being discrete and on the sampler's error (an upper bound).
+        charge: delta spent on the law being discrete (an upper bound); 0 for the rounded law.
         epsilon, delta, rho: what was asked for and is proven.
         calibration: as asked; with rho the noise is the same for both, only the sensitivity differs.
         law, backend: to draw with.
-        tv: bound on the total variation distance of the array drawn from independent draws of the law.
     """
 
     grid: float
@@ -281,7 +275,6 @@ class GridGaussian:
     calibration: str
     law: str
     backend: str
-    tv: Fraction
 
     @property
     def scale(self) -> float:
@@ -295,14 +288,8 @@ class GridGaussian:
             "grid units of l2 sensitivity"
         ]
         noise = f"{self.law} Gaussian noise of {self.units!r} grid units"
-        if self.rho is None:
-            what = "the noise being discrete and for the sampler" if self.law == "discrete" else "the sampler"
-            noise += f"; {self.charge:.3g} of delta pays for {what}"
-        elif self.tv:
-            noise += (
-                f", drawn {TV_NOTE} 2^{math.log2(self.tv):.1f} of its law: add (1 + e^epsilon) "
-                "times that to delta when converting"
-            )
+        if self.rho is None and self.law == "discrete":
+            noise += f"; {self.charge:.3g} of delta pays for the noise being discrete"
         return (*lines, noise)
 
 
@@ -328,11 +315,11 @@ def grid_gaussian(
         calibration: "tight", or "paper" (textbook multiplier; refused where it is not proven).
         largest: public bound on the absolute value of an entry (the values are clipped to it).
         law: "rounded" (the analytic Gaussian mechanism, rounded) or "discrete" (through the smoothing bound).
-        backend: what will draw, as in `noise.gaussian`: its total variation error is charged to delta.
+        backend: what will draw, as in `noise.gaussian`.
 
     Raises:
         ValueError: a number out of range; budget and grid that do not fit 64-bit integers; the textbook
-            formula where it is not private; a delta below what the sampler's error leaves room for.
+            formula where it is not private.
 
     Source: docs/proofs/gaussian_release.md, Theorems 1 to 3.
     """
@@ -345,7 +332,6 @@ def grid_gaussian(
         raise ValueError(f'calibration must be "tight" or "paper", got {calibration!r}')
     if law not in ("rounded", "discrete") or (backend == "opendp" and law != "discrete"):
         raise ValueError(f'law must be "rounded" or "discrete" (OpenDP: only the latter), got {law!r}')
-    tv = noise.tv_bound(law, count, backend)
     if rho is not None:
         if epsilon is not None or delta is not None:
             raise ValueError("give epsilon and delta, or rho, not both")
@@ -366,20 +352,14 @@ def grid_gaussian(
             calibration=calibration,
             law=law,
             backend=backend,
-            tv=tv,
         )
     if epsilon is None or delta is None:
         raise ValueError("give epsilon and delta, or rho")
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    smoothing, charge = 0.0, tv_charge(epsilon, tv)
-    if charge > delta / 2.0:
-        raise ValueError(
-            f"at epsilon = {epsilon} the sampler's error of 2^{noise.tv_log2(law, count):.0f} costs "
-            f'{charge:.3g} of delta = {delta}: use a smaller epsilon, or law="discrete" with backend="opendp"'
-        )
+    smoothing, charge = 0.0, 0.0
     if law == "discrete":
         smoothing = _smoothing(epsilon, delta, count)
-        charge = float_up(Fraction(charge) + Fraction(_smoothing_charge(epsilon, count, smoothing)))
+        charge = _smoothing_charge(epsilon, count, smoothing)
     left = Fraction(delta) - Fraction(charge)
     if calibration == "paper":
         multiplier = gaussian_sigma_paper(epsilon, delta)
@@ -420,29 +400,15 @@ def grid_gaussian(
         calibration=calibration,
         law=law,
         backend=backend,
-        tv=tv,
     )
-
-
-def tv_charge(epsilon: float, tv: Fraction) -> float:
-    """Upper bound on (1 + e^epsilon) tv, what a total variation error costs in delta; it may be infinite.
-
-    Source: docs/proofs/gaussian_release.md, part (iv).
-    """
-    if tv == 0:
-        return 0.0
-    log_charge = _log_one_plus_exp(epsilon) + math.log(tv.numerator) - math.log(tv.denominator)
-    if log_charge > 700.0:
-        return math.inf
-    return math.exp(log_charge) * (1.0 + 1e-9 + 1e-14 * epsilon) + 5e-324
 
 
 def truncated_laplace_delta(units: float, bound: int, shift: int) -> float:
     """Upper bound on the delta of integer data plus `noise.truncated_laplace`, beside epsilon = shift/units.
 
     r^(T-D+1) (1 - r^D) / (1 + r - 2 r^(T+1)) for r = exp(-1/units), T = bound, D = shift = the integer l1
-    sensitivity of the whole vector (exact in one coordinate while D <= T + 1); the sampler's total variation
-    error comes on top. Source: docs/proofs/noise.md, Theorem 4.
+    sensitivity of the whole vector (exact in one coordinate while D <= T + 1). Source: docs/proofs/noise.md,
+    Theorem 3.
 
     Raises:
         ValueError: units not positive, bound < 1 or shift < 0.

@@ -176,7 +176,11 @@ def categorical_exp(
 
 
 def categorical_lazy(
-    weights: Callable[[int], Sequence[Interval]], words: Words | None = None, *, places: int = 128
+    weights: Callable[[int], Sequence[Interval]],
+    words: Words | None = None,
+    *,
+    places: int = 128,
+    open_ended: bool = False,
 ) -> int:
     """An index, with probability exactly proportional to a real weight known to any precision.
 
@@ -184,6 +188,8 @@ def categorical_lazy(
         weights: places -> integers (low, high) per index with low <= w 2^places <= high for fixed reals
             w >= 0, at least one w > 0; the widths relative to the total go to zero as places grow.
         places: where to start.
+        open_ended: there are infinitely many indices; the last interval of every answer bounds the sum of all
+            that are not listed yet, and more are listed as places grow.
 
     Returns:
         The index i with w_0 + ... + w_{i-1} <= U (w_0 + ...) < w_0 + ... + w_i for one uniform real U.
@@ -201,7 +207,8 @@ def categorical_lazy(
         least = uniform * low[-1]
         most = (uniform + 1) * high[-1]
         index = bisect_right(high, least >> digits)
-        if index == len(low) - 1 or most <= low[index] << digits:
+        last = index == len(low) - 1
+        if (last and not open_ended) or (not last and most <= low[index] << digits):
             return index
         uniform = uniform << _STEP | words.bits(_STEP)
         digits += _STEP

@@ -62,7 +62,7 @@ def as_measurement(
 
     Raises:
         ValueError: a guarantee that is none or of a kind not accepted; one known only by Rényi or numeric
-            forms; rho with a sampler whose total variation error OpenDP's measure cannot carry.
+            forms.
         opendp.mod.OpenDPException: the feature "honest-but-curious" is not enabled.
         The measurement raises, when called, if a release comes with another guarantee (a public fact).
     """
@@ -185,12 +185,6 @@ def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], An
     if guarantee.rho is None:
         raise ValueError(
             "OpenDP needs epsilon and delta, or rho: convert the guarantee with epsilon_at first"
-        )
-    if any(calibrate.TV_NOTE in line for line in guarantee.assumptions):
-        raise ValueError(
-            "the noise is within a total variation error of its law, which OpenDP's zCDP measure cannot "
-            "carry: "
-            'ask for (epsilon, delta), where it is charged to delta, or draw with backend="opendp"'
         )
     return zero_concentrated_divergence(), lambda held: held.rho if held else 0.0
 

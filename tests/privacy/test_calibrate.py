@@ -245,9 +245,8 @@ def test_plan_satisfies_its_inequality_in_exact_arithmetic(law: str, backend: st
         assert calibrate.delta_at_most(epsilon, plan.shift**2 / variance, left)
         exponent = 2.0 * math.pi**2 * plan.smoothing
         assert (plan.smoothing == 0.0) == (law == "rounded")
-        assert plan.tv == (0 if backend == "opendp" else Fraction(count, 2**140))
         each = 2.0 * math.exp(-exponent) if law == "discrete" else 0.0
-        charged = (1.0 + math.exp(epsilon)) * (count * each + float(plan.tv))
+        charged = (1.0 + math.exp(epsilon)) * count * each
         assert charged <= plan.charge <= charged * (1 + 1e-6)
 
 
@@ -279,21 +278,11 @@ def test_zcdp_plan_is_exact() -> None:
     plan = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125)
     assert plan.shift**2 / (2 * Fraction(plan.units) ** 2) <= Fraction(0.125)
     assert plan.scale == pytest.approx(4.0, rel=1e-5)
-    assert "total variation" in plan.assumptions()[1]  # rho cannot carry it, so it is said
-    exact = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125, law="discrete", backend="opendp")
-    assert "total variation" not in exact.assumptions()[1]
 
 
-def test_sampler_error_is_charged_and_refused_when_it_is_all_there_is() -> None:
-    assert calibrate.tv_charge(1.0, Fraction(0)) == 0.0
-    assert calibrate.tv_charge(2000.0, Fraction(1, 2**140)) == math.inf
-    for epsilon, tv in ((0.5, Fraction(1, 2**40)), (30.0, Fraction(3, 2**141)), (1e-9, Fraction(1, 7))):
-        charge = calibrate.tv_charge(epsilon, tv)
-        assert (
-            (1 + math.exp(epsilon)) * float(tv) <= charge <= (1 + math.exp(epsilon)) * float(tv) * (1 + 1e-8)
-        )
-    with pytest.raises(ValueError, match="sampler"):
-        calibrate.grid_gaussian(sensitivity=1.0, count=1, epsilon=95.0, delta=1e-9)
+def test_rounded_law_costs_nothing_extra() -> None:
+    plan = calibrate.grid_gaussian(sensitivity=1.0, count=10, epsilon=95.0, delta=1e-9)
+    assert plan.charge == plan.smoothing == 0.0
     with pytest.raises(ValueError, match="law"):
         calibrate.grid_gaussian(sensitivity=1.0, count=1, epsilon=1.0, delta=1e-9, backend="opendp")
 

@@ -1,4 +1,4 @@
-"""Noise as integer counts on a public grid: exact comparisons, a proven error, 10^8 draws a second.
+"""Noise as integer counts on a public grid: exact laws, 10^8 draws a second.
 
 Scalar samplers without any error are in `sosdp.privacy.exact`. Laws and proofs: docs/proofs/noise.md
 """
@@ -8,10 +8,8 @@ from sosdp.privacy.noise.arrays import (
     gaussian,
     generator_assumption,
     laplace,
-    laplace_epsilon,
     symmetric_gaussian,
     truncated_laplace,
-    tv_bound,
     tv_log2,
 )
 from sosdp.privacy.noise.choice import bernoulli_exp, permute_and_flip
@@ -34,12 +32,10 @@ __all__ = [
     "gaussian",
     "generator_assumption",
     "laplace",
-    "laplace_epsilon",
     "noise_units",
     "permute_and_flip",
     "quantise",
     "symmetric_gaussian",
     "truncated_laplace",
-    "tv_bound",
     "tv_log2",
 ]

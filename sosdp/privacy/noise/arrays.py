@@ -22,7 +22,6 @@ Shape = int | tuple[int, ...]
 GAUSSIAN_LAWS = ("rounded", "discrete")
 BACKENDS = ("cells", "opendp")
 
-_TV_LOG2 = {"rounded": -140, "discrete": -140, "laplace": -181}
 _FLIPS = 1 << 16
 _ROWS = 1 << 20
 _FEW = 1 << 12
@@ -47,7 +46,7 @@ def gaussian(
             power of two).
         law: "rounded": round(Z), Z ~ N(0, s^2), so that integer data plus noise is post-processing of the
             continuous Gaussian mechanism; or "discrete": P(k) proportional to exp(-k^2 / (2 s^2)).
-        backend: "cells", or "opendp" (discrete law only; big integers, no total variation error, slow).
+        backend: "cells", or "opendp" (discrete law only; slow).
         source: random bits for this call, made by the calling thread; default a fresh one.
         insecure_seed: seed of a predictable generator, for tests; the release is then not private.
         out: contiguous int64 array to write into instead of a new one.
@@ -55,8 +54,9 @@ def gaussian(
     Raises:
         ValueError: s out of range, an unknown law or backend. Depends on public values only.
 
-    Cost: about 10 nanoseconds a count (40 without the ChaCha20 keystream), 2 MB besides the result. The array
-    is within `tv_bound(law, count)` of the law in total variation. Source: docs/proofs/noise.md.
+    Cost: about 10 nanoseconds a count (40 without the ChaCha20 keystream), 2 MB besides the result. The law
+        is
+    exact. Source: docs/proofs/noise.md, Theorem 1.
     """
     if law not in GAUSSIAN_LAWS:
         raise ValueError(f'law must be "rounded" or "discrete", got {law!r}')
@@ -82,8 +82,8 @@ def laplace(
 ) -> Counts:
     """Independent discrete Laplace counts: P(k) = (1-a)/(1+a) a^|k| with a = exp(-grid/scale).
 
-    The law drawn by "cells" has all integers in its support (saturated beyond 2^62) and is itself purely
-    private: `laplace_epsilon` bounds the excess. Arguments, errors and cost as for `gaussian`.
+    Exact, with all integers in its support (saturated beyond 2^62), so integer data plus this noise are
+    purely private. Arguments, errors and cost as for `gaussian`.
     """
     units = noise_units(scale, grid)
     if _use_opendp(backend, source, insecure_seed):
@@ -184,45 +184,20 @@ def coin_flips(
     return flips.reshape(sizes)
 
 
-def tv_bound(law: str, count: int, backend: str = "cells") -> Fraction:
-    """Proven bound on the total variation distance of `count` draws together from independent ideal ones.
+def tv_log2(law: str, count: int) -> float:
+    """log2 of the total variation distance of `count` draws together from independent draws of the law: -inf.
 
-    count * 2^-140 for the Gaussians, count * 2^-181 for Laplace, 0 for OpenDP's samplers (exact for the
-    parameter `noise_units` returns: Canonne, Kamath and Steinke 2020, section 5). A release with it is
-    (epsilon, delta + (1 + e^epsilon) tv)-private if the ideal one is (epsilon, delta)-private.
+    Every sampler here is exact for the parameter `noise_units` returns, given independent fair bits.
+    Source: docs/proofs/noise.md, Theorem 1; for OpenDP Canonne, Kamath and Steinke 2020, section 5.
 
     Raises:
-        ValueError: unknown law or backend, or count < 0.
+        ValueError: unknown law, or count < 0.
     """
-    if law not in _TV_LOG2:
+    if law not in ("rounded", "discrete", "laplace"):
         raise ValueError(f'law must be "rounded", "discrete" or "laplace", got {law!r}')
-    if backend not in BACKENDS:
-        raise ValueError(f'backend must be "cells" or "opendp", got {backend!r}')
     if count < 0:
         raise ValueError(f"count must be >= 0, got {count}")
-    return Fraction(0) if backend == "opendp" else Fraction(count, 1 << -_TV_LOG2[law])
-
-
-def tv_log2(law: str, count: int, backend: str = "cells") -> float:
-    """log2 of `tv_bound`, rounded up; -inf for 0. Errors as there."""
-    bound = tv_bound(law, count, backend)
-    return math.nextafter(math.log2(count) + _TV_LOG2[law], math.inf) if bound else -math.inf
-
-
-def laplace_epsilon(units: float, shift: int, coordinates: int) -> Fraction:
-    """Pure epsilon of integer data plus `laplace` noise, as it is really drawn, rounded up.
-
-    shift/units + coordinates (3 + shift/(16 units)) 2^-137, for data that move by at most `shift` in l1 norm
-    and in at most `coordinates` entries. Source: docs/proofs/noise.md, Theorem 3.
-
-    Raises:
-        ValueError: a negative number, or units out of [0.1, 2^40].
-    """
-    exact = Fraction(noise_units(units, 1))
-    if shift < 0 or coordinates < 0:
-        raise ValueError(f"shift and coordinates must be >= 0, got {shift} and {coordinates}")
-    excess = (3 + shift / (16 * exact)) / (1 << 137)
-    return shift / exact + coordinates * excess
+    return -math.inf
 
 
 def generator_assumption(backend: str = "cells") -> str:

@@ -2,9 +2,10 @@
 
 An alias table draws a cell of equal width, uniform bits the place in the cell, and a rejection step, exact by
 lazily completed comparisons, turns the step function into the law. Small scales need no rejection: the table
-holds the law itself.
+holds the law itself. No law is approximated anywhere: what the tables lose to rounding, and what lies beyond
+them, is drawn exactly when its entry comes up.
 
-Proof, with the error of whole arrays: docs/proofs/noise.md
+Proof: docs/proofs/noise.md
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.exact import bernoulli_exp, decide_exp, exp_bounds
+from sosdp.privacy.exact import Interval, bernoulli_exp, decide_exp, exp_bounds
 from sosdp.privacy.noise.tables import (
-    WEIGHT_BITS,
     AliasTable,
     Design,
+    Weights,
     alias_table,
-    gaussian_weights,
-    geometric_weights,
+    gaussian_bounds,
+    geometric_bounds,
 )
 from sosdp.privacy.words import Words
 
@@ -81,6 +82,11 @@ class Cells:
     overflow: int | None
     margin: float
 
+    @property
+    def special(self) -> int:
+        """Indices from here on are no cell of the table: its overflow entry and its rest."""
+        return self.table.rest if self.overflow is None else self.overflow
+
 
 PRODUCTION = Design()
 
@@ -99,10 +105,17 @@ def plan(law: str, units: float, design: Design = PRODUCTION) -> Direct | Cells:
 def _discrete_plan(scale: Fraction, design: Design) -> Direct | Cells:
     cells = 1 << design.index_bits
     reach = math.ceil(design.tail * scale)
-    if 2 * reach + 1 <= cells:
-        half = gaussian_weights(reach + 1, 1 / (2 * scale**2))
-        return Direct(alias_table([*half[:0:-1], *half], design), reach, None, 1 / scale)
-    return _gaussian_cells("discrete", scale, 0, design)
+    if 2 * reach + 2 > cells:
+        return _gaussian_cells("discrete", scale, 0, design)
+
+    def bounds(places: int) -> list[Interval]:
+        half = gaussian_bounds(reach + 1, 1 / (2 * scale**2), places)
+        inner, outer, (_, left) = half[: reach + 1], half[reach + 1 : -1], half[-1]
+        beyond = [pair for pair in outer for _ in range(2)]  # T + 1, -(T + 1), T + 2, ...
+        return [*inner[:0:-1], *inner, *beyond, (0, 2 * left)]
+
+    weights = Weights(bounds, 2 * reach + 1, True)
+    return Direct(alias_table(weights, design), reach, None, 1 / scale)
 
 
 def _rounded_plan(scale: Fraction, design: Design) -> Cells:
@@ -114,19 +127,20 @@ def _rounded_plan(scale: Fraction, design: Design) -> Cells:
 def _gaussian_cells(law: str, scale: Fraction, places: int, design: Design) -> Cells:
     cells = 1 << design.index_bits
     shift = 0
-    while design.tail * scale > cells << shift:
+    while design.tail * scale > (cells - 1) << shift:
         shift += 1
     width = 1 << shift
     constant = 1 / (2 * scale**2)
     count = math.ceil(design.tail * scale / width)
-    table = alias_table(gaussian_weights(count, constant * width * width), design)
-    ends = np.arange(1 << design.index_bits, dtype=np.float64)
-    gamma = (2.0 * ends + 1.0) * float(constant * width * width)
+    step = constant * width * width
+    weights = Weights(lambda digits: gaussian_bounds(count, step, digits), count, True)
+    ends = np.arange(cells, dtype=np.float64)
+    gamma = (2.0 * ends + 1.0) * float(step)
     # Between y and y + 1 the density of the rounded law varies by up to 2^-20.
     least = max(_ROUNDED_MARGIN if law == "rounded" else _MARGIN, design.margin)
     return Cells(
         law,
-        table,
+        alias_table(weights, design),
         shift,
         constant,
         _quick(gamma, shift),
@@ -140,27 +154,37 @@ def _laplace_plan(scale: Fraction, design: Design) -> Direct | Cells:
     cells = 1 << design.index_bits
     rate = 1 / scale
     if design.cover * 2 * scale < cells:
-        reach = min(cells // 2 - 1, math.ceil(design.cover * scale))
-        half = geometric_weights(reach + 2, rate)
-        rest = 2 * (half.pop() << WEIGHT_BITS) // ((1 << WEIGHT_BITS) - half[1])
-        weights = [*half[:0:-1], *half, rest]
-        return Direct(alias_table(weights, design), reach, len(weights) - 1, rate)
+        reach = min(cells // 2 - 2, math.ceil(design.cover * scale))
+
+        def direct(places: int) -> list[Interval]:
+            half = geometric_bounds(reach + 2, rate, places)
+            low, high = half.pop()
+            ratio_low, ratio_high = half[1]
+            one = 1 << places
+            rest = 2 * (low << places) // (one - ratio_low), 2 * (high << places) // (one - ratio_high) + 1
+            return [*half[:0:-1], *half, rest]
+
+        weights = Weights(direct, 2 * reach + 2, False)
+        return Direct(alias_table(weights, design), reach, 2 * reach + 1, rate)
     shift = 0
     while design.cover * 2 * scale >= cells << (shift + 1):
         shift += 1
-    width = 1 << shift
-    ratios = geometric_weights(cells, rate * width)
-    ends = (1 << WEIGHT_BITS) - ratios[1]
-    weights = [ratio * ends >> WEIGHT_BITS for ratio in ratios[:-1]] + [ratios[-1]]
-    gamma = np.full(cells, float(rate * width))
+    step = rate * (1 << shift)
+
+    def bounds(places: int) -> list[Interval]:
+        ratios = geometric_bounds(cells - 1, step, places)
+        low, high = ((1 << places) - bound for bound in reversed(ratios[1]))
+        inner = [(below * low >> places, (above * high >> places) + 1) for below, above in ratios[:-1]]
+        return [*inner, ratios[-1]]
+
     return Cells(
         "laplace",
-        alias_table(weights, design),
+        alias_table(Weights(bounds, cells - 1, False), design),
         shift,
         rate,
-        _quick(gamma, shift),
+        _quick(np.full(cells, float(step)), shift),
         0,
-        cells - 1,
+        cells - 2,
         max(_MARGIN, design.margin, 2.0 ** (1 - (_SIGN - shift))),
     )
 
@@ -214,15 +238,27 @@ def _propose(out: Counts, chosen: Direct | Cells, words: Words) -> npt.NDArray[n
 def _propose_direct(out: Counts, chosen: Direct, words: Words) -> npt.NDArray[np.intp]:
     index = chosen.table.draw(out.size, words).view(np.int32)
     np.subtract(index, chosen.reach, out=out)
-    if chosen.overflow is not None:
-        beyond = index == chosen.overflow
-        if beyond.any():
-            for at in np.flatnonzero(beyond):
-                magnitude = chosen.reach + 1
-                while bernoulli_exp(chosen.rate, words):
-                    magnitude += 1
-                out[at] = -magnitude if words.bits(1) else magnitude
+    special = index > 2 * chosen.reach
+    if special.any():
+        for at in np.flatnonzero(special):
+            out[at] = _direct_special(chosen, int(index[at]), words)
     return np.empty(0, dtype=np.intp)
+
+
+def _direct_special(chosen: Direct, index: int, words: Words) -> int:
+    """The value behind the overflow entry or the rest of a direct table."""
+    if index == chosen.table.rest:
+        index = chosen.table.draw_rest(words)
+    if index <= 2 * chosen.reach:
+        return index - chosen.reach
+    if chosen.overflow is None:  # the Gaussian beyond its table: T + 1, -(T + 1), T + 2, ...
+        beyond, negative = divmod(index - 2 * chosen.reach - 1, 2)
+        magnitude = chosen.reach + 1 + beyond
+        return -magnitude if negative else magnitude
+    magnitude = chosen.reach + 1
+    while bernoulli_exp(chosen.rate, words):
+        magnitude += 1
+    return -magnitude if words.bits(1) else magnitude
 
 
 def _propose_cells(out: Counts, chosen: Cells, words: Words) -> npt.NDArray[np.intp]:
@@ -246,15 +282,13 @@ def _propose_cells(out: Counts, chosen: Cells, words: Words) -> npt.NDArray[np.i
         out -= word
     else:
         out ^= word
-    if chosen.overflow is None:
-        return refused
-    beyond = cell == chosen.overflow
-    if not beyond.any():
+    special = cell >= chosen.special
+    if not special.any():
         return refused
     rejected = set(refused.tolist())
-    for at in np.flatnonzero(beyond):
+    for at in np.flatnonzero(special):
         rejected.discard(int(at))  # the digits were never looked at for this position
-        value = _restart(chosen, chosen.overflow, words)
+        value = _propose_special(chosen, int(cell[at]), words)
         if value is None:
             rejected.add(int(at))
         else:
@@ -319,15 +353,18 @@ def decide(chosen: Cells, magnitude: int, left: int, known: int, words: Words) -
         digits += _STEP
 
 
-def _restart(chosen: Cells, overflow: int, words: Words) -> int | None:
-    """Laplace draws beyond all cells: one fresh proposal, moved outward; None if that proposal is rejected.
+def _propose_special(chosen: Cells, cell: int, words: Words) -> int | None:
+    """A proposal that starts at the rest or the overflow entry of the table; None if it is rejected.
 
-    A restart consumes exactly one proposal, and its rejection rejects the draw; redrawing it alone would give
-    the tail too much weight.
+    Overflow makes one fresh proposal and moves it outward: a restart consumes exactly one proposal, and its
+    rejection rejects the draw; redrawing it alone would give the tail too much weight.
     """
     behind = 0
-    cell = overflow
-    while cell == overflow:
+    while True:
+        if cell == chosen.table.rest:
+            cell = chosen.table.draw_rest(words)
+        if cell != chosen.overflow:
+            break
         behind += 1
         cell = chosen.table.draw_one(words)
     word = words.bits(_STEP)
@@ -335,7 +372,13 @@ def _restart(chosen: Cells, overflow: int, words: Words) -> int | None:
     digits = (word & ((1 << _SIGN) - 1)) >> chosen.shift
     left = cell << chosen.shift
     place = left + (word & ((1 << chosen.shift) - 1))
-    if not decide(chosen, place + negative, left, digits, words):
+    rounded = chosen.law == "rounded"
+    if not decide(chosen, place if rounded else place + negative, left, digits, words):
         return None
-    place = min(place + behind * (overflow << chosen.shift), _SATURATED)
+    if rounded:
+        place = min((place + (1 << (chosen.fraction_bits - 1))) >> chosen.fraction_bits, _SATURATED)
+        return -place if negative else place
+    if chosen.overflow is not None:
+        place += behind * (chosen.overflow << chosen.shift)
+    place = min(place, _SATURATED)
     return ~place if negative else place
