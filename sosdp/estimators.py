@@ -8,6 +8,7 @@ Proofs: docs/proofs/bracket_scores.md (relaxations), docs/proofs/strongly_convex
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,7 +170,9 @@ class PrivateEstimator(BaseEstimator):
         reached = False
         values = centre
         try:
-            found, error = program.solve(data)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found, error = program.solve(data)
             found = np.asarray(found, dtype=np.float64).ravel()
             reached = found.shape == centre.shape and float(error) <= output.distance
             values = found if reached else centre

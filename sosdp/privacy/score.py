@@ -237,9 +237,13 @@ class _MaxLevels(Levels):
         return all(part.in_level(point, k) for part in self.parts)
 
     def box(self, k: int) -> Box | None:
+        boxes = [part.box(k) for part in self.parts]
+        if self.exact_boxes and None in boxes:
+            # a part that is infinite may still be a half-line: its intersection with the rest is not known
+            return None
         found: Box | None = None
-        for part in self.parts:
-            found = intersect(found, part.box(k))
+        for box in boxes:
+            found = intersect(found, box)
         return found
 
     def least(self) -> int:

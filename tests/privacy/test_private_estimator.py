@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -223,9 +224,13 @@ def test_whatever_a_bracket_does_a_level_follows(bad):
     assert 0 <= levels.level((0,)) <= levels.score.top and levels.in_level((0,), levels.score.top)
 
     def raises(data, theta):
+        warnings.warn("secret", stacklevel=1)
         raise KeyError("secret")
 
-    assert bracket_score(raises).on(None).level((0,)) == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bracket_score(raises).on(None).level((0,)) == 4
+        pure_exponential(bracket_score(raises), None, epsilon=1.0)
 
 
 def test_charged_and_uncharged_brackets():

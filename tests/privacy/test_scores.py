@@ -149,6 +149,18 @@ def test_max_and_clip():
         MaxScore([first, coordinate_max(median_weights(5), cube(1, 4, 2))])
 
 
+def test_max_of_half_infinite_level_sets_has_no_count():
+    """One score is infinite upwards, the other downwards: the intersection is finite but not claimed."""
+    lattice = Lattice(Fraction(1), 1)
+    low, high = (l_statistic(w, lattice, clip=False) for w in ((0, 1, 0, 0, 0), (0, 0, 0, 1, 0)))
+    levels = MaxScore([low, high]).on(np.arange(5.0)[:, None])
+    finite = min(low.finite_below, high.finite_below)
+    for k in range(finite + 1):
+        inside = [t for t in range(-9, 15) if levels.level((t,)) <= k]
+        assert levels.count(k) == len(inside)
+    assert levels.count(finite + 1) is None
+
+
 def test_directional_boxes_and_least_level_are_certified():
     rng = np.random.default_rng(2)
     for d in (2, 3):
@@ -300,6 +312,7 @@ def test_hostile_records_cost_one_level(score):
         lambda: trimmed_weights(4, 2),
         lambda: quantile_weights(4, 2.0),
         lambda: median_weights(0),
+        lambda: l_statistic((1,), cube(Fraction(1, 2**60), 1, 1)),
         lambda: Lattice(Fraction(0), 1),
         lambda: Lattice(Fraction(1), 1, ((1, 0),)),
         lambda: TukeyDepth(Lattice(Fraction(1), 2), 3),

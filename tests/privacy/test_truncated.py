@@ -238,5 +238,9 @@ def test_scores_without_counts_need_a_theorem():
     with pytest.raises(ValueError, match="VolumeTheorem"):
         truncated_exponential(TukeyDepth(cube(1, 2, 2), 5), np.zeros((5, 2)), epsilon=1.0, delta=1e-3)
     listed = l_statistic(median_weights(5), cube(1, 2, 1))
+    with pytest.raises(ValueError, match="could be empty"):
+        truncated_exponential(
+            listed, np.zeros((5, 1)), epsilon=1.0, delta=1e-3, threshold=2, theorem=VolumeTheorem(4, "none")
+        )
     with pytest.raises(ValueError, match="another law"):
         truncated_exponential(listed, np.zeros((5, 1)), epsilon=1.0, delta=1e-3, sampler=PermuteAndFlip())

@@ -230,6 +230,11 @@ def truncated_exponential(
             "this score has no exact level counts, so nothing certifies that truncation is safe: give a "
             "VolumeTheorem, or localise with a coordinate-wise score, then use pure_exponential in that box"
         )
+    if theorem is not None and theorem.level > plan.threshold + 1:
+        raise ValueError(
+            f"the theorem's level must be at most threshold + 1 = {plan.threshold + 1}, got {theorem.level}: "
+            "otherwise the truncated law could be empty"
+        )
     if score.kind == "conditional":
         raise ValueError(
             "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"

@@ -9,6 +9,7 @@ Proof: docs/proofs/bracket_scores.md
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -132,7 +133,9 @@ class _BracketLevels(Levels):
         """The bracket in exact rationals, inside [0, largest]; the trivial one for whatever went wrong."""
         trivial = (Fraction(0), self.score.largest)
         try:
-            low, high = self.score.bracket(self.data, self.score.lattice.value(point))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a warning would be a function of the data as well
+                low, high = self.score.bracket(self.data, self.score.lattice.value(point))
             low, high = float(low), float(high)
         except Exception:  # an exception is a function of the data and must not leave the release
             return trivial

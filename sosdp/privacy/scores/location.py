@@ -149,6 +149,8 @@ class LocationScore(ScoreFunction):
         rows = tuple(tuple(int(entry) for entry in u) for u in directions)
         if not rows or any(len(u) != d or not any(u) for u in rows):
             raise ValueError(f"directions must be non-zero integer vectors of length {d}")
+        if lattice.box is not None and refine * max(abs(end) for pair in lattice.box for end in pair) > 2**53:
+            raise ValueError("the lattice has more than 2^53 data units a side: take a coarser spacing")
         slack = Fraction(slack)
         if slack < 0:
             raise ValueError(f"slack must be >= 0, got {slack}")
