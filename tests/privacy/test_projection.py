@@ -315,13 +315,3 @@ def test_shapes_are_checked(shape: tuple[int, ...]) -> None:
 
 def test_random_draws_differ() -> None:
     assert release(np.eye(8)) != release(np.eye(8))
-
-
-@pytest.mark.slow
-def test_release_of_a_large_matrix_is_fast_enough() -> None:
-    """n = 500 in seconds: 124 750 draws at 15 microseconds on two cores."""
-    import time
-
-    start = time.perf_counter()
-    release(np.eye(500))
-    assert time.perf_counter() - start < 20.0
