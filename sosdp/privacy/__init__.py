@@ -16,14 +16,17 @@ _HOME = {
     "Budget": "budget",
     "BudgetExceeded": "budget",
     "PrivacyLoss": "loss",
+    "accept_profile": "accept",
     "falsify_program": "roads.strongly_convex",
     "halting": "composition",
     "parallel": "composition",
+    "pure_exponential": "roads.exponential",
     "random_split": "composition",
     "release_by_friends": "roads.friends",
     "release_by_vote": "roads.agreement",
     "release_with_margin": "roads.agreement",
     "subsample": "composition",
+    "truncated_exponential": "roads.exponential",
     "verify_sensitivity": "verify",
 }
 
@@ -34,24 +37,29 @@ __all__ = [
     "Guarantee",
     "PrivacyLoss",
     "Release",
+    "accept_profile",
     "compose",
     "falsify_program",
     "halting",
     "parallel",
+    "pure_exponential",
     "random_split",
     "release_by_friends",
     "release_by_vote",
     "release_with_margin",
     "subsample",
+    "truncated_exponential",
     "verify_sensitivity",
 ]
 
 if TYPE_CHECKING:
+    from sosdp.privacy.accept import accept_profile
     from sosdp.privacy.adjacency import Adjacency
     from sosdp.privacy.budget import Budget, BudgetExceeded
     from sosdp.privacy.composition import halting, parallel, random_split, subsample
     from sosdp.privacy.loss import PrivacyLoss
     from sosdp.privacy.roads.agreement import release_by_vote, release_with_margin
+    from sosdp.privacy.roads.exponential import pure_exponential, truncated_exponential
     from sosdp.privacy.roads.friends import release_by_friends
     from sosdp.privacy.roads.strongly_convex import falsify_program
     from sosdp.privacy.verify import verify_sensitivity
