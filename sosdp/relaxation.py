@@ -21,6 +21,7 @@ from .engine.forms import GramProgram
 from .engine.scaling import find_scaling, scale
 from .engine.solving import solve_program, unproducible
 from .engine.symmetric import with_symmetry
+from .engine.template import Warm, make_template
 from .expectation import (
     Expectation,
     ExpectationConstraint,
@@ -80,6 +81,7 @@ class Relaxation:
             self.system = with_groebner(self.system, degree)
         self.degree = degree
         self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone)
+        self._warm = Warm()
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -157,10 +159,23 @@ class Relaxation:
         curved: Sequence[Polynomial] = (),
         subject_to: Sequence[ExpectationConstraint] = (),
     ) -> tuple[Identity, Plan]:
-        """The assembled identity ``objective - gamma + sum_k u_k curved_k = ...`` (no solver is called)."""
+        """The assembled identity ``objective - gamma + sum_k u_k curved_k = ...`` (no solver is called).
+
+        From the third time on, an objective with the same monomials only fills in new numbers.
+        """
+        unknowns = [-1.0 * ONE, *curved]
+        warm = self._warm
+        if warm.template is not None and not subject_to and not curved:
+            identity = warm.template.fill(self.system, objective, unknowns)
+            if identity is not None:
+                warm.reused += 1
+                return with_cone(identity, self.options.cone), warm.template.layout
         data = [objective, *curved]
         layout = plan(self.system, self.degree, data, self.options, in_expectation=subject_to)
-        unknowns = [-1.0 * ONE, *curved]
+        # the second time the same structure is asked for it is kept: a single solve pays nothing for it
+        if warm.planned and not subject_to and not curved:
+            warm.template = make_template(layout, self.system, objective, unknowns)
+        warm.planned += 1
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )

@@ -140,6 +140,7 @@ class _Collector:
         self.raw: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.factors: list[tuple[np.ndarray, ...]] = []  # what the monomial of each entry is a product of
+        self.scales: list[np.ndarray] = []
         self.height = 0
 
     def products(
@@ -159,6 +160,7 @@ class _Collector:
             self.values.append((scale[:, None] * coefs[None, :]).reshape(-1))
             self.rows.append(np.repeat(rows, terms))
         self.factors.append((left, i, right, j, poly.monos))
+        self.scales.append(scale)
 
     def check(self, expected: np.ndarray, column: np.ndarray) -> None:
         """Compare an independent key of every entry with that of its column: no collision went unnoticed."""
@@ -203,6 +205,19 @@ def assemble(
 ) -> Identity:
     """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side
     969)."""
+    collect, heights = gather(blocks, equalities, target, unknowns, ids)
+    data, indices, indptr, columns = _columns(collect, heights[-1], quotient)
+    return partition((data, indices, indptr), columns, heights, blocks, equalities, quotient)
+
+
+def gather(
+    blocks: list[Block],
+    equalities: list[EqualityRows],
+    target: Polynomial,
+    unknowns: list[Polynomial],
+    ids: np.ndarray | None,
+) -> tuple[_Collector, tuple[int, int, int]]:
+    """Every entry of the matrix, unsorted, and where rows of Gram matrices, of equalities, and all end."""
     one = mono.constant(1)
     zero_index = np.zeros(1, dtype=np.int64)
     keys = _key_function(blocks, equalities, target, unknowns, ids)
@@ -233,12 +248,25 @@ def assemble(
         rows = position + height
         collect.products(rows_of.multipliers, one, pair, rows_of.polynomial, rows, np.ones(count))
         height += count
-    free_height = height - gram_height
+    free_end = height
     for poly in [target, *unknowns]:
         if len(poly.coefs):
             collect.products(one, one, (zero_index, zero_index), poly, np.array([height]), np.ones(1))
         height += 1
-    data, indices, indptr, columns = _columns(collect, height, quotient)
+    return collect, (gram_height, free_end, height)
+
+
+def partition(
+    matrix: tuple[np.ndarray, np.ndarray, np.ndarray],
+    columns: np.ndarray,
+    heights: tuple[int, int, int],
+    blocks: list[Block],
+    equalities: list[EqualityRows],
+    quotient: Quotient,
+) -> Identity:
+    """The identity whose rows are those of one matrix (data, indices, indptr), cut at the heights."""
+    data, indices, indptr = matrix
+    gram_height, free_end, height = heights
 
     def part(low: int, high: int) -> sp.csr_matrix:
         start, stop = indptr[low], indptr[high]
@@ -247,10 +275,10 @@ def assemble(
             (data[start:stop], indices[start:stop], pointers), shape=(high - low, columns.shape[0])
         )
 
-    free = part(gram_height, gram_height + free_height)
-    if free_height:
+    free = part(gram_height, free_end)
+    if free_end > gram_height:
         free, equalities = _without_repetition(free, equalities)
-    target_row = gram_height + free_height
+    target_row = free_end
     wanted = np.zeros(columns.shape[0])
     entries = np.arange(indptr[target_row], indptr[target_row + 1])
     wanted[indices[entries]] = data[entries]
@@ -298,6 +326,30 @@ def _key_function(blocks, equalities, target, unknowns, ids):
     return mono.RadixKeys.build(ids, int(top)) or mono.keys
 
 
+def place(
+    collect: _Collector, quotient: Quotient
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Of every entry its row, its column (-1: vanishes) and the factor from rewriting (None: all 1), and the
+    monomials of the columns."""
+    raw = np.concatenate(collect.raw)
+    rows = np.concatenate(collect.rows)
+    first, column = mono.group(raw)
+    order = np.argsort(first)
+    sorted_monos = collect.representatives(first[order])
+    monos = np.empty_like(sorted_monos)
+    monos[order] = sorted_monos
+    if collect.keys is mono.keys:
+        collect.check(mono.second_keys(monos), column)
+    if quotient.trivial:
+        return rows, column, None, monos
+    coefs, normal = quotient.normal_form(monos)
+    alive = coefs != 0
+    monos, back = mono.unique(normal[alive])
+    lookup = np.full(coefs.size, -1)
+    lookup[alive] = back
+    return rows, lookup[column], coefs[column], mono.trim(monos)
+
+
 def _columns(
     collect: _Collector, height: int, quotient: Quotient
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -309,27 +361,11 @@ def _columns(
             np.zeros(height + 1, dtype=np.int32),
             mono.constant(0),
         )
-    raw = np.concatenate(collect.raw)
-    rows = np.concatenate(collect.rows)
+    rows, column, factor, monos = place(collect, quotient)
     values = np.concatenate(collect.values)
-    first, column = mono.group(raw)
-    order = np.argsort(first)
-    sorted_monos = collect.representatives(first[order])
-    monos = np.empty_like(sorted_monos)
-    monos[order] = sorted_monos
-    if collect.keys is mono.keys:
-        collect.check(mono.second_keys(monos), column)
-    if not quotient.trivial:
-        coefs, normal = quotient.normal_form(monos)
-        alive = coefs != 0
-        monos, back = mono.unique(normal[alive])
-        monos = mono.trim(monos)
-        lookup = np.full(coefs.size, -1)
-        lookup[alive] = back
-        values = values * coefs[column]
-        column = lookup[column]
+    if factor is not None:
         keep = column >= 0
-        rows, column, values = rows[keep], column[keep], values[keep]
+        rows, column, values = rows[keep], column[keep], (values * factor)[keep]
     if quotient.trivial and (np.diff(rows) >= 0).all():
         # rows in order and no two terms of a row alike: this is the matrix already
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])

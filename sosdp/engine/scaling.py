@@ -106,8 +106,8 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
     """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
     others.
 
-    Like a bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what is
-    at least four times too large or too small is scaled.
+    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
+    is at least four times too large or too small is scaled.
     """
     columns = np.flatnonzero(identity.target)
     monos = identity.columns[columns]
@@ -121,7 +121,7 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
     radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
     if not 0 < radius < np.inf:
         return 0
-    power = int(np.clip(np.ceil(np.log2(radius)), -_LIMIT, _LIMIT))
+    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
     return power if abs(power) >= _WORTH else 0
 
 
