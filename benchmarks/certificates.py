@@ -48,6 +48,7 @@ def solve_case(path: Path) -> Any:
         return sd.prove_sos(problem.sos[0], problem.system, problem.degree, **options)
     if problem.sense == "feasible":
         return sd.feasible(problem.system, problem.degree, **options)
+    assert problem.objective is not None
     ask = sd.minimize if problem.sense == "minimize" else sd.maximize
     return ask(problem.objective, problem.system, problem.degree, **options)
 
