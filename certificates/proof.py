@@ -296,6 +296,13 @@ class Proof:
 
         return proof_latex(self, largest)
 
+    def lean(self, name: str = "claim") -> str:
+        """Lean 4 source (with Mathlib) of a theorem with its proof; raises NoLean where there is no such
+        form."""
+        from certificates.lean import proof_lean
+
+        return proof_lean(self, name)
+
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
 
