@@ -10,7 +10,7 @@ from typing import Any
 from sosdp.pseudoexpectation import PseudoExpectation
 from sosdp.sosprogram import SosProgram, SosSolution
 
-BUILDING = ("sparsity", "symmetry", "prune", "quotient", "term_steps", "redundant")
+BUILDING = ("sparsity", "symmetry", "prune", "quotient", "term_steps", "redundant", "cone")
 SOLVING = ("solver", "tolerance", "time_limit")
 
 
