@@ -296,6 +296,12 @@ class Proof:
 
         return proof_latex(self, largest)
 
+    def to_sympy(self, target: int = 0) -> Any:
+        """The identity of one target as an unevaluated ``sympy.Eq`` (see `certificates.sympy_form`)."""
+        from certificates.sympy_form import proof_sympy
+
+        return proof_sympy(self, target)
+
     def lean(self, name: str = "claim") -> str:
         """Lean 4 source (with Mathlib) of a theorem with its proof; raises NoLean where there is no such
         form."""
