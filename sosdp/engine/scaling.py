@@ -58,20 +58,28 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
     # constraints: divide each block by its largest scaled coefficient
-    scaled = sp.diags_array(1 / gram) @ identity.gram @ sp.diags_array(column)
-    largest = (
-        np.abs(scaled).max(axis=1).toarray().ravel()
-        if scaled.shape[0] and scaled.shape[1]
-        else np.ones(gram.size)
-    )
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind != "sos":
-            gram[rows] *= _power_of_two(float(largest[rows].max(initial=0.0)))
-    rows_free = sp.diags_array(1 / free) @ identity.free @ sp.diags_array(column)
-    if free.size and rows_free.shape[1]:
-        top = np.abs(rows_free).max(axis=1).toarray().ravel()
+    if any(block.kind != "sos" for block in identity.blocks):
+        largest = _largest(_times(identity.gram, 1 / gram, column))
+        for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+            if block.kind != "sos":
+                gram[rows] *= _power_of_two(float(largest[rows].max(initial=0.0)))
+    if free.size:
+        top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
     return Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+
+
+def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr_matrix:
+    """``diag(row) @ matrix @ diag(column)`` with the same pattern (shared, not copied)."""
+    data = matrix.data * np.repeat(row, np.diff(matrix.indptr)) * column[matrix.indices]
+    return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _largest(matrix: sp.csr_matrix) -> np.ndarray:
+    """The largest absolute value of each row."""
+    found = np.zeros(matrix.shape[0])
+    np.maximum.at(found, np.repeat(np.arange(found.size), np.diff(matrix.indptr)), np.abs(matrix.data))
+    return found
 
 
 def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int) -> np.ndarray:
@@ -146,14 +154,12 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     """The identity in the scaled variables (same blocks and columns, read as monomials in u)."""
     if scaling.trivial:
         return identity
-    column = sp.diags_array(scaling.column)
+    column = scaling.column
     return replace(
         identity,
-        gram=sp.csr_matrix(sp.diags_array(1 / scaling.gram) @ identity.gram @ column),
-        free=sp.csr_matrix(sp.diags_array(1 / scaling.free) @ identity.free @ column)
-        if identity.free.shape[0]
-        else identity.free,
-        target=identity.target * scaling.column,
-        unknown=sp.csr_matrix(identity.unknown @ column) if identity.unknown.shape[0] else identity.unknown,
+        gram=_times(identity.gram, 1 / scaling.gram, column),
+        free=_times(identity.free, 1 / scaling.free, column),
+        target=identity.target * column,
+        unknown=_times(identity.unknown, np.ones(identity.unknown.shape[0]), column),
         dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
     )
