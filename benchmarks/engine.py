@@ -96,7 +96,7 @@ FULL = QUICK + [
     ("robust mean 6/4", lambda: case("robust_mean_6_4")),
     ("dense quartic n=6", lambda: dense_quartic(6)),
     ("dense quartic n=8", lambda: dense_quartic(8)),
-    ("max-cut n=9", lambda: max_cut(9)),
+    ("max-cut n=10", lambda: max_cut(10)),
     ("dense quartic n=10", lambda: dense_quartic(10)),
 ]
 

@@ -10,7 +10,17 @@ from typing import Any
 from benchmarks.harness import RESULTS, show
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
-SHOWN = ("cases", "more_cases", "engine", "build", "algebra", "nearest_correlation")
+SHOWN = (
+    "cases",
+    "more_cases",
+    "engine",
+    "build",
+    "algebra",
+    "nearest_correlation",
+    "certificates",
+    "noise",
+    "robust_to_private",
+)
 HEAD = """# Benchmarks
 
 Written by `python -m benchmarks.pages` from the results committed in `benchmarks/results`. Run one

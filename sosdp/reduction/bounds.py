@@ -198,7 +198,8 @@ def _root(value: float, degree: int) -> float:
 
 def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:
     """From ``c + b'x - x'Ax >= 0`` with A positive definite: a box and, when centred, a ball."""
-    if any(sum(f.values()) > 2 for _, f in terms):
+    # a square with the wrong sign: A is not positive definite
+    if any(sum(f.values()) > 2 or (c >= 0 and 2 in f.values()) for c, f in terms):
         return
     quadratic = sorted({v for _, f in terms if sum(f.values()) == 2 for v in f})
     if not quadratic:
