@@ -596,3 +596,10 @@ def test_average_release():
     for bad in ({"rho": None}, {"epsilon": 1.0}, {"values": [1.0]}, {"rho": 0.0}):
         with pytest.raises(ValueError, match=r"[a-z]"):
             bounded_average(**{"values": [[0.5]], "radius": 1.0, "rho": 0.5, **bad})
+
+
+def test_a_sparse_vector_of_a_hundred_thousand_answers_keeps_a_budget_for_its_threshold():
+    from sosdp.privacy.mechanisms.sparse_vector import scales
+
+    first, second = scales(1.0, 1, 100_000, False)
+    assert 1 / first + 2 * 100_000 / second == 1

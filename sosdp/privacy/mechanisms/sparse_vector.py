@@ -25,7 +25,8 @@ def scales(epsilon: float, sensitivity: int, positives: int, monotone: bool) -> 
     The budget is split as 1 : (2c)^(2/3) (monotone: 1 : c^(2/3)), the split of least variance.
     """
     weight = (positives if monotone else 2 * positives) ** (2 / 3)
-    first = Fraction(epsilon) * Fraction(1 / (1 + weight)).limit_denominator(1000)
+    share = max(Fraction(1 / (1 + weight)).limit_denominator(1000), Fraction(1, 1000))  # never nothing
+    first = Fraction(epsilon) * share
     second = Fraction(epsilon) - first
     return sensitivity / first, (1 if monotone else 2) * positives * sensitivity / second
 
