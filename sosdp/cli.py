@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     solve.add_argument(
         "--solver", metavar="NAME", help="auto (by block sizes), clarabel, scs, mosek, sdpa or cvxopt"
     )
-    solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, or two with a +")
+    solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
     solve.add_argument(
         "--export", metavar="OUT.dat-s", help="write the relaxation as an SDPA sparse file (or .cbf)"

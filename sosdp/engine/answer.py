@@ -42,7 +42,8 @@ def shortfall(program: GramProgram, raw: RawSolution) -> float:
     missed = float(np.abs(raw.free) @ np.abs(identity.free @ y)) if identity.free.shape[0] else 0.0
     least_of = least_eigenvalues(identity, y)
     for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
-        missed += max(0.0, -least) * abs(float(np.trace(smat(raw.gram[rows], block.side))))
+        if least < 0:
+            missed -= least * abs(float(np.trace(smat(raw.gram[rows], block.side))))
     if program.quadratic is None and not np.isfinite(program.upper).any():
         missed += abs(float(identity.target @ y) - program.value(raw.unknowns))
     return missed

@@ -29,6 +29,7 @@ from .assembly import Identity
 from .null import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
+_NAMED = 5  # variables that a reason names
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,8 @@ def certify(
         uncertain[parts.ghost] = 0.0  # exact multipliers have no residual there
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
-    loss, margin, missing = 0.0, np.inf, set()
+    loss, margin = 0.0, np.inf
+    missing: set[int] = set()
     wide = np.zeros(gram.size)
     wide[plain] = distance
     for group in parts.squares:
@@ -90,6 +92,8 @@ def certify(
         least = least_eigenvalue_bounds(group.matrices(gram)) - (wobble + rounding) * _OUTWARD
         margin = min(margin, float(least.min()))
         for k in np.flatnonzero(least < 0):
+            if len(missing) >= _NAMED:
+                break  # nothing is proven, and enough is said about why
             basis = identity.blocks[group.blocks[k]].basis
             norm = bounds.squared_norm(basis)
             if not np.isfinite(norm):
@@ -103,7 +107,7 @@ def certify(
         loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
     reason = ""
     if not np.isfinite(loss):
-        names = ", ".join(variable_name(v) for v in sorted(missing)[:5]) or "some variables"
+        names = ", ".join(variable_name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
         reason = (
             f"the system gives no bound on {names}; add a ball or box constraint that you can justify "
             "(for example x**2 + y**2 <= R**2)"

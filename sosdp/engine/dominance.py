@@ -104,10 +104,12 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
     """What the moment and localizing matrix of each block violates: the least eigenvalue, or, where the cone
     is smaller, the least over the principal 2 x 2 parts or the pieces that the dual cone looks at."""
     pieces = None if identity.dominance is None else identity.dominance.pieces(identity)
+    if pieces is None:
+        return _least_by_side(identity, moments)
     found = []
     for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
         values = identity.gram[rows] @ moments
-        if pieces is None or len(pieces[k][1]) == 1:
+        if len(pieces[k][1]) == 1:
             found.append(float(np.linalg.eigvalsh(smat(values, block.side))[0]))
             continue
         parts = pieces[k][0] @ values
@@ -116,6 +118,23 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
             parts = (a + c - np.sqrt((a - c) ** 2 + 2 * b * b)) / 2
         found.append(float(parts.min()))
     return found
+
+
+def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
+    """Least eigenvalues of all moment and localizing matrices, those of one side at once."""
+    values = identity.gram @ moments
+    sides = np.array(identity.sides, dtype=int)
+    starts = np.array([rows.start for rows in identity.slices()], dtype=int)
+    found = np.zeros(sides.size)
+    for side in np.unique(sides).tolist():
+        blocks = np.flatnonzero(sides == side)
+        row, column = triangle(side)
+        entries = values[starts[blocks][:, None] + np.arange(row.size)] / np.where(row == column, 1.0, SQRT2)
+        stack = np.empty((blocks.size, side, side))
+        stack[:, row, column] = entries
+        stack[:, column, row] = entries
+        found[blocks] = np.linalg.eigvalsh(stack)[:, 0]
+    return found.tolist()
 
 
 def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:

@@ -49,11 +49,12 @@ def lift_constant(
     if not np.isfinite(gram).all():
         return None
     scale = 1.0 + float(np.abs(gram).max(initial=0.0))
-    margin = 16.0 * UNIT * scale
+    margin = 256.0 * UNIT * scale
     amount = 1e-9 * scale
     donors: _Donors | None = None
+    ones = _places_of_one(identity)
     for _ in range(_ROUNDS):
-        state = _lifted(identity, gram, margin)
+        state = _lifted(identity, gram, margin, ones)
         if state.stuck:
             donors = donors or _Donors(identity)
             if amount > 1e-3 * scale or not donors.move(gram, state.stuck, amount):
@@ -71,7 +72,7 @@ def lift_constant(
     return None
 
 
-def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> _State:
+def _lifted(identity: Identity, gram: np.ndarray, margin: float, places: np.ndarray) -> _State:
     """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin."""
     state = _State(gram.copy(), 0.0, [])
     slices = identity.slices()
@@ -80,7 +81,7 @@ def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> _State:
         chosen = np.flatnonzero(np.linalg.eigvalsh(matrices)[:, 0] < margin)
         if not chosen.size:
             continue
-        ones = np.array([_place_of_one(identity.blocks[group.blocks[k]].basis) for k in chosen])
+        ones = places[group.blocks[chosen]]
         amounts = _amounts(matrices[chosen], ones, margin)
         for k, one, amount in zip(chosen.tolist(), ones.tolist(), amounts.tolist(), strict=True):
             number = int(group.blocks[k])
@@ -93,9 +94,15 @@ def _lifted(identity: Identity, gram: np.ndarray, margin: float) -> _State:
     return state
 
 
-def _place_of_one(basis: np.ndarray) -> int:
-    place = np.flatnonzero(mono.degrees(basis) == 0)
-    return int(place[0]) if place.size else -1
+def _places_of_one(identity: Identity) -> np.ndarray:
+    """Where each block's basis has the monomial 1, or -1."""
+    sides = np.array(identity.sides, dtype=int)
+    found = np.full(sides.size, -1)
+    if sides.size:
+        place = np.flatnonzero(mono.degrees(mono.concatenate([b.basis for b in identity.blocks])) == 0)[::-1]
+        owner = np.searchsorted(np.cumsum(sides), place, side="right")
+        found[owner] = place - (np.cumsum(sides) - sides)[owner]
+    return found
 
 
 def _amounts(matrices: np.ndarray, ones: np.ndarray, margin: float) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,15 @@ class VariableBounds:
     largest: dict[int, float]
     balls: tuple[tuple[frozenset[int], float], ...]
 
+    @cached_property
+    def _table(self) -> np.ndarray:
+        """The bound of every variable id; the last entry stands for all ids beyond."""
+        table = np.full(max(self.largest, default=0) + 2, np.inf)
+        table[0] = 1.0
+        for variable, value in self.largest.items():
+            table[variable] = value
+        return table
+
     def missing(self, monos: np.ndarray) -> list[int]:
         """Variables of these monomials without a finite bound."""
         ids = np.unique(monos[monos > 0])
@@ -42,12 +52,8 @@ class VariableBounds:
         unbounded."""
         if monos.size == 0:
             return np.zeros(monos.shape[0])
-        table = np.full(int(monos.max()) + 1, np.inf)
-        table[0] = 1.0
-        for variable, value in self.largest.items():
-            if variable < table.size:
-                table[variable] = value
-        factors = table[monos]
+        table = self._table
+        factors = table[np.minimum(monos, table.size - 1)]
         with np.errstate(invalid="ignore", over="ignore"):
             product = np.prod(factors, axis=1)
         product[np.isnan(product)] = np.inf  # 0 * infinity: claim nothing
