@@ -38,13 +38,17 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         return float(matrix[0, 0])
     matrix = np.tril(matrix) + np.tril(matrix, -1).T
     scale = float(np.abs(matrix).sum(axis=1).max()) + _UNDERFLOW
-    guess = float(la.eigvalsh(matrix, subset_by_index=[0, 0])[0])
+    if side <= _STACK_SIDE:  # one eigenvalue of many is cheaper only where the matrix is not tiny
+        guess = float(np.linalg.eigvalsh(matrix)[0])
+    else:
+        guess = float(la.eigvalsh(matrix, subset_by_index=[0, 0])[0])
     margin = 4.0 * side * UNIT * scale
     for _ in range(60):
         shift = guess - margin
-        shifted = matrix - shift * np.eye(side)
-        trace = float(np.abs(np.diag(shifted)).sum())
-        if _cholesky_succeeds(shifted.copy(order="F")):
+        shifted = matrix.copy(order="F")
+        shifted.flat[:: side + 1] -= shift
+        trace = float(np.abs(shifted.diagonal()).sum())
+        if _cholesky_succeeds(shifted):
             c = 1.01 * (side + 1) * UNIT
             # Cholesky's own error, the rounding of the shifted diagonal and of this very sum
             slack = c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + abs(shift)) + side * _UNDERFLOW

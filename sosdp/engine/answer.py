@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
 _CENTRE_WORK = 3e9
+_CHEAP_WORK = 1e6  # up to it (milliseconds) that solve is made for the sixth digit, beyond it for the fifth
+_SLACK = 1e-3
 _AGREE = 1e-6
 _ESCAPE = 10.0
 _ENOUGH = 1e-5
@@ -92,6 +94,9 @@ class Answer:
         if self.sense == "feasible":
             return self._feasibility(float(self.raw.unknowns[0]))
         value = self.program.value(self.raw.unknowns)
+        elsewhere = self._other_form() if status == "almost" else None
+        if elsewhere is not None:
+            return elsewhere
         certified, reason, dual = self._certified_bound(value)
         label = "optimal"
         early = status == "almost" and (self._escaping() or not self._close(certified, value))
@@ -111,20 +116,37 @@ class Answer:
         bound = self.sign * value
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
 
-    def _other_solver(self) -> PseudoExpectation | None:
-        """Another answer where an interior point stopped early, if it is accurate: that of the moment form
-        when a certificate confirms it, else the first-order method's.
+    def _other_form(self) -> PseudoExpectation | None:
+        """The answer of the moment form where an interior point stopped early in the Gram form, if a
+        certificate confirms it and nothing cheap confirms the first one.
 
-        Chains are where the two forms differ most; badly scaled univariate programs and sums of squares
-        without interior are where the two methods do.
+        Long chains without interior are where the two forms differ most. It comes before a centring solve:
+        an early stop is seldom mended by one.
         """
+        if not self.second_opinion or self.raw.solver != "clarabel" or self._escaping():
+            return None
+        if self.certify_bound:
+            value = self.program.value(self.raw.unknowns)
+            best, _, _ = self._without_second_solve(value)
+            if self._close(best, value) and self._agreed(value):
+                return None
+        again = self._again(solve_moments(self.program, "clarabel", self._patience()))
+        close = again is not None and self._close(again.certified_bound, again.bound)
+        return again if close else None
+
+    def _other_solver(self) -> PseudoExpectation | None:
+        """The answer of another method where an interior point was not accurate, if that one is: badly scaled
+        univariate programs and sums of squares without interior are where the two methods differ."""
         if not self.second_opinion or self.raw.solver != "clarabel":
             return None
-        patience = max(_PATIENCE, 3 * self.raw.seconds)
-        again = self._again(solve_moments(self.program, "clarabel", patience))
-        if again is not None and self._close(again.certified_bound, again.bound):
-            return again
-        return self._again(solve_program(self.program, solver="scs", time_limit=patience))
+        if self.raw.status != "almost":  # otherwise it was tried at once
+            again = self._again(solve_moments(self.program, "clarabel", self._patience()))
+            if again is not None and self._close(again.certified_bound, again.bound):
+                return again
+        return self._again(solve_program(self.program, solver="scs", time_limit=self._patience()))
+
+    def _patience(self) -> float:
+        return max(_PATIENCE, 3 * self.raw.seconds)
 
     def _again(self, raw: RawSolution) -> PseudoExpectation | None:
         """What another raw solution is worth, or None when it is not accurate."""
@@ -163,27 +185,33 @@ class Answer:
         return shortfall(self.program, self.raw) <= self._allowed() * max(1.0, abs(value))
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
-        identity, raw = self.program.identity, self.raw
+        identity = self.program.identity
         if not self.certify_bound:
             return None, "not asked for (certify_bound=False)", None
-        first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
-        best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
         scale = max(1.0, abs(value))
-        lifted = None
-        if best is None or value - best > _AGREE * scale:
-            lifted = lift_constant(identity, first, raw.unknowns, self.scaling.bounds)
-            if lifted is not None:
-                proven = self._proven_value(lifted[0], 0.0)
-                best, first = (proven, lifted[1]) if best is None or proven > best else (best, first)
+        best, first, lifted = self._without_second_solve(value)
         work = cubic_work(identity)
-        # lifting pays about what the solver's errors cost: a second solve would gain little
-        allowed = (_AGREE if lifted is None else self._allowed()) * scale
-        if (best is None or value - best > allowed) and work <= _CENTRE_WORK:
+        # lifting pays about what the solver's errors cost; a large program is not solved twice for a digit
+        allowed = (self._allowed() if lifted or work > _CHEAP_WORK else _AGREE) * scale
+        if (best is None or value - best > allowed) and work <= _CENTRE_WORK and not first.adrift:
             mixed = self._by_mixture(scale)
             if mixed is not None and (best is None or mixed > best):
                 best = mixed
         reason = "" if best is not None else first.reason
         return (None if best is None else float(best)), reason, first
+
+    def _without_second_solve(self, value: float) -> tuple[float | None, Certified, bool]:
+        """The best proven value of the multipliers found, those multipliers, and whether they were lifted."""
+        identity, raw = self.program.identity, self.raw
+        first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
+        best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
+        if first.adrift or (best is not None and value - best <= _AGREE * max(1.0, abs(value))):
+            return best, first, False
+        lifted = lift_constant(identity, first, raw.unknowns, self.scaling.bounds)
+        if lifted is None:
+            return best, first, False
+        proven = self._proven_value(lifted[0], 0.0)
+        return (proven, lifted[1], True) if best is None or proven > best else (best, first, True)
 
     def _proven_value(self, unknowns: np.ndarray, loss: float) -> float:
         """The value that multipliers with this proven shortfall show, rounded down."""
@@ -195,17 +223,16 @@ class Answer:
 
     def _by_mixture(self, scale: float) -> float | None:
         """A bound that needs nothing of the set: move a little towards multipliers inside the cone."""
-        for slack in (1e-3, 1e-1):
-            inside = centre(self.program, self.raw.unknowns - slack * scale * self._bound_unit())
-            if inside is None or inside[1] <= 0:
-                continue
-            solution = inside[0]
-            near = (self.raw.gram, self.raw.free, self.raw.unknowns)
-            far = (solution.gram, solution.free, solution.unknowns)
-            found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
-            if found is not None:
-                return self._proven_value(found[0], 0.0)
-        return None
+        # what it gives away is proportional to slack / t, and t is concave in the slack: small is good, as
+        # long as t is above the solver's noise
+        slack = _SLACK * max(1.0, len(self.original.blocks) / 10) * scale
+        inside = centre(self.program, self.raw.unknowns - slack * self._bound_unit())
+        if inside is None or inside[1] <= 0:
+            return None
+        near = (self.raw.gram, self.raw.free, self.raw.unknowns)
+        far = (inside[0].gram, inside[0].free, inside[0].unknowns)
+        found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
+        return None if found is None else self._proven_value(found[0], 0.0)
 
     def _bound_unit(self) -> np.ndarray:
         """The unknowns with bound 1 and nothing else."""

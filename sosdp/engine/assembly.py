@@ -162,6 +162,27 @@ class _Collector:
         self.factors.append((left, i, right, j, poly.monos))
         self.scales.append(scale)
 
+    def multiples(self, equalities: list[EqualityRows], height: int) -> int:
+        """Entries of every equality times each of its multipliers, one row a multiplier from row ``height``
+        on; returns the row after the last. All equalities at once: there can be hundreds of short ones."""
+        if not equalities:
+            return height
+        counts = np.array([e.multipliers.shape[0] for e in equalities])
+        terms = np.array([e.polynomial.coefs.size for e in equalities])
+        self.scales += [np.ones(count) for count in counts]
+        left = mono.concatenate([e.multipliers for e in equalities])
+        right = mono.concatenate([e.polynomial.monos for e in equalities])
+        coefs = np.concatenate([e.polynomial.coefs.astype(float) for e in equalities])
+        length = np.repeat(terms, counts)  # entries of each row
+        i = np.repeat(np.arange(left.shape[0]), length)
+        first = np.repeat(np.cumsum(terms) - terms, counts) - (np.cumsum(length) - length)
+        j = np.arange(i.size) + first[i]
+        self.raw.append(self.keys(left)[i] + self.keys(right)[j])
+        self.values.append(coefs[j])
+        self.rows.append(i + height)
+        self.factors.append((left, i, right, j, mono.constant(1)))
+        return height + left.shape[0]
+
     def check(self, expected: np.ndarray, column: np.ndarray) -> None:
         """Compare an independent key of every entry with that of its column: no collision went unnoticed."""
         start = 0
@@ -241,13 +262,7 @@ def gather(
                         )
         height += row.size
     gram_height = height
-    for rows_of in equalities:
-        count = rows_of.multipliers.shape[0]
-        position = np.arange(count)
-        pair = (position, np.zeros(count, dtype=np.int64))
-        rows = position + height
-        collect.products(rows_of.multipliers, one, pair, rows_of.polynomial, rows, np.ones(count))
-        height += count
+    height = collect.multiples(equalities, height)
     free_end = height
     for poly in [target, *unknowns]:
         if len(poly.coefs):
@@ -320,9 +335,8 @@ def _key_function(blocks, equalities, target, unknowns, ids):
             multiplier = block.multiplier
             high = multiplier.degree if block.entry is None else max(p.degree for p in multiplier.reshape(-1))
             top = max(top, 2 * int(mono.degrees(block.basis).max()) + high)
-    for rows_of in equalities:
-        if rows_of.multipliers.shape[0]:
-            top = max(top, int(mono.degrees(rows_of.multipliers).max()) + rows_of.polynomial.degree)
+    # a width is at least the degree of every row, and for bases equal to it
+    top = max([top, *(e.multipliers.shape[1] + e.polynomial.degree for e in equalities)])
     return mono.RadixKeys.build(ids, int(top)) or mono.keys
 
 

@@ -37,7 +37,9 @@ class Certified:
     """Multipliers after absorption and what is proven about them.
 
     ``loss``: the proven shortfall (infinite if nothing is proven, and then ``reason`` says what is missing);
-    ``margin``: the least proven eigenvalue over the plain blocks.
+    ``margin``: the least proven eigenvalue over the plain blocks. ``adrift``: a coefficient that no plain
+    block can produce belongs to a monomial without a bound, so that not even its rounding error can be paid
+    for: no other multipliers would do better.
     """
 
     gram: np.ndarray
@@ -45,6 +47,7 @@ class Certified:
     loss: float
     margin: float
     reason: str
+    adrift: bool = False
 
 
 def certify(
@@ -100,9 +103,11 @@ def certify(
                 missing.update(bounds.missing(basis))
             loss += -float(least[k]) * norm * _OUTWARD
     loose = ~reached & (uncertain > 0)
+    adrift = False
     if loose.any():
         sizes = bounds.magnitude(identity.columns[loose])
-        if not np.isfinite(sizes).all():
+        adrift = not np.isfinite(sizes).all()
+        if adrift:
             missing.update(bounds.missing(identity.columns[loose]))
         loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
     reason = ""
@@ -113,7 +118,7 @@ def certify(
             "(for example x**2 + y**2 <= R**2)"
         )
         loss = np.inf
-    return Certified(gram, free, loss * _OUTWARD, margin, reason)
+    return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +153,13 @@ def _groups(identity: Identity, chosen: list[int]) -> list[_Group]:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What every certification of one identity needs: transposed matrices, their absolute values, the rows of
-    plain blocks and, for each coefficient, the inverse of what the plain entries can absorb."""
+    """What every certification of one identity needs: the transposed matrix of all multipliers (``gram``,
+    ``free``, minus ``unknown``) and its absolute values, the rows of plain blocks and, for each coefficient,
+    the inverse of what the plain entries can absorb."""
 
     target: np.ndarray
-    up: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
-    size: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
+    up: sp.csr_matrix
+    size: sp.csr_matrix
     plain: np.ndarray
     absorb: sp.csr_matrix
     absorb_size: sp.csr_matrix
@@ -167,17 +173,11 @@ class _Parts:
 
     def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """What the multipliers miss of every coefficient."""
-        produced = self.up[0] @ gram + self.up[1] @ free
-        return self.target + self.up[2] @ unknowns - produced
+        return self.target - self.up @ np.concatenate([gram, free, unknowns])
 
     def error(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """A bound on the rounding in ``residual`` (data conversion included)."""
-        size = (
-            self.size[0] @ np.abs(gram)
-            + self.size[1] @ np.abs(free)
-            + np.abs(self.target)
-            + self.size[2] @ np.abs(unknowns)
-        )
+        size = np.abs(self.target) + self.size @ np.abs(np.concatenate([gram, free, unknowns]))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
         return (self.terms + 8) * UNIT * size * _OUTWARD
 
@@ -205,23 +205,22 @@ def _make_parts(identity: Identity) -> _Parts:
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         if block.kind == "sos":
             plain[rows] = True
-    absorb = sp.csr_matrix(identity.gram[plain])
+    absorb = identity.gram if plain.all() else sp.csr_matrix(identity.gram[plain])
     absorb_size = abs(absorb)
     weight = np.zeros(identity.columns.shape[0])
-    np.add.at(weight, absorb.indices, absorb.data**2)
+    weight += np.bincount(absorb.indices, weights=absorb.data**2, minlength=weight.size)
     reached = weight > 0
-    up = tuple(sp.csr_matrix(m.T) for m in (identity.gram, identity.free, identity.unknown))
-    terms = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0) + identity.unknown.getnnz(axis=0)
+    up = _upright(identity)
     return _Parts(
         target=identity.target,
-        up=(up[0], up[1], up[2]),
-        size=(abs(up[0]), abs(up[1]), abs(up[2])),
+        up=up,
+        size=abs(up),
         plain=plain,
         absorb=absorb,
         absorb_size=absorb_size,
         reached=reached,
         inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
-        terms=terms,
+        terms=np.diff(up.indptr),
         squares=_groups(identity, [k for k, b in enumerate(identity.blocks) if b.kind == "sos"]),
         others=_groups(
             identity, [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and b.null is None]
@@ -229,6 +228,18 @@ def _make_parts(identity: Identity) -> _Parts:
         null=null_conditions(identity),
         ghost=identity.null_columns(),
     )
+
+
+def _upright(identity: Identity) -> sp.csr_matrix:
+    """The transposed matrix of all multipliers: one product instead of three."""
+    gram, free, unknown = identity.gram, identity.free, identity.unknown
+    data = np.concatenate([gram.data, free.data, -unknown.data])
+    indices = np.concatenate([gram.indices, free.indices, unknown.indices])
+    ends = (gram.indptr, free.indptr[1:] + gram.nnz, unknown.indptr[1:] + (gram.nnz + free.nnz))
+    pointers = np.concatenate(ends)
+    return sp.csc_matrix(
+        (data, indices, pointers), shape=(identity.columns.shape[0], pointers.size - 1)
+    ).tocsr()
 
 
 def mixture_for_margin(

@@ -88,10 +88,16 @@ def gram_form(program: GramProgram) -> ConicProgram:
     cone_row = np.empty(rows, dtype=np.int64)
     cone_row[np.concatenate([scalar, matrix])] = np.arange(rows) + equations + bounded.size
     gram = identity.gram
-    ends = gram.indptr[1:]
-    indices = [np.insert(gram.indices, ends, cone_row), identity.free.indices]
-    data = [np.insert(gram.data, ends, -1.0), identity.free.data]
-    counts = [np.diff(gram.indptr) + 1, np.diff(identity.free.indptr)]
+    lengths = np.diff(gram.indptr)
+    own = np.arange(gram.nnz) + np.repeat(np.arange(rows), lengths)
+    last = gram.indptr[1:] + np.arange(rows)
+    gram_indices = np.empty(gram.nnz + rows, dtype=np.int64)
+    gram_indices[own], gram_indices[last] = gram.indices, cone_row
+    gram_data = np.empty(gram.nnz + rows)
+    gram_data[own], gram_data[last] = gram.data, -1.0
+    indices = [gram_indices, identity.free.indices]
+    data = [gram_data, identity.free.data]
+    counts = [lengths + 1, np.diff(identity.free.indptr)]
     for k in range(unknowns):
         here = slice(identity.unknown.indptr[k], identity.unknown.indptr[k + 1])
         limit = np.flatnonzero(bounded == k)

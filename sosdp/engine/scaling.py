@@ -78,7 +78,9 @@ def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr
 def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     """The largest absolute value of each row."""
     found = np.zeros(matrix.shape[0])
-    np.maximum.at(found, np.repeat(np.arange(found.size), np.diff(matrix.indptr)), np.abs(matrix.data))
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if filled.size:
+        found[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
     return found
 
 

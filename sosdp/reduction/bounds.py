@@ -133,8 +133,10 @@ def deduce_bounds(
         sources += [(h, 1.0), (h, -1.0)]
     rows = [_terms(p, sign) for p, sign in sources if 0 < len(p.coefs) <= _LARGEST]
     state = _Propagation()
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         before = (dict(state.low), dict(state.high))
+        if turn == 1:  # a power of one variable beside a constant has said all it knows
+            rows = [terms for terms in rows if len(terms) > 2 or sum(bool(f) for _, f in terms) > 1]
         for terms in rows:
             _propagate(state, terms)
             _ellipsoid(state, terms)
@@ -204,45 +206,54 @@ def _root(value: float, degree: int) -> float:
 
 def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:
     """From ``c + b'x - x'Ax >= 0`` with A positive definite: a box and, when centred, a ball."""
-    # a square with the wrong sign: A is not positive definite
-    if any(sum(f.values()) > 2 or (c >= 0 and 2 in f.values()) for c, f in terms):
-        return
-    quadratic = sorted({v for _, f in terms if sum(f.values()) == 2 for v in f})
-    if not quadratic:
-        return
-    place = {v: k for k, v in enumerate(quadratic)}
-    matrix = np.zeros((len(quadratic), len(quadratic)))
-    linear = np.zeros(len(quadratic))
-    level, size = 0.0, 0.0
+    diagonal: dict[int, float] = {}
+    mixed: list[tuple[int, int, float]] = []
+    rest: list[tuple[float, dict[int, int]]] = []
     for c, factors in terms:
-        variables = [v for v, e in factors.items() for _ in range(e)]
-        if len(variables) == 2:
-            i, j = place[variables[0]], place[variables[1]]
-            matrix[i, j] -= c / 2
-            matrix[j, i] -= c / 2
-        elif len(variables) == 1 and variables[0] in place:
-            linear[place[variables[0]]] += c
-        else:
-            top = state.term(c, factors)[1]
-            if not math.isfinite(top):
+        degree = sum(factors.values())
+        if degree > 2:
+            return
+        if degree < 2:
+            rest.append((c, factors))
+        elif len(factors) == 1:
+            if c >= 0:  # a square with the wrong sign: A is not positive definite
                 return
-            level, size = level + top, size + abs(top)
-    diagonal = np.diag(matrix).copy()
-    if np.any(matrix != np.diag(diagonal)):
+            (variable,) = factors
+            diagonal[variable] = -c
+        else:
+            i, j = factors
+            mixed.append((i, j, -c / 2))
+    if not diagonal or any(i not in diagonal or j not in diagonal for i, j, _ in mixed):
+        return
+    linear = dict.fromkeys(diagonal, 0.0)
+    level, size = 0.0, 0.0
+    for c, factors in rest:
+        if len(factors) == 1 and next(iter(factors)) in linear:
+            linear[next(iter(factors))] += c
+            continue
+        top = state.term(c, factors)[1]
+        if not math.isfinite(top):
+            return
+        level, size = level + top, size + abs(top)
+    if mixed:
+        place = {v: k for k, v in enumerate(sorted(diagonal))}
+        matrix = np.diag([diagonal[v] for v in sorted(diagonal)])
+        for i, j, value in mixed:
+            matrix[place[i], place[j]] = matrix[place[j], place[i]] = value
         # the matrix itself carries the rounding of its coefficients
         least = least_eigenvalue_bound(matrix) - 8 * UNIT * float(np.linalg.norm(matrix))
-        diagonal[:] = least
-    if diagonal.min() <= 0.0:
+        diagonal = dict.fromkeys(diagonal, float(least))
+    smallest = min(diagonal.values())
+    if not smallest > 0.0:
         return
-    centre = linear / (2 * diagonal)
-    gain = float((linear**2 / (4 * diagonal)).sum())
-    radius = level + gain + INFLATE * (size + gain)
-    radius = max(radius, 0.0)
-    for variable, k in place.items():
-        half = math.sqrt(radius / diagonal[k]) * (1 + INFLATE)
-        slack = INFLATE * (abs(centre[k]) + half)
-        state.tighten(variable, float(centre[k]) - half - slack, float(centre[k]) + half + slack)
-    if not linear.any():
-        entry = (frozenset(quadratic), radius / float(diagonal.min()) * (1 + INFLATE))
+    gain = sum(b * b / (4 * diagonal[v]) for v, b in linear.items())
+    radius = max(level + gain + INFLATE * (size + gain), 0.0)
+    for variable, curvature in diagonal.items():
+        centre = linear[variable] / (2 * curvature)
+        half = math.sqrt(radius / curvature) * (1 + INFLATE)
+        slack = INFLATE * (abs(centre) + half)
+        state.tighten(variable, centre - half - slack, centre + half + slack)
+    if not any(linear.values()):
+        entry = (frozenset(diagonal), radius / smallest * (1 + INFLATE))
         if entry not in state.balls:
             state.balls.append(entry)

@@ -43,6 +43,9 @@ def distinct_rows(
     mixed = (code ^ (code >> np.uint64(29))) * place + place
     hashes = np.add.reduceat(mixed, matrix.indptr[:-1][filled])
     first, group = mono.group(hashes)
+    if first.size == filled.size:  # the usual case: nothing to compare
+        owner[filled] = np.arange(filled.size)
+        return filled, owner, factor
     leader = np.full(first.size, filled.size)
     np.minimum.at(leader, group, np.arange(filled.size))
     # a hash proposes, equality of the rows disposes: a row unlike its leader stands for itself
