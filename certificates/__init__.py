@@ -25,6 +25,13 @@ _HOME = {
     "semidefinite_bound": "convex",
     "nearest_correlation_bound": "convex",
     "unique_labels": "convex",
+    "Derivation": "calculus",
+    "NotDerived": "calculus",
+    "Upper": "calculus",
+    "assume": "calculus",
+    "from_proof": "calculus",
+    "square": "calculus",
+    "sum_of_squares": "calculus",
     "CertificateError": "rounding",
     "NotCertifiable": "rounding",
 }

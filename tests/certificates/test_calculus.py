@@ -1,0 +1,164 @@
+"""Rules of the calculus: what each step concludes, what it costs in degree, and what it must refuse."""
+
+from fractions import Fraction
+
+import pytest
+
+import sosdp as sd
+from certificates import extract, lemmas
+from certificates.calculus import (
+    NotDerived,
+    Upper,
+    assume,
+    from_proof,
+    same,
+    square,
+    sum_of_squares,
+)
+from tests.certificates.independent import proves
+
+x, y, z = sd.variables("x y z")
+
+
+def _valid(derivation, hypotheses=None):
+    """The checker and the second opinion accept it, and the identity is what the fields say."""
+    proof = derivation.proof()
+    verdict = proof.verify()
+    assert verdict, verdict.reason
+    assert proves(proof.to_dict())
+    assert derivation.degree <= derivation.bound
+    total = sum(
+        (
+            sum((w * q * q for w, q in found), start=sd.Polynomial(0))
+            * _product([derivation.inequalities[k] for k in index])
+            for index, found in derivation.squares.items()
+        ),
+        start=sd.Polynomial(0),
+    ) + sum((c * derivation.equalities[k] for k, c in derivation.cofactors.items()), start=sd.Polynomial(0))
+    assert same(total, derivation.conclusion)
+    if hypotheses is not None:
+        assert len(derivation.equalities) + len(derivation.inequalities) == hypotheses
+    return derivation
+
+
+def _product(polynomials):
+    out = sd.Polynomial(1)
+    for p in polynomials:
+        out = out * p
+    return out
+
+
+def test_sums_and_products_of_assumptions():
+    a, b = assume(x), assume(1 - y)
+    both = _valid(a + b, 2)
+    assert same(both.conclusion, x + 1 - y) and both.degree == 1 == both.bound
+    product = _valid(a * b, 2)
+    assert same(product.conclusion, x * (1 - y)) and product.degree == 2 == product.bound
+    # a hypothesis twice is a square, once it is a hypothesis: nothing is counted double
+    again = _valid(a * a * a, 1)
+    assert same(again.conclusion, x**3) and again.degree == 3
+    assert list(again.squares) == [(0,)]
+
+
+def test_equalities_take_any_multiplier_and_inequalities_none():
+    h, g = assume(x * x - 1, equality=True), assume(y)
+    scaled = _valid(h.times(x - y))
+    assert scaled.equality and same(scaled.conclusion, (x * x - 1) * (x - y))
+    assert _valid(h * -3).equality
+    mixed = _valid(g * h)
+    assert mixed.equality and same(mixed.conclusion, y * (x * x - 1))
+    with pytest.raises(ValueError, match="negative"):
+        g * -1
+    with pytest.raises(ValueError, match="not by a polynomial"):
+        g * (x - 3)
+    with pytest.raises(ValueError, match="any sign"):
+        g.times(x)
+    with pytest.raises(ValueError, match="weight"):
+        square(x, -1)
+
+
+def test_products_with_equalities_keep_the_identity():
+    """(A + L)(B + M) with both ideal parts present."""
+    a = assume(x) + assume(x * y - 1, equality=True).times(z)
+    b = assume(y) + assume(x * y - 1, equality=True).times(x + 2) + square(z - 1, "1/3")
+    both = _valid(a * b, 3)
+    assert same(both.conclusion, a.conclusion * b.conclusion)
+
+
+def test_substitution_moves_hypotheses_too():
+    found = _valid((assume(x) * assume(y)).substitute({x: z * z, y: z * z}), 1)
+    assert same(found.conclusion, z**4)
+    swapped = _valid(lemmas.cauchy_schwarz([x, y], [1, z]).substitute({x: y, y: x, z: "1/2"}))
+    assert same(swapped.conclusion, (x * x + y * y) * Fraction(5, 4) - (y + x / 2) ** 2)
+    assert found.degree <= found.bound
+
+
+def test_chains_replace_hypotheses_by_what_derives_them():
+    # x <= 2 from x^2 <= 4, and x^2 <= 4 from x^2 + y^2 <= 4
+    bounded = lemmas.root(x, 2)
+    ball = assume(4 - x * x - y * y) + square(y)
+    chained = _valid(bounded.given(ball), 1)
+    assert same(chained.conclusion, 2 - x)
+    assert same(chained.inequalities[0], 4 - x * x - y * y)
+    assert chained.degree == 2 <= chained.bound == bounded.bound * ball.bound
+    # hypotheses that no premise concludes stay
+    kept = _valid((assume(x) + assume(y)).given(lemmas.nonnegative(x)), 2)
+    assert same(kept.conclusion, x + y) and same(kept.equalities[0], x * x - x)
+    with pytest.raises(NotDerived, match="no hypothesis"):
+        bounded.given(square(z))
+    # an equality gives the inequality
+    zero = _valid(assume(x).given(assume(x, equality=True)))
+    assert not zero.equality and zero.equalities and not zero.inequalities
+
+
+def test_restating_modulo_equalities():
+    w = assume(x * x - x, equality=True)
+    squared = square(x) + w.times(0)
+    assert same(_valid(squared.concluding(x)).conclusion, x)
+    assert same(_valid((square(x**3) + w.times(0)).reduced()).conclusion, x)
+    with pytest.raises(NotDerived, match="differs"):
+        squared.concluding(y)
+    with pytest.raises(NotDerived, match="differs"):  # the negative control: 2x is not x
+        squared.concluding(2 * x)
+
+
+def test_rewriting_from_above():
+    """(x + y)^2 <= 2 x^2 + 2 y^2 <= 4 on the unit bidisc, step by step."""
+    chain = Upper((x + y) ** 2).use(lemmas.triangle([x, y])).use(assume(1 - x * x), times=2)
+    chain = chain.use(assume(1 - y * y), times=2).to(4)
+    assert same(_valid(chain.derivation, 2).conclusion, 4 - (x + y) ** 2)
+    with pytest.raises(NotDerived):
+        Upper(x * x).use(assume(1 - x * x)).to(2 * x)
+    modulo = Upper(x**3).to(x, equalities=[x * x - x])
+    assert same(_valid(modulo.derivation).conclusion, x - x**3)
+
+
+def test_solved_relaxations_join_in():
+    pe = sd.minimize(x**4 - 3 * x * y + y**4, sd.System(x**2 + y**2 <= 4), 4)
+    proof = extract(pe).exact()
+    found = _valid(from_proof(proof), 1)
+    assert same(found.conclusion, x**4 - 3 * x * y + y**4 - sd.Polynomial(proof.bound))
+    joined = _valid(found + assume(x), 2)
+    assert same(joined.conclusion, found.conclusion + x)
+    with pytest.raises(ValueError, match="no such form|no certificate|matrix"):
+        pmi = sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)
+        from_proof(extract(pmi).exact())
+
+
+def test_a_wrong_identity_is_seen_by_the_checker():
+    good = square(x - y)
+    for conclusion in (x * x + y * y, x * x - 2 * x * y + y * y + 1, -good.conclusion):
+        forged = type(good)(conclusion, squares=good.squares)
+        assert not forged.proof().verify()
+    forged = type(good)(x, inequalities=(y,), squares={(0,): ((Fraction(1), sd.Polynomial(1)),)})
+    assert not forged.proof().verify()
+    negative = type(good)(-x * x, squares={(): ((Fraction(-1), x),)})
+    assert not negative.proof().verify()
+
+
+def test_equalities_as_proofs_claim_both_signs():
+    proof = assume(x - y, equality=True).times(z + 1).proof()
+    assert proof.verify() and len(proof.claim.objectives) == 2
+    empty = sum_of_squares([])
+    assert empty.proof().verify() and not empty.equality
+    assert "degree" in repr(empty)

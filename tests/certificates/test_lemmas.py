@@ -1,0 +1,219 @@
+"""Every lemma says what its docstring says, at its degree, and the checker agrees; false variants fail."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from certificates import lemmas
+from certificates.calculus import Derivation, same, square
+from certificates.rounding import CertificateError
+from tests.certificates.independent import proves
+
+x = sd.variables("x", 6)
+y = sd.variables("y", 6)
+w = sd.variables("w", 6)
+v = sd.variables("v", 3)
+ZERO = sd.Polynomial(0)
+
+
+def _total(values):
+    return sum(values, start=ZERO)
+
+
+def _proves(derivation, statement, degree):
+    assert same(derivation.conclusion, statement)
+    assert derivation.degree == degree <= derivation.bound
+    assert not derivation.equality
+    proof = derivation.proof()
+    verdict = proof.verify()
+    assert verdict, verdict.reason
+    assert proves(proof.to_dict())
+    # and a stronger statement with the same multipliers is refused
+    forged = Derivation(
+        statement - 1,
+        derivation.equalities,
+        derivation.inequalities,
+        derivation.squares,
+        derivation.cofactors,
+    )
+    assert not forged.proof().verify()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_cauchy_schwarz(n):
+    a, b = x[:n], y[:n]
+    statement = (a @ a) * (b @ b) - (a @ b) ** 2
+    _proves(lemmas.cauchy_schwarz(a, b), statement, 4 if n > 1 else 0)
+    weighted = _total(u * p * p for u, p in zip(w, a)) * _total(u * q * q for u, q in zip(w, b))
+    weighted -= _total(u * p * q for u, p, q in zip(w, a, b)) ** 2
+    _proves(lemmas.weighted_cauchy_schwarz(list(w[:n]), a, b), weighted, 6 if n > 1 else 0)
+    _proves(lemmas.cauchy_schwarz_split(a, b, "3/2"), a @ a * Fraction(3, 4) + b @ b / 3 - a @ b, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_mean_inequality(n):
+    statement = _total(p ** (2 * n) for p in x[:n]) / n - math.prod(
+        (p * p for p in x[:n]), start=sd.Polynomial(1)
+    )
+    _proves(lemmas.am_gm(x[:n]), statement, 2 * n if n > 1 else 0)
+
+
+@pytest.mark.parametrize(("j", "n"), [(j, n) for n in range(1, 6) for j in range(n + 1)])
+def test_young(j, n):
+    p, q = x[0], x[1]
+    statement = (
+        p ** (2 * n) * Fraction(j, n) + q ** (2 * n) * Fraction(n - j, n) - p ** (2 * j) * q ** (2 * (n - j))
+    )
+    _proves(lemmas.young(p, q, j, n), statement, 2 * n if 0 < j < n else 0)
+
+
+@pytest.mark.parametrize("t", [2, 4, 6])
+def test_product_of_powers(t):
+    statement = _total(p**t for p in x[:t]) / t - math.prod(list(x[:t]), start=sd.Polynomial(1))
+    _proves(lemmas.product_of_powers(x[:t]), statement, t)
+
+
+@pytest.mark.parametrize(("r", "t"), [(2, 2), (3, 2), (5, 2), (2, 4), (3, 4), (2, 6), (3, 6), (1, 4)])
+def test_triangle(r, t):
+    statement = r ** (t - 1) * _total(p**t for p in x[:r]) - x[:r].sum() ** t
+    _proves(lemmas.triangle(x[:r], t), statement, t if r > 1 else 0)
+    _proves(lemmas.separation(x[:r], t), statement, t if r > 1 else 0)
+
+
+def test_weighted_triangle():
+    _proves(
+        lemmas.weighted_triangle(x[0], y[0], 3),
+        4 * x[0] ** 2 + y[0] ** 2 * Fraction(4, 3) - (x[0] + y[0]) ** 2,
+        2,
+    )
+
+
+@pytest.mark.parametrize(("n", "t"), [(2, 2), (3, 2), (4, 2), (2, 4), (3, 4)])
+@pytest.mark.parametrize("weights", ["nonnegative", "boolean"])
+def test_holder(n, t, weights):
+    a, f = w[:n], x[:n]
+    statement = a.sum() ** (t - 1) * _total(p * q**t for p, q in zip(a, f)) - (a @ f) ** t
+    found = lemmas.holder(a, f, t, weights=weights)
+    # with 0/1 weights the squares and cofactors go up to the square of the product of the distinct ones
+    degree = 2 * t if weights == "nonnegative" else {2: 6, 4: 9 if n == 2 else 10}[t]
+    _proves(found, statement, degree)
+    assert bool(found.equalities) == (weights == "boolean")
+
+
+def test_boolean_variables():
+    p = x[0]
+    _proves(lemmas.nonnegative(p), p, 2)
+    _proves(lemmas.at_most_one(p), 1 - p, 2)
+
+
+@pytest.mark.parametrize("t", [2, 4, 6])
+@pytest.mark.parametrize("c", [3, Fraction(1, 2)])
+def test_cancelling(t, c):
+    p = x[0]
+    found = lemmas.root(p, c, t)
+    assert same(found.inequalities[0], c**t - p**t)
+    _proves(found, c - p, t)
+    both = lemmas.cancel(p, c), lemmas.cancel_nonnegative(p, c)
+    assert all(same(d.inequalities[0], c * p - p * p) for d in both)
+    _proves(both[0], c - p, 2)
+    _proves(both[1], p, 2)
+
+
+@pytest.mark.parametrize("t", [1, 2, 3])
+def test_gaussian_moments(t):
+    double_factorial = math.prod(range(2 * t - 1, 0, -2))
+    norm = v @ v
+    assert same(lemmas.gaussian_moment(v, t), double_factorial * norm**t)
+    _proves(lemmas.gaussian_moment_bound(v, t), ((2 * t) ** t - double_factorial) * norm**t, 2 * t)
+    exact = lemmas.gaussian_moment_bound(v, t, double_factorial)
+    assert same(exact.conclusion, ZERO) and exact.proof().verify()
+    with pytest.raises(ValueError, match="too small"):
+        lemmas.gaussian_moment_bound(v, t, double_factorial - Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("t", [1, 2])
+def test_moments_of_a_sample(t):
+    points = np.random.default_rng(0).integers(-2, 3, (8, 2)).tolist()
+    largest = max(
+        sum((a * math.cos(s) + b * math.sin(s)) ** (2 * t) for a, b in points) / 8
+        for s in np.linspace(0, 3.15, 400)
+    )
+    bound = Fraction(math.ceil(largest * 1.05 * 100), 100)
+    u = v[:2]
+    statement = bound * (u @ u) ** t - _total((a * u[0] + b * u[1]) ** (2 * t) for a, b in points) / 8
+    _proves(lemmas.moment_bound(points, u, t, bound), statement, 2 * t)
+    with pytest.raises(CertificateError):
+        lemmas.moment_bound(points, u, t, Fraction(math.floor(largest * 0.95 * 100), 100))
+
+
+def test_entries_of_the_overlap_matrix():
+    low, high = lemmas.overlap_bounds(x[:3], y[:3])
+    _proves(low, x[:3] @ y[:3], 4)
+    _proves(high, x[:3].sum() - x[:3] @ y[:3], 4)
+    assert all(any(same(h, p * p - p) for p in (*x[:3], *y[:3])) for h in high.equalities)
+
+
+def test_row_sums_of_the_overlap_matrix():
+    labels = [[x[i], y[i]] for i in range(3)]
+    overlap = _total(labels[0][k] * labels[j][k] for j in range(3) for k in range(2))
+    _proves(lemmas.row_sum(labels, 0, 2), _total(2 * p for p in labels[0]) - overlap, 3)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_dropping_samples(n):
+    statement = 2 * (y[:n] @ y[:n]) - _total((1 - p) * q for p, q in zip(x, y[:n])) ** 2
+    _proves(lemmas.outlier_mass(x[:n], y[:n], 2), statement, 6 if n > 1 else 5)
+
+
+def test_a_step_of_robust_estimation_chained():
+    """Dropping 2 of 5 samples moves their sum by at most sqrt(2 sum (x_i - m)^2): lemma, slack, root."""
+    data = [Fraction(k) for k in (0, 1, 3, 4, 7)]
+    centred = [value - sum(data) / 5 for value in data]
+    moved = _total((1 - p) * c for p, c in zip(x, centred))
+    spread = 2 * sum(c * c for c in centred)  # 60
+    premise = lemmas.outlier_mass(x[:5], centred, 2) + square(1, 64 - spread)
+    chained = lemmas.root(moved, 8).given(premise)
+    assert same(chained.conclusion, 8 - moved)
+    assert chained.degree == 4 < chained.bound == 2 * premise.bound
+    assert chained.proof().verify()
+    # what it says is true of every choice, and sharp enough to say something
+    worst = max(
+        sum((1 - b) * c for b, c in zip(kept, centred))
+        for kept in itertools.product((0, 1), repeat=5)
+        if sum(1 - b for b in kept) <= 2
+    )
+    assert worst == 5
+
+
+def test_separation_of_clusters_times_overlap():
+    """D^4 W <= 27 W (d1^4 + d2^4 + d3^4) for labels z, z' in {0, 1}: how far centres share no samples."""
+    d, (p, q) = x[:3], y[:2]
+    step = lemmas.separation(d, 4) * (lemmas.nonnegative(p) * lemmas.nonnegative(q))
+    _proves(step, (27 * _total(u**4 for u in d) - d.sum() ** 4) * p * q, 8)
+
+
+def test_wrong_arguments_are_told():
+    for call, words in [
+        (lambda: lemmas.inner(x[:2], y[:3]), "lengths"),
+        (lambda: lemmas.cauchy_schwarz(x[:2], y[:3]), "lengths"),
+        (lambda: lemmas.weighted_cauchy_schwarz(w[:1], x[:2], y[:2]), "as many"),
+        (lambda: lemmas.cauchy_schwarz_split(x[:2], y[:2], 0), "> 0"),
+        (lambda: lemmas.am_gm([]), "at least one"),
+        (lambda: lemmas.young(x[0], y[0], 3, 2), "0 <= j <= n"),
+        (lambda: lemmas.product_of_powers(x[:3]), "even number"),
+        (lambda: lemmas.triangle(x[:2], 3), "even"),
+        (lambda: lemmas.holder(w[:2], x[:2], 2, weights="any"), "choose"),
+        (lambda: lemmas.holder([sd.Polynomial(1)] * 60, [x[0]] * 60, 4), "at most 5000"),
+        (lambda: lemmas.root(x[0], -1), "> 0"),
+        (lambda: lemmas.root(x[0], 1, 3), "even"),
+        (lambda: lemmas.empirical_moment([], v, 1), "non-empty"),
+        (lambda: lemmas.gaussian_moment_bound(v, 0), "t >= 1"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(ValueError, match="number is needed"):
+        lemmas.cancel(x[0], x[1])
