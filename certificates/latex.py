@@ -1,27 +1,89 @@
-"""The identity of a proof in LaTeX, as it would stand in a paper."""
+"""The identity of a proof in LaTeX, as it would stand in a paper: lines are broken at plus and minus."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from fractions import Fraction
 
 from certificates.proof import Claim, Multiplier, Proof
 from sosdp.algebra.polynomial import Polynomial
 
+WIDTH = 72  # characters of a line as printed, about a column of 11 cm
+ENVIRONMENTS = ("aligned", "align*")
+_BREAK = re.compile(r" (?=[+-] )")
 
-def proof_latex(proof: Proof, largest: int = 6) -> str:
-    """An aligned environment: target = summands.  Gram matrices of side above `largest` are named Q_k.
 
-    A named summand reads b_k^T Q_k b_k; its entries are in the certificate file.
+def proof_latex(proof: Proof, largest: int = 6, environment: str = "aligned") -> str:
+    """target = summands, one environment for all targets; lines are broken where a sum allows it.
+
+    Gram matrices of side above ``largest`` are named Q_k: such a summand reads b_k^T Q_k b_k, and its entries
+    are in the certificate file. ``environment``: ``aligned`` (inside a displayed formula) or ``align*``
+    (stands alone). ValueError for another name.
     """
+    if environment not in ENVIRONMENTS:
+        raise ValueError(f"environment={environment!r}: choose one of {', '.join(ENVIRONMENTS)}")
     claim = proof.claim
-    parts = []
+    lines: list[str] = []
     for target, polynomial in enumerate(claim.targets):
         summands = [
             _summand(claim, m, k, largest) for k, m in enumerate(proof.multipliers) if m.target == target
         ]
-        body = r" \\ &\quad + ".join(s for s in summands if s) or "0"
-        parts.append(f"{polynomial.latex()} &= {body}")
-    return "\\begin{aligned}\n" + " \\\\\n".join(parts) + "\n\\end{aligned}"
+        left = list(wrapped([polynomial.latex()]))
+        short = len(left) == 1 and printed_width(left[0]) <= WIDTH // 3
+        room = WIDTH - (printed_width(left[0]) if short else 0)
+        right = list(wrapped([s for s in summands if s] or ["0"], room))
+        if short:
+            lines.append(f"{left[0]} &= {right[0]}")
+        else:
+            lines += [f"& {left[0]}", *(rf"&\quad {line}" for line in left[1:]), rf"&\qquad = {right[0]}"]
+        lines += [rf"&\qquad\quad {line}" for line in right[1:]]
+    body = " \\\\\n".join(lines)
+    return f"\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}"
+
+
+def document(proof: Proof, largest: int = 6) -> str:
+    """A LaTeX document with the claim in words and the identity that proves it."""
+    claim = (proof.verdict.claim or "").replace("**", "^")
+    return (
+        "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
+        f"\\begin{{verbatim}}\n{_folded(claim)}\n\\end{{verbatim}}\n"
+        f"{proof_latex(proof, largest, 'align*')}\n\\end{{document}}\n"
+    )
+
+
+def wrapped(summands: Iterable[str], width: int = WIDTH) -> Iterable[str]:
+    """Lines of at most about ``width`` printed characters, broken before signs, also inside parentheses."""
+    line = ""
+    for k, summand in enumerate(summands):
+        pieces = _BREAK.split(summand)
+        if k and not pieces[0].startswith(("+", "-")):
+            pieces[0] = f"+ {pieces[0]}"
+        for piece in pieces:
+            if line and printed_width(line) + 1 + printed_width(piece) > width:
+                yield line
+                line = piece
+            else:
+                line = f"{line} {piece}" if line else piece
+    if line:
+        yield line
+
+
+def printed_width(text: str) -> int:
+    """About how many characters a formula takes when printed: a fraction as its longer half, no commands."""
+    text = re.sub(
+        r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: "0" * max(len(m.group(1)), len(m.group(2))), text
+    )
+    text = re.sub(r"\\[,;!]", "", text)
+    text = re.sub(r"\\(?:mathsf|mathrm|bigl|bigr|Bigl|Bigr|langle|rangle|left|right)\b", "", text)
+    text = re.sub(r"\\[A-Za-z]+", "x", text)
+    return len(re.sub(r"[{}^_\\ ]", "", text)) + text.count(" + ") + text.count(" - ")
+
+
+def _folded(words: str, width: int = 90) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(words, width, break_long_words=False))
 
 
 def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
@@ -37,7 +99,7 @@ def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
         weight, of_mean = claim.squares[multiplier.index[0]]
         u = Fraction(multiplier.polynomial.constant)
         paid = number_latex(u * u / (4 * weight))
-        return rf"\Bigl({paid} - \left({number_latex(u)}\right){_parenthesised(of_mean)}\Bigr)"
+        return rf"\Bigl({paid} - \bigl({number_latex(u)}\bigr){_parenthesised(of_mean)}\Bigr)"
     if multiplier.kind == "psd":
         squares = rf"b_{{{k}}} b_{{{k}}}^{{\mathsf T}} \otimes G_{{{multiplier.index[0]}}}"
         return rf"\bigl\langle Q_{{{k}}},\, {squares} \bigr\rangle"
@@ -47,17 +109,36 @@ def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     factors = "".join(_parenthesised(listed[i]) for i in multiplier.index)
     if len(multiplier.basis) > largest:
         return rf"b_{{{k}}}^{{\mathsf T}} Q_{{{k}}}\, b_{{{k}}}" + factors
-    squares = " + ".join(_square(weight, polynomial) for weight, polynomial in multiplier.squares())
-    return rf"\bigl({squares}\bigr){factors}" if factors else squares
+    parts = [_square(weight, polynomial) for weight, polynomial in multiplier.squares()]
+    if not factors:
+        return " + ".join(parts)
+    if len(parts) == 1:
+        return _product(parts[0], factors)
+    return rf"\Bigl({' + '.join(parts)}\Bigr){factors}" if parts else ""
+
+
+def _product(square: str, factors: str) -> str:
+    """A single square times factors needs no parentheses around it, and the square of 1 is not written."""
+    return factors if square == "1" else square + factors
 
 
 def _square(weight: Fraction, polynomial: Polynomial) -> str:
-    front = "" if weight == 1 else number_latex(weight) + r"\,"
-    return front + _parenthesised(polynomial) + "^{2}"
+    front = "" if weight == 1 else number_latex(weight)
+    if polynomial.is_constant:  # the square of a number is a number
+        return number_latex(weight * Fraction(polynomial.constant) ** 2)
+    if polynomial.coefs.size == 1 and Fraction(polynomial.coefs[0]) == 1:
+        text = polynomial.latex()
+        squared = (
+            f"{text}^{{2}}" if text.count("^") == 0 and " " not in text else f"\\bigl({text}\\bigr)^{{2}}"
+        )
+        return rf"{front}\,{squared}" if front else squared
+    body = _parenthesised(polynomial) + "^{2}"
+    return rf"{front}\,{body}" if front else body
 
 
 def _parenthesised(polynomial: Polynomial) -> str:
-    return rf"\left({polynomial.latex()}\right)"
+    # not \left( ... \right), which no line break may cut
+    return rf"\bigl({polynomial.latex()}\bigr)"
 
 
 def number_latex(value: Fraction) -> str:

@@ -290,11 +290,14 @@ class Proof:
         lines.append(f"Checked exactly: {verdict}.")
         return "\n".join(lines)
 
-    def latex(self, largest: int = 6) -> str:
-        """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`, else names."""
+    def latex(self, largest: int = 6, environment: str = "aligned") -> str:
+        """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`, else names.
+
+        `environment`: "aligned" (inside a displayed formula) or "align*" (stands alone).
+        """
         from certificates.latex import proof_latex
 
-        return proof_latex(self, largest)
+        return proof_latex(self, largest, environment)
 
     def to_sympy(self, target: int = 0) -> Any:
         """The identity of one target as an unevaluated ``sympy.Eq`` (see `certificates.sympy_form`)."""

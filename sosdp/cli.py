@@ -43,6 +43,12 @@ def parser() -> argparse.ArgumentParser:
     solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
     solve.add_argument(
+        "--latex", metavar="OUT.tex", help="write the proof of --certificate as LaTeX (works alone, too)"
+    )
+    solve.add_argument(
+        "--lean", metavar="OUT.lean", help="write the proof as Lean 4 source, where it is small"
+    )
+    solve.add_argument(
         "--export", metavar="OUT.dat-s", help="write the relaxation as an SDPA sparse file (or .cbf)"
     )
     solve.add_argument("--json", action="store_true", help="print one JSON object")
@@ -54,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--against", metavar="PROBLEM.sos.json", help="also check that it is about this problem"
     )
+    verify.add_argument("--latex", metavar="OUT.tex", help="write a valid proof as LaTeX")
+    verify.add_argument("--lean", metavar="OUT.lean", help="write a valid proof as Lean 4 source")
 
     private = commands.add_parser(
         "private",

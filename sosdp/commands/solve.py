@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sosdp.commands.emit import emit, wanted
 from sosdp.commands.output import (
     ANSWERED,
     NOT_ANSWERED,
@@ -33,20 +34,22 @@ def run(arguments: Namespace) -> int:
     for option, target in (("--certificate", arguments.certificate), ("--export", arguments.export)):
         if target is not None and not Path(target).resolve().parent.is_dir():
             raise InputError(f"{target}: {option}: the folder does not exist")
+    others = wanted(arguments)
     with quiet_stdout():
         if arguments.export is not None:
             export(problem, arguments.export)
         with progress(f"solving {arguments.file}"):
             answer = solve_or_complain(problem, arguments.file)
-        why_not = None
-        if arguments.certificate is not None:
+        failed: dict[str, str] = {}
+        if arguments.certificate is not None or others:
             with progress("rounding to an exact certificate"):
-                why_not = write_certificate(answer, arguments.certificate)
+                failed = write_proof(answer, arguments.certificate, others)
     result = to_dict(problem, answer)
-    result["certificate"] = arguments.certificate if why_not is None else None
-    if why_not is not None:
-        result["certificate_reason"] = why_not
-        warn(f"{arguments.certificate}: not written: {why_not}")
+    result["certificate"] = None if "certificate" in failed else arguments.certificate
+    result |= {option: target for option, target in others.items() if option not in failed}
+    for option, why_not in failed.items():
+        result[f"{option}_reason"] = why_not
+        warn(f"{getattr(arguments, option)}: not written: {why_not}")
     if arguments.json:
         print_json(result)
     else:
@@ -89,19 +92,25 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
         raise InputError(f"{path}: {one_line(error)}") from error
 
 
-def write_certificate(answer: Answer, target: str) -> str | None:
-    """Write an exact certificate and check the file again; returns None, or why there is none."""
+def write_proof(answer: Answer, target: str | None, others: dict[str, str]) -> dict[str, str]:
+    """Write an exact certificate, check the file again, and write its other forms; returns for every option
+    that got no file why not."""
     from certificates import CertificateError, check_file
     from sosdp.commands.problem import certify
 
+    options = (["certificate"] if target is not None else []) + list(others)
     try:
-        certify(answer).save(target)
+        proof = certify(answer)
+        if target is not None:
+            proof.save(target)
     except (ValueError, CertificateError) as error:
-        return one_line(error)
+        return dict.fromkeys(options, one_line(error))
     except OSError as error:
         raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
-    verdict = check_file(target)
-    return None if verdict else f"the file does not pass its own check: {verdict}"
+    verdict = proof.verify() if target is None else check_file(target)
+    if not verdict:
+        return dict.fromkeys(options, f"the proof does not pass its own check: {verdict}")
+    return emit(proof, others)
 
 
 def export(problem: Any, target: str) -> None:

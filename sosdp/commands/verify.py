@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections import Counter
 from typing import Any
 
+from sosdp.commands.emit import emit, wanted
 from sosdp.commands.output import warn
 
 COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
@@ -18,12 +19,18 @@ def run(arguments: Namespace) -> int:
     """Print the claim in words and `valid`, or the first thing that fails; exit 0 valid, 1 invalid, 2
     unreadable.
 
-    On a terminal in colour (unless NO_COLOR is set), with a line on what the proof is made of; elsewhere two
-    plain lines.
+    A valid proof is also written as LaTeX or Lean where asked for. On a terminal in colour (unless NO_COLOR
+    is set), with a line on what the proof is made of; elsewhere two plain lines.
     """
     from certificates.check import check_file
 
+    targets = wanted(arguments)
     verdict = check_file(arguments.file, arguments.against)
+    if verdict and targets:
+        from certificates import load
+
+        for option, why_not in emit(load(arguments.file), targets).items():
+            warn(f"{targets[option]}: not written: {why_not}")
     if sys.stdout.isatty():
         show(verdict, arguments.file, arguments.against)
         return verdict.exit_code
