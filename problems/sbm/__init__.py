@@ -1,8 +1,10 @@
 """Private recovery of two communities in the stochastic block model."""
 
+from .baselines import LinearProgramRecovery, SpectralRecovery
 from .certificate_recovery import CertificateRecovery
 from .datasets import LabelledGraph, digits_graph, karate_club
-from .graph_input import GraphInputError, canonical_graph
+from .exponential import ExponentialRecovery
+from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
 from .model import SampledGraph, StochasticBlockModel
 from .projection_recovery import ProjectionRecovery
@@ -17,15 +19,23 @@ from .theory import (
     required_slack,
     weak_recovery_possible,
 )
+from .vote_recovery import VotingRecovery
+from .voting import MajorityVoteRecovery
 
 __all__ = [
     "CertificateRecovery",
+    "EdgeList",
+    "ExponentialRecovery",
     "GraphInputError",
     "LabelledGraph",
+    "LinearProgramRecovery",
+    "MajorityVoteRecovery",
     "ProjectionRecovery",
     "RandomizedResponseRecovery",
     "SampledGraph",
+    "SpectralRecovery",
     "StochasticBlockModel",
+    "VotingRecovery",
     "canonical_graph",
     "digits_graph",
     "error_rate",

@@ -10,7 +10,7 @@ from sosdp.privacy.release import Release
 from sosdp.privacy.roads.stability import release_if_stable
 
 from .certificate import CertifiedBisection, certified_bisection
-from .estimator import ADJACENCY, NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .estimator import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .graph_input import CanonicalGraph
 from .program import DEFAULT_TAU, DEFAULT_TAU0, gap_error_bound, slack_error_bound
 
@@ -26,6 +26,8 @@ class CertificateRecovery(RecoveryEstimator):
             tau never hurts).
         average_degree: public d; sets tau = d / n. Give it for sparse graphs with unequal communities.
         tau0: a labelling of dual slack below 2 tau0 counts as none; costs 2 tau0 of slack, saves solver work.
+        weight_bound: public bound w of the weights of a weighted graph; tau and average_degree are then in
+            the units of the weights.
         insecure_seed: for tests and figures only; voids the guarantee.
 
     The labelling x is released when the smallest eigenvalue lambda of its dual slack matrix (orthogonal to
@@ -44,6 +46,7 @@ class CertificateRecovery(RecoveryEstimator):
         *,
         average_degree: float | None = None,
         tau0: float = DEFAULT_TAU0,
+        weight_bound: float | None = None,
         insecure_seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -51,6 +54,7 @@ class CertificateRecovery(RecoveryEstimator):
         self.tau = tau
         self.average_degree = average_degree
         self.tau0 = tau0
+        self.weight_bound = weight_bound
         self.insecure_seed = insecure_seed
 
     def _check_parameters(self) -> None:
@@ -68,32 +72,45 @@ class CertificateRecovery(RecoveryEstimator):
         check_positive(self.tau0, "tau0")
 
     def public_tau(self, n: int) -> float:
-        """The tau that a fit on n vertices uses."""
+        """The tau that a fit on n vertices uses, as a fraction of the weight bound where there is one."""
         if self.tau is not None:
-            return float(self.tau)
-        return DEFAULT_TAU if self.average_degree is None else float(self.average_degree) / n
+            return float(self.tau) / self._unit
+        if self.average_degree is None:
+            return DEFAULT_TAU
+        return float(self.average_degree) / (n * self._unit)
 
     def _release(self, graph: CanonicalGraph) -> Release:
-        tau, tau0 = self.public_tau(graph.n), float(self.tau0)
-        error = slack_error_bound(graph.n, tau)
-        least = max(error, gap_error_bound(graph.n, tau))
+        return self._publish(graph, *self._search(graph))
+
+    def _errors(self, n: int) -> tuple[float, float, float]:
+        """tau, tau0 and the public error bound of the slack; raises ValueError if tau0 is too small for n."""
+        tau, tau0 = self.public_tau(n), float(self.tau0)
+        error = slack_error_bound(n, tau)
+        least = max(error, gap_error_bound(n, tau))
         if tau0 < least:
             raise ValueError(
-                f"tau0 = {tau0} is below the numerical error bound {least:.3g} for n = {graph.n}, "
+                f"tau0 = {tau0} is below the numerical error bound {least:.3g} for n = {n}, "
                 f"tau = {tau}; use a larger tau0"
             )
-        failure = None
+        return tau, tau0, error
+
+    def _search(self, graph: CanonicalGraph) -> tuple[CertifiedBisection, str | None]:
+        """The certified bisection, or none and why the search broke off: private."""
+        tau, tau0, _ = self._errors(graph.n)
         with silenced():
             try:
-                found = certified_bisection(graph.adjacency, tau, tau0)
+                return certified_bisection(graph.adjacency, tau, tau0), None
             except NUMERICAL_FAILURES as problem:
-                found, failure = CertifiedBisection(None, None, False), repr(problem)
+                return CertifiedBisection(None, None, False), repr(problem)
+
+    def _publish(self, graph: CanonicalGraph, found: CertifiedBisection, failure: str | None) -> Release:
+        tau, tau0, error = self._errors(graph.n)
         release = release_if_stable(
             None if found.labels is None else found.labels.tolist(),
             found.statistic,
             epsilon=self.epsilon,
             delta=self.delta,
-            adjacency=ADJACENCY,
+            adjacency=self._adjacency,
             error=error,
             shift=tau0,
             resolved=found.resolved,
@@ -106,7 +123,7 @@ class CertificateRecovery(RecoveryEstimator):
                 "which it does not",
             ),
             mechanism="sbm.certificate",
-            public={"n": graph.n, "tau": tau, "tau0": tau0},
+            public=self._public(n=graph.n, tau=tau, tau0=tau0),
             insecure_seed=self.insecure_seed,
         )
         if failure is not None:

@@ -1,4 +1,4 @@
-"""What the three estimators share: scikit-learn's contract, and how a release becomes attributes."""
+"""What the estimators share: scikit-learn's contract, and how a release becomes attributes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.release import Release
 
 from .graph_input import CanonicalGraph, canonical_graph
 
 ADJACENCY = "one edge"
+"""Neighbours of an unweighted graph."""
+
+WEIGHT_ADJACENCY = "one edge (replace)"
+"""Neighbours of a weighted graph: the weight of one pair, within its public bound, is replaced by another."""
 
 # What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
 # it takes depends on which solver the graph asks for, so running out of it must not be seen either.
@@ -34,16 +39,16 @@ def silenced() -> Iterator[None]:
 class RecoveryEstimator(BaseEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
-    Attributes after fit, all of them publishable:
+    Attributes after fit, all of them publishable (of the baselines without privacy: none is):
         labels_: (n,) int64 array of +-1 in the order of `nodes_`, first label +1; None if nothing was
         released. released_: whether there are labels.
         nodes_: tuple of the graph's nodes, sorted; for matrix input 0..n-1.
         guarantee_: the `Guarantee`; a function of the parameters and n only.
         release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
 
-    Neighbouring graphs differ in one edge. The vertex set is public: when a networkx graph is built from an
-    edge list, add every vertex with `add_nodes_from` first, or vertices without edges are missing, which
-    shows.
+    Neighbouring graphs differ in one edge; where a public `weight_bound` is given, in the weight of one pair.
+    The vertex set is public: when a networkx graph is built from an edge list, add every vertex with
+    `add_nodes_from` first, or vertices without edges are missing, which shows.
     """
 
     labels_: np.ndarray | None
@@ -52,15 +57,20 @@ class RecoveryEstimator(BaseEstimator):
     guarantee_: Guarantee
     release_: Release
 
+    weight_bound: float | None = None
+
     def fit(self, graph: Any, y: Any = None) -> RecoveryEstimator:
-        """Run the mechanism once on a networkx Graph, a scipy sparse matrix or a dense (n, n) array.
+        """Run the mechanism once on a networkx Graph, an `EdgeList`, a scipy sparse matrix or a dense (n, n)
+        array.
 
         y is ignored (scikit-learn's signature). Every call spends the whole budget again. Raises ValueError
         for parameters out of range, GraphInputError (a ValueError) or TypeError if the input is not a
         simple undirected graph with at least two vertices; nothing else about the graph ever raises or warns.
         """
+        if self.weight_bound is not None:
+            check_positive(self.weight_bound, "weight_bound")
         self._check_parameters()
-        canonical = canonical_graph(graph)
+        canonical = canonical_graph(graph, None if self.weight_bound is None else float(self.weight_bound))
         release = self._release(canonical)
         self.release_ = release
         self.guarantee_ = release.guarantee
@@ -81,6 +91,19 @@ class RecoveryEstimator(BaseEstimator):
     @abstractmethod
     def _release(self, graph: CanonicalGraph) -> Release:
         """The mechanism; the value is made by `release_value`."""
+
+    @property
+    def _adjacency(self) -> str:
+        return ADJACENCY if self.weight_bound is None else WEIGHT_ADJACENCY
+
+    @property
+    def _unit(self) -> float:
+        """What one in the canonical matrix stands for; densities and degrees are divided by it."""
+        return 1.0 if self.weight_bound is None else float(self.weight_bound)
+
+    def _public(self, **facts: Any) -> dict[str, Any]:
+        """Public facts for the release, with the bound of the weights where there is one."""
+        return facts if self.weight_bound is None else {**facts, "weight_bound": self._unit}
 
 
 def release_value(

@@ -1,16 +1,20 @@
-"""From what a user has (networkx graph, sparse matrix, dense array) to one canonical adjacency matrix.
+"""From what a user has (networkx graph, edge list, sparse matrix, dense array) to one canonical matrix.
 
 Why the checks below may raise although the graph is private: the inputs accepted here are exactly the simple
 undirected graphs on a given vertex set, and adding or removing one edge turns such a graph into another
 one. So on neighbouring inputs either both are accepted or the input is not a graph of the promised type at
 all; an error tells nothing about any edge. What would tell something is avoided: the order of the nodes
 never depends on the order in which edges were inserted.
+
+Weighted graphs have a public bound w: every weight is clipped to [0, w], divided by w and rounded to a
+multiple of 2^-20, entry by entry, so that one changed weight changes one pair of entries by at most 1 and
+sums of entries are exact in float64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,10 +25,27 @@ class GraphInputError(ValueError):
     """The input is not a simple, undirected, unweighted graph with at least two vertices."""
 
 
+WEIGHT_UNITS = 1 << 20
+"""A weight equal to its public bound, in the units that weights are rounded to."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """A graph as a list of pairs: n is public, the pairs are not.
+
+    n: number of vertices, which are 0..n-1; edges: (m, 2) integers in any order, a repeated pair counts once;
+    weights: (m,) numbers for a weighted graph (the weights of a repeated pair add up), or None.
+    """
+
+    n: int
+    edges: Any = field(repr=False)
+    weights: Any = field(default=None, repr=False)
+
+
 @dataclass(frozen=True, eq=False)
 class CanonicalGraph:
-    """adjacency: (n, n) csr matrix of 0/1 int64, symmetric, zero diagonal; nodes: the public vertex set,
-    ordered.
+    """adjacency: (n, n) csr matrix, symmetric, zero diagonal, entries 0/1 int64 or, for a weighted graph,
+    multiples of 2^-20 in [0, 1] as float64; nodes: the public vertex set, ordered.
     """
 
     adjacency: sp.csr_array
@@ -36,19 +57,24 @@ class CanonicalGraph:
         return len(self.nodes)
 
 
-def canonical_graph(graph: Any) -> CanonicalGraph:
-    """Read a networkx Graph, a scipy sparse matrix or a dense array (n, n) as a simple undirected graph.
+def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalGraph:
+    """Read a networkx Graph, an `EdgeList`, a scipy sparse matrix or a dense array (n, n) as a simple
+    undirected graph.
 
     The vertex set is public. Nodes of a networkx graph are sorted (numbers, then text; anything else by
     type and representation), because their insertion order usually comes from an edge list, which is
-    private; rows of a matrix keep their order. Raises GraphInputError (a ValueError) for directed, weighted
-    and multi-graphs, self loops, fewer than two vertices, NaN, wrong shapes or matrices that are not
-    symmetric; TypeError for other types.
+    private; rows of a matrix keep their order. weight_bound: None for an unweighted graph, else the public
+    bound w > 0 of the weights; a missing or negative weight then counts as 0, a larger one as w. Raises
+    GraphInputError (a ValueError) for directed and multi-graphs, weights without a bound, self loops, fewer
+    than two vertices, NaN in an unweighted matrix, wrong shapes or matrices that are not symmetric; TypeError
+    for other types.
     """
+    if isinstance(graph, EdgeList):
+        return _from_edge_list(graph, weight_bound)
     if hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges"):
-        return _from_networkx(graph)
+        return _from_networkx(graph, weight_bound)
     if sp.issparse(graph):
-        return _from_sparse(graph)
+        return _from_sparse(graph, weight_bound)
     if hasattr(graph, "to_networkx"):
         raise TypeError(
             f"expected a graph, got {type(graph).__name__}, which also knows the labels; "
@@ -62,9 +88,10 @@ def canonical_graph(graph: Any) -> CanonicalGraph:
         raise GraphInputError(f"the adjacency matrix is not a rectangular array: {error}") from None
     if array.ndim == 0 and array.dtype == object:
         raise TypeError(
-            f"expected a networkx graph, a scipy sparse matrix or a square array, got {type(graph).__name__}"
+            "expected a networkx graph, an EdgeList, a scipy sparse matrix or a square array, got "
+            f"{type(graph).__name__}"
         )
-    return _from_dense(array)
+    return _from_dense(array, weight_bound)
 
 
 def _require_two(n: int) -> None:
@@ -88,22 +115,27 @@ def _require_numeric(dtype: np.dtype) -> None:
 _LOOPS = "the graph has self loops, which edge privacy does not speak of; remove them first ({how})"
 _WEIGHTS = (
     "the graph is weighted or has multiple edges (entries other than 0 and 1); decide publicly what counts "
-    "as an edge and pass the 0/1 graph, for example {how}"
+    "as an edge and pass the 0/1 graph, for example {how}; or give a public weight_bound where the method "
+    "takes one"
 )
 _EVERY_EDGE = "networkx.set_edge_attributes(G, 1, 'weight') if every edge counts once"
 
 
-def _from_sparse(matrix: Any) -> CanonicalGraph:
+def _from_sparse(matrix: Any, bound: float | None) -> CanonicalGraph:
     _require_square(matrix.shape)
     _require_numeric(matrix.dtype)
     adjacency = sp.csr_array(matrix, copy=True)  # the next line works in place
     adjacency.sum_duplicates()
-    data = adjacency.data
-    if data.dtype.kind == "f" and not np.all(np.isfinite(data)):
-        raise GraphInputError("the adjacency matrix has NaN or infinite entries")
-    if not np.all((data == 0) | (data == 1)):
-        raise GraphInputError(_WEIGHTS.format(how="(weights > threshold)"))
-    adjacency = sp.csr_array(adjacency.astype(np.int64))
+    if bound is None:
+        data = adjacency.data
+        if data.dtype.kind == "f" and not np.all(np.isfinite(data)):
+            raise GraphInputError("the adjacency matrix has NaN or infinite entries")
+        if not np.all((data == 0) | (data == 1)):
+            raise GraphInputError(_WEIGHTS.format(how="(weights > threshold)"))
+        adjacency = sp.csr_array(adjacency.astype(np.int64))
+    else:
+        adjacency = sp.csr_array(adjacency.astype(np.float64))
+        adjacency.data = scaled_weights(adjacency.data, bound)
     adjacency.eliminate_zeros()
     adjacency.sort_indices()
     if np.any(adjacency.diagonal() != 0):
@@ -116,12 +148,54 @@ def _from_sparse(matrix: Any) -> CanonicalGraph:
     return CanonicalGraph(adjacency, tuple(range(adjacency.shape[0])))
 
 
-def _from_dense(array: np.ndarray) -> CanonicalGraph:
+def scaled_weights(weights: np.ndarray, bound: float) -> np.ndarray:
+    """Weights as fractions of their public bound: in [0, 1], NaN as 0, in multiples of 2^-20."""
+    plain = np.nan_to_num(np.asarray(weights, dtype=np.float64), nan=0.0, posinf=bound, neginf=0.0)
+    return np.rint(np.clip(plain, 0.0, bound) / bound * WEIGHT_UNITS) / WEIGHT_UNITS
+
+
+def _from_dense(array: np.ndarray, bound: float | None) -> CanonicalGraph:
     _require_square(array.shape)
     _require_numeric(array.dtype)
-    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+    if bound is None and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         raise GraphInputError("the adjacency matrix has NaN or infinite entries")
-    return _from_sparse(sp.csr_array(array))
+    return _from_sparse(sp.csr_array(array), bound)
+
+
+def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
+    n = graph.n
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise GraphInputError(f"the number of vertices of an edge list must be an integer, got {n!r}")
+    n = int(n)
+    _require_two(n)
+    edges = np.asarray(graph.edges)
+    if edges.size == 0:
+        edges = np.zeros((0, 2), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers")
+    edges = edges.astype(np.int64)
+    if edges.size and not (edges.min() >= 0 and edges.max() < n):
+        raise GraphInputError("the vertices of an EdgeList must be 0..n-1; relabel them or state a larger n")
+    if np.any(edges[:, 0] == edges[:, 1]):
+        raise GraphInputError(_LOOPS.format(how="edges[edges[:, 0] != edges[:, 1]]"))
+    if (graph.weights is None) != (bound is None):
+        raise GraphInputError(
+            "an EdgeList with weights needs a public weight_bound, one without weights none; see the "
+            "estimator's parameters"
+        )
+    if bound is None:
+        weights = np.ones(len(edges))
+    else:
+        weights = np.asarray(graph.weights, dtype=np.float64)
+        if weights.shape != (len(edges),):
+            raise GraphInputError("the weights of an EdgeList must be one number an edge")
+        weights = np.clip(np.nan_to_num(weights, nan=0.0, posinf=bound, neginf=0.0), 0.0, bound)
+    low, high = edges.min(axis=1, initial=n), edges.max(axis=1, initial=0)
+    upper = sp.csr_array((weights, (low, high)), shape=(n, n))
+    upper.sum_duplicates()
+    if bound is None:
+        upper.data[:] = 1.0
+    return _from_sparse(upper + upper.T, bound)
 
 
 def _sorted_nodes(nodes: list[Any]) -> list[Any]:
@@ -139,7 +213,7 @@ def _sorted_nodes(nodes: list[Any]) -> list[Any]:
     return [node for _, node in sorted(zip(keys, nodes), key=lambda pair: pair[0])]
 
 
-def _from_networkx(graph: Any) -> CanonicalGraph:
+def _from_networkx(graph: Any, bound: float | None) -> CanonicalGraph:
     if graph.is_multigraph():
         raise GraphInputError("the graph is a multigraph; pass networkx.Graph(G) if parallels count once")
     if graph.is_directed():
@@ -147,16 +221,22 @@ def _from_networkx(graph: Any) -> CanonicalGraph:
     nodes = _sorted_nodes(list(graph.nodes))
     _require_two(len(nodes))
     index = {node: position for position, node in enumerate(nodes)}
-    rows, columns = [], []
+    rows, columns, weights = [], [], []
     for u, v, weight in graph.edges(data="weight", default=1):
         if u == v:
             raise GraphInputError(_LOOPS.format(how="G.remove_edges_from(networkx.selfloop_edges(G))"))
-        if isinstance(weight, (int, float, np.number)) and weight == 1:
-            rows.append(index[u])
-            columns.append(index[v])
-        else:
+        number = isinstance(weight, (int, float, np.integer, np.floating))
+        if bound is None and not (number and weight == 1):
             raise GraphInputError(_WEIGHTS.format(how=_EVERY_EDGE))
-    ones = np.ones(2 * len(rows), dtype=np.int64)
-    adjacency = sp.csr_array((ones, (rows + columns, columns + rows)), shape=(len(nodes), len(nodes)))
+        if not number:
+            raise GraphInputError("the weights of the edges must be numbers")
+        rows.append(index[u])
+        columns.append(index[v])
+        weights.append(1.0 if bound is None else float(min(max(weight, 0), bound)))
+    data = np.ones(len(rows), dtype=np.int64) if bound is None else scaled_weights(np.array(weights), bound)
+    adjacency = sp.csr_array(
+        (np.r_[data, data], (rows + columns, columns + rows)), shape=(len(nodes), len(nodes))
+    )
+    adjacency.eliminate_zeros()
     adjacency.sort_indices()
     return CanonicalGraph(adjacency, tuple(nodes))

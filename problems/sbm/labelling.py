@@ -21,6 +21,17 @@ def canonical_signs(vector: np.ndarray) -> np.ndarray:
     return labels if labels[0] == 1 else -labels
 
 
+def balanced_signs(vector: np.ndarray) -> np.ndarray:
+    """+1 for the larger half of the entries (rounded up; ties by position), -1 for the rest, first label +1.
+
+    It is what flipping the least confident signs until both sides are equal gives.
+    """
+    order = np.argsort(-np.asarray(vector), kind="stable")
+    labels = np.full(len(order), -1, dtype=np.int64)
+    labels[order[: (len(order) + 1) // 2]] = 1
+    return labels if labels[0] == 1 else -labels
+
+
 def leading_eigenvector(matrix: Any) -> np.ndarray:
     """Unit eigenvector of the largest eigenvalue of a symmetric matrix or operator with `shape` and `@`.
 

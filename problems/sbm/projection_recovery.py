@@ -14,9 +14,9 @@ from sosdp.privacy.release import Release
 from sosdp.privacy.roads.projection import NoisyArray, ProjectionProgram, release_symmetric
 from sosdp.projection import nearest_correlation
 
-from .estimator import ADJACENCY, NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .estimator import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
 from .graph_input import CanonicalGraph
-from .labelling import canonical_signs, leading_eigenvector
+from .labelling import balanced_signs, canonical_signs, leading_eigenvector
 from .program import centred_matrix, projection_error_bound
 
 
@@ -42,6 +42,9 @@ class ProjectionRecovery(RecoveryEstimator):
         noise).
         tolerance: certified solver error, as a fraction of the sensitivity; charged twice in the noise,
             with a public allowance for rounding (1e-3 of the sensitivity at n = 1000).
+        balanced: cut the leading eigenvector at its median instead of at 0, so that both communities get half
+            of the vertices.
+        weight_bound: public bound w of the weights of a weighted graph, of expectation (1 +- gamma) d / n.
         insecure_seed: for tests and figures only; voids the guarantee.
 
     The centred adjacency matrix is projected onto the correlation matrices, Gaussian noise is added above the
@@ -62,6 +65,8 @@ class ProjectionRecovery(RecoveryEstimator):
         *,
         calibration: str = "tight",
         tolerance: float = 1e-3,
+        balanced: bool = False,
+        weight_bound: float | None = None,
         insecure_seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -70,6 +75,8 @@ class ProjectionRecovery(RecoveryEstimator):
         self.average_degree = average_degree
         self.calibration = calibration
         self.tolerance = tolerance
+        self.balanced = balanced
+        self.weight_bound = weight_bound
         self.insecure_seed = insecure_seed
 
     def _check_parameters(self) -> None:
@@ -83,28 +90,41 @@ class ProjectionRecovery(RecoveryEstimator):
             raise ValueError(f"tolerance must be in (0, 1], got {self.tolerance}")
 
     def _release(self, graph: CanonicalGraph) -> Release:
-        n = graph.n
-        program = projection_program(n, float(self.average_degree), float(self.gamma))
-        sensitivity = program.sensitivity(self.calibration)
-        average_degree, gamma = float(self.average_degree), float(self.gamma)
-        rounding = projection_error_bound(n, average_degree, gamma)
+        return self._publish(graph, *self._project(graph))
+
+    def _claims(self, n: int) -> tuple[float, float, float]:
+        """Average degree in units of the weight bound, sensitivity, and the certified distance to reach."""
+        average_degree = float(self.average_degree) / self._unit
+        program = projection_program(n, average_degree, float(self.gamma))
+        rounding = projection_error_bound(n, average_degree, float(self.gamma))
         eta_max = float(self.tolerance) * program.sensitivity("tight") + rounding
-        matrix, distance = np.eye(n), None
-        diagnostics: dict[str, Any] = {}
+        return average_degree, program.sensitivity(self.calibration), eta_max
+
+    def _project(self, graph: CanonicalGraph) -> tuple[np.ndarray, float | None, dict[str, Any]]:
+        """The projected matrix, its certified distance (None: failed) and diagnostics: private."""
+        n = graph.n
+        average_degree, _, eta_max = self._claims(n)
         with silenced():
             try:
-                target = centred_matrix(graph.adjacency, average_degree, gamma)
+                target = centred_matrix(graph.adjacency, average_degree, float(self.gamma))
                 projection = nearest_correlation(target, tolerance=0.999 * eta_max)
-                if projection.certified:
-                    # The factor is certified; forming the product costs at most this much more.
-                    product = 4e-16 * n * (projection.factor.shape[1] + 2)
-                    matrix, distance = projection.matrix, projection.distance + product
-                diagnostics = {
+                diagnostics: dict[str, Any] = {
                     "solver": projection.method,
                     "eigendecompositions": projection.eigendecompositions,
                 }
+                if not projection.certified:
+                    return np.eye(n), None, diagnostics
+                # The factor is certified; forming the product costs at most this much more.
+                product = 4e-16 * n * (projection.factor.shape[1] + 2)
+                return projection.matrix, projection.distance + product, diagnostics
             except NUMERICAL_FAILURES as problem:
-                diagnostics = {"failure": repr(problem)}
+                return np.eye(n), None, {"failure": repr(problem)}
+
+    def _publish(
+        self, graph: CanonicalGraph, matrix: np.ndarray, distance: float | None, diagnostics: dict[str, Any]
+    ) -> Release:
+        n = graph.n
+        _, sensitivity, eta_max = self._claims(n)
         release = release_symmetric(
             matrix,
             sensitivity_frobenius=sensitivity,
@@ -112,7 +132,7 @@ class ProjectionRecovery(RecoveryEstimator):
             certified_eta=distance,
             epsilon=self.epsilon,
             delta=self.delta,
-            adjacency=ADJACENCY,
+            adjacency=self._adjacency,
             calibration=self.calibration,
             low=-1.0,
             high=1.0,
@@ -127,11 +147,12 @@ class ProjectionRecovery(RecoveryEstimator):
                 "graph is known on which it does not",
             ),
             mechanism="sbm.projection",
-            public={"n": n, "gamma": float(self.gamma), "average_degree": float(self.average_degree)},
+            public=self._public(n=n, gamma=float(self.gamma), average_degree=float(self.average_degree)),
             private_diagnostics=diagnostics,
             insecure_seed=self.insecure_seed,
         )
         self.noisy_matrix_ = release.value
         with silenced():
-            labels = canonical_signs(leading_eigenvector(release.value.values()))
+            direction = leading_eigenvector(release.value.values())
+            labels = balanced_signs(direction) if self.balanced else canonical_signs(direction)
         return release.postprocess(release_value(labels, graph, "projection"))

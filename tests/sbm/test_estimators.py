@@ -10,9 +10,13 @@ import sklearn.base
 
 from problems.sbm import (
     CertificateRecovery,
+    EdgeList,
+    LinearProgramRecovery,
     ProjectionRecovery,
     RandomizedResponseRecovery,
+    SpectralRecovery,
     StochasticBlockModel,
+    VotingRecovery,
     certificate,
     certificate_recovery,
     digits_graph,
@@ -26,8 +30,10 @@ ESTIMATORS = [
     CertificateRecovery(1.0, 1e-6),
     ProjectionRecovery(1.0, 1e-6, 0.8, 10.0),
     RandomizedResponseRecovery(1.0),
+    VotingRecovery(1.0, 1e-6, 0.8, 10.0),
+    VotingRecovery(1.0, 1e-6, 0.8, 10.0, split=0.5),
 ]
-NAMES = ["certificate", "projection", "randomized"]
+NAMES = ["certificate", "projection", "randomized", "voting", "split"]
 
 
 def planted(n=60, d=30, gamma=0.9, seed=0):
@@ -164,6 +170,7 @@ def test_hostile_graphs_never_raise_and_leak_nothing(estimator, name, recwarn, c
     assert not recwarn.list and not caplog.records
     assert capfd.readouterr() == ("", "")
     allowed = {"release_", "guarantee_", "nodes_", "labels_", "released_", "noisy_matrix_", "noisy_graph_"}
+    allowed |= {"rough_labels_"}
     assert set(vars(fitted)) - set(fitted.get_params()) <= allowed
     shown = repr(fitted.release_) + json.dumps(fitted.release_.to_dict())
     assert not [key for key in fitted.release_.private_diagnostics if f'"{key}":' in shown]
@@ -300,3 +307,67 @@ def test_randomized_response_recovers_when_the_signal_is_strong():
     sample = StochasticBlockModel(300, 140, 0.9).sample(0)
     fitted = RandomizedResponseRecovery(1.0, average_degree=140.0, insecure_seed=1).fit(sample.adjacency)
     assert error_rate(fitted.labels_, sample.labels) == 0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
+def test_edge_lists_and_matrices_agree(estimator):
+    sample = planted()
+    rows, columns = np.nonzero(np.triu(sample.adjacency.toarray()))
+    shuffled = np.random.default_rng(0).permutation(np.column_stack([columns, rows]))
+    repeated = np.vstack([shuffled, shuffled[:5, ::-1]])
+    seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
+    one = seeded.fit(sample.adjacency).labels_
+    two = seeded.fit(EdgeList(60, repeated)).labels_
+    assert np.array_equal(one, two)
+
+
+WEIGHTED = [
+    CertificateRecovery(2.0, 1e-6, average_degree=160.0, weight_bound=4.0, insecure_seed=0),
+    ProjectionRecovery(6.0, 1e-6, 0.9, 160.0, weight_bound=4.0, insecure_seed=0),
+    VotingRecovery(6.0, 1e-6, 0.9, 160.0, weight_bound=4.0, insecure_seed=0),
+    SpectralRecovery(160.0, weight_bound=4.0),
+    LinearProgramRecovery(weight_bound=4.0),
+]
+
+
+@pytest.mark.parametrize("estimator", WEIGHTED, ids=lambda e: type(e).__name__)
+def test_weighted_graphs(estimator):
+    """Weights 4 on every edge, bound 4: the unweighted graph; smaller weights: the same promise."""
+    sample = StochasticBlockModel(140, 60, 0.9).sample(1)
+    fitted = estimator.fit(4.0 * sample.adjacency)
+    assert error_rate(fitted.labels_, sample.labels) < 0.05
+    assert fitted.guarantee_.adjacency == "one edge (replace)"
+    graph = sample.to_networkx()
+    nx.set_edge_attributes(graph, {edge: 3.0 + 0.01 * (sum(edge) % 100) for edge in graph.edges}, "weight")
+    again = estimator.fit(graph)
+    assert again.guarantee_ == fitted.guarantee_
+    assert error_rate(again.labels_, sample.labels) < 0.1
+    # out of bounds, missing and negative weights are values like others
+    graph.add_weighted_edges_from([(0, 1, 1e300), (0, 2, float("nan")), (0, 3, -5.0), (0, 4, 10**400)])
+    assert estimator.fit(graph).guarantee_ == fitted.guarantee_
+
+
+def test_weighted_and_unweighted_noise_agree():
+    sample = planted(n=80, d=30)
+    plain = ProjectionRecovery(1.0, 1e-6, 0.9, 30.0, insecure_seed=0).fit(sample.adjacency)
+    scaled = ProjectionRecovery(1.0, 1e-6, 0.9, 90.0, weight_bound=3.0, insecure_seed=0).fit(
+        3 * sample.adjacency
+    )
+    assert scaled.noisy_matrix_.scale == plain.noisy_matrix_.scale
+    assert np.array_equal(scaled.labels_, plain.labels_)
+    tau = CertificateRecovery(1.0, 1e-6, average_degree=90.0, weight_bound=3.0).public_tau(80)
+    assert tau == pytest.approx(CertificateRecovery(1.0, 1e-6, average_degree=30.0).public_tau(80))
+    with pytest.raises(ValueError, match="weight_bound"):
+        CertificateRecovery(1.0, 1e-6, weight_bound=0.0).fit(sample.adjacency)
+
+
+@pytest.mark.parametrize(
+    "estimator", [SpectralRecovery(), SpectralRecovery(rounds=5), LinearProgramRecovery()]
+)
+def test_baselines_have_the_same_interface_and_promise_nothing(estimator):
+    sample = planted(n=100, d=40)
+    fitted = sklearn.base.clone(estimator).fit(sample.to_networkx())
+    assert error_rate(fitted.labels_, sample.labels) == 0
+    assert fitted.guarantee_.kind == "none" and fitted.guarantee_.epsilon is None
+    if isinstance(fitted, LinearProgramRecovery):
+        assert fitted.certified_ and fitted.gap_ < 0.25
