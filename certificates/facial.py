@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ LARGEST_ROWS = 1500  # monomials: the exact linear system is cubic in them
 _SMALL = (1e-6, 1e-4, 1e-3)  # eigenvalues below this may belong to a kernel; tried one after another
 _GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
 _BITS = (16, 24, 34, 46)
+_DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
+_SHORT = 400  # entries up to which that is worth a few exact linear solves
 _LATTICE = (1e3, 1e2, 1e4)
 _CLOSE = 2e-2  # angle between an integer vector and the numerical kernel
 
@@ -149,8 +152,11 @@ class Faces:
         """The exact proof near float multipliers on the face."""
         solver = _ExactSolver(matrix, system.free, len(system.goal))
         reason = ""
-        for bits in _BITS:
-            numbers = _dyadics(grams, free, bits)
+        entries = sum(g.size for g in grams) + len(free)
+        ways = [(f"denominators of {d}", partial(_simple, d)) for d in _DENOMINATORS if entries <= _SHORT]
+        ways += [(f"{bits} bits", partial(_dyadics, bits)) for bits in _BITS]
+        for words, rounded in ways:
+            numbers = rounded(grams, free)
             changed = solver.correct(numbers, system.goal)
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
@@ -158,7 +164,7 @@ class Faces:
             verdict = proof.verdict
             if verdict:
                 return proof
-            reason = f"the checker says {verdict} ({bits} bits on the face)"
+            reason = f"the checker says {verdict} ({words} on the face)"
         raise NotCertifiable(reason)
 
     def _assemble(self, system: _System, numbers: list[fmpq]) -> Proof:
@@ -437,7 +443,13 @@ class _ExactSolver:
         return rest
 
 
-def _dyadics(grams: list[np.ndarray], free: np.ndarray, bits: int) -> list[fmpq]:
+def _simple(denominator: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
+    """All numbers rounded to multiples of 1/denominator."""
+    parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
+    return [fmpq(int(v), denominator) for part in parts for v in np.rint(part * denominator).tolist()]
+
+
+def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
     """All numbers rounded to `bits` binary places relative to the largest of their matrix."""
     out: list[fmpq] = []
     for values in [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]:

@@ -87,13 +87,15 @@ def _folded(words: str, width: int = 90) -> str:
 
 
 def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
-    if multiplier.kind == "equality":
+    if multiplier.kind in ("equality", "expectation_equality"):
         assert multiplier.polynomial is not None
-        return _parenthesised(multiplier.polynomial) + _parenthesised(claim.equalities[multiplier.index[0]])
-    if multiplier.kind == "expectation_equality":
-        assert multiplier.polynomial is not None
-        of_mean = claim.expectations.equalities[multiplier.index[0]]
-        return _parenthesised(multiplier.polynomial) + _parenthesised(of_mean)
+        of_mean = claim.expectations.equalities
+        zero = (claim.equalities if multiplier.kind == "equality" else of_mean)[multiplier.index[0]]
+        if not multiplier.polynomial.is_constant:
+            return _parenthesised(multiplier.polynomial) + _parenthesised(zero)
+        number = Fraction(multiplier.polynomial.constant)
+        front = {1: "", -1: "- "}.get(number, number_latex(number).replace("-", "- ", 1))
+        return front + _parenthesised(zero)
     if multiplier.kind == "square":
         assert multiplier.polynomial is not None
         weight, of_mean = claim.squares[multiplier.index[0]]

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 
+from certificates.exact import fraction, terms_of, value_at
 from certificates.proof import Multiplier, Proof
 from sosdp.algebra.build import polynomial
 from sosdp.algebra.polynomial import Polynomial
@@ -36,16 +38,15 @@ def proof_lean(proof: Proof, name: str = "claim") -> str:
     """Lean 4 source of a theorem with its proof.
 
     Raises NoLean for claims that are not of the kind "on the set, polynomial >= number" (distributions, found
-    coefficients, refusals, attained points), for matrix inequalities, and for Gram matrices of side above 12.
-    Cost: an exact LDL^T for each Gram matrix.
+    coefficients, refusals), for matrix inequalities, and for Gram matrices of side above 12.
+    A point that attains the bound becomes a second theorem, closed by `norm_num`; that it is the only one is
+    not stated. Cost: an exact LDL^T for each Gram matrix.
     """
     claim = proof.claim
     if claim.kind not in ("lower_bound", "upper_bound", "sos", "infeasible") or len(claim.targets) != 1:
         raise NoLean(f"a claim of kind {claim.kind!r} is not a single polynomial inequality")
-    if claim.expectations or claim.squares or claim.point is not None or claim.unique:
-        raise NoLean(
-            "claims about distributions or about the points that attain a bound have no Lean form here"
-        )
+    if claim.expectations or claim.squares:
+        raise NoLean("claims about distributions have no Lean form here")
     if claim.matrices:
         raise NoLean("matrix inequalities have no Lean form here")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_']*", name) or name in _KEYWORDS:
@@ -93,7 +94,21 @@ def proof_lean(proof: Proof, name: str = "claim") -> str:
         lines.append("  exact positive")
     else:
         lines.append("  exact sub_nonneg.mp positive")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _attained(proof, name)) + "\n"
+
+
+def _attained(proof: Proof, name: str) -> list[str]:
+    """The theorem that the point of the claim is in the set and has the bound as its value."""
+    claim = proof.claim
+    if claim.point is None:
+        return []
+    values = {variable: _number(value) for variable, value in claim.point}
+    assert claim.bound is not None
+    facts = [f"{_text(claim.objectives[0], values)} = {_number(claim.bound)}"]
+    facts += [f"0 ≤ {_text(g, values)}" for g in claim.inequalities]
+    facts += [f"{_text(h, values)} = 0" for h in claim.equalities]
+    at = ", ".join(f"{_identifier(v)} = {value}" for v, value in claim.point)
+    return ["", f"-- where {at}", f"theorem {name}_attained : {' ∧ '.join(facts)} := by norm_num"]
 
 
 def _nonnegative(k: int, multiplier: Multiplier, proof: Proof) -> tuple[str, str, list[str]] | None:
@@ -164,12 +179,13 @@ def _number(value: Fraction) -> str:
     return f"({value.numerator}/{value.denominator} : ℝ)" if value.denominator > 1 else f"({value} : ℝ)"
 
 
-def _text(polynomial: Polynomial) -> str:
+def _text(polynomial: Polynomial, values: Mapping[int, str] | None = None) -> str:
     rows = [polynomial.monos[k][polynomial.monos[k] > 0].tolist() for k in range(len(polynomial.coefs))]
     terms = []
     for k in sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k])):
         row, coefficient = rows[k], Fraction(str(polynomial.coefs[k]))
-        powers = [_identifier(v) + (f"^{row.count(v)}" if row.count(v) > 1 else "") for v in sorted(set(row))]
+        names = {v: _identifier(v) if values is None else values[v] for v in row}
+        powers = [names[v] + (f"^{row.count(v)}" if row.count(v) > 1 else "") for v in sorted(names)]
         terms.append(" * ".join(powers if powers and coefficient == 1 else [_number(coefficient), *powers]))
     return " + ".join(terms) if terms else "(0 : ℝ)"
 
@@ -177,7 +193,7 @@ def _text(polynomial: Polynomial) -> str:
 @dataclass(frozen=True)
 class LeanStatement:
     """What a Lean text says: hypotheses, conclusion (left <= right, or None for False), the identity of
-    `key`, and every stated sum of weighted squares as [(weight, polynomial), ...]."""
+    `key`, every stated sum of weighted squares as [(weight, polynomial), ...], and facts about a point."""
 
     inequalities: tuple[Polynomial, ...]
     equalities: tuple[Polynomial, ...]
@@ -188,10 +204,12 @@ class LeanStatement:
     zeros: tuple[Polynomial, ...]
     total: Polynomial
     positive: Polynomial
+    attained: tuple[str, ...] = ("",)
 
 
 def read_lean(text: str) -> LeanStatement:
     """Parse what `proof_lean` writes; ValueError with the place for anything else."""
+    text, _, attained = text.partition("\n\n-- where ")
     head, _, body = text.partition(" := by\n")
     found = re.findall(r"\(h\d+ : 0 ≤ (.*?)\)(?: :)?$|\(e\d+ : (.*?) = 0\)(?: :)?$", head, re.MULTILINE)
     inequalities = [_parse(g) for g, _ in found if g]
@@ -226,6 +244,7 @@ def read_lean(text: str) -> LeanStatement:
         tuple(_parse(one) for one in zeros),
         _parse(facts["total"]),
         _parse(facts["positive"]),
+        tuple(re.split(r" ∧ ", attained.partition("_attained : ")[2].partition(" := by norm_num")[0])),
     )
 
 
@@ -262,7 +281,29 @@ def agrees(text: str, proof: Proof) -> str:
     ]
     if list(read.zeros) != cofactors:
         return "a vanishing summand is not a multiple of its equality"
-    return "" if read.positive == claim.targets[0] else "the last fact is not about the target"
+    if read.positive != claim.targets[0]:
+        return "the last fact is not about the target"
+    return _attained_agrees(read.attained, proof)
+
+
+def _attained_agrees(facts: tuple[str, ...], proof: Proof) -> str:
+    """Why the facts about the point are not those of the claim, or not true ('' when they are)."""
+    claim = proof.claim
+    if claim.point is None:
+        return "" if facts == ("",) else "the text has a point, the claim has none"
+    values = {variable: value for variable, value in claim.point}
+    wanted = [(claim.objectives[0], "=", claim.bound)]
+    wanted += [(g, "≤", None) for g in claim.inequalities] + [(h, "=", Fraction(0)) for h in claim.equalities]
+    if len(facts) != len(wanted):
+        return "the point is not shown to meet every constraint"
+    for fact, (p, relation, right) in zip(facts, wanted, strict=True):
+        there = fraction(value_at(terms_of(p), values))
+        left, found, end = re.split(r" (=|≤) ", fact)
+        numbers = Fraction(_parse(left).constant), Fraction(_parse(end).constant)
+        stated = numbers == (there, right) if relation == "=" else numbers == (0, there) and there >= 0
+        if found != relation or not stated:
+            return "a fact about the point is not that of the claim, or not true"
+    return ""
 
 
 _TOKEN = re.compile(r"\s*(?:\((-?\d+(?:/\d+)?) : ℝ\)|(\d+)|([A-Za-z_][A-Za-z0-9_']*)|([-+*^()]))")

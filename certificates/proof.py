@@ -286,7 +286,7 @@ class Proof:
         for multiplier in self.multipliers:
             lines.append(f"  - {_multiplier_words(self.claim, multiplier)}")
         digits = max((math.ceil(m.denominator.bit_length() * 0.30103) for m in self.multipliers), default=1)
-        lines.append(f"Degree {self.degree}; denominators of at most {digits} digits.")
+        lines.append(f"Degree {self.degree}; denominators of at most {digits} digit{'s' * (digits != 1)}.")
         lines.append(f"Checked exactly: {verdict}.")
         return "\n".join(lines)
 

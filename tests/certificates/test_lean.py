@@ -110,3 +110,18 @@ def test_other_text_is_not_read(bad):
 def test_numbers_are_exact():
     proof = _proof(sd.prove_sos(Fraction(1, 3) * x**2 + Fraction(1, 7)))
     assert "(1/7 : ℝ)" in proof.lean() and agrees(proof.lean(), proof) == ""
+
+
+def test_a_point_that_attains_the_bound_is_a_theorem_of_its_own():
+    x, y = sd.variables("x y")
+    result = sd.minimize(x**2 + y**2 - x * y, sd.System(x + y >= 2, x * y == 1), 4)
+    proof = extract(result).optimum()
+    text = proof.lean("least")
+    assert "theorem least_attained : " in text and "-- where x = 1, y = 1" in text
+    assert text.count("by norm_num") >= 1 and agrees(text, proof) == ""
+    last = text.splitlines()[-1]
+    assert last.count(" ∧ ") == 2 and last.endswith(":= by norm_num")
+    # a false fact, a missing one, a missing theorem: each is noticed
+    assert "point" in agrees(text.replace(" = (1 : ℝ) ∧", " = (2 : ℝ) ∧"), proof)
+    assert "constraint" in agrees(text[: text.rindex(" ∧ ")] + " := by norm_num\n", proof)
+    assert agrees(text.partition("\n\n-- where")[0] + "\n", proof)
