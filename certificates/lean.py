@@ -11,8 +11,8 @@ polynomial.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from certificates.exact import fraction, terms_of, value_at
@@ -291,7 +291,7 @@ def _attained_agrees(facts: tuple[str, ...], proof: Proof) -> str:
     claim = proof.claim
     if claim.point is None:
         return "" if facts == ("",) else "the text has a point, the claim has none"
-    values = {variable: value for variable, value in claim.point}
+    values = dict(claim.point)
     wanted = [(claim.objectives[0], "=", claim.bound)]
     wanted += [(g, "≤", None) for g in claim.inequalities] + [(h, "=", Fraction(0)) for h in claim.equalities]
     if len(facts) != len(wanted):
