@@ -452,6 +452,12 @@ def _friends(results: Any) -> Release:
     return release_by_friends(results, 1, 2, radius=0.5, **budget)
 
 
+def _mixture(records: Any) -> Any:
+    from problems.gmm import PrivateGaussianMixture
+
+    return PrivateGaussianMixture(2, 8.0, 1e-2, 9.0, block_size=6, radius=1.0, force=True).fit(records)
+
+
 def _exponential(records: Any) -> Release:
     from sosdp.privacy.roads.exponential import pure_exponential
     from sosdp.privacy.score import cube
@@ -548,4 +554,5 @@ CASES: list[Case] = [
     Case("release_with_margin", _margin, MARGINS, may_decline=True),
     Case("release_by_friends", _friends, {**vectors((12, 1, 2)), **lists(12)}, may_decline=True),
     Case("pure_exponential", _exponential, vectors((12, 2))),
+    Case("gmm", _mixture, vectors((60, 2)), may_decline=True),
 ]

@@ -203,6 +203,68 @@ def mean_sensitivity(blocks: int, fraction: Fraction | float) -> Fraction:
     return Fraction(2, blocks) * (2 - lowest) / (Fraction(fraction) - lowest)
 
 
+@dataclass(frozen=True)
+class FriendsMean:
+    """What the aggregation draws: private until sealed by a mechanism that accounts for it.
+
+    Attributes:
+        value: (k, d) noisy mean in random order, or None where the test did not pass.
+        variance: of the noise of a coordinate, in squared grid units; public.
+        pairs: number of ordered pairs of friends; private.
+    """
+
+    value: np.ndarray | None
+    variance: Fraction
+    pairs: int
+
+
+def mean_of_friends(
+    results: Sequence[Any],
+    clusters: int,
+    dimension: int,
+    *,
+    test: FriendsTest,
+    fraction: Fraction | float,
+    radius: Fraction | float,
+    rho: float,
+    grid: Fraction | float,
+    words: Words,
+) -> FriendsMean:
+    """Test, mean and noise, in exact integers; for mechanisms that do their own accounting.
+
+    The outcome of the test is (test.epsilon, test.delta)-DP. Between data that can both pass it, the value is
+    rho-zCDP. Arguments as for `release_by_friends`.
+
+    Raises:
+        ValueError: a radius below one step of the grid; never because of the results.
+    """
+    unit = positive(grid, "grid")
+    units = math.floor(positive(radius, "radius") / unit)
+    if units < 1:
+        raise ValueError("the radius must be at least one step of the grid")
+    tuples = [grid_points(result, clusters, dimension, unit) for result in results]
+    friends = count_friends(tuples, units)
+    passed = test.passes(sum(friends), words)
+    mean = weighted_mean(tuples, friends, units)
+    # rounding the mean moves each of the k d coordinates by at most half a step on either side
+    moved = mean_sensitivity(len(results), fraction) * units + math.isqrt(clusters * dimension - 1) + 1
+    variance = moved**2 / (2 * Fraction(rho))
+    # drawn whatever happened, so that neither the randomness nor the time tells
+    noise = [[exact.discrete_gaussian(variance, words) for _ in range(dimension)] for _ in range(clusters)]
+    order = list(range(clusters))
+    for last in range(clusters - 1, 0, -1):
+        other = exact.random_below(last + 1, words)
+        order[last], order[other] = order[other], order[last]
+    value = None
+    if passed and mean is not None:
+        noisy = [
+            [float((math.floor(m + Fraction(1, 2)) + y) * unit) for m, y in zip(row, extra, strict=True)]
+            for row, extra in zip(mean, noise, strict=True)
+        ]
+        value = np.array([noisy[place] for place in order])
+    return FriendsMean(value, variance, sum(friends))
+
+
 def release_by_friends(
     results: Sequence[Any],
     clusters: int,
@@ -239,43 +301,29 @@ def release_by_friends(
     Source: the private mixture paper's aggregation with constants proven on the page. Cost: O(B^2 k^2 d).
     """
     unit = positive(grid, "grid")
-    units = math.floor(positive(radius, "radius") / unit)
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
-    if units < 1:
-        raise ValueError("the radius must be at least one step of the grid")
     blocks = len(results)
     test = friends_test(blocks, epsilon_test, delta_test, fraction)
-    rho = calibrate.zcdp_rho(epsilon, delta)
-    words = source(insecure_seed)
-    tuples = [grid_points(result, clusters, dimension, unit) for result in results]
-    friends = count_friends(tuples, units)
-    passed = test.passes(sum(friends), words)
-    mean = weighted_mean(tuples, friends, units)
-    # rounding the mean moves each of the k d coordinates by at most half a step on either side
-    moved = mean_sensitivity(blocks, fraction) * units + math.isqrt(clusters * dimension - 1) + 1
-    variance = moved**2 / (2 * Fraction(rho))
-    # drawn whatever happened, so that neither the randomness nor the time tells
-    noise = [[exact.discrete_gaussian(variance, words) for _ in range(dimension)] for _ in range(clusters)]
-    order = list(range(clusters))
-    for last in range(clusters - 1, 0, -1):
-        other = exact.random_below(last + 1, words)
-        order[last], order[other] = order[other], order[last]
-    value = None
-    if passed and mean is not None:
-        noisy = [
-            [float((math.floor(m + Fraction(1, 2)) + y) * unit) for m, y in zip(row, extra, strict=True)]
-            for row, extra in zip(mean, noise, strict=True)
-        ]
-        value = np.array([noisy[place] for place in order])
+    drawn = mean_of_friends(
+        results,
+        clusters,
+        dimension,
+        test=test,
+        fraction=fraction,
+        radius=radius,
+        rho=calibrate.zcdp_rho(epsilon, delta),
+        grid=unit,
+        words=source(insecure_seed),
+    )
     release = seal(
-        value,
+        drawn.value,
         mechanism="friends",
         adjacency=adjacency,
         epsilon=_add_up([test.epsilon, epsilon]),
         delta=_add_up([test.delta, delta]),
         assumptions=("each result is a function of one block of records, and of coins of its own",),
-        public={"blocks": blocks, "scale": float(unit) * math.sqrt(variance)},
+        public={"blocks": blocks, "scale": float(unit) * math.sqrt(drawn.variance)},
         insecure_seed=insecure_seed,
     )
-    release.private_diagnostics.update(pairs=sum(friends), passed=passed)
+    release.private_diagnostics.update(pairs=drawn.pairs, passed=drawn.value is not None)
     return release

@@ -1,0 +1,143 @@
+"""The aggregate mechanism: any code in blocks, the blocks that agree averaged, and one look at all records.
+
+Proof: docs/proofs/gmm_aggregate.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.composition import halting
+from sosdp.privacy.guarantee import Guarantee, compose
+from sosdp.privacy.mechanisms.common import source
+from sosdp.privacy.release import Release
+from sosdp.privacy.roads.agreement import run_blocks, split_blocks
+from sosdp.privacy.roads.friends import mean_of_friends
+from sosdp.privacy.words import generator_assumption
+
+from .blocks import BlockSolver, SumOfSquaresBlocks
+from .planning import GRID, AggregatePlan
+from .refine import as_records, refine
+
+CONDITION = "enough pairs of blocks are friends on both of the neighbouring data sets"
+OWN_BLOCK = "the block solver uses nothing but its block, public facts and coins of its own"
+
+
+def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
+    """What one run of the plan promises: a function of public numbers.
+
+    Raises:
+        ValueError: a test's delta above 1 - exp(-epsilon) of it, for which several scales are not proven.
+    """
+    tests = [
+        Guarantee(
+            epsilon=plan.epsilon_test, delta=plan.delta_test, mechanism=f"friends test, sigma {scale:g}"
+        )
+        for scale in plan.scales
+    ]
+    # (scales beyond the first rest on it: proof page, step 3)
+    if plan.delta_test > -math.expm1(-plan.epsilon_test):
+        raise ValueError("delta is too large for this epsilon: take delta well below epsilon")
+    rhos = [plan.rho_mean] + [plan.rho_refine] * plan.rounds
+    names = ["mean of friends"] + ["clipped sums"] * plan.rounds
+    parts = tuple(Guarantee(rho=rho, mechanism=name) for rho, name in zip(rhos, names, strict=True))
+    total = compose(parts)
+    if calibrate.zcdp_epsilon(total.rho or 0.0, plan.delta_then) > plan.epsilon_then:
+        raise ValueError("the plan's zCDP budgets exceed its epsilon_then: make it with aggregate_plan")
+    then = Guarantee(
+        epsilon=plan.epsilon_then,
+        delta=plan.delta_then,
+        adjacency=ONE_RECORD_REPLACED,
+        kind="conditional",
+        assumptions=(CONDITION, OWN_BLOCK, generator_assumption()),
+        mechanism="gmm.aggregate release",
+        composition=parts,
+    )
+    return halting(compose(tests), then, condition=CONDITION, kind="exact", mechanism="gmm.aggregate")
+
+
+def release_mixture(
+    data: Any,
+    plan: AggregatePlan,
+    *,
+    solver: BlockSolver | None = None,
+    insecure_seed: int | None = None,
+) -> Release:
+    """Run the plan on n records.
+
+    Args:
+        data: (n, d) table; any entries (`refine.as_records`).
+        plan: from `aggregate_plan` for these n and d.
+        solver: from the (m, d) records of one block, in units of sigma, to k points; the sum-of-squares
+            program by default. It may raise, print or be wrong; it must not use other blocks or a clock.
+
+    Returns:
+        Release of {"centers": (k, d) list, "weights": (k,) list, "sigma": number, "released": True}, or with
+        None in their place and "released" False.
+
+    Raises:
+        ValueError: a table of another shape than the plan's, or a plan that does not add up; never because
+            of the entries.
+
+    Cost: B block solves, O(B^2 k^2 d) for the friends, O(n k d) for the rest; times the number of scales.
+    """
+    records = as_records(data)
+    n, d = records.shape
+    if (n, d) != (plan.n, plan.dimension):
+        raise ValueError(f"the plan is for {(plan.n, plan.dimension)} records and coordinates, got {(n, d)}")
+    guarantee = aggregate_guarantee(plan)
+    test = plan.test()
+    solve = SumOfSquaresBlocks(plan.clusters) if solver is None else solver
+    words = source(insecure_seed)
+    parts = split_blocks(n, plan.blocks, words)  # the same for every scale
+    found: dict[str, Any] = {"centers": None, "weights": None, "sigma": None, "released": False}
+    pairs = []
+    for scale in plan.scales:
+        scaled = records / scale
+        drawn = mean_of_friends(
+            run_blocks(solve, scaled, parts),
+            plan.clusters,
+            d,
+            test=test,
+            fraction=plan.fraction,
+            radius=Fraction(plan.radius),
+            rho=plan.rho_mean,
+            grid=Fraction(GRID),
+            words=words,
+        )
+        pairs.append(drawn.pairs)
+        if drawn.value is None:
+            continue
+        centres, counts = drawn.value, np.zeros(plan.clusters)
+        for _ in range(plan.rounds):
+            better = refine(scaled, centres, plan.refine_radius, plan.rho_refine, words)
+            centres, counts = better.centres, better.counts
+        weights = np.maximum(counts, 0.0)
+        weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(counts), 1.0 / len(counts))
+        found = {
+            "centers": (centres * scale).tolist(),
+            "weights": weights.tolist(),
+            "sigma": scale,
+            "released": True,
+        }
+        break
+    public = {
+        "n": n,
+        "dimension": d,
+        "clusters": plan.clusters,
+        "separation": plan.separation,
+        "blocks": plan.blocks,
+        "block_size": plan.block_size,
+        "radius": plan.radius,
+        "scales": list(plan.scales),
+    }
+    sealed = guarantee if insecure_seed is None else guarantee.insecure()
+    release = Release(found, sealed, public=public)
+    release.private_diagnostics.update(pairs=pairs, share=[count / plan.blocks**2 for count in pairs])
+    return release

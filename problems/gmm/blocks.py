@@ -1,0 +1,125 @@
+"""From one block of records to k points: the kernel program rounded, or any other code.
+
+Nothing here has to be right for privacy: a block decides its own vote and no other. What must hold is that a
+block's points depend on that block alone, so there is no state, no clock and no memory shared between blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .kernel import kernel_program
+
+Array = npt.NDArray[np.float64]
+BlockSolver = Callable[[Array], Any]
+
+HELD = 0.5
+"""Entries of W from which two points count as together."""
+
+TOUCHED = 0.1
+"""Entries of W from which a point is not the seed of another cluster."""
+
+FARTHEST = 1e4
+"""Distance from the median, in median distances, beyond which a point is moved towards it in the program."""
+
+
+@dataclass(frozen=True)
+class SumOfSquaresBlocks:
+    """Block solver: kernel program, then k times the fullest row of W and the mean of the points it holds.
+
+    Attributes:
+        clusters: k.
+        budget: B of the program.
+        room: row cap in multiples of m / k, for clusters that came out larger.
+        tolerance, iterations: when the program's solver stops.
+    """
+
+    clusters: int
+    budget: float = 1.4
+    room: float = 1.15
+    tolerance: float = 1e-2
+    iterations: int = 40
+
+    def __call__(self, points: Array) -> Array:
+        """(m, d) -> (k, d).
+
+        Raises:
+            ValueError: equal points, or fewer than k groups (contained in its block by the caller).
+        """
+        found = kernel_program(
+            drawn_in(points),
+            self.clusters,
+            budget=self.budget,
+            cap=self.room * len(points) / self.clusters,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+        )
+        return round_kernel(points, found.matrix, self.clusters)
+
+
+def drawn_in(points: Array) -> Array:
+    """Points beyond `FARTHEST` median distances from the median, moved to that distance.
+
+    So the program's float64 arithmetic does not see 1e300. Groups stay groups, by direction.
+    """
+    centre = np.median(points, axis=0)
+    away = points - centre
+    norms = np.linalg.norm(away, axis=1)
+    limit = FARTHEST * float(np.median(norms))
+    if not np.isfinite(limit) or limit <= 0.0:
+        return points
+    factor = np.where(norms > limit, limit / np.maximum(norms, 1e-300), 1.0)
+    return centre + away * factor[:, None]
+
+
+def round_kernel(points: Array, matrix: Array, clusters: int) -> Array:
+    """k weighted means read off W: fullest row first, its points then taken away. O(k m^2).
+
+    Raises:
+        ValueError: no points are left for one of the k.
+    """
+    held = np.where(matrix >= HELD, matrix, 0.0)
+    free = np.ones(len(points), dtype=bool)
+    centres = []
+    for _ in range(clusters):
+        fullness = np.where(free, held @ free, -1.0)
+        seed = int(np.argmax(fullness))
+        if fullness[seed] <= 0.0:
+            raise ValueError("fewer than k groups of points")
+        group = held[seed] > 0.0
+        weights = matrix[group].mean(axis=0)
+        weights = np.where(weights >= HELD, weights, 0.0)
+        if weights.sum() <= 0.0:
+            weights = group.astype(np.float64)
+        origin = points[seed]
+        centres.append(origin + weights @ (points - origin) / weights.sum())
+        free &= matrix[seed] < TOUCHED
+    return np.array(centres)
+
+
+def kmeans_blocks(clusters: int) -> BlockSolver:
+    """scikit-learn's k-means with a fixed seed as a block solver (not robust to far points)."""
+
+    def solve(points: Array) -> Array:
+        from sklearn.cluster import KMeans
+
+        return KMeans(clusters, n_init=4, random_state=0).fit(points).cluster_centers_
+
+    return solve
+
+
+def mixture_blocks(clusters: int) -> BlockSolver:
+    """scikit-learn's spherical Gaussian mixture with a fixed seed as a block solver."""
+
+    def solve(points: Array) -> Array:
+        from sklearn.mixture import GaussianMixture
+
+        model = GaussianMixture(clusters, covariance_type="spherical", n_init=2, random_state=0)
+        return model.fit(points).means_
+
+    return solve

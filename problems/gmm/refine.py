@@ -1,0 +1,138 @@
+"""Better centres from all records, given centres that are already public: clipped sums and counts with noise.
+
+Integers from the record to the noise; sensitivity 2 in units of the clipping radius for sums and counts
+together. Proof: docs/proofs/gmm_aggregate.md, Lemma 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy import calibrate, exact
+from sosdp.privacy.mechanisms.common import number
+from sosdp.privacy.words import Words
+
+Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+RESOLUTION = 1 << 20
+"""Integer length of a vector that is as long as the clipping radius."""
+
+LARGEST_RECORD = 2.0**40
+"""Coordinates beyond this many units make a record the zero record."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """(k, d) centres and (k,) noisy numbers of records (floats, may be negative), both released."""
+
+    centres: Array
+    counts: Array
+
+
+def as_records(data: Any) -> Array:
+    """(n, d) float64 records; one that holds anything but numbers below 2^40 in size is the zero record.
+
+    A map of each record by itself. A vector is read as n records of one coordinate.
+
+    Raises:
+        ValueError: not a table (two dimensions, at least one row and column): the shape is public.
+    """
+    for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
+        if hasattr(data, conversion):
+            data = getattr(data, conversion)()
+    table = np.asarray(data) if isinstance(data, np.ndarray) else _table(data)
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(f"data must be an (n, d) table, got shape {table.shape}")
+    with np.errstate(all="ignore"):
+        if table.dtype.kind in "biuf":
+            records = table.astype(np.float64)
+        else:
+            records = np.array([[_plain(entry) for entry in row] for row in table.tolist()], dtype=np.float64)
+        usable = (np.abs(records) < LARGEST_RECORD).all(axis=1)
+    records[~usable] = 0.0
+    return np.ascontiguousarray(records)
+
+
+def _table(data: Any) -> np.ndarray:
+    """A list of rows as an object array, so that no entry is converted yet."""
+    rows = [row if isinstance(row, list | tuple | np.ndarray) else [row] for row in data]
+    sizes = {len(row) for row in rows}
+    if len(sizes) != 1:
+        raise ValueError("data must be an (n, d) table: all rows of the same length")
+    table = np.empty((len(rows), sizes.pop()), dtype=object)
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            table[i, j] = entry
+    return table
+
+
+def _plain(entry: Any) -> float:
+    exact_entry = number(entry)
+    if not isinstance(exact_entry, Fraction) or abs(exact_entry) >= LARGEST_RECORD:
+        return np.inf
+    return float(exact_entry)
+
+
+def clipped_integers(records: Array, centres: Array, radius: float) -> tuple[Integers, Integers]:
+    """Nearest centre of each record, and its offset from it as integers of Euclidean norm <= RESOLUTION.
+
+    A function of each record and of public centres. Offsets longer than the radius are shortened to it; all
+    are rounded towards zero. What rounding errors still leave too long becomes 0. O(n k d).
+    """
+    distances = np.stack([np.sum((records - centre) ** 2, axis=1) for centre in centres], axis=1)
+    nearest = np.argmin(distances, axis=1)
+    offsets = records - centres[nearest]
+    norms = np.sqrt(np.sum(offsets**2, axis=1))
+    factor = np.where(norms > radius, radius / np.maximum(norms, radius), 1.0)
+    steps = offsets * factor[:, None] * (RESOLUTION / radius * (1.0 - 1e-12))
+    steps[~np.isfinite(steps).all(axis=1)] = 0.0
+    whole = np.trunc(np.clip(steps, -RESOLUTION, RESOLUTION)).astype(np.int64)
+    whole[np.sum(whole**2, axis=1) > RESOLUTION**2] = 0
+    return nearest.astype(np.int64), whole
+
+
+def integer_totals(records: Array, centres: Array, radius: float) -> tuple[list[list[int]], list[int]]:
+    """The statistic: k integer sums of offsets and k counts, exact."""
+    nearest, whole = clipped_integers(records, centres, radius)
+    sums, counts = [], []
+    for label in range(len(centres)):
+        mine = nearest == label
+        sums.append([int(total) for total in whole[mine].sum(axis=0)])
+        counts.append(int(mine.sum()))
+    return sums, counts
+
+
+def refine(records: Array, centres: Array, radius: float, rho: float, words: Words) -> Refined:
+    """One round: rho-zCDP for one replaced record, for any fixed centres.
+
+    Args:
+        records: (n, d) from `as_records`.
+        centres: (k, d) public.
+        radius: public clipping radius.
+        rho: budget.
+        words: randomness.
+
+    Returns:
+        Centres that moved by at most the radius. The variance is 2 / rho for counts and RESOLUTION^2 times
+        that for sums.
+    """
+    share = Fraction(calibrate.check_positive(rho, "rho"))
+    sums, counts = integer_totals(records, centres, radius)
+    noisy_counts = [count + exact.discrete_gaussian(2 / share, words) for count in counts]
+    noisy_sums = [
+        [total + exact.discrete_gaussian(2 * RESOLUTION**2 / share, words) for total in row] for row in sums
+    ]
+    # from here on the noisy integers are processed: ordinary floats will do
+    moves = np.array(noisy_sums, dtype=np.float64) * (radius / RESOLUTION)
+    moves /= np.maximum(np.array(noisy_counts, dtype=np.float64), 1.0)[:, None]
+    lengths = np.linalg.norm(moves, axis=1)
+    moves *= np.minimum(1.0, radius / np.maximum(lengths, 1e-300))[:, None]
+    return Refined(centres + moves, np.array(noisy_counts, dtype=np.float64))

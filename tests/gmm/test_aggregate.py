@@ -1,0 +1,293 @@
+"""The aggregate mechanism: exact laws on small inputs, sensitivities over all neighbours, failing controls."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.gmm import aggregate, refine
+from problems.gmm.estimator import PrivateGaussianMixture
+from problems.gmm.model import SphericalMixture, centre_error
+from problems.gmm.planning import aggregate_plan, expected_friends, required_n
+from sosdp.privacy import calibrate
+from sosdp.privacy.roads import friends
+from sosdp.privacy.words import InsecureWords
+
+# ------------------------------------------------------------------------------------------------------------
+# Friends on small sets of tuples
+
+
+def every_tuple_set(blocks: int, alphabet: list) -> list:
+    return list(itertools.product(alphabet, repeat=blocks))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "radius", "alphabet"),
+    [
+        (4, 2, [None, ((0,),), ((1,),), ((2,),), ((3,),), ((5,),)]),
+        (3, 1, [None, ((0,), (7,)), ((7,), (0,)), ((1,), (7,)), ((8,), (0,)), ((0,), (6,)), ((15,), (8,))]),
+        (5, 2, [((0,),), ((2,),), ((4,),), None]),
+    ],
+)
+def test_pairs_of_friends_move_by_at_most_two(blocks, radius, alphabet):
+    """|Q - Q'| <= (2B - 1)/B < 2, in every set of tuples, for every replaced block; and it is attained."""
+    counted = {s: sum(friends.count_friends(s, radius)) for s in every_tuple_set(blocks, alphabet)}
+    worst = 0
+    for chosen, pairs in counted.items():
+        for b, other in itertools.product(range(blocks), alphabet):
+            changed = (*chosen[:b], other, *chosen[b + 1 :])
+            worst = max(worst, abs(pairs - counted[changed]))
+    assert worst == 2 * blocks - 1
+    assert worst / blocks <= 2
+
+
+def hockey_stick(first: dict, second: dict, epsilon: float) -> float:
+    return sum(max(0.0, p - math.exp(epsilon) * second.get(x, 0.0)) for x, p in first.items())
+
+
+def one_sided(test, pairs):
+    return test.pass_probability(pairs)
+
+
+def two_sided(test, pairs):
+    """Pass probability of a plain discrete Laplace test with the same epsilon."""
+    r = math.exp(-test.epsilon / test.sensitivity)
+    short = test.needed - pairs
+    return r**short / (1.0 + r) if short > 0 else 1.0 - r ** (1 - short) / (1.0 + r)
+
+
+def output_law(chosen, test, radius, fraction, rho, chance):
+    """Law of test and noisy mean for k = d = 1: None, or an integer."""
+    counts = friends.count_friends(chosen, radius)
+    mean = friends.weighted_mean(chosen, counts, radius)
+    passing = chance(test, sum(counts)) if mean is not None else 0.0
+    law = {None: 1.0 - passing}
+    if passing > 0.0:
+        centre = math.floor(mean[0][0] + Fraction(1, 2))
+        moved = friends.mean_sensitivity(len(chosen), fraction) * radius + 1
+        variance = float(moved**2 / (2 * Fraction(rho)))
+        reach = int(9 * math.sqrt(variance)) + 1
+        weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2.0 * variance))
+        for shift, weight in zip(range(-reach, reach + 1), weights / weights.sum()):
+            law[centre + shift] = law.get(centre + shift, 0.0) + passing * float(weight)
+    return law
+
+
+@pytest.mark.parametrize(("chance", "holds"), [(one_sided, True), (two_sided, False)])
+def test_exact_privacy_loss_of_test_and_mean(chance, holds):
+    """All sets of five one-point blocks, all neighbours; a two-sided test in its place is not private."""
+    blocks, radius, fraction = 5, 2, Fraction(4, 5)
+    test = friends.friends_test(blocks, 2.0, 0.1, fraction)
+    epsilon = test.epsilon + calibrate.zcdp_epsilon(0.3, 0.02)
+    alphabet = [((0,),), ((2,),), ((1000,),)]
+    laws = {s: output_law(s, test, radius, fraction, 0.3, chance) for s in every_tuple_set(blocks, alphabet)}
+    worst = 0.0
+    for chosen, law in laws.items():
+        for b, other in itertools.product(range(blocks), alphabet):
+            worst = max(worst, hockey_stick(law, laws[(*chosen[:b], other, *chosen[b + 1 :])], epsilon))
+    assert (worst <= test.delta + 0.02) == holds
+    assert worst > 0.0
+
+
+def test_means_of_passing_sets_move_within_the_bound():
+    """All sets of seven blocks where both sides can pass; a tenth of the bound is refuted (control)."""
+    blocks, radius, fraction = 7, 2, Fraction(9, 10)
+    bound = float(friends.mean_sensitivity(blocks, fraction)) * radius
+    alphabet = [((0,),), ((2,),), ((3,),), ((9,),)]
+    needed = fraction * blocks**2
+    means = {}
+    for chosen in every_tuple_set(blocks, alphabet):
+        counts = friends.count_friends(chosen, radius)
+        if sum(counts) >= needed:
+            means[chosen] = float(friends.weighted_mean(chosen, counts, radius)[0][0])
+    worst = 0.0
+    for chosen, mean in means.items():
+        for b, other in itertools.product(range(blocks), alphabet):
+            changed = (*chosen[:b], other, *chosen[b + 1 :])
+            worst = max(worst, abs(mean - means.get(changed, mean)))
+    assert bound / 10.0 < worst <= bound
+
+
+@pytest.mark.parametrize(("blocks", "epsilon", "delta"), [(5, 1.0, 0.05), (8, 0.45, 1e-3), (50, 0.5, 2.5e-7)])
+def test_exact_loss_of_the_friends_test(blocks, epsilon, delta):
+    """Worst pair (Q, Q - (2B - 1)) and all others; one step less of a shift breaks delta."""
+    test = friends.friends_test(blocks, epsilon, delta)
+
+    def worst(shift: int) -> float:
+        r = math.exp(-epsilon / test.sensitivity)
+        tau = np.array([r ** abs(j - shift) for j in range(shift + 60 * test.sensitivity)])
+        tau /= tau.sum()
+        # values above the other's Q are impossible for it; elsewhere the ratio is at most e^eps
+        return max(float(tau[:jump].sum()) for jump in range(1, test.sensitivity + 1))
+
+    assert worst(test.shift) <= delta
+    assert worst(test.shift - 1) > delta or test.shift == test.sensitivity
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Clipped sums
+
+
+def squared_change(first, second) -> float:
+    sums = sum((a - b) ** 2 for x, y in zip(first[0], second[0]) for a, b in zip(x, y))
+    counts = sum((a - b) ** 2 for a, b in zip(first[1], second[1]))
+    return sums / refine.RESOLUTION**2 + counts
+
+
+HOSTILE = [0.0, 1.0, -1.0, 2.5, 2.500001, 5.0, 1e12, -1e12, 1e-300, math.nan, math.inf]
+
+
+def test_clipped_sums_move_by_at_most_two():
+    centres = np.array([[0.0, 0.0], [5.0, 0.0], [5.0, 1e-9]])
+    rows = [list(pair) for pair in itertools.product(HOSTILE, repeat=2)]
+    statistics = [refine.integer_totals(refine.as_records([row, [1.0, 1.0]]), centres, 3.0) for row in rows]
+    worst = max(squared_change(a, b) for a, b in itertools.combinations(statistics, 2))
+    assert 3.9 < worst <= 4.0  # attained by opposite offsets from one centre
+    unclipped = [
+        ([list(map(int, (np.array(row) * refine.RESOLUTION)))], [1, 0, 0])
+        for row in rows
+        if np.abs(row).max() < 10
+    ]
+    assert max(squared_change(a, b) for a, b in itertools.combinations(unclipped, 2)) > 4.0  # control
+
+
+def test_clipped_integers_are_short_and_nearly_right():
+    generator = np.random.default_rng(0)
+    points = generator.normal(size=(2000, 7)) * 10.0 ** generator.uniform(-6, 12, size=(2000, 1))
+    centres = generator.normal(size=(3, 7))
+    nearest, whole = refine.clipped_integers(points, centres, 4.0)
+    lengths = [sum(int(x) ** 2 for x in row) for row in whole]
+    assert max(lengths) <= refine.RESOLUTION**2
+    offsets = points - centres[nearest]
+    short = np.linalg.norm(offsets, axis=1) < 3.99
+    assert np.abs(whole[short] / refine.RESOLUTION * 4.0 - offsets[short]).max() < 1e-5
+    far = np.linalg.norm(offsets, axis=1) > 4.0
+    assert min(np.sqrt(np.array(lengths, dtype=float)[far])) > 0.99999 * refine.RESOLUTION
+
+
+def test_refinement_noise_has_the_variance_that_the_proof_uses():
+    records, centres, rho = np.zeros((40, 1)), np.zeros((1, 1)), 0.5
+    words = InsecureWords(1)
+    counts = np.array([refine.refine(records, centres, 2.0, rho, words).counts[0] for _ in range(3000)])
+    assert abs(counts.mean() - 40.0) < 5.5 * math.sqrt(2.0 / rho / 3000)
+    # variance 2/rho = 4; the estimate's standard deviation is 4 sqrt(2/3000)
+    assert abs(counts.var() - 2.0 / rho) < 5.5 * (2.0 / rho) * math.sqrt(2.0 / 3000)
+
+
+def test_records():
+    rows = [[1, 2.5], [math.nan, 1], [math.inf, 0], ["x", 1], [None, 2], [10**400, 1], [2**39, -1]]
+    assert refine.as_records(rows).tolist() == [[1, 2.5], *[[0, 0]] * 5, [2.0**39, -1]]
+    assert refine.as_records(np.array([1.0, 2.0])).shape == (2, 1)
+    for broken in ([], [[1, 2], [3]], np.zeros((2, 2, 2)), np.zeros((0, 3))):
+        with pytest.raises(ValueError, match="table"):
+            refine.as_records(broken)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Plans and the whole
+
+
+def test_plans_depend_on_public_facts_and_add_up():
+    plan = aggregate_plan(16000, 2, 2, 8, 1.0, 1e-6)
+    assert plan.feasible and plan.blocks * plan.block_size <= 16000
+    guarantee = aggregate.aggregate_guarantee(plan)
+    assert guarantee.kind == "exact" and 0.999 < guarantee.epsilon <= 1.0
+    assert 0.99e-6 < guarantee.delta <= 1e-6
+    assert plan.test().pass_probability(int(0.985 * expected(plan) * plan.blocks**2)) >= 0.98
+    hopeless = aggregate_plan(500, 2, 2, 8, 1.0, 1e-6)
+    assert not hopeless.feasible and "records" in hopeless.advice
+    assert not aggregate_plan(12, 2, 3, 8, 1.0, 1e-6).feasible
+    needed = required_n(2, 2, 8, 1.0, 1e-6)
+    assert needed is not None and 5000 < needed < 16000
+    grid = aggregate_plan(30000, 2, 2, 8, 1.0, 1e-6, sigma=(1.0, 2.0, 4.0))
+    total = aggregate.aggregate_guarantee(grid)
+    assert grid.epsilon_test * 3 < 1.0 and total.epsilon <= 1.0 and total.delta <= 1e-6
+    with pytest.raises(ValueError, match="sigma"):
+        aggregate_plan(1000, 2, 2, 8, 1.0, 1e-6, sigma=(1.0, 1.0))
+
+
+def expected(plan):
+    return expected_friends(
+        plan.radius, plan.block_size, plan.dimension, plan.clusters, plan.separation, plan.blocks
+    )
+
+
+FAST = {"epsilon": 4.0, "delta": 1e-4, "separation": 9.0}
+
+
+def test_it_finds_planted_clusters_far_from_the_origin():
+    sample = SphericalMixture(2, 2, 9.0, offset=1e9).sample(3000, 1)
+    est = PrivateGaussianMixture(2, **FAST, insecure_seed=3).fit(sample.points)
+    assert est.released_ and centre_error(est.means_, sample.means) < 0.5
+    assert est.guarantee_.kind == "none" and est.weights_.sum() == pytest.approx(1.0)
+    agree = est.predict(sample.points) == sample.labels
+    assert max(agree.mean(), 1 - agree.mean()) > 0.999
+    moved = PrivateGaussianMixture(2, **FAST, insecure_seed=3).fit(sample.points + 2.0**30)
+    assert np.abs(moved.means_ - 2.0**30 - est.means_).max() < 1e-4  # float64 of the records, and the grid
+
+
+def test_any_block_solver_and_failures_stay_in_their_block():
+    sample = SphericalMixture(2, 2, 9.0).sample(3000, 2)
+
+    def moody(points):
+        if points[0, 0] > np.median(points[:, 0]) + 5.0:
+            raise RuntimeError(f"a secret {points[0]}")
+        if points[1, 1] > np.median(points[:, 1]) + 3.0:
+            print("a secret")
+            return "nonsense"
+        order = np.argsort(points @ np.array([1.0, 0.3]))
+        half = len(points) // 2
+        return [points[order[:half]].mean(axis=0), points[order[half:]].mean(axis=0)]
+
+    for solver in ("kmeans", "mixture"):
+        est = PrivateGaussianMixture(2, **FAST, solver=solver, insecure_seed=4).fit(sample.points)
+        assert est.released_ and centre_error(est.means_, sample.means) < 0.5
+    PrivateGaussianMixture(2, **FAST, solver=moody).fit(sample.points)  # says nothing, raises nothing
+    with pytest.raises(ValueError, match="solver"):
+        PrivateGaussianMixture(2, solver="magic").fit(sample.points)
+
+
+@pytest.mark.parametrize("name", ["uniform", "identical", "enormous", "cauchy", "nan", "one cluster"])
+def test_structureless_data_are_refused(name):
+    generator = np.random.default_rng(0)
+    data = {
+        "uniform": generator.uniform(-30, 30, size=(3000, 2)),
+        "identical": np.full((3000, 2), 7.0),
+        "enormous": generator.normal(size=(3000, 2)) * 1e300,
+        "cauchy": generator.standard_cauchy(size=(3000, 2)),
+        "nan": np.full((3000, 2), np.nan),
+        "one cluster": generator.normal(size=(3000, 2)),
+    }[name]
+    est = PrivateGaussianMixture(2, **FAST).fit(data)
+    assert not est.released_ and est.means_ is None and est.weights_ is None
+    assert est.guarantee_.kind == "exact" and est.guarantee_.epsilon == pytest.approx(4.0)
+    with pytest.raises(ValueError, match="nothing to predict"):
+        est.predict(data)
+
+
+def test_a_hopeless_plan_spends_nothing():
+    data = SphericalMixture(2, 2, 9.0).sample(200, 0).points
+    est = PrivateGaussianMixture(2, epsilon=0.1, separation=9.0).fit(data)
+    assert not est.released_ and est.guarantee_.epsilon == 0.0 and "records" in est.plan_.advice
+    forced = PrivateGaussianMixture(2, epsilon=0.1, separation=9.0, force=True).fit(data)
+    assert not forced.released_ and forced.guarantee_.epsilon == pytest.approx(0.1)
+
+
+def test_unknown_sigma_is_found_on_a_public_grid():
+    sample = SphericalMixture(2, 2, 9.0).sample(6000, 5)
+    est = PrivateGaussianMixture(2, **FAST, sigma=(0.5, 1.0, 3.0), insecure_seed=6)
+    est.fit(3.0 * sample.points)
+    assert est.released_ and est.sigma_ == 3.0
+    assert centre_error(est.means_, 3.0 * sample.means) < 1.5
+
+
+def test_scikit_learn_contract():
+    from sklearn.base import clone
+
+    est = PrivateGaussianMixture(4, sigma=(1.0, 2.0), block_size=50)
+    assert clone(est).get_params() == est.get_params()
+    assert est.get_params()["n_components"] == 4
