@@ -9,6 +9,7 @@ from .labelling import error_rate
 from .model import SampledGraph, StochasticBlockModel
 from .projection_recovery import ProjectionRecovery
 from .randomised_response import RandomizedResponseRecovery
+from .recommend import Forecast, Recommendation, achieved_epsilon, recommend, vote_error
 from .theory import (
     exact_recovery_possible,
     lower_bound_epsilon,
@@ -26,16 +27,19 @@ __all__ = [
     "CertificateRecovery",
     "EdgeList",
     "ExponentialRecovery",
+    "Forecast",
     "GraphInputError",
     "LabelledGraph",
     "LinearProgramRecovery",
     "MajorityVoteRecovery",
     "ProjectionRecovery",
     "RandomizedResponseRecovery",
+    "Recommendation",
     "SampledGraph",
     "SpectralRecovery",
     "StochasticBlockModel",
     "VotingRecovery",
+    "achieved_epsilon",
     "canonical_graph",
     "digits_graph",
     "error_rate",
@@ -45,7 +49,9 @@ __all__ = [
     "predict_error",
     "projection_threshold",
     "randomised_response_threshold",
+    "recommend",
     "release_probability",
     "required_slack",
+    "vote_error",
     "weak_recovery_possible",
 ]

@@ -77,7 +77,7 @@ class ExponentialRecovery(RecoveryEstimator):
         insecure_seed: for tests and figures only; voids the guarantee.
 
     Draws z with probability exactly proportional to exp((epsilon / 2) (sum over edges of z_i z_j - (d / n)
-    sum over pairs of z_i z_j)), by listing the 2^(n-1) labellings up to sign and sampling with integers. Larger
+    sum over pairs of z_i z_j)), by listing the 2^(n-1) labellings up to sign, with integers. Larger
     graphs are refused: no sampler with a proven law and a usable running time is known (Markov chains mix
     provably fast only where epsilon times the degree is below about 1, where nothing can be learned). Cost:
     2^n operations, half a second at n = 22. Source: arXiv 2301.04822, Algorithm 5.19;

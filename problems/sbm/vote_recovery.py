@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -153,14 +154,32 @@ class VotingRecovery(RecoveryEstimator):
     def _release(self, graph: CanonicalGraph) -> Release:
         if self.rough == "exponential":
             check_size(graph.n)
+        return self._publish(graph, *self._prepare(graph))
+
+    def _prepare(
+        self, graph: CanonicalGraph
+    ) -> tuple[CanonicalGraph, CanonicalGraph, tuple[np.ndarray, float | None, dict[str, Any]] | None]:
+        """What the rough step and the vote see, and the projection where there is one: private."""
+        threshold, seed = self._threshold(), self.insecure_seed
+        seen = (graph, graph)
+        if threshold is not None:
+            seen = split_edges(graph, threshold, None if seed is None else 3 * seed)
+        rough = self._steps()[0]
+        return (*seen, rough._project(seen[0]) if isinstance(rough, ProjectionRecovery) else None)
+
+    def _publish(
+        self,
+        graph: CanonicalGraph,
+        seen_by_rough: CanonicalGraph,
+        seen_by_vote: CanonicalGraph,
+        projection: tuple[np.ndarray, float | None, dict[str, Any]] | None,
+    ) -> Release:
         rough, vote_epsilon = self._steps()
-        threshold = self._threshold()
-        seed = self.insecure_seed
-        if threshold is None:
-            seen_by_rough = seen_by_vote = graph
+        threshold, seed = self._threshold(), self.insecure_seed
+        if isinstance(rough, ProjectionRecovery) and projection is not None:
+            first = rough._publish(seen_by_rough, *projection)
         else:
-            seen_by_rough, seen_by_vote = split_edges(graph, threshold, None if seed is None else 3 * seed)
-        first = rough._release(seen_by_rough)
+            first = rough._release(seen_by_rough)
         self.rough_labels_ = np.array(first.value["labels"], dtype=np.int64)
         second = noisy_vote(
             seen_by_vote,

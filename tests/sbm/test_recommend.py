@@ -1,0 +1,135 @@
+"""Forecasts against measured tables, exact laws against enumeration, and a simulation of the advice."""
+
+import math
+
+import numpy as np
+import pytest
+
+from problems.sbm import (
+    StochasticBlockModel,
+    achieved_epsilon,
+    error_rate,
+    lower_bound_epsilon,
+    recommend,
+    vote_error,
+)
+from problems.sbm.program import dual_slack
+from problems.sbm.recommend import certificate_probability, predicted_slack, projected_eigenvalue
+
+
+@pytest.mark.parametrize(
+    "n, d, gamma, measured",
+    [(500, 50, 0.8, 18.7), (500, 200, 0.8, 130), (1000, 100, 0.8, 48.7), (1000, 400, 0.8, 279),
+     (2000, 50, 0.8, 15.0), (2000, 200, 0.8, 111), (1000, 200, 0.5, 57.0), (2000, 400, 0.5, 135)],
+)  # fmt: skip
+def test_predicted_slack_against_measured_graphs(n, d, gamma, measured):
+    values, chances = predicted_slack(n, d, gamma)
+    assert chances.sum() == pytest.approx(1, abs=1e-6)
+    assert abs(values @ chances - measured) < 4
+
+
+def test_predicted_slack_against_fresh_graphs():
+    slacks = []
+    for seed in range(12):
+        sample = StochasticBlockModel(160, 60, 0.8).sample(seed)
+        slacks.append(dual_slack(sample.adjacency, sample.labels, 60 / 160))
+    values, chances = predicted_slack(160, 60, 0.8)
+    assert abs(np.mean(slacks) - values @ chances) < 2.5
+
+
+def test_vote_error_by_enumeration():
+    """n = 6, one wrong label on either side: all edges at one vertex, all noise."""
+    n, d, gamma, epsilon, wrong = 6, 2.0, 0.5, 0.8, 1 / 3
+    truth = np.array([1, 1, 1, -1, -1, -1])
+    expected = 0.0
+    scale = 2 / epsilon
+    a = math.exp(-1 / scale)
+    # vertex 0 has two vertices beside it; round(2 / 3) = 1 of them is wrong, and 1 of the 3 across
+    guess = np.array([0, -1, 1, 1, -1, -1])
+    chance = np.where(truth[1:] == 1, (1 + gamma) * d / n, (1 - gamma) * d / n)
+    for code in range(2**5):
+        edges = (code >> np.arange(5)) & 1
+        probability = np.where(edges, chance, 1 - chance).prod()
+        y = int(edges @ guess[1:])
+        below = a ** (y + 1) / (1 + a) if y >= 0 else 1 - a**-y / (1 + a)
+        tie = (1 - a) / (1 + a) * a ** abs(y)
+        expected += probability * (below + wrong * tie)
+    assert vote_error(n, d, gamma, wrong, epsilon) == pytest.approx(expected, rel=1e-9)
+
+
+def test_vote_error_is_monotone_and_bounded():
+    errors = [vote_error(400, 60, 0.8, wrong, 1.0) for wrong in (0.0, 0.1, 0.3, 0.45)]
+    assert errors == sorted(errors) and errors[-1] < 0.5
+    assert vote_error(400, 60, 0.8, 0.1, 2.0) < vote_error(400, 60, 0.8, 0.1, 0.5)
+    bound = math.exp(-(0.8**2) * 0.64 * 60 / (8 + 4 * 0.8 / 3)) + 0.5 * math.exp(-0.8 * 0.8 * 60 / 4)
+    assert vote_error(400, 60, 0.8, 0.1, 1.0) < bound  # the shape of Lemma 5.16
+    with pytest.raises(ValueError, match="wrong"):
+        vote_error(400, 60, 0.8, 0.6, 1.0)
+
+
+# Shares of exact recovery over graphs and noise, measured: (certificate, edge flips).
+@pytest.mark.parametrize(
+    "n, d, epsilon, certificate, flips",
+    [(500, 50, 2.0, 0.88, 1), (500, 100, 0.5, 0.38, 0), (500, 100, 1.0, 1, 0.88), (500, 200, 0.5, 1, 0.75),
+     (1000, 100, 0.5, 0.25, 0), (1000, 100, 1.0, 1, 0), (1000, 200, 0.5, 1, 0), (1000, 400, 0.5, 1, 1)],
+)  # fmt: skip
+def test_forecast_of_exact_recovery(n, d, epsilon, certificate, flips):
+    found = {f.method: f.exact for f in recommend(n, d, 0.8, epsilon, 1e-6).forecasts}
+    assert abs(found["certificate"] - certificate) < 0.2 and abs(found["edge flips"] - flips) < 0.2
+
+
+def test_regimes():
+    """Who wins where: the certificate at gamma d >> 1/eps, flips on small graphs, votes never far behind."""
+    assert recommend(1000, 200, 0.8, 0.5, 1e-6).best.method == "certificate"
+    assert recommend(500, 50, 0.8, 1.0, 1e-6).best.method == "edge flips"
+    assert recommend(500, 50, 0.8, 2.0, 1e-6, goal="exact").best.method == "certificate"
+    assert recommend(20, 8, 0.9, 0.5).best.method == "exponential"
+    pure = recommend(1000, 200, 0.8, 0.5)
+    assert [f.method for f in pure.forecasts] == ["edge flips"]
+    # beyond the crossover the projection beats flips where no certificate exists
+    large = {f.method: f.error for f in recommend(60_000, 330, 0.6, 1.0, 1e-6).forecasts}
+    assert large["projection"] < large["edge flips"]
+    assert projected_eigenvalue(200, 0.5) == pytest.approx(0.77, abs=0.01)
+
+
+def test_the_recommended_estimator_does_what_was_forecast():
+    advice = recommend(200, 80, 0.9, 1.0, 1e-6)
+    assert advice.best.exact > 0.95
+    for seed in range(3):
+        sample = StochasticBlockModel(200, 80, 0.9).sample(seed)
+        fitted = advice.estimator(insecure_seed=seed).fit(sample.adjacency)
+        assert error_rate(fitted.labels_, sample.labels) == 0
+    for forecast in advice.forecasts:
+        made = advice.estimator(forecast.method)
+        assert made.epsilon == 1.0 and getattr(made, "delta", 1e-6) == 1e-6
+    tiny = recommend(16, 8, 1.0, 1.0)
+    sample = StochasticBlockModel(16, 8, 1.0).sample(0)
+    wrong = [
+        error_rate(tiny.estimator(insecure_seed=s).fit(sample.adjacency).labels_, sample.labels)
+        for s in range(20)
+    ]
+    assert tiny.best.method == "exponential" and np.mean(wrong) < 0.05
+
+
+def test_certificate_probability_is_monotone():
+    shares = [certificate_probability(1000, 200, 0.8, epsilon, 1e-6) for epsilon in (0.1, 0.25, 0.3, 0.5, 1)]
+    assert shares == sorted(shares) and shares[0] < 0.01 and shares[-1] > 0.999
+
+
+def test_achieved_epsilon_stands_above_the_lower_bound():
+    for method in ("certificate", "edge flips", "voting"):
+        reached = achieved_epsilon(method, 1000, 200, 0.8, 1e-6)
+        assert 0.2 < reached < 2
+        assert reached > lower_bound_epsilon(1000, 200, 0.8)
+    assert math.isinf(achieved_epsilon("certificate", 1000, 5, 0.5, 1e-6))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(1, 1, 0.5, 1.0), (10, 8, 0.5, 1.0), (10, 2, 1.5, 1.0), (10, 2, 0.5, 0.0), (10, 2, 0.5, 1.0, 2.0)],
+)
+def test_bad_parameters(arguments):
+    with pytest.raises(ValueError):
+        recommend(*arguments)
+    with pytest.raises(ValueError, match="goal"):
+        recommend(10, 2, 0.5, 1.0, goal="luck")
