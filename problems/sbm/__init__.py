@@ -7,6 +7,7 @@ from .exponential import ExponentialRecovery
 from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
 from .model import SampledGraph, StochasticBlockModel
+from .parameters import ModelParameters, estimate_parameters
 from .projection_recovery import ProjectionRecovery
 from .randomised_response import RandomizedResponseRecovery
 from .recommend import Forecast, Recommendation, achieved_epsilon, recommend, vote_error
@@ -32,6 +33,7 @@ __all__ = [
     "LabelledGraph",
     "LinearProgramRecovery",
     "MajorityVoteRecovery",
+    "ModelParameters",
     "ProjectionRecovery",
     "RandomizedResponseRecovery",
     "Recommendation",
@@ -43,6 +45,7 @@ __all__ = [
     "canonical_graph",
     "digits_graph",
     "error_rate",
+    "estimate_parameters",
     "exact_recovery_possible",
     "karate_club",
     "lower_bound_epsilon",

@@ -16,6 +16,7 @@ REGISTRY = dict(
         _entry("MajorityVoteRecovery", "voting", "sbm_voting"),
         _entry("ProjectionRecovery", "projection_recovery", "sbm_weak_recovery"),
         _entry("RandomizedResponseRecovery", "randomised_response", "sbm_randomized_response"),
+        _entry("estimate_parameters", "parameters", "sbm_parameters"),
         _entry("VotingRecovery", "vote_recovery", "sbm_voting"),
     )
 )
