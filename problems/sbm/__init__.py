@@ -2,11 +2,12 @@
 
 from .baselines import LinearProgramRecovery, SpectralRecovery
 from .certificate_recovery import CertificateRecovery
+from .communities import CommunitiesRecovery, partition_error
 from .datasets import LabelledGraph, digits_graph, karate_club
 from .exponential import ExponentialRecovery
 from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
-from .model import SampledGraph, StochasticBlockModel
+from .model import PlantedPartition, SampledGraph, StochasticBlockModel
 from .parameters import ModelParameters, estimate_parameters
 from .projection_recovery import ProjectionRecovery
 from .randomised_response import RandomizedResponseRecovery
@@ -26,6 +27,7 @@ from .voting import MajorityVoteRecovery
 
 __all__ = [
     "CertificateRecovery",
+    "CommunitiesRecovery",
     "EdgeList",
     "ExponentialRecovery",
     "Forecast",
@@ -34,6 +36,7 @@ __all__ = [
     "LinearProgramRecovery",
     "MajorityVoteRecovery",
     "ModelParameters",
+    "PlantedPartition",
     "ProjectionRecovery",
     "RandomizedResponseRecovery",
     "Recommendation",
@@ -49,6 +52,7 @@ __all__ = [
     "exact_recovery_possible",
     "karate_club",
     "lower_bound_epsilon",
+    "partition_error",
     "predict_error",
     "projection_threshold",
     "randomised_response_threshold",

@@ -93,3 +93,34 @@ class StochasticBlockModel:
         data = np.ones(2 * len(i), dtype=np.int64)
         adjacency = sp.csr_array((data, (np.r_[i, j], np.r_[j, i])), shape=(n, n))
         return SampledGraph(adjacency, labels)
+
+
+@dataclass(frozen=True)
+class PlantedPartition:
+    """A pair is an edge with probability p_in inside one of k equal communities, with p_out across them.
+
+    n: vertices; communities: k >= 2; 0 <= p_out < p_in <= 1. Labels 0..k-1, sizes as equal as can be, in
+    random order. Raises ValueError for parameters out of range.
+    """
+
+    n: int
+    communities: int
+    p_in: float
+    p_out: float
+
+    def __post_init__(self) -> None:
+        for name, least in (("n", 2), ("communities", 2)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+        if not 0 <= self.p_out < self.p_in <= 1:
+            raise ValueError(f"need 0 <= p_out < p_in <= 1, got p_in = {self.p_in}, p_out = {self.p_out}")
+
+    def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
+        """Draw labels (n,) of 0..k-1 and a graph; generator: a numpy Generator or a seed. O(n^2)."""
+        rng = np.random.default_rng(generator)
+        labels = np.arange(self.n) % self.communities
+        rng.shuffle(labels)
+        same = labels[:, None] == labels[None, :]
+        chosen = np.triu(rng.random((self.n, self.n)) < np.where(same, self.p_in, self.p_out), 1)
+        return SampledGraph(sp.csr_array((chosen | chosen.T).astype(np.int64)), labels)

@@ -24,6 +24,8 @@ from .labelling import canonical_signs, leading_eigenvector, majority_polish
 
 WORD_BITS = 64
 
+FAIR_BITS = "the operating system's generator (os.urandom) yields independent fair bits"
+
 
 @dataclass(frozen=True)
 class FlipRule:
@@ -150,7 +152,7 @@ class RandomizedResponseRecovery(RecoveryEstimator):
             kind="exact",
             assumptions=(
                 "the vertex set is public",
-                "the operating system's generator (os.urandom) yields independent fair bits",
+                FAIR_BITS,
             ),
             mechanism="sbm.randomized_response",
         )

@@ -12,6 +12,7 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 REGISTRY = dict(
     (
         _entry("CertificateRecovery", "certificate_recovery", "sbm_certificate"),
+        _entry("CommunitiesRecovery", "communities", "sbm_communities"),
         _entry("ExponentialRecovery", "exponential", "sbm_exponential"),
         _entry("MajorityVoteRecovery", "voting", "sbm_voting"),
         _entry("ProjectionRecovery", "projection_recovery", "sbm_weak_recovery"),
