@@ -129,6 +129,7 @@ def hard_rows() -> tuple[list[list[Any]], list[str]]:
         ("Robinson order 3, slack 1e-5", sd.minimize(robinson, degree=6), "slack"),
         ("six-hump camel, at its value", solve_case(CASES / "six_hump_camel.sos.json"), "optimum"),
         ("six-hump camel, slack 1e-7", solve_case(CASES / "six_hump_camel.sos.json"), "slack"),
+        ("six-hump camel, slack 1e-20", solve_case(CASES / "six_hump_camel.sos.json"), "digits"),
         ("Rosenbrock 20, at 0", solve_case(CASES / "rosenbrock20.sos.json"), "optimum"),
         ("Wood 20, at 0", solve_case(CASES / "wood20.sos.json"), "optimum"),
         ("Broyden 20, at 0", solve_case(CASES / "broyden_tri20.sos.json"), "optimum"),

@@ -23,6 +23,7 @@ from sosdp.reduction.facial import find_zeros
 
 SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
+BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
@@ -130,6 +131,8 @@ class FloatCertificate:
         if bound is not None:
             chosen = _exact(bound)
             return self._at(replace(self.claim, bound=chosen), self._sign * float(chosen), places)
+        if slack is not None and slack < BEYOND_DOUBLES:
+            return self._refined(slack)
         return self._near(SLACKS if slack is None else (slack,), places)
 
     @property
@@ -159,6 +162,12 @@ class FloatCertificate:
                 return sharper._mixed(slacks, places)
             except NotCertifiable as error:
                 reason = f"{reason}; with multipliers as accurate as doubles allow: {error}"
+        for slack in slacks:
+            try:
+                return self._refined(slack, quick=True)
+            except NotCertifiable as error:
+                reason = f"{reason}; in higher precision: {error}"
+                break
         change = intervals(self.claim)
         if change:
             for slack in slacks:
@@ -359,9 +368,25 @@ class FloatCertificate:
             return self._on_face(claim)
         except NotCertifiable as error:
             face = str(error)
+        try:
+            return self._refined(bound=claim.bound, quick=True)
+        except NotCertifiable as error:
+            precise = str(error)
         raise NotCertifiable(
-            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+            f"no exact certificate found ({reason}; on a face of the cone: {face}; in higher precision: "
+            f"{precise}); {_ADVICE}"
         )
+
+    def _refined(
+        self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
+    ) -> Proof:
+        """A proof from the central path in ball arithmetic (see `certificates.refine`)."""
+        from certificates.refine import refined_proof
+
+        if self.value is None or self.result.moments is None:
+            raise NotCertifiable("higher precision serves bounds")
+        room = None if slack is None else _exact(slack) * _exact(max(1.0, abs(self.value)))
+        return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""

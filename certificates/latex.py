@@ -89,12 +89,12 @@ def _folded(words: str, width: int = 90) -> str:
 def _summand(claim: Claim, multiplier: Multiplier, k: int, largest: int) -> str:
     if multiplier.kind in ("equality", "expectation_equality"):
         assert multiplier.polynomial is not None
-        of_mean = claim.expectations.equalities
-        zero = (claim.equalities if multiplier.kind == "equality" else of_mean)[multiplier.index[0]]
+        means = claim.expectations.equalities
+        zero = (claim.equalities if multiplier.kind == "equality" else means)[multiplier.index[0]]
         if not multiplier.polynomial.is_constant:
             return _parenthesised(multiplier.polynomial) + _parenthesised(zero)
         number = Fraction(multiplier.polynomial.constant)
-        front = {1: "", -1: "- "}.get(number, number_latex(number).replace("-", "- ", 1))
+        front = {"1": "", "-1": "- "}.get(str(number), number_latex(number).replace("-", "- ", 1))
         return front + _parenthesised(zero)
     if multiplier.kind == "square":
         assert multiplier.polynomial is not None

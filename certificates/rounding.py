@@ -99,7 +99,7 @@ class Rounder:
         for block, basis in zip(self.blocks, self.bases, strict=True):
             if np.asarray(block.gram).shape != (len(basis), len(basis)):
                 raise ValueError(f"a Gram matrix of shape {block.gram.shape} for a basis of {len(basis)}")
-            if not np.isfinite(block.gram).all():
+            if block.gram.dtype != object and not np.isfinite(block.gram).all():
                 raise NotCertifiable("the multipliers hold NaN or infinite numbers: the solver failed")
         self.free = [(_equality_target(m), int(m[0]), m[1]) for m in dual.equality_multipliers]
         self.rules = Rules(self.equalities[: len(claim.equalities)])
@@ -393,7 +393,13 @@ def _equality_target(item: Any) -> int:
 
 
 def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
-    """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric."""
+    """Entries times 2^bits, rounded to integers (Python's when they are long), symmetric; floats, or an
+    object array of rationals."""
+    if gram.dtype == object:
+        rounded_exactly = np.empty(gram.shape, dtype=object)
+        for place, value in np.ndenumerate(gram):
+            rounded_exactly[place] = round(value * (1 << bits))
+        return rounded_exactly
     symmetric = (np.asarray(gram, dtype=float) + np.asarray(gram, dtype=float).T) / 2
     rounded = np.rint(np.ldexp(symmetric, bits))
     if np.abs(rounded).max(initial=0.0) < 2.0**61:
