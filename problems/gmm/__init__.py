@@ -2,14 +2,21 @@
 
 from .aggregate import aggregate_guarantee, release_mixture
 from .blocks import SumOfSquaresBlocks, kmeans_blocks, mixture_blocks
+from .direct import ModeVerdict, direct_verdict, paper_verdict
 from .estimator import PrivateGaussianMixture
 from .kernel import KernelSolution, kernel_program, membership
 from .model import SampledMixture, SphericalMixture, centre_error, cluster_matrix
 from .planning import AggregatePlan, aggregate_plan, required_n
+from .program import ClusteringProgram, ClusteringSolution, literal_program, pairwise_program
+from .theory import DirectBounds
 
 __all__ = [
     "AggregatePlan",
+    "ClusteringProgram",
+    "ClusteringSolution",
+    "DirectBounds",
     "KernelSolution",
+    "ModeVerdict",
     "PrivateGaussianMixture",
     "SampledMixture",
     "SphericalMixture",
@@ -18,10 +25,14 @@ __all__ = [
     "aggregate_plan",
     "centre_error",
     "cluster_matrix",
+    "direct_verdict",
     "kernel_program",
     "kmeans_blocks",
+    "literal_program",
     "membership",
     "mixture_blocks",
+    "pairwise_program",
+    "paper_verdict",
     "release_mixture",
     "required_n",
 ]

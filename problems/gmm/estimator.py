@@ -1,8 +1,12 @@
-"""`PrivateGaussianMixture`: scikit-learn's contract around the three modes."""
+"""`PrivateGaussianMixture`: scikit-learn's contract around the three modes.
+
+Proof: docs/proofs/gmm_aggregate.md
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +19,12 @@ from sosdp.privacy.release import Release
 
 from .aggregate import release_mixture
 from .blocks import BlockSolver, kmeans_blocks, mixture_blocks
+from .direct import direct_verdict, paper_verdict
 from .planning import AggregatePlan, aggregate_plan
 from .refine import as_records
 
 SOLVERS = ("sos", "kmeans", "mixture")
+MODES = ("aggregate", "direct", "paper")
 
 
 class PrivateGaussianMixture(BaseEstimator):
@@ -37,6 +43,8 @@ class PrivateGaussianMixture(BaseEstimator):
         solver: "sos", "kmeans", "mixture", or a function from (m, d) records, in units of sigma, to k points.
         block_size, radius: fixed by hand (public!) instead of by the plan; radius in units of sigma.
         force: run a plan that is expected to decline.
+        mode: "aggregate"; or "paper" and "direct", the published algorithm with its own and with free
+            constants, which decline by public numbers at every size there is (`plan_.advice` says why).
         insecure_seed: for tests and figures: predictable noise, no guarantee.
 
     Attributes after fit, all publishable:
@@ -68,6 +76,7 @@ class PrivateGaussianMixture(BaseEstimator):
         block_size: int | None = None,
         radius: float | None = None,
         force: bool = False,
+        mode: str = "aggregate",
         insecure_seed: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -79,6 +88,7 @@ class PrivateGaussianMixture(BaseEstimator):
         self.block_size = block_size
         self.radius = radius
         self.force = force
+        self.mode = mode
         self.insecure_seed = insecure_seed
 
     def plan(self, n: int, d: int) -> AggregatePlan:
@@ -107,10 +117,21 @@ class PrivateGaussianMixture(BaseEstimator):
         Raises:
             ValueError: parameters out of range, or not a table; never because of the entries.
         """
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         solver = self._solver()
         records = as_records(X)
         self.plan_ = self.plan(*records.shape)
-        if self.plan_.feasible or self.force:
+        if self.mode != "aggregate":
+            n = self.plan_.n
+            verdict = (
+                paper_verdict(n, self.n_components)
+                if self.mode == "paper"
+                else direct_verdict(n, self.n_components, self.epsilon, self.delta)
+            )
+            self.plan_ = replace(self.plan_, feasible=False, advice=verdict.reason)
+            release = declined(self.plan_)
+        elif self.plan_.feasible or self.force:
             release = release_mixture(records, self.plan_, solver=solver, insecure_seed=self.insecure_seed)
         else:
             release = declined(self.plan_)
@@ -154,7 +175,7 @@ def declined(plan: AggregatePlan) -> Release:
         epsilon=0.0,
         delta=0.0,
         adjacency=ONE_RECORD_REPLACED,
-        mechanism="gmm.aggregate (declined by its plan)",
+        mechanism="gmm (declined by public facts)",
     )
     public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
     return Release(nothing, guarantee, public=public)

@@ -82,7 +82,8 @@ def _parities(monos: np.ndarray, ids: np.ndarray) -> Iterator[int]:
 
     In a dense polynomial the variables themselves then end the search at once.
     """
-    table = [0] * (int(ids.max(initial=0)) + 1)
+    # variables that are not in `ids` (free directions of a for-all constraint) are never flipped
+    table = [0] * (int(max(ids.max(initial=0), monos.max(initial=0))) + 1)
     for k, variable in enumerate(ids.tolist()):
         table[variable] = 1 << k
     seen: set[int] = set()

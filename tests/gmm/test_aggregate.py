@@ -1,4 +1,4 @@
-"""The aggregate mechanism: exact laws on small inputs, sensitivities over all neighbours, failing controls."""
+"""The aggregate mechanism: exact laws on small inputs, sensitivities on all neighbours, failing controls."""
 
 from __future__ import annotations
 

@@ -1,0 +1,298 @@
+"""The clustering programs in the engine's language: the published system, and the program on one matrix.
+
+Both minimise |W - c J|_F^2 where W_ij is the pseudo-expectation of "i and j share a cluster". They are for
+small n; `kernel_program` solves the weakest of them at sizes that are useful. What each constraint is for,
+and why the published form with means needs repair: docs/proofs/gmm_program.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import sosdp as sd
+from sosdp.expectation import expectation
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteringProgram:
+    """A system with the polynomials whose pseudo-expectations are W.
+
+    Attributes:
+        system: constraints that are satisfied.
+        togetherness: (n, n) polynomials, E of entry (i, j) is W_ij.
+        degree: of the relaxation.
+        symmetries: label permutations.
+        in_expectation: relaxation -> constraints in expectation.
+        options: of the relaxation.
+    """
+
+    system: Any
+    togetherness: np.ndarray
+    degree: int
+    symmetries: tuple[Any, ...]
+    in_expectation: Any
+    options: dict[str, Any]
+
+    def relaxation(self) -> Any:
+        """The `sosdp.Relaxation`."""
+        return sd.Relaxation(
+            self.system, self.degree, symmetries=list(self.symmetries) or None, **self.options
+        )
+
+    def solve(self, weight: float = 1.0, **options: Any) -> ClusteringSolution:
+        """Minimise |W - c J|_F^2; options go to the solver.
+
+        Cost: that of one moment program, see the makers.
+        """
+        relaxation = self.relaxation()
+        terms = relaxation.E(self.togetherness - weight)
+        found = relaxation.minimize(
+            sd.sum_squares(terms), subject_to=self.in_expectation(relaxation), **options
+        )
+        return ClusteringSolution(np.array(found(self.togetherness), dtype=np.float64), found)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteringSolution:
+    """(n, n) matrix W and the pseudo-expectation it was read from (value: `expectation.bound`)."""
+
+    matrix: Array
+    expectation: Any
+
+
+def literal_program(
+    points: npt.ArrayLike,
+    clusters: int,
+    *,
+    order: int = 1,
+    bound: float | None = None,
+    cap: float | None = None,
+    degree: int | None = None,
+    form: str = "pairwise",
+    symmetric: bool = False,
+    products: bool = True,
+) -> ClusteringProgram:
+    """The published system: indicators z_il, at most one label a point, at most s points a label, and
+
+        for all v:  (k/n)^2 sum_ij z_il z_jl <(y_i - y_j)/sqrt 2, v>^2t <= B |v|^2t      (form "pairwise"),
+        for all v:  (k/n) sum_i z_il <y_i - mu_l, v>^2t <= B |v|^2t, mu_l = (k/n) sum_i z_il y_i    ("means"),
+
+    each with a sum-of-squares proof in v whose coefficients are polynomials in z.
+
+    Args:
+        points: (n, d); clusters: k.
+        order: t = 1, 2, ...
+        bound: B; by default (2t)^t, as published.
+        cap: s, n / k by default.
+        degree: of the pseudo-expectations; the least possible by default (2 for pairs, 2t + 2 for means).
+        products: at degree 2, also the quadratic constraints z_il z_jl >= 0, z_il (s - sum_j z_jl) >= 0 and
+            their like, which a higher degree implies.
+        symmetric: use that labels may be permuted; for pairs with t = 1, where the constraint for all v is
+            written as the matrix inequality that it is.
+
+    Raises:
+        ValueError: unknown form, or `symmetric` for another program.
+
+    Source: Algorithm 6.5 of the private mixture paper (means); docs/proofs/gmm_program.md (pairs). Cost: n k
+    up to about 30 at degree 2 and about 12 at degree 4 in a minute.
+    """
+    y = np.asarray(points, dtype=np.float64)
+    n, d = y.shape
+    limit = float((2 * order) ** order) if bound is None else bound
+    room = n / clusters if cap is None else cap
+    if form not in ("pairwise", "means"):
+        raise ValueError(f'form must be "pairwise" or "means", got {form!r}')
+    if symmetric and (order > 1 or form == "means"):
+        raise ValueError("label permutations are used for pairs with t = 1 only: leave out symmetric")
+    z, v = sd.variables("z", (n, clusters)), sd.variables("v", d)
+    constraints: list[Any] = [(zi * zi).equals(zi) for zi in z.reshape(-1)]
+    constraints += [
+        (z[i, a] * z[i, b]).equals(0) for i in range(n) for a in range(clusters) for b in range(a)
+    ]
+    constraints += [sum(z[i]) <= 1 for i in range(n)]
+    constraints += [sum(z[:, a]) <= room for a in range(clusters)]
+    least = 2 if form == "pairwise" else 2 * order + 2
+    if products and (degree or least) == 2:
+        for a in range(clusters):
+            constraints += [z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(i)]
+            constraints += [z[i, a] - z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(n) if j != i]
+            constraints += [z[i, a] * (room - 1) - z[i, a] * (sum(z[:, a]) - z[i, a]) >= 0 for i in range(n)]
+            constraints += [
+                z[i, a] * z[j, b] >= 0 for b in range(a) for i in range(n) for j in range(n) if j != i
+            ]
+    length = (v @ v) ** order
+    for a in range(clusters):
+        if symmetric:
+            scale = (clusters / n) ** 2
+            constraints.append(sd.PSD(_pair_matrix(y, limit, scale, _products(z[:, a]))))
+            continue
+        if form == "pairwise":
+            spread: Any = _pairs(y, v, order, _products(z[:, a])) * (clusters / n) ** 2
+        else:
+            mean = [clusters / n * sum(z[i, a] * y[i, j] for i in range(n)) for j in range(d)]
+            spread = sum(
+                z[i, a] * sum((y[i, j] - mean[j]) * v[j] for j in range(d)) ** (2 * order) for i in range(n)
+            )
+            spread = spread * (clusters / n)
+        constraints.append(sd.for_all(v, limit * length - spread >= 0))
+    together = np.empty((n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            together[i, j] = sum(z[i, a] * z[j, a] for a in range(clusters))
+    return ClusteringProgram(
+        sd.System(*constraints),
+        together,
+        degree or least,
+        tuple(sd.interchange(z.T)) if symmetric else (),
+        lambda relaxation: None,
+        {"sparsity": "dense"},
+    )
+
+
+def pairwise_program(
+    points: npt.ArrayLike,
+    clusters: int,
+    *,
+    bounds: dict[int, float] | None = None,
+    cap: float | None = None,
+    rows: str = "diagonal",
+    diagonal: bool = True,
+    triples: bool = False,
+) -> ClusteringProgram:
+    """The program on one positive semidefinite n x n matrix W, a relaxation of the literal one of any degree.
+
+    0 <= W <= 1; rows sum to at most s W_ii ("diagonal") or s ("plain"); W_ij <= W_ii; and for every t in
+    `bounds`, for all v, with a sum-of-squares proof in v,
+    sum_ij W_ij <(y_i - y_j)/sqrt 2, v>^2t <= (n^2/k) B_t |v|^2t.
+
+    Args:
+        bounds: t -> B_t; {1: 1.4} by default.
+        rows, diagonal: as above.
+        triples: also moments T_ijl of three points, with T^(i) and W - T^(i) positive semidefinite for all i,
+            and the bounds for every point's cluster by itself.
+
+    Raises:
+        ValueError: unknown `rows`.
+
+    Source: docs/proofs/gmm_program.md. Cost: n about 40 in seconds; with triples n about 10.
+    """
+    y = np.asarray(points, dtype=np.float64)
+    n, d = y.shape
+    room = n / clusters if cap is None else cap
+    if rows not in ("diagonal", "plain"):
+        raise ValueError(f'rows must be "diagonal" or "plain", got {rows!r}')
+    limits = {1: 1.4} if bounds is None else bounds
+    w, v = sd.variables("w", n), sd.variables("v", d)
+    together = np.array([[w[i] * w[j] for j in range(n)] for i in range(n)], dtype=object)
+    held = sd.variables("held", (n, n)) if triples else None
+    apart = sd.variables("apart", (n, n)) if triples else None
+
+    def in_expectation(relaxation: Any) -> list[Any]:
+        e = relaxation.E
+        made: list[Any] = []
+        for i in range(n):
+            made += [e(w[i] * w[i]) <= 1]
+            made += [e(together[i, j]) >= 0 for j in range(i)]
+            total = sum(together[i])
+            made.append(e(room * (w[i] * w[i] if rows == "diagonal" else 1) - total) >= 0)
+            if diagonal:
+                made += [e(w[i] * w[i] - together[i, j]) >= 0 for j in range(n) if j != i]
+            elif not diagonal:
+                made += [e(together[i, j]) <= 1 for j in range(i)]
+        for order, limit in limits.items():
+            spread = _pairs(y, v, order, together)
+            made.append(sd.for_all(v, expectation(n**2 / clusters * limit * (v @ v) ** order - spread) >= 0))
+        if held is not None and apart is not None:
+            made += _triple_constraints(e, y, v, w, held, apart, room, clusters, limits)
+        return made
+
+    options: dict[str, Any] = {"sparsity": "correlative" if triples else "dense"}
+    return ClusteringProgram(sd.System(), together, 2, (), in_expectation, options)
+
+
+def _triple_constraints(
+    e: Any,
+    y: Array,
+    v: Any,
+    w: Any,
+    held: Any,
+    apart: Any,
+    room: float,
+    clusters: int,
+    limits: dict[int, float],
+) -> list[Any]:
+    """Moments of `held[i]` are T^(i), those of `apart[i]` are W - T^(i)."""
+    n = len(y)
+    made: list[Any] = []
+    for i in range(n):
+        for j in range(n):
+            for m in range(j + 1):
+                mine = held[i, j] * held[i, m]
+                made.append(e(w[j] * w[m] - mine - apart[i, j] * apart[i, m]) == 0)
+                distinct = sorted({i, j, m})
+                if len(distinct) < 3:  # a repeated point: T is W of the two that are left
+                    made.append(e(mine - w[distinct[0]] * w[distinct[-1]]) == 0)
+                elif i != distinct[0]:
+                    first = held[distinct[0], distinct[1]] * held[distinct[0], distinct[2]]
+                    made.append(e(mine - first) == 0)
+                else:
+                    made.append(e(mine) >= 0)
+        for j in range(n):
+            row = sum(held[i, j] * held[i, m] for m in range(n))
+            made.append(e(room * w[i] * w[j] - row) >= 0)
+        for order, limit in limits.items():
+            spread = _pairs(y, v, order, _products(held[i])) * (clusters / n) ** 2
+            made.append(sd.for_all(v, expectation(limit * w[i] * w[i] * (v @ v) ** order - spread) >= 0))
+    return made
+
+
+def _products(values: Any) -> np.ndarray:
+    """All products of two entries, as an object array."""
+    return np.array([[a * b for b in values] for a in values], dtype=object)
+
+
+def _pairs(y: Array, v: Any, order: int, weights: np.ndarray) -> Any:
+    """sum_ij weights_ij <(y_i - y_j)/sqrt 2, v>^2t as a polynomial."""
+    n, d = y.shape
+    total: Any = 0
+    for i in range(n):
+        for j in range(i):
+            step = (y[i] - y[j]) / np.sqrt(2.0)
+            form = sum(float(step[a]) * v[a] for a in range(d))
+            total = total + 2.0 * weights[i, j] * form ** (2 * order)
+    return total
+
+
+def _pair_matrix(y: Array, limit: float, scale: float, weights: np.ndarray) -> list[list[Any]]:
+    """B I - scale sum_ij weights_ij (y_i - y_j)(y_i - y_j)'/2, every monomial once in every entry."""
+    n, d = y.shape
+    form: list[list[Any]] = [[sd.polynomial(0)] * d for _ in range(d)]
+    for a in range(d):
+        for b in range(a + 1):
+            entry = sd.polynomial(limit if a == b else 0)
+            for i in range(n):
+                for j in range(i):
+                    step = y[i] - y[j]
+                    entry = entry - float(scale * step[a] * step[b]) * weights[i, j]
+            form[a][b] = form[b][a] = entry
+    return form
+
+
+def linked_mean_excess(points: npt.ArrayLike, members: Sequence[int], clusters: int) -> float:
+    """Largest over unit v of (k/n) sum_members <y_i - mu, v>^2 with mu = (k/n) sum_members y_i.
+
+    What the form with means (t = 1) compares with B. Taking one of n/k equal points a out of `members` moves
+    it from 0 to (1 - h) h^2 |a|^2, h = k/n, which no B bounds: that form is not closed under dropping.
+    """
+    y = np.asarray(points, dtype=np.float64)
+    share = clusters / len(y)
+    chosen = y[list(members)]
+    away = chosen - share * chosen.sum(axis=0)
+    return float(np.linalg.eigvalsh(share * away.T @ away)[-1])

@@ -1,0 +1,257 @@
+"""The programs in the engine's language: against each other and the truth, and after a sample is dropped."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import problems.gmm
+import sosdp as sd
+from problems.gmm.direct import direct_verdict, paper_verdict, trace
+from problems.gmm.estimator import PrivateGaussianMixture
+from problems.gmm.kernel import kernel_program, membership
+from problems.gmm.model import cluster_matrix
+from problems.gmm.program import linked_mean_excess, literal_program, pairwise_program
+from problems.gmm.registry import REGISTRY
+from problems.gmm.theory import (
+    DirectBounds,
+    dropped,
+    dropped_bound,
+    mean_shift_factor,
+    published_log10_n,
+    ramp,
+    row_term,
+    value_sensitivity,
+)
+
+BUDGET = 2.0
+
+
+def instance(n, seed=0, separation=6.0):
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    means = np.outer(labels, [separation, 0.0])
+    return means + 0.8 * generator.normal(size=(n, 2)), labels
+
+
+def solved(program, **options):
+    found = program.solve(**options)
+    assert found.expectation.status == "optimal"
+    assert found.expectation.certified_bound <= found.expectation.bound + 1e-6
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs():
+    points, labels = instance(8)
+    make = {
+        "pairs, plain rows": pairwise_program(points, 2, bounds={1: BUDGET}, rows="plain", diagonal=False),
+        "pairs": pairwise_program(points, 2, bounds={1: BUDGET}),
+        "triples": pairwise_program(points, 2, bounds={1: BUDGET}, triples=True),
+        "pairs, t = 1, 2": pairwise_program(points, 2, bounds={1: BUDGET, 2: 16.0}),
+        "literal": literal_program(points, 2, bound=BUDGET),
+        "literal, labels merged": literal_program(points, 2, bound=BUDGET, symmetric=True),
+        "literal, t = 2": literal_program(points, 2, order=2, bound=16.0),
+    }
+    found = {name: solved(program) for name, program in make.items()}
+    return points, labels, found
+
+
+def value(found, name):
+    return found[name].expectation.bound
+
+
+def test_values_are_ordered_as_the_constraints_are(programs):
+    """kernel <= one matrix <= literal, triples <= the truth; labels merged changes nothing."""
+    points, labels, found = programs
+    truth = cluster_matrix(labels)
+    best = float(np.sum((truth - 1.0) ** 2))
+    kernel = kernel_program(points, 2, budget=BUDGET, tolerance=1e-7)
+    order = [kernel.value, value(found, "pairs, plain rows"), value(found, "pairs")]
+    assert order == sorted(order)
+    for name in ("literal", "triples", "pairs, t = 1, 2"):
+        assert value(found, "pairs") - 1e-5 <= value(found, name) <= best + 1e-5
+    assert value(found, "literal, labels merged") == pytest.approx(value(found, "literal"), abs=1e-4)
+    assert value(found, "triples") >= value(found, "pairs") + 0.1  # triples do say more
+    for name, solution in found.items():
+        distance = np.sum((solution.matrix - truth) ** 2)
+        assert distance < 0.1 * np.sum(truth**2), name
+        missed = membership(points, solution.matrix, 2, budget=BUDGET, cap=4.0)
+        assert max(missed["box"], missed["rows"], missed["psd"]) < 1e-4, name
+
+
+def test_the_truth_is_feasible_in_every_program():
+    points, labels = instance(8)
+    missed = membership(points, cluster_matrix(labels), 2, budget=BUDGET, cap=4.0)
+    assert max(missed.values()) < 1e-9
+    indicators = np.zeros((8, 2))
+    indicators[np.arange(8), labels] = 1.0
+    for program in (
+        literal_program(points, 2, bound=BUDGET),
+        literal_program(points, 2, bound=16.0, order=2),
+        literal_program(points, 2, bound=BUDGET, form="means"),
+    ):
+        variables = {str(z): z for z in program.system.variables}
+        assignment = np.array(
+            [
+                indicators[int(name.split("_")[0][1:]), int(name.split("_")[1])]
+                for name in map(str, program.system.variables)
+            ]
+        )
+        assert len(variables) == 16
+        assert float(np.max(program.system.violation(assignment[None, :]))) < 1e-9
+
+
+@pytest.mark.slow
+def test_higher_degrees_and_the_published_form_with_means():
+    """Six points: degree 4 is nearly exact, labels may be merged there too; means need degree 4 at t = 1."""
+    points, labels = instance(6)
+    best = float(np.sum((cluster_matrix(labels) - 1.0) ** 2))
+    low = solved(literal_program(points, 2, bound=BUDGET)).expectation.bound
+    high = solved(literal_program(points, 2, bound=BUDGET, degree=4, symmetric=True))
+    assert low < high.expectation.bound <= best + 1e-4
+    assert np.sum((high.matrix - cluster_matrix(labels)) ** 2) < 1.0
+    means = solved(literal_program(points, 2, bound=BUDGET, form="means"))
+    assert means.expectation.bound <= best + 1e-4
+
+
+def test_dropping_a_sample_breaks_the_form_with_means_and_no_other():
+    """A full cluster at one far point: mu moves when a member is dropped, by (1 - h) h^2 |a|^2, h = k/n."""
+    share = 2 / 20
+    for far, expected in ((10.0, 0.9), (20.0, 3.6), (100.0, 90.0)):
+        points = np.zeros((20, 1))
+        points[10:] = far
+        assert linked_mean_excess(points, range(10, 20), 2) == pytest.approx(0.0, abs=1e-9)
+        found = linked_mean_excess(points, range(11, 20), 2)
+        assert found == pytest.approx((1 - share) * share**2 * far**2, rel=1e-9)
+        assert found == pytest.approx(expected, rel=1e-9)
+        matrix = cluster_matrix(np.arange(20) >= 10)
+        for index in (0, 19):
+            missed = membership(points, dropped(matrix, index), 2, budget=2.0, cap=10.0)
+            assert max(missed.values()) < 1e-9
+
+
+def test_equalities_are_not_closed_under_dropping():
+    """k W - J psd (from sum_l z_il = 1) is lost: least eigenvalue -2.25 at n = 4."""
+    labels = np.array([0, 0, 1, 1])
+    w = cluster_matrix(labels)
+    assert np.linalg.eigvalsh(2 * w - 1)[0] == pytest.approx(0.0, abs=1e-9)
+    assert np.linalg.eigvalsh(2 * dropped(w, 0) - 1)[0] == pytest.approx(-2.25, abs=0.01)
+
+
+def test_stability_with_the_eigenvalue_constraint():
+    """Theorem S and the corollary on neighbours for the program with all options (R0 to R4), t = 1."""
+    generator = np.random.default_rng(0)
+    worst = 0.0
+    for count in range(8):
+        points, _ = instance(10, seed=count)
+        other = points.copy()
+        other[0] = points.mean(axis=0) + generator.normal(size=2) * (1.0 if count % 2 else 30.0)
+        one, two = (solved(pairwise_program(p, 2, bounds={1: BUDGET})) for p in (points, other))
+        kept = np.sum((dropped(one.matrix, 0) - dropped(two.matrix, 0)) ** 2)
+        assert kept <= row_term(one.matrix, 0) + row_term(two.matrix, 0) + 1e-3
+        assert kept <= dropped_bound(10, 5.0)
+        moved = abs(one.expectation.bound - two.expectation.bound)
+        assert moved <= value_sensitivity(10, 5.0) + 1e-4
+        missed = membership(other, dropped(one.matrix, 0), 2, budget=BUDGET, cap=5.0)
+        assert max(missed.values()) < 1e-4  # (Z), psd and diagonal included
+        worst = max(worst, moved / value_sensitivity(10, 5.0))
+    assert worst > 0.05
+
+
+def test_rows_of_a_solution_have_small_variance():
+    """Lemma 6.11: the weights of a saturated row, on solutions with all options."""
+    points, _ = instance(12, separation=12.0)
+    found = solved(pairwise_program(points, 2, bounds={1: BUDGET}))
+    bounds = DirectBounds(12, 2, bound=BUDGET, saturation=0.5)
+    rows = trace(points, found.matrix, bounds)
+    assert rows.saturated.sum() >= 6
+    for weights, mean in zip(rows.weights[rows.saturated], rows.means[rows.saturated]):
+        away = points - mean
+        assert np.linalg.eigvalsh((away * weights[:, None]).T @ away)[-1] <= bounds.moment
+    assert rows.statistic == pytest.approx(ramp(found.matrix, 0.9, 1.0).sum())
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_means_of_close_laws(order):
+    """Theorem 3.21 with its constant, on random discrete laws; and nearly tight for s = 1."""
+    generator = np.random.default_rng(order)
+    worst = 0.0
+    for _ in range(3000):
+        size = int(generator.integers(2, 5))
+        values = generator.normal(size=size) * 10.0 ** generator.uniform(-1, 2, size=size)
+        p, q = generator.dirichlet(np.full(size, 0.3), size=2)
+        eta = 0.5 * np.abs(p - q).sum()
+        if not 1e-9 < eta < 1.0 - 1e-9:
+            continue
+        moments = [np.sum(w * (values - w @ values) ** (2 * order)) ** (0.5 / order) for w in (p, q)]
+        bound = sum(moments) * mean_shift_factor(eta, order)
+        worst = max(worst, abs(p @ values - q @ values) / bound)
+    assert 0.5 < worst <= 1.0 + 1e-9
+    assert mean_shift_factor(0.0, order) == 0.0
+    assert mean_shift_factor(0.3, 1) == pytest.approx(np.sqrt(0.3 / 0.7))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_free_directions_of_quartic_forms(dimension):
+    """d^2 (d^2 - 1)/12 of them: 0, 1, 6, 20."""
+    from sosdp.engine.forall import expand
+
+    (t,) = sd.variables("t", 1)
+    v = sd.variables("v", dimension)
+    _, null = expand(sd.for_all(v, t * (v @ v) ** 2 >= 0), "x")
+    assert len(null.ids) == dimension**2 * (dimension**2 - 1) // 12
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Modes that decline
+
+
+def test_the_table_of_the_direct_mode():
+    """k = 2, lo = .9, hi = 1, x = 1/4, zeta = .001, eta = .05, epsilon = .5, delta = 1e-6."""
+    shifts, fractions = [], []
+    for exponent in (4, 6, 8, 10):
+        bounds = DirectBounds(10**exponent, 2)
+        shifts.append(bounds.test_shift(0.5, 1e-6) / (bounds.n * bounds.cap))
+        fractions.append(bounds.arbitrary_rows / bounds.n)
+        assert bounds.movers == pytest.approx(3.2e5, rel=0.02)
+    assert shifts == pytest.approx([5.09, 0.508, 0.0508, 0.00508], rel=0.01)
+    assert fractions == pytest.approx([32.3, 0.324, 0.0112, 0.0080], rel=0.01)
+
+
+def test_published_constants_need_more_records_than_there_are():
+    assert published_log10_n(2) == pytest.approx(517, abs=1) and published_log10_n(3) == pytest.approx(
+        781, abs=1
+    )
+    assert not paper_verdict(10**9, 2).possible and "10^517" in paper_verdict(10, 2).reason
+    assert not direct_verdict(10**9, 2, 1.0, 1e-6).possible
+    assert 12.0 <= direct_verdict(10**9, 2, 1.0, 1e-6).log10_needed <= 13.5
+    points, _ = instance(40)
+    for mode in ("paper", "direct"):
+        est = PrivateGaussianMixture(2, mode=mode).fit(points)
+        assert not est.released_ and est.guarantee_.epsilon == 0.0 and "10^" in est.plan_.advice
+    with pytest.raises(ValueError, match="mode"):
+        PrivateGaussianMixture(2, mode="indirect").fit(points)
+    for bad in ({"low": 0.7}, {"weight": 0.5}, {"movement": 1.0}):
+        with pytest.raises(ValueError):
+            DirectBounds(100, 2, **bad)
+
+
+def test_every_mechanism_is_registered_with_its_proof():
+    root = pathlib.Path(problems.gmm.__file__).parents[2]
+    found = set()
+    for info in pkgutil.iter_modules(problems.gmm.__path__):
+        module = importlib.import_module(f"problems.gmm.{info.name}")
+        for name, thing in vars(module).items():
+            if getattr(thing, "__module__", None) == module.__name__ and not isinstance(thing, type):
+                if getattr(thing, "__annotations__", {}).get("return") == "Release":
+                    found.add(name)
+    assert found == set(REGISTRY)
+    for name, entry in REGISTRY.items():
+        assert entry.load().__name__ == name
+        assert entry.proof in (importlib.import_module(entry.module).__doc__ or "")
+        assert entry.module.replace(".", "/") + ".py" in (root / entry.proof).read_text(encoding="utf-8")
