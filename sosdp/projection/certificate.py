@@ -14,8 +14,8 @@ from .spectrum import ROUNDING, Spectrum
 
 @dataclass(frozen=True, eq=False)
 class DistanceCertificate:
-    """A feasible point `factor @ factor.T` and a proof that it is within `distance` (Frobenius) of the
-    minimiser.
+    """A feasible point `factor @ factor.T` (of the prescribed diagonal) and a proof that it is within
+    `distance` (Frobenius) of the minimiser.
 
     gap: upper bound on objective(point) - minimum; `distance` is the sharper of the two statements. floor:
     the part of the distance that comes from rounding alone; no further iteration gets below it.
@@ -56,7 +56,8 @@ def rounding_margin(matrix: np.ndarray, spectrum: Spectrum) -> float:
 
 
 def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCertificate:
-    """Round C(y) = (B + Diag y)_+ to unit diagonal and bound its distance to the nearest correlation matrix.
+    """Round C(y) = (B + Diag y)_+ to the prescribed diagonal (ones by default) and bound its distance to the
+    minimiser.
 
     With Z = (B + Diag y)_-, e = ||Ct - C(y)||_F and z = <Z, Ct> (both widened by the rounding margin):
     ||Ct - C*||_F <= (e + sqrt(e^2 + 4 z)) / 2 and objective gap <= z + e^2 / 2.
@@ -64,21 +65,22 @@ def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCert
     n = len(spectrum.dual)
     margin = rounding_margin(matrix, spectrum)
     factor = spectrum.factor()
-    rows = normalised_rows(factor)
+    rows = normalised_rows(factor) * np.sqrt(spectrum.target)[:, None]
+    trace = float(spectrum.target.sum())
     k = spectrum.positive
     negative_vectors = spectrum.eigenvectors[:, : n - k]
     negative_values = np.maximum(-spectrum.eigenvalues[: n - k], 0.0)
     # <Z, Ct> as a sum of non-negative terms: no cancellation.
     weights = ((negative_vectors.T @ rows) ** 2).sum(axis=1)
-    complementarity = float(negative_values @ weights) * (1 + 4 * n * ROUNDING) + n * margin
+    complementarity = float(negative_values @ weights) * (1 + 4 * n * ROUNDING) + trace * margin
     difference = rows @ rows.T
     if k:
         difference -= factor @ factor.T
-    # Unit diagonal holds up to the rounding of the row lengths; the last term covers it.
-    residual = float(np.linalg.norm(difference)) * (1 + 4 * n * ROUNDING) + margin + 8 * n * ROUNDING
+    # The diagonal holds up to the rounding of the row lengths; the last term covers it.
+    residual = float(np.linalg.norm(difference)) * (1 + 4 * n * ROUNDING) + margin + 8 * trace * ROUNDING
     gap = complementarity + 0.5 * residual**2
     distance = 0.5 * (residual + np.sqrt(residual**2 + 4 * complementarity))
     if not np.isfinite(distance):
         gap = distance = float("inf")
-    floor = float(np.sqrt(n * margin))
+    floor = float(np.sqrt(trace * margin))
     return DistanceCertificate(rows, spectrum.dual, float(distance), float(gap), floor)

@@ -1,4 +1,4 @@
-"""The matrices that the projection solvers accept: dense, or a scaled sparse matrix plus a constant."""
+"""The matrices that the projection solvers accept: dense, or a scaled sparse matrix plus one of rank one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True, eq=False)
 class StructuredMatrix:
-    """The symmetric matrix `scale * sparse + shift * J`, J the all-ones matrix, never formed unless asked
-    for.
+    """The symmetric matrix `scale * sparse + shift * u u^T`, never formed unless asked for.
 
-    sparse: symmetric scipy sparse matrix, shape (n, n); scale, shift: real numbers. A product with an (n, k)
+    sparse: symmetric scipy sparse matrix, shape (n, n); scale, shift: real numbers; direction: u, shape (n,),
+    by default all ones. A product with an (n, k)
     matrix costs O(k (nnz + n)). The centred adjacency matrix of a graph has this form.
     """
 
     sparse: Any
     scale: float = 1.0
     shift: float = 0.0
+    direction: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         matrix = sp.csr_array(self.sparse, dtype=float)
@@ -31,6 +32,13 @@ class StructuredMatrix:
         if asymmetry.nnz and asymmetry.max() > 0:
             raise ValueError("StructuredMatrix: the sparse part must be exactly symmetric; use (S + S.T) / 2")
         object.__setattr__(self, "sparse", matrix)
+        if self.direction is not None:
+            direction = np.asarray(self.direction, dtype=float)
+            if direction.shape != (matrix.shape[0],) or not np.all(np.isfinite(direction)):
+                raise ValueError(
+                    f"StructuredMatrix: direction must be a finite vector of length {matrix.shape[0]}"
+                )
+            object.__setattr__(self, "direction", direction)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -38,12 +46,18 @@ class StructuredMatrix:
         return self.sparse.shape
 
     def __matmul__(self, other: np.ndarray) -> np.ndarray:
-        return self.scale * (self.sparse @ other) + self.shift * other.sum(axis=0)
+        product = self.scale * (self.sparse @ other)
+        if self.direction is None:
+            return product + self.shift * other.sum(axis=0)
+        return product + self.shift * np.multiply.outer(self.direction, self.direction @ other)
 
     @cached_property
     def _dense(self) -> np.ndarray:
         dense = self.scale * self.sparse.toarray()
-        dense += self.shift
+        if self.direction is None:
+            dense += self.shift
+        else:
+            dense += self.shift * np.outer(self.direction, self.direction)
         dense.setflags(write=False)
         return dense
 

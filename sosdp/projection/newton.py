@@ -88,9 +88,9 @@ def _newton_direction(spectrum: Spectrum, gradient: np.ndarray, accuracy: float)
 
 
 def dual_gradient(spectrum: Spectrum) -> np.ndarray:
-    """Gradient of the dual: diag((B + Diag y)_+) - 1."""
+    """Gradient of the dual: diag((B + Diag y)_+) - target."""
     factor = spectrum.factor()
-    return np.einsum("ij,ij->i", factor, factor) - 1.0
+    return np.einsum("ij,ij->i", factor, factor) - spectrum.target
 
 
 def semismooth_newton(decompose: Decomposer, dual: np.ndarray, max_iterations: int) -> Iterator[Spectrum]:
@@ -140,20 +140,20 @@ def _smoothed_gradient(spectrum: Spectrum, barrier: float) -> tuple[np.ndarray, 
     # For negative l the difference cancels; the product of the two roots of c^2 - l c - barrier = 0 is
     # -barrier.
     smooth = np.where(values > 0, 0.5 * (values + root), 2 * barrier / (root - values))
-    return smooth, root, (spectrum.eigenvectors**2) @ smooth - 1.0
+    return smooth, root, (spectrum.eigenvectors**2) @ smooth - spectrum.target
 
 
 def _smoothed_value(spectrum: Spectrum, smooth: np.ndarray, barrier: float) -> float:
-    """The smoothed dual: sum of l phi - phi^2 / 2 + barrier log phi, minus sum(y)."""
+    """The smoothed dual: sum of l phi - phi^2 / 2 + barrier log phi, minus <target, y>."""
     values = spectrum.eigenvalues
     terms = values * smooth - 0.5 * smooth**2 + barrier * np.log(smooth)
-    return float(terms.sum()) - float(spectrum.dual.sum())
+    return float(terms.sum()) - float(spectrum.target @ spectrum.dual)
 
 
 def interior_point(
     decompose: Decomposer, dual: np.ndarray, final_barrier: float, max_iterations: int
 ) -> Iterator[Spectrum]:
-    """Follow the central path of min (1/2)||C - B||^2 - barrier * log det C, diag C = 1, through its dual.
+    """Follow the central path of min (1/2)||C - B||^2 - barrier * log det C, diag C = target, in its dual.
 
     For fixed y the minimising C is phi(B + Diag y), phi(l) = (l + sqrt(l^2 + 4 barrier)) / 2, so the dual is
     a smooth convex function of n variables, and self-concordant after division by the barrier (it is the

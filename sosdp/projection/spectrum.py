@@ -12,11 +12,14 @@ ROUNDING = float(np.finfo(float).eps) / 2
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues (ascending) and eigenvectors (columns) of one symmetric matrix B + Diag(dual)."""
+    """Eigenvalues (ascending) and eigenvectors (columns) of one symmetric matrix B + Diag(dual); target: the
+    diagonal that the positive part should have.
+    """
 
     dual: np.ndarray
     eigenvalues: np.ndarray
     eigenvectors: np.ndarray
+    target: np.ndarray
 
     @property
     def positive(self) -> int:
@@ -32,10 +35,13 @@ class Spectrum:
 
 
 class Decomposer:
-    """Eigendecompositions of matrix + Diag(dual) for one fixed matrix; `count` says how many were made."""
+    """Eigendecompositions of matrix + Diag(dual) for one fixed matrix and one prescribed diagonal (default:
+    ones); `count` says how many were made.
+    """
 
-    def __init__(self, matrix: np.ndarray) -> None:
+    def __init__(self, matrix: np.ndarray, target: np.ndarray | None = None) -> None:
         self.matrix = matrix
+        self.target = np.ones(matrix.shape[0]) if target is None else target
         self.count = 0
 
     def __call__(self, dual: np.ndarray) -> Spectrum | None:
@@ -51,11 +57,11 @@ class Decomposer:
             except (np.linalg.LinAlgError, ValueError):
                 continue
             if np.all(np.isfinite(eigenvalues)) and np.all(np.isfinite(eigenvectors)):
-                return Spectrum(np.array(dual), eigenvalues, eigenvectors)
+                return Spectrum(np.array(dual), eigenvalues, eigenvectors, self.target)
         return None
 
 
 def dual_value(spectrum: Spectrum) -> float:
-    """theta(y) = (1/2) ||(B + Diag y)_+||_F^2 - sum(y), the convex dual that every method here minimises."""
+    """theta(y) = (1/2) ||(B + Diag y)_+||_F^2 - <target, y>: the convex dual that all methods minimise."""
     positive = spectrum.eigenvalues[spectrum.eigenvalues > 0]
-    return 0.5 * float(positive @ positive) - float(spectrum.dual.sum())
+    return 0.5 * float(positive @ positive) - float(spectrum.target @ spectrum.dual)

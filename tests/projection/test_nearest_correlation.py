@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.projection import StructuredMatrix, nearest_correlation
+from sosdp.projection.burer_monteiro import low_rank_projection
 from sosdp.projection.certificate import distance_certificate, normalised_rows
 from sosdp.projection.newton import interior_point, semismooth_newton
 from sosdp.projection.spectrum import Decomposer
@@ -219,3 +220,108 @@ def test_tolerance_must_be_positive():
     for tolerance in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="tolerance"):
             nearest_correlation(np.eye(2), tolerance=tolerance)
+
+
+def reference(matrix, weights, least):
+    import cvxpy
+
+    n = len(matrix)
+    roots = np.sqrt(weights)
+    variable = cvxpy.Variable((n, n), PSD=True)
+    difference = cvxpy.multiply(np.outer(roots, roots), variable - matrix)
+    constraints = [cvxpy.diag(variable) == 1, variable - least * np.eye(n) >> 0]
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(difference)), constraints)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return variable.value
+
+
+@pytest.mark.parametrize("n, seed, least", [(5, 0, 0.0), (8, 1, 0.2), (12, 2, 0.05), (12, 3, 0.0)])
+def test_weights_and_smallest_eigenvalue_against_a_conic_solver(n, seed, least):
+    matrix = random_symmetric(n, seed, 1.5)
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, size=n)
+    ours = nearest_correlation(matrix, tolerance=1e-5, weights=weights, smallest_eigenvalue=least)
+    assert ours.certified and ours.distance <= 1e-5
+    check_feasible(ours.matrix)
+    assert np.linalg.eigvalsh(ours.matrix)[0] >= least - 1e-12
+    other = reference(matrix, weights, least)
+    assert np.abs(ours.matrix - other).max() < 1e-4
+    roots = np.sqrt(weights)
+
+    def objective(c):
+        return np.linalg.norm(np.outer(roots, roots) * (c - matrix - np.diag(1 - matrix.diagonal())))
+
+    assert objective(ours.matrix) <= objective(other) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weighted_certificate_covers_the_true_distance(seed):
+    matrix = random_symmetric(15, 40 + seed, 3.0)
+    generator = np.random.default_rng(seed)
+    weights = generator.uniform(0.1, 5.0, size=15)
+    roots = np.sqrt(weights)
+    exact = nearest_correlation(matrix, tolerance=1e-5, weights=weights, smallest_eigenvalue=0.1)
+    for scale in 10.0 ** np.arange(-5.0, 1):
+        rough = nearest_correlation(
+            matrix, tolerance=30 * scale, weights=weights, smallest_eigenvalue=0.1,
+            warm_start=exact.dual + scale * generator.normal(size=15), max_iterations=1,
+        )  # fmt: skip
+        true = np.linalg.norm(np.outer(roots, roots) * (rough.matrix - exact.matrix))
+        assert true <= rough.distance + exact.distance
+
+
+def test_unit_weights_change_nothing():
+    matrix = planted(200, 40, 0.6, 2)
+    plain = nearest_correlation(matrix, tolerance=1e-4)
+    weighted = nearest_correlation(matrix, tolerance=1e-4, weights=np.ones(200))
+    assert np.linalg.norm(plain.matrix - weighted.matrix) <= 2e-4
+
+
+def test_sparse_plus_rank_one_with_weights():
+    generator = np.random.default_rng(0)
+    direction = generator.normal(size=160)
+    sparse = sp.random_array((160, 160), density=0.05, rng=generator)
+    structured = StructuredMatrix(sparse + sparse.T, 3.0, 0.7, direction)
+    assert np.allclose(
+        structured.toarray(), 3 * (sparse + sparse.T).toarray() + 0.7 * np.outer(direction, direction)
+    )
+    block = generator.normal(size=(160, 3))
+    assert np.allclose(structured @ block, structured.toarray() @ block)
+    weights = generator.uniform(0.5, 2.0, size=160)
+    options = {"tolerance": 1e-3, "weights": weights, "smallest_eigenvalue": 0.01}
+    one = nearest_correlation(structured, **options)
+    two = nearest_correlation(structured.toarray(), **options)
+    assert one.certified and two.certified and np.linalg.norm(one.matrix - two.matrix) < 4e-3
+
+
+def test_weight_errors():
+    for options, message in [
+        ({"weights": np.ones(3)}, "weights"),
+        ({"weights": np.array([1.0, 0.0])}, "weights"),
+        ({"weights": np.ones((2, 2))}, "single entries"),
+        ({"smallest_eigenvalue": 1.0}, "smallest_eigenvalue"),
+        ({"smallest_eigenvalue": -0.1}, "smallest_eigenvalue"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            nearest_correlation(np.eye(2), tolerance=1e-3, **options)
+    with pytest.raises(ValueError, match="direction"):
+        StructuredMatrix(sp.eye_array(3), 1.0, 1.0, np.ones(2))
+    assert np.array_equal(
+        nearest_correlation(np.zeros((3, 3)), tolerance=1e-6, smallest_eigenvalue=0.5).matrix, np.eye(3)
+    )
+
+
+def test_the_low_rank_start_forms_no_dense_matrix():
+    """10^4 vertices: the peak of memory is far below one dense matrix (800 MB)."""
+    import tracemalloc
+
+    n, degree = 10_000, 20
+    generator = np.random.default_rng(0)
+    rows, columns = generator.integers(0, n, size=(2, n * degree // 2))
+    upper = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)).tocsr()
+    matrix = StructuredMatrix(upper + upper.T, n / (0.5 * degree), -2.0)
+    tracemalloc.start()
+    factor, dual = low_rank_projection(matrix, rank=10, gradient_tolerance=1.0, max_iterations=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert factor.shape == (n, 10) and dual.shape == (n,)
+    assert peak < 0.1 * 8 * n * n
