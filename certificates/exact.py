@@ -23,7 +23,7 @@ _ONE = fmpq(1)
 
 def rational(value: Any) -> fmpq:
     """A flint rational from an integer, a Fraction, or a float read as its shortest decimal."""
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return fmpq(value.numerator, value.denominator)
     if isinstance(value, fmpq):
         return value
@@ -40,7 +40,7 @@ def fraction(value: fmpq) -> Fraction:
 
 def rows_of(monos: np.ndarray) -> list[Row]:
     """Monomial rows (m, w), 0 for padding, as tuples."""
-    return [tuple(v for v in row if v) for row in np.asarray(monos).tolist()]
+    return [tuple(filter(None, row)) for row in np.asarray(monos).tolist()]
 
 
 def terms_of(polynomial: Polynomial) -> Terms:
@@ -73,8 +73,12 @@ def times(left: Row, right: Row) -> Row:
 
 def add_to(total: Terms, terms: Terms, factor: Any = 1) -> None:
     """total += factor * terms, in place; zeros are removed."""
+    minus = factor == -1
     for row, value in terms.items():
-        new = total.get(row, 0) + factor * value
+        if row not in total:
+            new = -value if minus else factor * value
+        else:
+            new = total[row] - value if minus else total[row] + factor * value
         if new:
             total[row] = new
         else:

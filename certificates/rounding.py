@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -66,14 +65,15 @@ class FloatDual(Protocol):
     equality_multipliers: Sequence[tuple[int, Polynomial]]
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Entry (i, j), i >= j, of Gram matrix `block`, whose product is `factor` times some monomial."""
+class _Place(NamedTuple):
+    """Entry (i, j), i >= j, of Gram matrix `block`: its `product` is `factor` times a monomial in normal
+    form."""
 
     block: int
     i: int
     j: int
     factor: fmpq
+    product: Row
 
 
 class Rounder:
@@ -119,11 +119,16 @@ class Rounder:
         _, first, number = np.unique(every, return_index=True, return_inverse=True)
         ends = np.cumsum([p.size for p in pairs]) if pairs else np.zeros(0, dtype=np.int64)
         self.numbers = np.split(number.reshape(-1), ends[:-1]) if pairs else []
-        self.rows: list[Row] = []
-        for k, place in zip(np.searchsorted(ends, first, side="right").tolist(), first.tolist(), strict=True):
-            local = place - (int(ends[k]) - pairs[k].size)
-            i, j = self.triangles[k][0][local], self.triangles[k][1][local]
-            self.rows.append(times(self.bases[k][i], self.bases[k][j]))
+        self.rows: list[Row] = [()] * first.size
+        owner = np.searchsorted(ends, first, side="right")
+        for k, block in enumerate(self.blocks):
+            here = np.flatnonzero(owner == k)
+            local = first[here] - (int(ends[k]) - pairs[k].size)
+            basis = np.asarray(block.basis)
+            row, column = (t[local] for t in self.triangles[k])
+            products = np.sort(np.hstack([basis[row], basis[column]]), axis=1)
+            for place, product in zip(here.tolist(), rows_of(products), strict=True):
+                self.rows[place] = product
 
     def _factor(self, block: FloatBlock) -> Terms | None:
         """What multiplies a block, as one polynomial; None for matrix blocks."""
@@ -154,9 +159,13 @@ class Rounder:
                 chosen = order[first]
                 entries = zip(numbers.tolist(), row[chosen].tolist(), column[chosen].tolist(), strict=True)
                 for number, i, j in entries:
-                    factor, normal = self.rules.normal(self.rows[number])
-                    if factor and (normal not in found or (i != j and found[normal].i == found[normal].j)):
-                        found[normal] = _Place(k, i, j, factor)
+                    product = self.rows[number]
+                    factor, normal = self.rules.normal(product)
+                    if not factor:
+                        continue
+                    known = found.get(normal)
+                    if known is None or (i != j and known.i == known.j):
+                        found[normal] = _Place(k, i, j, factor, product)
         return self._places[target]
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
@@ -247,13 +256,11 @@ class Rounder:
         places = self.places(target)
         left: Terms = {}
         for row, value in rest.items():
-            place = places[row]
-            share = value / place.factor
-            entry = (place.i, place.j)
-            moved = share if place.i == place.j else share / 2
-            updates[place.block][entry] = updates[place.block].get(entry, fmpq(0)) + moved
-            basis = self.bases[place.block]
-            product = times(basis[place.i], basis[place.j])
+            block, i, j, factor, product = places[row]
+            share = value if factor == 1 else value / factor
+            moved = share if i == j else share / 2
+            into, entry = updates[block], (i, j)
+            into[entry] = into[entry] + moved if entry in into else moved
             if product != row:
                 add_to(left, {row: value})
                 add_to(left, {product: share}, -1)
@@ -356,13 +363,12 @@ class Rounder:
         self, k: int, gram: np.ndarray, updates: dict[tuple[int, int], fmpq], scale: int
     ) -> Multiplier | None:
         """Block k with its updates over one denominator, zero rows left out; None when nothing is left."""
-        common = scale
-        for value in updates.values():
-            common = math.lcm(common, int(value.q))
+        parts = [(place, int(value.p), int(value.q)) for place, value in updates.items()]
+        common = math.lcm(scale, *{q for _, _, q in parts})
         factor = common // scale
         whole = (gram.astype(object) * factor if factor > 1 else gram).tolist()
-        for (i, j), value in updates.items():
-            extra = int(value.p) * (common // int(value.q))
+        for (i, j), p, q in parts:
+            extra = p * (common // q)
             whole[i][j] += extra
             if i != j:
                 whole[j][i] += extra
@@ -370,7 +376,8 @@ class Rounder:
         if not keep:
             return None
         block = self.blocks[k]
-        kept = tuple(tuple(whole[i][j] for j in keep) for i in keep)
+        every = len(keep) == len(whole)
+        kept = tuple(tuple(whole[i] if every else [whole[i][j] for j in keep]) for i in keep)
         if not _positive_in_floats(kept, common):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
@@ -416,12 +423,20 @@ def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
     return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
 
 
+def _floats(whole: Sequence[Sequence[int]]) -> np.ndarray:
+    """A matrix of integers in doubles, by way of machine integers where they fit."""
+    try:
+        return np.array(whole, dtype=np.int64).astype(float)
+    except OverflowError:
+        return np.array(whole, dtype=object).astype(float)
+
+
 def _positive_in_floats(whole: Sequence[Sequence[int]], common: int) -> bool:
     """Quick screen by Cholesky in doubles; singular matrices may pass or fail, the checker decides."""
     size = len(whole)
     try:
         if common.bit_length() < 1000:
-            dense = np.array(whole, dtype=object).astype(float) / common
+            dense = _floats(whole) / common
         else:
             dense = np.array([[value / common for value in row] for row in whole])
         if size == 1:
