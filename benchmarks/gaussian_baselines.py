@@ -1,0 +1,247 @@
+"""Rivals for a mean and a covariance: private ones as a practitioner would write them, robust ones without
+privacy.
+
+Every private rival gets the same public facts as our estimators: a ball of radius `radius` that holds the
+mean, identity covariance (means), a condition bound (covariances). Their noise is continuous and in floating
+point, which no release may use: read their errors as lower bounds. All are seeded, so that tables repeat.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+PEER = "SOSDP_DIFFPRIVLIB_PYTHON"
+"""Names a Python which has diffprivlib: that needs an older scikit-learn than this library does."""
+
+Generator = np.random.Generator
+PrivateMean = Callable[[np.ndarray, float, float, Generator], np.ndarray]
+
+_PEER_PROGRAM = """
+import sys, warnings
+import numpy as np
+from diffprivlib.tools import mean
+warnings.simplefilter("ignore")
+data, epsilon, radius = np.load(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+found = [np.atleast_1d(mean(x, epsilon=epsilon, bounds=(-radius, radius), axis=0)) for x in data]
+np.save(sys.argv[4], np.array(found))
+"""
+
+
+def clip_to_ball(data: np.ndarray, centre: np.ndarray, radius: float) -> np.ndarray:
+    """Records (n, d) moved to the nearest point of the ball."""
+    away = data - centre
+    norms = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300)
+    return centre + away * np.minimum(1.0, radius / norms)
+
+
+def gaussian_norm_bound(d: int, failure: float) -> float:
+    """A radius a standard normal vector exceeds with probability at most `failure` (Laurent, Massart)."""
+    log = math.log(1.0 / failure)
+    return math.sqrt(d + 2.0 * math.sqrt(d * log) + 2.0 * log)
+
+
+def _k_norm(d: int, scale: float, generator: Generator) -> np.ndarray:
+    """A vector of density proportional to exp(-|z|_2 / scale)."""
+    direction = generator.normal(size=d)
+    return generator.gamma(d, scale) * direction / np.linalg.norm(direction)
+
+
+def laplace(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """Mean clipped to a cube plus Laplace noise; epsilon-DP."""
+    n, d = data.shape
+    scale = 2.0 * radius * d / (epsilon * n)
+    return np.clip(data, -radius, radius).mean(axis=0) + generator.laplace(scale=scale, size=d)
+
+
+def k_norm(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """Mean clipped to the ball that holds the mean and nearly all records, plus K-norm noise; epsilon-DP."""
+    n, d = data.shape
+    reach = radius + gaussian_norm_bound(d, 0.1 / n)
+    kept = clip_to_ball(data, np.zeros(d), reach)
+    return kept.mean(axis=0) + _k_norm(d, 2.0 * reach / (epsilon * n), generator)
+
+
+def coinpress(
+    data: np.ndarray, rho: float, radius: float, generator: Generator, steps: int = 3, failure: float = 0.01
+) -> np.ndarray:
+    """Iterative clipping in shrinking balls with Gaussian noise; rho-zCDP, a weaker promise than pure DP.
+
+    Source: Biswas, Dong, Kamath, Ullman, "CoinPress" (2020), identity covariance; half of rho for the last
+    step, as there.
+    """
+    n, d = data.shape
+    centre, reach = np.zeros(d), radius
+    for step in range(steps):
+        share = rho / 2 if step == steps - 1 else rho / (2 * (steps - 1))
+        clipped = reach + gaussian_norm_bound(d, failure / (steps * n))
+        deviation = 2.0 * clipped / n / math.sqrt(2.0 * share)
+        kept = clip_to_ball(data, centre, clipped)
+        centre = kept.mean(axis=0) + generator.normal(scale=deviation, size=d)
+        reach = math.sqrt(1.0 / n + deviation**2) * gaussian_norm_bound(d, failure / steps)
+    return centre
+
+
+def coinpress_strong(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """CoinPress at rho = epsilon^2 / 8, which our exponential mechanism satisfies too."""
+    return coinpress(data, epsilon**2 / 8, radius, generator)
+
+
+def coinpress_weak(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """CoinPress at rho = epsilon^2 / 2, all that epsilon-DP implies in general."""
+    return coinpress(data, epsilon**2 / 2, radius, generator)
+
+
+def quantiles(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """Private median of every coordinate, epsilon split evenly; epsilon-DP, by this library's mechanism."""
+    from sosdp.privacy.mechanisms.quantile import private_quantile
+
+    n, d = data.shape
+    return np.array(
+        [
+            private_quantile(
+                data[:, j].tolist(), (n + 1) // 2, low=-radius, high=radius, step=1e-3, epsilon=epsilon / d,
+                insecure_seed=int(generator.integers(1 << 30)),
+            ).value
+            for j in range(d)
+        ]
+    )  # fmt: skip
+
+
+def opendp_mean(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
+    """OpenDP's clamped mean with Laplace noise, one coordinate a measurement, epsilon split evenly; unseeded,
+    for OpenDP has no seeds.
+    """
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    n, d = data.shape
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=n), dp.symmetric_distance()
+    bounded = space >> dp.t.then_clamp((-float(radius), float(radius))) >> dp.t.then_mean()
+    # replacing one record is a symmetric distance of 2
+    measure = dp.binary_search_chain(lambda scale: bounded >> dp.m.then_laplace(scale), 2, epsilon / d)
+    return np.array([measure(column.tolist()) for column in data.T])
+
+
+def diffprivlib(data: Sequence[np.ndarray], epsilon: float, radius: float) -> np.ndarray | None:
+    """diffprivlib's mean of every data set, by the Python named in the environment; None where none is."""
+    python = os.environ.get(PEER)
+    if not python:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        here, there = Path(folder) / "data.npy", Path(folder) / "found.npy"
+        np.save(here, np.array(data))
+        arguments = [str(here), str(epsilon), str(radius), str(there)]
+        subprocess.run([python, "-c", _PEER_PROGRAM, *arguments], check=True)
+        return np.load(there)
+
+
+PRIVATE_MEANS: dict[str, PrivateMean] = {
+    "Laplace": laplace,
+    "K-norm": k_norm,
+    "OpenDP": opendp_mean,
+    "quantiles": quantiles,
+    "CoinPress, eps^2/8": coinpress_strong,
+    "CoinPress, eps^2/2": coinpress_weak,
+}
+
+
+def median_of_means(data: np.ndarray, blocks: int = 20) -> np.ndarray:
+    """Not private: coordinate-wise median of the means of `blocks` blocks."""
+    return np.median([part.mean(axis=0) for part in np.array_split(data, blocks)], axis=0)
+
+
+def coordinate_median(data: np.ndarray) -> np.ndarray:
+    """Not private: the median of every coordinate."""
+    return np.median(data, axis=0)
+
+
+# --- covariances -----------------------------------------------------------------------------------------
+
+
+def vectorised(matrices: np.ndarray) -> np.ndarray:
+    """Upper triangles (m, d(d+1)/2) of symmetric (m, d, d), off-diagonal entries times sqrt 2: Frobenius
+    geometry.
+    """
+    d = matrices.shape[-1]
+    i, j = np.triu_indices(d)
+    return matrices[..., i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def _matrix(vector: np.ndarray, d: int) -> np.ndarray:
+    i, j = np.triu_indices(d)
+    matrix = np.zeros((d, d))
+    matrix[i, j] = matrix[j, i] = vector / np.where(i == j, 1.0, math.sqrt(2.0))
+    return matrix
+
+
+def covariance_k_norm(data: np.ndarray, epsilon: float, condition: float, generator: Generator) -> np.ndarray:
+    """Second moment of records clipped to norm sqrt(K) times a normal vector's, plus K-norm noise in the
+    Frobenius norm; epsilon-DP.
+    """
+    n, d = data.shape
+    reach = math.sqrt(condition) * gaussian_norm_bound(d, 0.1 / n)
+    kept = clip_to_ball(data, np.zeros(d), reach)
+    # |x x^T - y y^T|_F <= sqrt 2 reach^2, attained by orthogonal x, y; in one dimension reach^2
+    sensitivity = (math.sqrt(2.0) if d > 1 else 1.0) * reach**2 / n
+    moment = vectorised((kept.T @ kept / n)[None])[0]
+    return _matrix(moment + _k_norm(moment.size, sensitivity / epsilon, generator), d)
+
+
+def covariance_coinpress(
+    data: np.ndarray, rho: float, condition: float, generator: Generator, steps: int = 3
+) -> np.ndarray:
+    """CoinPress for covariances: rescale by the last noisy upper bound, clip, add noise; rho-zCDP."""
+    n, d = data.shape
+    scale = math.sqrt(condition) * np.eye(d)
+    found = np.eye(d)
+    size = d * (d + 1) // 2
+    for step in range(steps):
+        last = step == steps - 1
+        share = rho / 2 if last else rho / (2 * (steps - 1))
+        reach = gaussian_norm_bound(d, 0.01 / (steps * n))
+        kept = clip_to_ball(data @ np.linalg.inv(scale).T, np.zeros(d), reach)
+        deviation = (math.sqrt(2.0) if d > 1 else 1.0) * reach**2 / n / math.sqrt(2.0 * share)
+        noise = _matrix(generator.normal(scale=deviation, size=size), d)
+        seen = kept.T @ kept / n + noise
+        found = scale @ seen @ scale.T
+        # sampling error and the noise in operator norm, with a margin
+        slack = 2.0 * math.sqrt(d / n) + d / n + deviation * (2.0 * math.sqrt(d) + 2.0)
+        values, vectors = np.linalg.eigh(seen)
+        upper = np.clip(values + slack, 1e-6, 1.0)
+        scale = scale @ (vectors * np.sqrt(upper))
+    return found
+
+
+def covariance_coinpress_strong(
+    data: np.ndarray, epsilon: float, condition: float, generator: Generator
+) -> np.ndarray:
+    """CoinPress at rho = epsilon^2 / 8, which our exponential mechanism satisfies too."""
+    return covariance_coinpress(data, epsilon**2 / 8, condition, generator)
+
+
+def covariance_coinpress_weak(
+    data: np.ndarray, epsilon: float, condition: float, generator: Generator
+) -> np.ndarray:
+    """CoinPress at rho = epsilon^2 / 2, all that epsilon-DP implies in general."""
+    return covariance_coinpress(data, epsilon**2 / 2, condition, generator)
+
+
+PRIVATE_COVARIANCES: dict[str, PrivateMean] = {
+    "K-norm": covariance_k_norm,
+    "CoinPress, eps^2/8": covariance_coinpress_strong,
+    "CoinPress, eps^2/2": covariance_coinpress_weak,
+}
+
+
+def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
+    """||truth^{-1/2} found truth^{-1/2} - I||_F."""
+    values, vectors = np.linalg.eigh(truth)
+    root = vectors / np.sqrt(values) @ vectors.T
+    return float(np.linalg.norm(root @ found @ root - np.eye(truth.shape[0])))
