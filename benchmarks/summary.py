@@ -84,8 +84,8 @@ def sbm_recovery(found: dict[str, Any]) -> list[str]:
     counts = found["tables"][0]["notes"][-1].removeprefix("Certificate: ")
     lines = [
         "**Private recovery of two communities, every label right** (`sbm_recovery`), planted graphs with "
-        "contrast 0.8, delta = 1e-6, share of the runs on ten graphs. Where the certificate mechanism does not "
-        f"release all labels it refuses: {counts}",
+        "contrast 0.8, delta = 1e-6, share of the runs on ten graphs. Where the certificate mechanism does "
+        f"not release all labels it refuses: {counts}",
         "",
         "| vertices, mean degree | epsilon | certificate | edge flips with voting | projection with voting | "
         "Algorithm 5.12 as published |",

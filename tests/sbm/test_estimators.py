@@ -211,6 +211,7 @@ def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     estimators = [
         CertificateRecovery(1.0, 1e-6, insecure_seed=1),
         ProjectionRecovery(1.0, 1e-6, 0.8, 10.0, insecure_seed=1),
+        VotingRecovery(1.0, 1e-6, 0.8, 10.0, split=0.5, insecure_seed=1),
     ]
     healthy = [sklearn.base.clone(estimator).fit(sample.adjacency) for estimator in estimators]
     monkeypatch.setattr(projection_recovery, "nearest_correlation", projection)
