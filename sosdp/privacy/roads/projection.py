@@ -318,16 +318,17 @@ def release_symmetric(
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] < 2:
         raise ValueError(f"a square matrix of side at least 2 is needed, got shape {values.shape}")
     n = values.shape[0]
-    upper = np.triu(np.ones((n, n), dtype=bool), 1)  # a mask: a sixteenth of the memory of index arrays
+    upper = np.triu(np.ones((n, n), dtype=bool), 1)  # a mask: an eighth of the memory of index arrays
     eta = Fraction(calibrate.check_positive(eta_max, "eta_max", zero=True))
     frobenius = Fraction(calibrate.check_positive(sensitivity_frobenius, "sensitivity_frobenius")) + 2 * eta
     # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
+    # before it is known whether it is needed: a bad shape must raise on all data sets alike
+    substitute = np.broadcast_to(np.asarray(fallback, dtype=np.float64), (n, n))
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
     failed = certified_eta is None or not certified_eta <= float(eta_max)
-    chosen = np.broadcast_to(np.asarray(fallback, dtype=np.float64), (n, n)) if failed else values
     vector = release_vector(
-        chosen[upper],
+        (substitute if failed else values)[upper],
         sensitivity=triangle,
         epsilon=epsilon,
         delta=delta,
