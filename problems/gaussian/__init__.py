@@ -1,0 +1,1 @@
+"""Robust and private mean, covariance and Gaussian learning by packing scores."""

@@ -1,0 +1,255 @@
+"""The packing program behind every score here, solved by an active set and bracketed rigorously.
+
+    s = min sum_i (1 - w_i)   s.t.  0 <= w_i <= 1,  sum_i w_i a_i a_i^T <= diag(bound)
+      = max over P >= 0 of  sum_i min(1, a_i^T P a_i) - <P, diag(bound)>
+
+Any w gives an upper bound and any P = V V^T a lower one. Both are evaluated after the solver, on all records,
+with every rounding error accounted for (docs/proofs/gaussian_scores.md, 2): a solver that fails widens the
+bracket and can do no other harm.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from sosdp.conic.program import triangle
+from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+
+COLD = 200  # weights left free at the first attempt, at least
+SAMPLE = 800  # records up to which a problem is solved as it is
+_COARSE = 0.3  # width of the brackets of the smaller problems that a large one starts from
+GROWTH = 2.5
+ROUNDS = 8
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Bracket:
+    """``low <= s <= high``, proven; ``weights`` (n,) attain high, ``factor`` V (k, r) attains low."""
+
+    low: float
+    high: float
+    weights: np.ndarray
+    factor: np.ndarray
+
+    @property
+    def width(self) -> float:
+        """``high - low``."""
+        return self.high - self.low
+
+
+def lower_bound(rows: np.ndarray, bound: np.ndarray, factor: np.ndarray) -> float:
+    """A proven lower bound on s from P = V V^T: float arithmetic, rounded down.
+
+    Args:
+        rows: (n, k), the vectors a_i exactly. bound: (k,), the diagonal, >= 0. factor: V, (k, r).
+    """
+    value, paid = dual_parts(rows, factor)
+    trace = float(((factor**2).sum(axis=1) * bound).sum()) * (1 + (factor.size + 8) * UNIT)
+    low = value - paid - trace
+    return float(max(0.0, low - 4 * UNIT * (abs(value) + abs(trace))))
+
+
+def dual_parts(rows: np.ndarray, factor: np.ndarray) -> tuple[float, float]:
+    """``sum_i min(1, |V^T a_i|^2)`` in floats and a bound on by how much it is too large."""
+    n, k = rows.shape
+    inner = rows @ factor
+    error = (k + 2) * UNIT * (np.abs(rows) @ np.abs(factor))
+    sure = np.maximum(np.abs(inner) - error, 0.0)
+    quadratic = (sure**2).sum(axis=1)
+    value = float(np.minimum(quadratic, 1.0).sum())
+    return value, (n + factor.shape[1] + 8) * UNIT * value
+
+
+def upper_bound(rows: np.ndarray, bound: np.ndarray, weights: np.ndarray) -> float:
+    """A proven upper bound on s from any weights: they are scaled until the matrix inequality is proven."""
+    n, k = rows.shape
+    w = np.clip(np.nan_to_num(weights), 0.0, 1.0)
+    scale = 1.0 / np.sqrt(np.maximum(bound, _TINY))
+    scaled = rows * scale
+    with np.errstate(over="ignore"):
+        norms = (scaled**2).sum(axis=1)
+    w = np.where(np.isfinite(norms), w, 0.0)
+    scaled = np.where(w[:, None] > 0, scaled, 0.0)
+    gram = (scaled * w[:, None]).T @ scaled
+    mass = float((np.where(w > 0, norms, 0.0) * w).sum())
+    # rounding of the scaling, the products and the sums, in norm; see the proof page
+    error = (n + 4 * k + 16) * UNIT * mass
+    largest = -least_eigenvalue_bound(-gram) + error
+    # the scaled bound is 1 up to four roundings
+    largest *= 1 + 8 * UNIT
+    if not np.isfinite(largest):
+        return float(n)
+    total = float(w.sum()) * (1 - (n + 8) * UNIT)
+    kept = total / max(1.0, largest)
+    return float(min(n, n - kept + 8 * UNIT * n))
+
+
+def solve(
+    rows: np.ndarray,
+    bound: np.ndarray,
+    *,
+    tolerance: float = 1e-4,
+    near: np.ndarray | None = None,
+) -> Bracket:
+    """The bracket of s, at most ``tolerance`` wide unless every attempt fails.
+
+    Args:
+        rows: (n, k) float64, taken exactly. bound: (k,), >= 0.
+        near: factor V of a nearby problem: only records with a^T P a near 1 are left free (warm start).
+
+    Cost: a conic solve in the free weights (a fiftieth of all, at least 200) and k(k+1)/2 equations, again
+    with more of them where that was too few, and passes of n k^2 operations.
+    """
+    n, k = rows.shape
+    scale = np.sqrt(np.maximum(bound, _TINY))
+    scaled = rows / scale
+    scaled = np.where(np.isfinite(scaled), scaled, 0.0)
+    best = _trivial(rows, bound, near)
+    if near is None and n > SAMPLE:
+        # the same problem on every fourth record shows which ones are at the boundary
+        part = rows[::4]
+        near = solve(part, bound * (part.shape[0] / n), tolerance=_COARSE).factor
+    quadratic = None if near is None else ((rows @ near) ** 2).sum(axis=1)
+    count = n if near is None else max(COLD, n // 50)
+    for _ in range(ROUNDS):
+        count = min(count, n)
+        found = _attempt(scaled, quadratic, count)
+        if found is not None:
+            weights, dual = found
+            best = _better(best, _bracket(rows, bound, weights, dual / scale[:, None]))
+            if best.width <= tolerance:
+                return best
+            quadratic = ((rows @ best.factor) ** 2).sum(axis=1) if best.factor.any() else None
+        elif count < n:
+            quadratic = None if count > n // 4 else quadratic
+        if count == n:
+            break
+        count = n if quadratic is None else int(GROWTH * count) + 1
+    return _polish(rows, bound, best, tolerance)
+
+
+def _trivial(rows: np.ndarray, bound: np.ndarray, near: np.ndarray | None) -> Bracket:
+    n, k = rows.shape
+    none = Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+    if near is None:
+        return none
+    return Bracket(lower_bound(rows, bound, near), float(n), np.zeros(n), near)
+
+
+def _better(first: Bracket, second: Bracket) -> Bracket:
+    """The tighter end of each."""
+    low = first if first.low >= second.low else second
+    high = first if first.high <= second.high else second
+    return Bracket(low.low, high.high, high.weights, low.factor)
+
+
+def _bracket(rows: np.ndarray, bound: np.ndarray, weights: np.ndarray, factor: np.ndarray) -> Bracket:
+    factor = _scaled_factor(rows, bound, factor)
+    return Bracket(
+        lower_bound(rows, bound, factor), upper_bound(rows, bound, weights), np.clip(weights, 0, 1), factor
+    )
+
+
+def _scaled_factor(rows: np.ndarray, bound: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """The best multiple of V: where the q_i below 1 add up to the trace."""
+    q = ((rows @ factor) ** 2).sum(axis=1)
+    trace = float(((factor**2).sum(axis=1) * bound).sum())
+    order = np.argsort(-q)
+    counts, sums = np.arange(q.size + 1), np.concatenate([[0.0], np.cumsum(q[order][::-1])])[::-1]
+    # with theta = 1 / q of rank j: the first j are at 1, the rest contribute theta * sum
+    theta = 1.0 / np.maximum(q[order], _TINY)
+    values = counts[1:] + theta * sums[1:] - theta * trace
+    j = int(np.argmax(values))
+    better = values[j] > max(0.0, float(np.minimum(q, 1.0).sum()) - trace)
+    return factor * np.sqrt(theta[j]) if better and np.isfinite(theta[j]) else factor
+
+
+def _attempt(
+    scaled: np.ndarray, quadratic: np.ndarray | None, count: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights (n,) and a dual factor (k, k), or None: ``count`` weights are free, those whose quadratic form
+    is nearest to 1; below it a weight is fixed at 1, above at 0."""
+    n, k = scaled.shape
+    weights = np.ones(n)
+    chosen = np.arange(n)
+    if quadratic is not None and count < n:
+        away = np.abs(np.log(np.maximum(quadratic, 1e-12)))
+        chosen = np.argpartition(away, count - 1)[:count]
+        weights = np.where(quadratic < 1.0, 1.0, 0.0)
+    fixed = weights.copy()
+    fixed[chosen] = 0.0
+    part = scaled[fixed > 0]
+    rest = np.eye(k) - part.T @ part
+    try:
+        lower = cholesky(rest, lower=True)
+        reduced = solve_triangular(lower, scaled[chosen].T, lower=True).T
+    except (LinAlgError, ValueError):
+        return None
+    found = _conic(reduced)
+    if found is None:
+        return None
+    weights[chosen] = found[0]
+    eigenvalues, vectors = np.linalg.eigh(found[1])
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    return weights, solve_triangular(lower, root, lower=True, trans="T")
+
+
+def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """max sum w, 0 <= w <= 1, sum w b b^T <= I by an interior point: (w, P), or None."""
+    import clarabel
+
+    count, k = rows.shape
+    if not np.isfinite(rows).all():
+        return None
+    i, j = triangle(k)
+    coefficients = rows[:, i] * rows[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    A = sp.vstack([-sp.eye_array(count), sp.eye_array(count), sp.csr_matrix(coefficients.T)], format="csc")
+    b = np.concatenate([np.zeros(count), np.ones(count), np.where(i == j, 1.0, 0.0)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.max_iter = 100
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+    cones = [clarabel.NonnegativeConeT(2 * count), clarabel.PSDTriangleConeT(k)]
+    P = sp.csc_matrix((count, count))
+    answer = clarabel.DefaultSolver(P, -np.ones(count), A, b, cones, settings).solve()
+    w, z = np.asarray(answer.x), np.asarray(answer.z)[2 * count :]
+    if not (np.isfinite(w).all() and np.isfinite(z).all()):
+        return None
+    dual = np.zeros((k, k))
+    dual[i, j] = dual[j, i] = z / np.where(i == j, 1.0, np.sqrt(2.0))
+    return np.clip(w, 0.0, 1.0), dual
+
+
+def _polish(rows: np.ndarray, bound: np.ndarray, best: Bracket, tolerance: float) -> Bracket:
+    """The last resort where the conic solver failed: ascent on the dual, descent on the primal, a fixed
+    number of steps. Its bracket is as proven as any other."""
+    n, k = rows.shape
+    scaled = rows / np.sqrt(np.maximum(bound, _TINY))
+    scaled = np.where(np.isfinite(scaled), scaled, 0.0)
+    norms = (scaled**2).sum(axis=1)
+    weights = np.minimum(1.0, 1.0 / np.maximum(norms * n, _TINY))
+    total = np.zeros(n)
+    for step in range(1, 201):
+        # multiplicative weights on the matrix constraint
+        gram = (scaled * weights[:, None]).T @ scaled
+        values, vectors = np.linalg.eigh(gram)
+        soft = np.exp(np.minimum(values - values[-1], 0.0) * 20.0)
+        price = (scaled @ vectors) ** 2 @ (soft / soft.sum())
+        # the fractional packing under one price: keep the cheapest
+        order = np.argsort(price)
+        spent = np.cumsum(price[order])
+        answer = np.zeros(n)
+        answer[order[spent <= 1.0]] = 1.0
+        total += answer
+        weights = total / step
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = _better(best, _bracket(rows, bound, weights, best.factor))
+    return best
