@@ -79,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "--method",
         default="certificate",
-        help="certificate (default), projection, or randomized-response",
+        help="certificate (default), projection, randomized-response, voting, or exponential (n <= 22)",
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
     private.add_argument(

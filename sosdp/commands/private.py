@@ -13,17 +13,21 @@ from sosdp.commands.output import ANSWERED, InputError, one_line, print_fields, 
 
 HERE = ("sbm",)
 PLANNED = ("gaussian", "gmm", "cuts", "tuples", "mrf")
-METHODS = ("certificate", "projection", "randomized-response")
+METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
 REQUIRED: dict[str, tuple[str, ...]] = {
     "certificate": ("delta",),
     "projection": ("delta", "average_degree", "gamma"),
     "randomized-response": (),
+    "voting": ("delta", "average_degree", "gamma"),
+    "exponential": ("average_degree",),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
     "certificate": ("tau", "average_degree"),
     "projection": ("calibration",),
     "randomized-response": ("average_degree",),
+    "voting": ("calibration",),
+    "exponential": (),
 }
 
 
@@ -91,6 +95,8 @@ def _estimator(arguments: Namespace) -> Any:
         "certificate": "CertificateRecovery",
         "projection": "ProjectionRecovery",
         "randomized-response": "RandomizedResponseRecovery",
+        "voting": "VotingRecovery",
+        "exponential": "ExponentialRecovery",
     }
     return getattr(sbm, classes[method])(**options)
 

@@ -29,6 +29,20 @@ def released(capsys, *arguments):
     return release
 
 
+def test_every_method_answers(tmp_path, capsys):
+    path = tmp_path / "g.npz"
+    sp.save_npz(path, nx.to_scipy_sparse_array(two_cliques(8)))
+    for method, options in [
+        ("projection", ["--delta", "1e-6", "--gamma", "1", "--average-degree", "7"]),
+        ("voting", ["--delta", "1e-6", "--gamma", "1", "--average-degree", "7"]),
+        ("exponential", ["--average-degree", "7"]),
+        ("randomized-response", []),
+    ]:
+        release = released(capsys, str(path), "--epsilon", "2", "--method", method, *options)
+        assert len(release["value"]["labels"]) == 16 and release["guarantee"]["epsilon"] == 2.0
+        assert release["guarantee"]["delta"] == (1e-6 if "--delta" in options else 0.0)
+
+
 def two_cliques(size):
     return nx.disjoint_union(nx.complete_graph(size), nx.complete_graph(size))
 
