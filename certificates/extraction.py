@@ -15,6 +15,7 @@ from certificates.proof import Claim, InExpectation, Proof
 from certificates.redundant import boxed_proof
 from certificates.rescale import intervals, rescaled_proof
 from certificates.rounding import NotCertifiable, Rounder
+from certificates.zeros import minimisers, value_to
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.engine.solving import cubic_work, solve_program
@@ -29,6 +30,8 @@ FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
 _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
+_DIGITS = 30  # to which an optimum that is no short fraction is computed
+_SHORT_DENOMINATOR = 10**6
 _LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
 _ADVICE = (
@@ -242,7 +245,14 @@ class FloatCertificate:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.facial`)."""
         from certificates.facial import Faces
 
-        return Faces(claim, self.dual, self.squares).prove(self.points)
+        return Faces(claim, self.dual, self.squares).prove(self.points, self._minimisers)
+
+    @cached_property
+    def _minimisers(self) -> tuple[dict[int, float], ...]:
+        """Minimisers in floating point (see `certificates.zeros`)."""
+        if self.value is None or self.claim.expectations or self.squares or self.result.moments is None:
+            return ()
+        return minimisers(self.result, self.claim, self.value)
 
     @cached_property
     def points(self) -> tuple[dict[int, Fraction], ...]:
@@ -281,7 +291,10 @@ class FloatCertificate:
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
-        reason = f"the value {self.value:.9g} is not close to a short fraction: the optimum may be irrational"
+        reason = (
+            f"the value {self.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
+            "the optimum may be irrational"
+        )
         tried: set[Fraction] = set()
         for source in (self, self._sharper()):
             for bound, point in [] if source is None else source._exact_values():
@@ -294,7 +307,38 @@ class FloatCertificate:
                     reason = f"at the bound {bound}: {error}"
                     continue
                 return proof if point is None else attained(proof, point)
-        raise NotCertifiable(f"no proof at the exact optimum found ({reason})")
+        near, words = self._digits()
+        if near is not None and near not in tried:
+            try:
+                return self._on_face(replace(self.claim, bound=near))
+            except NotCertifiable as error:
+                words = f"{words}, where {error}"
+        raise NotCertifiable(f"no proof at the exact optimum found ({reason}{words})")
+
+    def _digits(self) -> tuple[Fraction | None, str]:
+        """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
+        from certificates.refine import bracket, simplest_fraction
+
+        assert self.value is not None
+        if self.result.moments is None:
+            return None, ""
+        room = Fraction(1, 10**_DIGITS)
+        value = value_to(self.claim, self._minimisers, _DIGITS + 5)
+        if value is not None and abs(float(value) - self.value) <= 1e-5 * max(1.0, abs(self.value)):
+            low, high = value - room, value + room
+        else:
+            try:
+                low, high = bracket(self.result, self.claim, self.dual, _DIGITS)
+            except NotCertifiable:
+                return None, ""
+        found = simplest_fraction(low, high)
+        if found.denominator <= _SHORT_DENOMINATOR:
+            return found, f"; to {_DIGITS} digits it is {found}"
+        return None, (
+            f"; to {_DIGITS} digits it is {_decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
+            f"denominator below 10^{len(str(found.denominator)) - 1} is that near: by all appearances it is "
+            "irrational, and then no rational proof at the value itself exists"
+        )
 
     def _exact_values(self) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
         """Rational numbers that the optimum may be, with a point that attains them where one is known."""
@@ -542,6 +586,13 @@ def short_decimal(low: float, high: float) -> Fraction:
             return whole * unit
         unit /= 10
     raise ValueError(f"no short decimal between {low} and {high}")
+
+
+def _decimal(value: Fraction, places: int) -> str:
+    """A rational in decimals, rounded."""
+    whole = round(value * 10**places)
+    digits = str(abs(whole)).rjust(places + 1, "0")
+    return f"{'-' if whole < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def _exact(value: Any) -> Fraction:

@@ -27,6 +27,7 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from certificates.exact import Row, Terms, add_to, multiply, polynomial_of, rows_of, terms_of, value_at
 from certificates.proof import Claim, Multiplier, Proof
 from certificates.rounding import NotCertifiable, Rounder
+from certificates.zeros import relations
 from sosdp.algebra import monomials as mono
 from sosdp.conic.program import SQRT2, smat, svec_length, triangle
 from sosdp.engine.assembly import ONE, Block, Identity
@@ -69,11 +70,14 @@ class Faces:
     squares: Sequence[Fraction] = ()
     bases: list[fmpz_mat] = field(default_factory=list)
 
-    def prove(self, points: Sequence[dict[int, Fraction]] = ()) -> Proof:
+    def prove(
+        self, points: Sequence[dict[int, Fraction]] = (), near: Sequence[dict[int, float]] = ()
+    ) -> Proof:
         """A proof that the checker accepts; raises NotCertifiable with the reason in words.
 
-        `points`: exact points of the set where the target may vanish.  Cost: a solve a round, and exact
-        linear algebra of the size of the number of monomials.
+        `points`: exact points of the set where the target may vanish; `near`: minimisers in floating point,
+        looked at where the exact points do not lead to a proof (see `certificates.zeros`).  Cost: a solve a
+        round, and exact linear algebra of the size of the number of monomials.
         """
         rounder = Rounder(self.claim, self.dual, self.squares)
         entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
@@ -94,7 +98,18 @@ class Faces:
                 return self._search(system, small)
             except NotCertifiable as error:
                 reasons.append(str(error))
-        raise NotCertifiable(reasons[-1])
+        found = relations(rounder, near) if near else None
+        if found is None:
+            raise NotCertifiable(reasons[-1])
+        bases, zeros = found
+        self.bases = [_shortened(w) for w in bases]
+        try:
+            return self._search(system, _SMALL[0])
+        except NotCertifiable as error:
+            raise NotCertifiable(
+                f"the target vanishes at the point {zeros[0]}, known to {zeros[0].bits} bits, and integer "
+                f"relations of its monomials leave faces of sides {[w.ncols() for w in bases]}: {error}"
+            ) from error
 
     def _search(self, system: _System, small: float) -> Proof:
         """Take out one kernel after another until the multipliers on the face can be rounded."""

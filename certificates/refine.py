@@ -124,6 +124,32 @@ def shortest_decimal(low: Fraction, high: Fraction) -> Fraction:
         power *= 10
 
 
+def simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator in [low, high], by continued fractions; ValueError for low > high."""
+    if low > high:
+        raise ValueError(f"no fraction was asked for between {low} and {high}")
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(min(max(whole, 0), math.floor(high)) if low <= 0 <= high else whole)
+    below = math.floor(low)
+    rest = simplest_fraction(1 / (high - below), 1 / (low - below))
+    return below + 1 / rest
+
+
+def bracket(result: Any, claim: Claim, dual: Any, digits: int) -> tuple[Fraction, Fraction]:
+    """The relaxation's value to ``digits`` places (relative to max(1, |value|)), as an interval.
+
+    Raises NotCertifiable as `refined_proof` does, and for what would take more than a second.
+    """
+    path = _Path(result, claim, dual)
+    if path.work > QUICK_WORK:
+        raise NotCertifiable("higher precision would take long")
+    room = Fraction(1, 10**digits) * max(Fraction(1), abs(Fraction(float(result.bound))))
+    centred = path.follow(lambda low, high, gap: gap * 4 < room)
+    low, high = centred.bound, 2 * centred.ceiling - centred.bound  # once more the gap, for rounding
+    return (low, high) if path.sign > 0 else (-high, -low)
+
+
 class _Path:
     """The barrier problem of one claim, in exact data."""
 

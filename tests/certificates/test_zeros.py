@@ -1,0 +1,103 @@
+"""Proofs at zeros that are irrational, and what is said about optima that are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from certificates import NotCertifiable, extract, zeros
+from certificates.refine import bracket, simplest_fraction
+from certificates.rounding import Rounder
+from tests.certificates.independent import proves
+
+x, y = sd.variables("x y")
+
+
+def _chain(n):
+    """Broyden's tridiagonal function: n squared residuals with a common zero that is irrational."""
+    v = [*sd.variables("b", n)]
+    parts = []
+    for i in range(n):
+        before, after = (v[i - 1] if i else 0), (v[i + 1] if i + 1 < n else 0)
+        parts.append((3 - 2 * v[i]) * v[i] - before - 2 * after + 1)
+    return sum((p**2 for p in parts), sd.Polynomial(0)), parts
+
+
+def test_a_chain_is_proven_at_its_irrational_zero():
+    objective, parts = _chain(6)
+    proof = extract(sd.minimize(objective, degree=4, sparsity="chordal")).optimum()
+    assert proof.bound == 0 and proof.verify() and proves(proof.to_dict())
+    # the only proof: every square is a combination of residuals, which vanish together
+    at, variables = np.full(6, -0.6), list(sd.variables("b", 6))
+    for _ in range(50):
+        point = dict(zip(variables, at))
+        slope = np.array([[float(p.diff(v).subs(point).constant) for v in variables] for p in parts])
+        at = at - np.linalg.solve(slope, [float(p.subs(point).constant) for p in parts])
+    squares = [q for m in proof.multipliers for w, q in m.squares() if w]
+    assert len(squares) >= len(parts)
+    assert max(abs(float(q.subs(dict(zip(variables, at))).constant)) for q in squares) < 1e-9
+    with pytest.raises(NotCertifiable):
+        extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(bound=Fraction(1, 1000))
+
+
+def test_relations_are_those_of_the_zero():
+    """At (sqrt 2, sqrt 2): x - y, x^2 - 2, x y - 2, y^2 - 2 and nothing else."""
+    objective = (x**2 - 2) ** 2 + (x * y - 2) ** 2
+    result = sd.minimize(objective, sd.System(x**2 + y**2 <= 9), 4, symmetry="none")
+    found = extract(result)
+    claim = found.claim.__class__(
+        "lower_bound", found.claim.objectives, Fraction(0), (), found.claim.inequalities
+    )
+    rounder = Rounder(claim, found.dual)
+    ids = [int(v) for v in result.variable_ids]
+    start = dict(zip(ids, (1.4142, 1.4142)))
+    bases, points = zeros.relations(rounder, [start])
+    assert len(points) == 1
+    at = np.array([1.0 * np.prod([2**0.5] * len(row)) for row in rounder.bases[0]])
+    w = np.array(bases[0].tolist(), dtype=float)
+    assert np.abs(at @ w).max() < 1e-9 and w.shape[1] == len(rounder.bases[0]) - 2
+    # a minimiser that is none, and a claim that is not attained there
+    assert zeros.relations(rounder, [dict(zip(ids, (0.0, 0.0)))]) is None
+    lower = claim.__class__("lower_bound", claim.objectives, Fraction(-1, 10**9), (), claim.inequalities)
+    assert zeros.relations(Rounder(lower, found.dual), [start]) is None
+
+
+def test_irrational_optima_say_so():
+    camel = 4 * x**2 - Fraction(21, 10) * x**4 + x**6 / 3 + x * y - 4 * y**2 + 4 * y**4
+    circle = sd.minimize(x + y, sd.System(x**2 + y**2 == 1), 2)
+    for result, digits in [
+        (sd.minimize(camel), "-1.03162845348987735"),
+        (circle, "-1.41421356237309504880168872"),
+    ]:
+        with pytest.raises(NotCertifiable, match="by all appearances it is irrational") as error:
+            extract(result).optimum()
+        assert digits in str(error.value)
+
+
+def test_an_optimum_with_a_long_denominator_is_found():
+    shift = Fraction(1234, 100103)
+    proof = extract(sd.minimize((x**2 - 2) ** 2 + shift, degree=4)).optimum()
+    assert proof.bound == shift and proof.verify()
+
+
+def test_simplest_fractions():
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        q = int(generator.integers(1, 400))
+        value = Fraction(int(generator.integers(-3 * q, 3 * q)), q)
+        room = Fraction(1, 4 * 400**2)
+        assert simplest_fraction(value - room, value + room) == value
+    assert simplest_fraction(Fraction(-3), Fraction(5)) == 0
+    assert simplest_fraction(Fraction(1, 3), Fraction(1, 2)) == Fraction(1, 2)
+    with pytest.raises(ValueError):
+        simplest_fraction(Fraction(1), Fraction(0))
+
+
+def test_brackets_hold_the_value():
+    upper = sd.maximize(x * y + x, sd.System(x**2 + y**2 <= 1), 4)
+    found = extract(upper)
+    low, high = bracket(upper, found.claim, found.dual, 20)
+    assert low <= high <= low + Fraction(1, 10**19)
+    squared = 27 * Fraction(1, 16)  # the optimum is (3/4) sqrt 3
+    assert low**2 <= squared <= high**2
