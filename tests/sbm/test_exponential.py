@@ -61,8 +61,9 @@ def test_agreements_by_brute_force():
 
 @pytest.mark.parametrize(
     "n, epsilon, degree, measured",
-    [(4, 1.0, 2.0, 0.571), (5, 1.0, 2.0, 0.705), (5, 1.0, 0.5, 0.888), (5, 1.0, 1.0, 0.839),
-     (5, 3.0, 2.0, 2.970), (5, 3.0, 0.25, 2.9996)],
+    [(4, 1.0, 2.0, 0.571), (5, 1.0, 0.5, 0.888), (5, 3.0, 0.25, 2.9996),
+     *(pytest.param(5, *case, marks=pytest.mark.slow) for case in [(1.0, 2.0, 0.705), (1.0, 1.0, 0.839),
+                                                                    (3.0, 2.0, 2.970)])],
 )  # fmt: skip
 def test_exact_privacy_loss_over_every_graph(n, epsilon, degree, measured):
     assert loss(n, epsilon, degree) == pytest.approx(measured, abs=1e-3)
@@ -75,7 +76,7 @@ def test_sampler_follows_the_law():
     adjacency = np.zeros((5, 5), dtype=int)
     for i, j in [(0, 1), (0, 2), (1, 2), (3, 4)]:
         adjacency[i, j] = adjacency[j, i] = 1
-    epsilon, degree, runs = 1.5, 1.6, 1500
+    epsilon, degree, runs = 1.5, 1.6, 600
     expected = law(adjacency, epsilon, degree) * runs
     seen = np.zeros(16)
     for seed in range(runs):

@@ -74,7 +74,7 @@ def test_votes_agree_with_counting():
 
 def test_sampled_votes_follow_the_law():
     adjacency = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]])
-    prior, epsilon, runs = np.array([1, 1, 1, -1]), 0.7, 1000
+    prior, epsilon, runs = np.array([1, 1, 1, -1]), 0.7, 400
     scale = float(vote_scale(epsilon, 1))
     kept = np.array([keep_probability(int(z), scale) for z in votes(canonical_graph(adjacency), prior, 1)])
     # The output shows which vertices agree with vertex 0; vertex 1 agrees iff both kept or both flipped.
