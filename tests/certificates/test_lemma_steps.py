@@ -1,0 +1,131 @@
+"""The steps of the clustering and robust-mean arguments: what they conclude, from which hypotheses."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from certificates import lemmas
+from certificates.calculus import same
+from certificates.exact import terms_of, value_at
+from certificates.rounding import CertificateError
+from tests.certificates.test_lemmas import _proves, _total, v, w, x, y
+
+
+def _hypotheses(derivation, equalities, inequalities):
+    """Every hypothesis used is one of those the lemma names."""
+    assert all(any(same(h, p) for p in equalities) for h in derivation.equalities)
+    assert all(any(same(g, p) for p in inequalities) for g in derivation.inequalities)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(("n", "most", "spread"), [(2, 1, 1), (3, 1, 2), (4, 2, "3/2"), (3, "1/2", 0)])
+def test_robust_mean(n, most, spread, symbolic):
+    ws, xs = w[:n], x[:n]
+    data = y[:n] if symbolic else [sd.Polynomial(c) for c in (0, 3, -1, 2)[:n]]
+    t, bound = Fraction(most), Fraction(spread)
+    m, a = (sum(values, start=sd.Polynomial(0)) / n for values in (xs, data))
+    found = lemmas.robust_mean(ws, xs, data, most, spread)
+    right = 2 * t * (n * bound + _total((q - a) ** 2 for q in data))
+    _proves(found, right - n * (n - t) * (m - a) ** 2, 6)
+    _hypotheses(
+        found,
+        [p * p - p for p in ws] + [p * (q - r) for p, q, r in zip(ws, xs, data)],
+        [t - _total(1 - p for p in ws), n * bound - _total((q - m) ** 2 for q in xs)],
+    )
+
+
+def test_robust_mean_on_numbers():
+    """Evaluated where the hypotheses hold, the conclusion holds; with three corrupted it does not."""
+    n, data, bound = 4, [Fraction(k) for k in (0, 1, -1, 0)], Fraction(4)
+    found = lemmas.robust_mean(w[:n], x[:n], data, 1, bound)
+    terms = terms_of(found.conclusion)
+    ids = [int(p.variable_ids[0]) for p in (*w[:n], *x[:n])]
+    seen, below = 0, 0
+    for dropped, moved in itertools.product(range(n), range(-12, 13)):
+        values = [Fraction(moved) if k == dropped else data[k] for k in range(n)]
+        mean = sum(values) / n
+        if sum((q - mean) ** 2 for q in values) > n * bound:
+            continue
+        kept = [Fraction(k != dropped) for k in range(n)]
+        assert value_at(terms, dict(zip(ids, [*kept, *values]))) >= 0
+        seen += 1
+    for values in itertools.product(range(-12, 13, 3), repeat=3):  # three samples moved: T = 3, not 1
+        everything = [Fraction(c) for c in (*values, 0)]
+        mean = sum(everything) / n
+        if sum((q - mean) ** 2 for q in everything) <= n * bound:
+            below += value_at(terms, dict(zip(ids, [*[Fraction(0)] * n, *everything]))) < 0
+    assert seen > 20 and below > 0  # more corruption than T, and the conclusion fails
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_kept_mass(n):
+    statement = _total(q * q for q in x[:n]) - _total(p * q * q for p, q in zip(w, x[:n]))
+    _proves(lemmas.kept_mass(w[:n], x[:n]), statement, 4)
+
+
+@pytest.mark.parametrize(("power", "steps"), [(2, 2), (2, 3), (4, 3)])
+def test_shared_mass(power, steps):
+    p, q, d = w[:2], y[:2], x[:steps]
+    weight = steps ** (power - 1) * _total(a**power for a in d) - _total(d) ** power
+    _proves(lemmas.shared_mass(p, q, d, power), weight * _total(a * b for a, b in zip(p, q)), power + 4)
+
+
+@pytest.mark.parametrize("c", [1, 2, "7/3"])
+def test_error_of_the_overlap_matrix(c):
+    labels = [0, 1, 0, 1]
+    names = [sd.variables(f"W{i}{j}") for i in range(4) for j in range(4)]
+    overlap = [names[4 * i : 4 * i + 4] for i in range(4)]
+    truth = [[int(a == b) for b in labels] for a in labels]
+    error = _total((overlap[i][j] - truth[i][j]) ** 2 for i in range(4) for j in range(4))
+    off = _total(overlap[i][j] for i in range(4) for j in range(4) if not truth[i][j])
+    found = lemmas.overlap_error(overlap, labels, c)
+    _proves(found, 2 * off - error, 2)
+    c = Fraction(c)
+    value = _total((p - c) ** 2 for p in names)
+    best = sum((t - c) ** 2 for row in truth for t in row)
+    _hypotheses(found, [], [best - value, 8 - _total(names)])
+    with pytest.raises(ValueError, match="below it"):
+        lemmas.overlap_error(overlap, labels, "1/2")
+    with pytest.raises(ValueError, match="equal sizes"):
+        lemmas.overlap_error(overlap, [0, 0, 0, 1])
+
+
+@pytest.mark.parametrize("power", [2, 4])
+def test_jensen(power):
+    numbers = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+    mean = _total(c * p for c, p in zip(numbers, x))
+    found = lemmas.holder(numbers, x[:3], power, weights="numbers")
+    _proves(found, _total(c * p**power for c, p in zip(numbers, x)) - mean**power, power)
+    assert not found.equalities and not found.inequalities
+    with pytest.raises(ValueError, match=">= 0"):
+        lemmas.holder([1, -1], x[:2], 2, weights="numbers")
+
+
+@pytest.mark.parametrize("t", [2, 4, 6, 8])
+@pytest.mark.parametrize("c", [1, "2/3", 5])
+def test_cancelling_powers(t, c):
+    found = lemmas.cancel(x[0], c, t)
+    c = Fraction(c)
+    _proves(found, c - x[0], t)
+    _hypotheses(found, [], [c * x[0] ** (t - 1) - x[0] ** t])
+    with pytest.raises(ValueError, match="even"):
+        lemmas.cancel(x[0], c, t + 1)
+
+
+def test_fourth_moments_of_a_sample():
+    points = np.random.default_rng(1).integers(-3, 4, (10, 2)).tolist()
+    u = v[:2]
+    forms = [a * u[0] + b * u[1] for a, b in points]
+    second = _total(f * f for f in forms) / 10
+    worst = 0.0
+    for s in np.linspace(0, 3.15, 400):
+        values = np.array([a * np.cos(s) + b * np.sin(s) for a, b in points]) ** 2
+        worst = max(worst, float(values.var() / values.mean() ** 2))
+    bound = Fraction(round(worst * 1.05 * 1000), 1000)
+    statement = bound * second**2 - _total((f * f - second) ** 2 for f in forms) / 10
+    _proves(lemmas.fourth_moment_bound(points, u, bound), statement, 4)
+    with pytest.raises(CertificateError):
+        lemmas.fourth_moment_bound(points, u, Fraction(round(worst * 0.95 * 1000), 1000))
