@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.guarantee import Guarantee
+
 from .theory import DirectBounds, published_log10_n, ramp
 
 Array = npt.NDArray[np.float64]
@@ -43,6 +45,47 @@ def trace(points: npt.ArrayLike, matrix: npt.ArrayLike, bounds: DirectBounds) ->
     saturated = mass >= (1.0 - bounds.saturation) * bounds.cap / bounds.high
     weights = np.where(saturated[:, None], phi / np.maximum(mass, 1e-300)[:, None], 0.0)
     return Trace(float(phi.sum()), saturated, weights, weights @ y)
+
+
+def direct_guarantee(
+    test: tuple[float, float],
+    rows: tuple[float, float],
+    bins: tuple[float, float],
+    means: tuple[float, float],
+    strangers: int,
+    sample_failure: float,
+) -> Guarantee:
+    """What steps 2 to 9 would promise, with up to q arbitrary rows in the sample.
+
+    Args:
+        test, rows, bins, means: (epsilon, delta) of the test, the Gaussian noise on rows that move by at most
+            r_theta, the histogram and the averages (both for one changed row).
+        strangers: q.
+        sample_failure: bound on the probability that more than q arbitrary rows are sampled.
+
+    Returns:
+        epsilon = e0 + e1 + q (e2 + e3), delta = d0 + d1 + q e^((q-1)(e2 + e3)) (d2 + d3) + failure, on the
+        condition that the program is solved exactly; in float64, as no release is ever made under it.
+
+    Raises:
+        ValueError: a delta that reaches 1.
+    """
+    each, slip = bins[0] + means[0], bins[1] + means[1]
+    group = strangers * math.exp(max(strangers - 1, 0) * each) * slip
+    return Guarantee(
+        epsilon=test[0] + rows[0] + strangers * each,
+        delta=test[1] + rows[1] + group + sample_failure,
+        kind="conditional",
+        assumptions=(EXACT_SOLVER,),
+        mechanism="gmm.direct (exact-solver)",
+    )
+
+
+def sample_failure(n: int, arbitrary: float, sample: int, strangers: int) -> float:
+    """P(more than q of `sample` uniform indices hit the `arbitrary` ones among n), hypergeometric."""
+    from scipy.stats import hypergeom
+
+    return float(hypergeom.sf(strangers, n, min(n, math.ceil(arbitrary)), sample))
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,15 @@ def published_log10_n(clusters: int) -> float:
     return 10.0 * (1.0 + 0.5 * math.log10(12e10) + 150.0 * math.log10(clusters))
 
 
+def bin_mean_sensitivity(diameter: float, least: int) -> float:
+    """l2 bound on all bin means together when one point leaves, enters or changes bins of >= `least` points.
+
+    2 D / N: a point that leaves or enters a bin of N moves its mean by at most D / N, one that moves within
+    it likewise, and at most two bins are touched. D bounds the distance of two points of one bin.
+    """
+    return 2.0 * diameter / least
+
+
 @dataclass(frozen=True)
 class DirectBounds:
     """What steps 2 to 4 of the published algorithm cost with free constants, from public numbers.
@@ -185,6 +194,15 @@ class DirectBounds:
         doubling = 1.0 if self.order == 1 else 2.0**self.order
         spread = self.clusters * (5.0 * self.low - 4.0) * (1.0 - self.saturation) ** 2 * self.cap**2
         return doubling * self.bound * self.n**2 * self.high**2 / spread
+
+    def movement_of(self, change: float) -> float:
+        """eta of a row saturated on both sides whose change off column i has l2 norm `change`.
+
+        (L sqrt(2 s / lo) change + 2) hi / ((1 - x) s): bound on the total variation of its weights.
+        """
+        slope = 1.0 / (self.high - self.low)
+        moved = slope * math.sqrt(2.0 * self.cap / self.low) * change + 2.0
+        return moved * self.high / ((1.0 - self.saturation) * self.cap)
 
     @property
     def movers(self) -> float:

@@ -11,7 +11,7 @@ import pytest
 
 import problems.gmm
 import sosdp as sd
-from problems.gmm.direct import direct_verdict, paper_verdict, trace
+from problems.gmm.direct import direct_guarantee, direct_verdict, paper_verdict, sample_failure, trace
 from problems.gmm.estimator import PrivateGaussianMixture
 from problems.gmm.kernel import kernel_program, membership
 from problems.gmm.model import cluster_matrix
@@ -19,6 +19,7 @@ from problems.gmm.program import linked_mean_excess, literal_program, pairwise_p
 from problems.gmm.registry import REGISTRY
 from problems.gmm.theory import (
     DirectBounds,
+    bin_mean_sensitivity,
     dropped,
     dropped_bound,
     mean_shift_factor,
@@ -221,6 +222,40 @@ def test_the_table_of_the_direct_mode():
         assert bounds.movers == pytest.approx(3.2e5, rel=0.02)
     assert shifts == pytest.approx([5.09, 0.508, 0.0508, 0.00508], rel=0.01)
     assert fractions == pytest.approx([32.3, 0.324, 0.0112, 0.0080], rel=0.01)
+
+
+def test_saturated_rows_of_a_nearly_integral_matrix():
+    """phi(w) + lo/(1 - lo) w (1 - w) >= w^2 for hi = 1: rows with sum_j W_ij^2 >= (1 - x) s are saturated."""
+    w = np.linspace(0.0, 1.0, 10001)
+    for low in (0.81, 0.9, 0.99):
+        assert np.min(ramp(w, low, 1.0) + low / (1.0 - low) * w * (1.0 - w) - w**2) >= -1e-12
+
+
+def test_bin_means_move_within_their_bound():
+    generator = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(2000):
+        least = int(generator.integers(2, 5))
+        sizes = generator.integers(least, least + 3, size=2) + np.array([1, 0])
+        bins = [generator.integers(0, 2, size=(size, 1)).astype(float) for size in sizes]  # diameter 1 each
+        before = [b.mean(axis=0) for b in bins]
+        after = [
+            bins[0][1:].mean(axis=0),
+            np.vstack([bins[1], [[float(generator.integers(2))]]]).mean(axis=0),
+        ]
+        moved = np.linalg.norm(np.concatenate(before) - np.concatenate(after))
+        worst = max(worst, moved / bin_mean_sensitivity(1.0, least))
+    assert 0.3 < worst <= 1.0
+
+
+def test_the_direct_guarantee_is_conditional_on_an_exact_solver():
+    made = direct_guarantee((0.5, 1e-7), (0.2, 1e-7), (0.01, 1e-9), (0.01, 1e-9), 4, 1e-7)
+    assert made.kind == "conditional" and "exact-solver" in made.assumptions[0]
+    assert made.epsilon == pytest.approx(0.78)
+    assert made.delta == pytest.approx(3e-7 + 4 * np.exp(0.06) * 2e-9)
+    assert sample_failure(100, 10.0, 5, 5) == 0.0
+    exact = 1.0 - (90 * 89 + 2 * 10 * 90) / (100 * 99)  # at least two of two hits are one below certain
+    assert sample_failure(100, 10.0, 2, 1) == pytest.approx(exact)
 
 
 def test_published_constants_need_more_records_than_there_are():
