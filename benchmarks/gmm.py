@@ -12,6 +12,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def release(n: int, k: int, d: int, separation: float, epsilon: float, outliers:
     est = PrivateGaussianMixture(k, epsilon, DELTA, separation).fit(sample.points)
     return {
         "released": est.released_,
-        "error": centre_error(est.means_, sample.means) if est.released_ else None,
+        "error": None if est.means_ is None else centre_error(est.means_, sample.means),
         "predicted": round(est.plan_.error, 4),
         "feasible": est.plan_.feasible,
         "cpu": round(time.process_time() - start, 2),
@@ -87,7 +88,11 @@ def many(settings: list[dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
 
 def block_errors(blocks: int) -> Table:
     """Median error of one block's points, with gross outliers N(0, 60^2 I)."""
-    solvers = {"sos": SumOfSquaresBlocks(3), "k-means": kmeans_blocks(3), "mixture": mixture_blocks(3)}
+    solvers: dict[str, Callable[[np.ndarray], Any]] = {
+        "sos": SumOfSquaresBlocks(3),
+        "k-means": kmeans_blocks(3),
+        "mixture": mixture_blocks(3),
+    }
     rows: list[list[Any]] = []
     for outliers in (0.0, 0.03, 0.08, 0.15):
         row: list[Any] = [outliers]
@@ -114,7 +119,17 @@ def peer(points: np.ndarray, k: int, epsilon: float, low: float, high: float) ->
     with tempfile.TemporaryDirectory() as folder:
         here, there = Path(folder) / "data.npy", Path(folder) / "found.npy"
         np.save(here, points)
-        command = [python, "-c", _PEER_PROGRAM, here, str(k), str(epsilon), str(low), str(high), there]
+        command = [
+            python,
+            "-c",
+            _PEER_PROGRAM,
+            str(here),
+            str(k),
+            str(epsilon),
+            str(low),
+            str(high),
+            str(there),
+        ]
         subprocess.run(command, check=True)
         return np.load(there)
 
@@ -134,7 +149,7 @@ def rivals(n: int, seeds: int, outlier_shares: tuple[float, ...]) -> Table:
             points, means = sample.points, sample.means
             for name, solver in (("sos blocks", "sos"), ("k-means blocks", "kmeans")):
                 est = PrivateGaussianMixture(k, epsilon, DELTA, separation, solver=solver).fit(points)
-                errors[name].append(centre_error(est.means_, means) if est.released_ else np.inf)
+                errors[name].append(np.inf if est.means_ is None else centre_error(est.means_, means))
             plain = KMeans(k, n_init=4, random_state=seed).fit(points).cluster_centers_
             errors["k-means*"].append(centre_error(plain, means))
             mixture = GaussianMixture(k, covariance_type="spherical", random_state=seed).fit(points)
