@@ -225,10 +225,12 @@ def robust_mean(
 
     Steps: n (m - a) = sum (x_i - y_i) = sum (1 - w_i)(x_i - y_i); `outlier_mass`; and
     sum (x_i - y_i)^2 = sum ((x_i - m) - (y_i - a))^2 + n (m - a)^2 with (p - q)^2 <= 2 p^2 + 2 q^2. Degree 6.
-    ``data`` may be numbers or polynomials. ValueError for different lengths, T <= 0 or T > n.
+    For vectors take x_i, y_i as inner products with a direction v and ``spread`` as L |v|^2; degree 8.
+    ``data``
+    and ``spread`` may be numbers or polynomials. ValueError for different lengths, T <= 0 or T > n.
     """
     ws, xs, ys = _polynomials(w), _polynomials(x), _polynomials(data)
-    n, t, bound = len(ws), _positive(most, "most"), _exact(spread)
+    n, t, bound = len(ws), _positive(most, "most"), _polynomials([spread])[0]
     inner(ws, xs), inner(xs, ys)
     if not 0 < t <= n:
         raise ValueError(f"most must be in (0, {n}], not {t}")

@@ -8,7 +8,7 @@ import pytest
 
 import sosdp as sd
 from certificates import lemmas
-from certificates.calculus import same
+from certificates.calculus import assume, same, sum_of_squares
 from certificates.exact import terms_of, value_at
 from certificates.rounding import CertificateError
 from tests.certificates.test_lemmas import _proves, _total, v, w, x, y
@@ -35,6 +35,38 @@ def test_robust_mean(n, most, spread, symbolic):
         [p * p - p for p in ws] + [p * (q - r) for p, q, r in zip(ws, xs, data)],
         [t - _total(1 - p for p in ws), n * bound - _total((q - m) ** 2 for q in xs)],
     )
+
+
+def test_robust_mean_in_every_direction():
+    """The program as it is stated: vectors, and a matrix M with covariance + M M^T = L I."""
+    n, d, bound = 2, 2, 3
+    points = [[sd.variables(f"p{i}{j}") for j in range(d)] for i in range(n)]
+    slack = [[sd.variables(f"M{i}{j}") for j in range(d)] for i in range(d)]
+    data = [[1, 0], [0, 2]]
+    u = v[:d]
+    mean = [_total(points[i][j] for i in range(n)) / n for j in range(d)]
+    along = [lemmas.inner(p, u) for p in points]
+    known = [lemmas.inner([sd.Polynomial(c) for c in row], u) for row in data]
+    step = lemmas.robust_mean(w[:n], along, known, 1, bound * lemmas.inner(u, u))
+    premises = []
+    for i in range(n):
+        parts = [assume(w[i] * (points[i][j] - data[i][j]), equality=True).times(u[j]) for j in range(d)]
+        premises.append(parts[0] + parts[1])
+    spread = sum_of_squares([(n, lemmas.inner([slack[j][k] for j in range(d)], u)) for k in range(d)])
+    entries = []
+    for j, k in itertools.product(range(d), repeat=2):
+        covariance = _total((points[i][j] - mean[j]) * (points[i][k] - mean[k]) for i in range(n)) / n
+        entry = covariance + lemmas.inner(slack[j], slack[k]) - bound * (j == k)
+        entries.append(entry)
+        spread = spread + assume(entry, equality=True).times(-n * u[j] * u[k])
+    found = step.given(*premises, spread)
+    centre = lemmas.inner([sd.Polynomial(sum(row[j] for row in data)) / n for j in range(d)], u)
+    moved = lemmas.inner(mean, u) - centre
+    right = 2 * (n * bound * lemmas.inner(u, u) + _total((q - centre) ** 2 for q in known))
+    _proves(found, right - n * (n - 1) * moved**2, 8)
+    given = [p * p - p for p in w[:n]] + entries
+    given += [w[i] * (points[i][j] - data[i][j]) for i in range(n) for j in range(d)]
+    _hypotheses(found, given, [1 - _total(1 - p for p in w[:n])])
 
 
 def test_robust_mean_on_numbers():
