@@ -81,6 +81,12 @@ class Derivation:
             max(left.bound, right.bound),
         )
 
+    def __radd__(self, other: Any) -> Derivation:
+        """0 + derivation, so that ``sum`` works; NotImplemented for anything else."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
     def __mul__(self, other: Any) -> Derivation:
         """p >= 0 and q >= 0 give p q >= 0; a number >= 0 scales; an equality may be multiplied by anything.
 

@@ -54,6 +54,10 @@ def test_sums_and_products_of_assumptions():
     assert same(both.conclusion, x + 1 - y) and both.degree == 1 == both.bound
     product = _valid(a * b, 2)
     assert same(product.conclusion, x * (1 - y)) and product.degree == 2 == product.bound
+    listed = sum([a, b])
+    assert same(listed.conclusion, both.conclusion)
+    with pytest.raises(TypeError):
+        sum([a, b], start=1)
     # a hypothesis twice is a square, once it is a hypothesis: nothing is counted double
     again = _valid(a * a * a, 1)
     assert same(again.conclusion, x**3) and again.degree == 3
