@@ -245,7 +245,7 @@ class FloatCertificate:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.facial`)."""
         from certificates.facial import Faces
 
-        return Faces(claim, self.dual, self.squares).prove(self.points, self._minimisers)
+        return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self._minimisers)
 
     @cached_property
     def _minimisers(self) -> tuple[dict[int, float], ...]:

@@ -13,7 +13,7 @@ Zhi 2012.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -71,13 +71,15 @@ class Faces:
     bases: list[fmpz_mat] = field(default_factory=list)
 
     def prove(
-        self, points: Sequence[dict[int, Fraction]] = (), near: Sequence[dict[int, float]] = ()
+        self,
+        points: Sequence[dict[int, Fraction]] = (),
+        near: Callable[[], Sequence[dict[int, float]]] = tuple,
     ) -> Proof:
         """A proof that the checker accepts; raises NotCertifiable with the reason in words.
 
-        `points`: exact points of the set where the target may vanish; `near`: minimisers in floating point,
-        looked at where the exact points do not lead to a proof (see `certificates.zeros`).  Cost: a solve a
-        round, and exact linear algebra of the size of the number of monomials.
+        `points`: exact points of the set where the target may vanish; `near`: gives minimisers in floating
+        point, asked where the exact points do not lead to a proof (see `certificates.zeros`).  Cost: a solve
+        a round, and exact linear algebra of the size of the number of monomials.
         """
         rounder = Rounder(self.claim, self.dual, self.squares)
         entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
@@ -98,7 +100,7 @@ class Faces:
                 return self._search(system, small)
             except NotCertifiable as error:
                 reasons.append(str(error))
-        found = relations(rounder, near) if near else None
+        found = relations(rounder, near())
         if found is None:
             raise NotCertifiable(reasons[-1])
         bases, zeros = found

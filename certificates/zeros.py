@@ -25,6 +25,7 @@ from certificates.rounding import Rounder
 from sosdp.algebra.polynomial import Polynomial
 
 LARGEST_SIDE = 60  # of a Gram matrix whose relations are looked for
+MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
 _BITS = 40  # of the monomials, for every one of them
 _SHORT = 20  # bits of the integers of a relation
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
@@ -63,9 +64,12 @@ def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float
     """Minimisers of a solved relaxation in floating point, by variable id.
 
     Its atoms where the moments show them; otherwise, without constraints, where descent from the means and
-    from points around them ends at the relaxation's value; with constraints, the means.
+    from points around them ends at the relaxation's value; with constraints, the means. None for more
+    than 40 variables.
     """
     ids = [int(v) for v in result.variable_ids]
+    if len(ids) > MOST_VARIABLES:
+        return ()
     rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids))
     if not rows.size:
         known = dict(zip(rows_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True))
