@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
 
 from .graph_input import CanonicalGraph, canonical_graph
@@ -31,8 +31,7 @@ NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np
 @contextmanager
 def silenced() -> Iterator[None]:
     """No warning leaves this block: inside it the private graph is being computed on."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with no_warnings():
         yield
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
+from sosdp.privacy.roads.stability import SMALLEST_COIN
 from sosdp.projection import StructuredMatrix
 
 UNIT_ROUNDOFF = float(np.finfo(float).eps) / 2
@@ -19,6 +20,21 @@ DEFAULT_TAU = 0.5
 
 DEFAULT_TAU0 = 0.25
 """Half the dual slack below which a labelling counts as none."""
+
+
+COIN_UP_TO = 0.7
+"""Largest epsilon at which a coin decides on a release by default; docs/proofs/certificate_stability.md."""
+
+
+def chosen_decision(decision: str, epsilon: float) -> str:
+    """Either "noise" or "coin" where "auto" is allowed; raises ValueError for others, or if no coin fits."""
+    if decision == "auto":
+        return "coin" if SMALLEST_COIN <= epsilon <= COIN_UP_TO else "noise"
+    if decision not in ("noise", "coin"):
+        raise ValueError(f'decision must be "auto", "noise" or "coin", got {decision!r}')
+    if decision == "coin" and epsilon < SMALLEST_COIN:
+        raise ValueError(f'a coin needs epsilon >= {SMALLEST_COIN}; use decision="noise"')
+    return decision
 
 
 def centred_matrix(adjacency: sp.csr_array, average_degree: float, gamma: float) -> StructuredMatrix:

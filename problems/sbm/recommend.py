@@ -15,7 +15,6 @@ import numpy as np
 from scipy.signal import fftconvolve
 from scipy.stats import binom
 
-from sosdp.privacy.accept import accept_rule
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 
 from .certificate_recovery import CertificateRecovery
@@ -24,7 +23,7 @@ from .exponential import LARGEST, ExponentialRecovery
 from .program import DEFAULT_TAU0
 from .projection_recovery import ProjectionRecovery
 from .randomised_response import RandomizedResponseRecovery
-from .theory import _vertices, predict_error
+from .theory import _vertices, predict_error, release_law
 from .vote_recovery import VotingRecovery
 
 Method = Literal["certificate", "edge flips", "projection", "voting", "exponential"]
@@ -212,10 +211,9 @@ def certificate_probability(
 ) -> float:
     """Predicted probability that `CertificateRecovery` releases, over graphs of the model and its noise."""
     slack, chance = predicted_slack(n, average_degree, gamma)
-    units = 2**20
-    rule = accept_rule(check_epsilon(epsilon), check_delta(delta), units)
+    law = release_law(epsilon, delta)
     kept = chance > 1e-9
-    released = [rule.release_probability(math.floor(units * (s / 2 - tau0))) for s in slack[kept]]
+    released = [law(float(s) / 2 - tau0) for s in slack[kept]]
     return float(np.clip(chance[kept] @ np.array(released), 0.0, 1.0))
 
 

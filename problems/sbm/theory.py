@@ -6,9 +6,10 @@ All functions take public parameters only. Conventions: n vertices, average degr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
-from sosdp.privacy.accept import accept_rule
+from sosdp.privacy.accept import accept_profile, accept_rule
 from sosdp.privacy.calibrate import (
     check_delta,
     check_epsilon,
@@ -16,8 +17,9 @@ from sosdp.privacy.calibrate import (
     gaussian_sigma_paper,
     gaussian_sigma_tight,
 )
+from sosdp.privacy.roads.stability import StabilityRule
 
-from .program import DEFAULT_TAU0
+from .program import DEFAULT_TAU0, chosen_decision
 
 Calibration = Literal["tight", "paper"]
 
@@ -90,25 +92,47 @@ def exact_recovery_possible(n: int, average_degree: float, gamma: float) -> bool
     return average_degree * contrast > 2 * math.log(_vertices(n))
 
 
-def required_slack(epsilon: float, delta: float, failure: float = 0.01, tau0: float = DEFAULT_TAU0) -> float:
+def release_law(epsilon: float, delta: float, decision: str = "auto") -> Callable[[float], float]:
+    """Probability of a release as a function of lambda / 2 - tau0, for one budget and way to decide."""
+    units = 2**20
+    rule = StabilityRule(
+        accept_rule(check_epsilon(epsilon), check_delta(delta), units), 0.0, 0.0, 1.0 / units
+    )
+    if chosen_decision(decision, epsilon) == "noise":
+        return lambda statistic: rule.accept.release_probability(math.floor(units * statistic))
+    curve = accept_profile(epsilon, delta)
+    return lambda statistic: float(curve.probability(rule.steps(statistic)))
+
+
+def required_slack(
+    epsilon: float,
+    delta: float,
+    failure: float = 0.01,
+    tau0: float = DEFAULT_TAU0,
+    decision: str = "auto",
+) -> float:
     """Dual slack lambda(G, x) that `CertificateRecovery` needs to release with probability 1 - failure.
 
-    About 2 tau0 + 2 + (2 / epsilon) (log(1 / (2 delta)) + log(1 / (2 failure))). failure in (0, 1/2]: at
-    1/2, the slack at which a release is as likely as a refusal.
+    About 2 tau0 + 2 + (2 / epsilon) (log(1 / (2 delta)) + log(1 / (2 failure))) with noise, less with a coin.
+    failure in (0, 1/2]: at 1/2, the slack at which a release is as likely as a refusal.
     """
     units = 2**20
     rule = accept_rule(check_epsilon(epsilon), check_delta(delta), units)
+    if chosen_decision(decision, epsilon) == "coin":
+        if not 0 < failure <= 0.5:
+            raise ValueError(f"failure must lie in (0, 1/2], got {failure!r}")
+        return 2 * (tau0 + accept_profile(epsilon, delta).reach(1 - failure))
     return 2 * (tau0 + rule.statistic_needed(failure) / units)
 
 
-def release_probability(slack: float, epsilon: float, delta: float, tau0: float = DEFAULT_TAU0) -> float:
+def release_probability(
+    slack: float, epsilon: float, delta: float, tau0: float = DEFAULT_TAU0, decision: str = "auto"
+) -> float:
     """Probability that `CertificateRecovery` releases a certified labelling of this dual slack.
 
     The slack of a real graph is private; use this for planning on simulated graphs.
     """
-    units = 2**20
-    rule = accept_rule(check_epsilon(epsilon), check_delta(delta), units)
-    return rule.release_probability(math.floor(units * (slack / 2 - tau0)))
+    return release_law(epsilon, delta, decision)(slack / 2 - tau0)
 
 
 def lower_bound_epsilon(

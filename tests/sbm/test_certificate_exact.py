@@ -1,6 +1,8 @@
 """The certificate release on every small graph: stability of the statistic, and the exact privacy loss."""
 
 import functools
+import math
+from fractions import Fraction
 
 import networkx
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from graphs import all_adjacencies, all_labellings, all_slacks, neighbours
 
-from problems.sbm.certificate import certified_bisection
+from problems.sbm import CertificateRecovery, canonical_graph, release_probability, required_slack
+from problems.sbm.certificate import CertifiedBisection, certified_bisection
 from problems.sbm.labelling import canonical_signs
 from problems.sbm.program import (
     dual_slack,
@@ -17,7 +20,7 @@ from problems.sbm.program import (
     slack_matrix,
     tilted_adjacency,
 )
-from sosdp.privacy.accept import AcceptRule
+from sosdp.privacy.accept import AcceptRule, accept_profile
 from sosdp.privacy.roads.stability import StabilityRule, stability_rule
 from sosdp.projection.elliptope import _interior_point, certified_gap
 
@@ -158,6 +161,76 @@ def test_exact_privacy_loss_on_all_graphs_with_five_vertices(tau, tau0, epsilon,
     assert loss <= delta * (1 + 1e-9)
     if tau == 0.7 and epsilon < 8:
         assert loss > 0.8 * delta  # the budget is really used: the test has teeth
+
+
+@pytest.mark.parametrize("epsilon, delta", [(1.0, 0.02), (0.5, 0.01), (0.1, 0.1), (2.0, 1e-3)])
+def test_exact_privacy_loss_of_the_coin_on_all_graphs_with_five_vertices(epsilon, delta):
+    """The same law with the coin in place of noise and threshold, from the exact statistic."""
+    n, tau, tau0 = 5, -0.3, 0.01  # a tau at which statistics reach 3.25
+    computed, winner, _ = exact_statistics(n, tau)
+    rule = stability_rule(epsilon, delta, error=slack_error_bound(n, tau), shift=tau0)
+    curve = accept_profile(epsilon, delta)
+    steps = np.array([rule.steps(value if value > 0 else None) for value in computed])
+    release = np.array([float(curve.probability(int(step))) for step in steps])
+    first, second = neighbours(n)
+    assert np.abs(steps[first] - steps[second]).max() == 1 and steps.max() == 3
+    loss = worst_delta(output_laws(release, winner, 2 ** (n - 1)), first, second, epsilon)
+    assert 0.99 * delta < loss <= delta * (1 + 1e-9)
+    # Negative control: steps of half the size.
+    halves = [max(0, math.ceil(2 * (value - tau0)) - 1) if value > 0 else 0 for value in computed]
+    wrong = np.array([float(curve.probability(step)) for step in halves])
+    assert worst_delta(output_laws(wrong, winner, 2 ** (n - 1)), first, second, epsilon) > delta * 1.1
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3, 0.05])
+def test_steps_of_the_coin_under_the_worst_numerical_error(error):
+    """Every statistic may be off by the bound; below shift + error it may be handed over or settled."""
+    rule = stability_rule(0.5, 0.1, error=error, shift=max(error, 0.02))
+    values = [Fraction(k, 20) for k in range(100)]
+    for value in values:
+        for other in (v for v in values if abs(v - value) <= 1):
+            seen = [
+                {rule.steps(v + sign * Fraction(error)) for sign in (-1, 0, 1)}
+                | ({rule.steps(None)} if v <= rule.shift + error else set())
+                for v in (value, other)
+            ]
+            assert max(seen[0]) - min(seen[1]) <= 1
+        if value <= 1:
+            assert rule.steps(value + Fraction(error)) == 0
+    for odd, step in [(None, 0), (float("nan"), 0), (float("-inf"), 0), (float("inf"), 2**60)]:
+        assert rule.steps(odd) == step
+
+
+def test_coin_and_noise_in_the_estimator():
+    adjacency = sp.csr_array(
+        networkx.to_scipy_sparse_array(
+            networkx.disjoint_union(networkx.complete_graph(48), networkx.complete_graph(48)), dtype=np.int64
+        )
+    )  # slack 48
+    assert release_probability(48.0, 0.5, 1e-6) > release_probability(48.0, 0.5, 1e-6, decision="noise")
+    assert release_probability(48.0, 1.0, 1e-6) == release_probability(48.0, 1.0, 1e-6, decision="noise")
+    assert required_slack(0.25, 1e-6, 0.5) < required_slack(0.25, 1e-6, 0.5, decision="noise") - 10
+    runs = 300
+    for decision in ("coin", "noise"):
+        expected = release_probability(48.0, 0.5, 1e-6, decision=decision)
+        released = sum(
+            CertificateRecovery(0.5, 1e-6, decision=decision, insecure_seed=seed)
+            ._publish(
+                canonical_graph(adjacency),
+                CertifiedBisection(np.repeat([1, -1], 48), 24.0, True),
+                None,
+            )
+            .released
+            for seed in range(runs)
+        )
+        assert 0.05 < expected < 0.95
+        assert abs(released / runs - expected) < 5.5 * math.sqrt(expected * (1 - expected) / runs)
+    for options, message in [
+        ({"decision": "dice"}, "decision"),
+        ({"epsilon": 1e-4, "decision": "coin"}, "coin"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            CertificateRecovery(**{"epsilon": 1.0, "delta": 1e-6, **options}).fit(adjacency)
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-3, 0.05])

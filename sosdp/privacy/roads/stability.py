@@ -26,6 +26,9 @@ from sosdp.privacy.words import Words, open_words
 
 DEFAULT_GRID = 2.0**-20
 
+SMALLEST_COIN = 1e-3
+"""Least epsilon for a coin, whose list has about (2 / epsilon) log(1 / delta) entries."""
+
 _LARGEST_COUNT = 1 << 60
 _LARGEST_NOISE = 3 << 61
 
@@ -62,6 +65,21 @@ class StabilityRule:
     def release_probability(self, statistic: float | Fraction | None) -> float:
         """Probability that a data set with this computed statistic gets its answer released."""
         return self.accept.release_probability(self.count(statistic))
+
+    def steps(self, statistic: float | Fraction | None) -> int:
+        """Integer statistic of the coin: max(0, ceil((statistic - shift) / (1 + 2 error)) - 1).
+
+        0 for None and NaN. Neighbours differ by at most 1 and share the answer where both are positive. Never
+        raises.
+        """
+        if statistic is None or statistic != statistic:
+            return 0
+        if isinstance(statistic, float) or not isinstance(statistic, int | Fraction):
+            statistic = float(statistic)
+            if math.isinf(statistic):
+                return _LARGEST_COUNT if statistic > 0 else 0
+        whole = (Fraction(statistic) - Fraction(self.shift)) / (1 + 2 * Fraction(self.error))
+        return min(max(0, math.ceil(whole) - 1), _LARGEST_COUNT)
 
     def statistic_needed(self, failure: float = 0.01) -> float:
         """Smallest statistic (before the shift) released with probability at least 1 - `failure`; for
@@ -118,6 +136,7 @@ def release_if_stable(
     resolved: bool = True,
     search_complete: bool = False,
     noisy_statistic: bool = False,
+    decision: str = "noise",
     assumptions: tuple[str, ...] = (),
     mechanism: str = "stability",
     public: dict[str, Any] | None = None,
@@ -137,7 +156,11 @@ def release_if_stable(
             released then.
         search_complete: public; True only if it is proven that the search always resolves. It decides between
             the kinds "certified" (or "exact" for error 0) and "conditional".
-        noisy_statistic: also release the noisy statistic (same budget), as `public["noisy_statistic"]`.
+        noisy_statistic: also release the noisy statistic (same budget), as `public["noisy_statistic"]`; only
+            with noise.
+        decision: public; "noise": compare the noisy statistic with a threshold; "coin": one coin of the
+            largest private probability (`accept_profile`), which releases more from epsilon about .7
+            downwards (epsilon at least 1e-3).
         assumptions: further sentences for the guarantee.
         mechanism, public: for the release.
         insecure_seed: tests only; voids the guarantee.
@@ -149,13 +172,18 @@ def release_if_stable(
         ValueError: public arguments out of range; never because of `value`, `statistic` or `resolved`.
     """
     rule = stability_rule(epsilon, delta, error=error, shift=shift, grid=grid)
-    count = rule.count(statistic) if resolved else 0
-    # Drawn in every case, so that neither the randomness used nor the time depends on the decision.
-    # One draw: the exact scalar sampler has no error to account for.
+    _check_decision(decision, epsilon, noisy_statistic)
     words = open_words(insecure_seed, keystream=False)
-    drawn = exact.discrete_laplace(rule.accept.units, words)
-    accepted = rule.accept.accepts(count, drawn)
     facts = dict(public or {})
+    if decision == "coin":
+        count = rule.steps(statistic) if resolved else 0
+        accepted = accept.accept_profile(epsilon, delta).accepts(count, words)
+    else:
+        count = rule.count(statistic) if resolved else 0
+        # Drawn in every case, so that neither the randomness used nor the time depends on the decision.
+        # One draw: the exact scalar sampler has no error to account for.
+        drawn = exact.discrete_laplace(rule.accept.units, words)
+        accepted = rule.accept.accepts(count, drawn)
     if noisy_statistic:
         facts["noisy_statistic"] = (
             int(noise.add(count, max(min(drawn, _LARGEST_NOISE), -_LARGEST_NOISE))) * rule.grid
@@ -178,6 +206,17 @@ def release_if_stable(
         public=facts,
         private_diagnostics={"statistic": statistic, "count": count, "resolved": resolved},
     )
+
+
+def _check_decision(decision: str, epsilon: float, noisy_statistic: bool) -> None:
+    if decision not in ("noise", "coin"):
+        raise ValueError(f'decision must be "noise" or "coin", got {decision!r}')
+    if decision == "coin" and noisy_statistic:
+        raise ValueError('there is no noisy statistic with a coin: use decision="noise"')
+    if decision == "coin" and epsilon < SMALLEST_COIN:
+        raise ValueError(
+            f'the list of a coin is too long below epsilon = {SMALLEST_COIN}: use decision="noise"'
+        )
 
 
 def _kind(error: float, search_complete: bool) -> str:
