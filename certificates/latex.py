@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -12,6 +13,8 @@ from sosdp.algebra.polynomial import Polynomial
 WIDTH = 72  # characters of a line as printed, about a column of 11 cm
 ENVIRONMENTS = ("aligned", "align*")
 _BREAK = re.compile(r" (?=[+-] )")
+_OPEN, _CLOSE = (r"\bigl(", r"\Bigl("), (r"\bigr)", r"\Bigr)")
+_DEEPEST = 2  # levels of parentheses that a formula here has
 
 
 def proof_latex(proof: Proof, largest: int = 6, environment: str = "aligned") -> str:
@@ -53,20 +56,36 @@ def document(proof: Proof, largest: int = 6) -> str:
 
 
 def wrapped(summands: Iterable[str], width: int = WIDTH) -> Iterable[str]:
-    """Lines of at most about ``width`` printed characters, broken before signs, also inside parentheses."""
-    line = ""
+    """Lines of at most about ``width`` printed characters, broken before signs; inside parentheses only where
+    what they hold does not fit on a line."""
+    lines: list[str] = [""]
+
+    def place(text: str, depth: int) -> None:
+        if not lines[-1] or printed_width(lines[-1]) + 1 + printed_width(text) <= width:
+            fits = bool(lines[-1]) or printed_width(text) <= width
+            if fits or depth > _DEEPEST:
+                lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
+                return
+        elif printed_width(text) <= width or depth > _DEEPEST:
+            lines.append(text)
+            return
+        for part in _split(text, depth):
+            place(part, depth + 1)
+
     for k, summand in enumerate(summands):
-        pieces = _BREAK.split(summand)
-        if k and not pieces[0].startswith(("+", "-")):
-            pieces[0] = f"+ {pieces[0]}"
-        for piece in pieces:
-            if line and printed_width(line) + 1 + printed_width(piece) > width:
-                yield line
-                line = piece
-            else:
-                line = f"{line} {piece}" if line else piece
-    if line:
-        yield line
+        place(summand if k == 0 or summand.startswith(("+", "-")) else f"+ {summand}", 0)
+    return [line for line in lines if line]
+
+
+def _split(text: str, depth: int) -> list[str]:
+    """The text cut before the signs that stand inside at most ``depth`` pairs of parentheses."""
+    cuts = [0]
+    for found in _BREAK.finditer(text):
+        before = text[: found.start()]
+        nested = sum(before.count(opening) for opening in _OPEN) - sum(before.count(end) for end in _CLOSE)
+        if nested <= depth:
+            cuts.append(found.start())
+    return [text[a:b].strip() for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
 
 def printed_width(text: str) -> int:
@@ -134,13 +153,29 @@ def _square(weight: Fraction, polynomial: Polynomial) -> str:
             f"{text}^{{2}}" if text.count("^") == 0 and " " not in text else f"\\bigl({text}\\bigr)^{{2}}"
         )
         return rf"{front}\,{squared}" if front else squared
-    body = _parenthesised(polynomial) + "^{2}"
-    return rf"{front}\,{body}" if front else body
+    written = [_scaled_square(weight, polynomial, scale) for scale in (Fraction(1), _integral(polynomial))]
+    # a fraction is harder to read than its width says
+    return min(written, key=lambda text: printed_width(text) + 3 * text.count(r"\tfrac"))
+
+
+def _scaled_square(weight: Fraction, polynomial: Polynomial, scale: Fraction) -> str:
+    """The same square with ``scale`` times the polynomial in it, and a plus in front of its first term."""
+    body = _parenthesised(polynomial * scale)
+    if body.startswith(r"\bigl(-"):
+        body = _parenthesised(polynomial * -scale)
+    front = "" if weight == scale**2 else number_latex(weight / scale**2)
+    return rf"{front}\,{body}^{{2}}" if front else body + "^{2}"
+
+
+def _integral(polynomial: Polynomial) -> Fraction:
+    """The factor that makes the coefficients integers without a common divisor."""
+    numbers = [Fraction(c) for c in polynomial.coefs.tolist()]
+    return Fraction(math.lcm(*(c.denominator for c in numbers)), math.gcd(*(c.numerator for c in numbers)))
 
 
 def _parenthesised(polynomial: Polynomial) -> str:
     # not \left( ... \right), which no line break may cut
-    return rf"\bigl({polynomial.latex()}\bigr)"
+    return rf"\bigl({polynomial.latex()}\bigr)".replace(r"\frac", r"\tfrac")
 
 
 def number_latex(value: Fraction) -> str:

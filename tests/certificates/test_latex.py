@@ -83,3 +83,22 @@ def test_a_document_stands_alone():
     assert "at every real point" in text and r"\begin{align*}" in text
     with pytest.raises(ValueError, match="environment"):
         proof.latex(environment="gather")
+
+
+def test_squares_are_written_as_a_person_would():
+    text = (lemmas.young(x, y, 1, 2) + lemmas.cauchy_schwarz_split([x], [y], "1/3")).proof().latex()
+    assert r"\bigl(-" not in text and r"\frac" not in text.split("=")[1]
+    proof = certificates.extract(
+        sd.minimize((3 * x - 2 * y - 5) ** 2 + (x - y / 7) ** 2, degree=2, symmetry="none")
+    ).optimum()
+    for part in re.findall(r"\\bigl\((.*?)\\bigr\)", proof.latex()):
+        assert "frac" not in part and not part.startswith("-")
+
+
+def test_lines_are_not_broken_in_parentheses_that_fit():
+    short = r"\bigl(x + y - 1\bigr)^{2}"
+    long = r"\Bigl(" + " + ".join([short] * 12) + r"\Bigr)"
+    lines = list(wrapped(["a" * 60, short, long, "b"]))
+    assert " ".join(lines) == " + ".join(["a" * 60, short, long, "b"])
+    assert all(line.count(r"\bigl(") == line.count(r"\bigr)") for line in lines) and len(lines) > 3
+    assert list(wrapped(["z" * 200, "- y"])) == ["z" * 200, "- y"]
