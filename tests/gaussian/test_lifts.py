@@ -1,0 +1,138 @@
+"""The localised lift and the literal program: certified brackets, order, sensitivity, convexity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.gaussian.literal import LiteralSoSScore
+from problems.gaussian.localised import LocalisedLiftScore
+from problems.gaussian.packing import solve
+from problems.gaussian.theory import extremal_example, quasi_convexity_defect
+from sosdp.privacy.score import cube
+
+Y = [-1.0, -0.3, 0.2, 0.9]
+
+
+def completion(records, candidate, lam):
+    """A certified bracket of s2."""
+    n, d = records.shape
+    rows = np.hstack([records - candidate, np.ones((n, 1))])
+    found = solve(rows, np.append(np.full(d, n * lam), n), tolerance=1e-6)
+    return found.low, found.high
+
+
+def test_the_lift_is_flat_where_the_completion_score_is_not_convex():
+    records, lam, c = extremal_example(20, 2)
+    score = LocalisedLiftScore(20, 1, lam)
+    for candidate in (-c, 0.0, c):
+        low, high = score.bracket(records, [candidate])
+        assert low <= 2.0 + 1e-9 and high >= 2.0 - 1e-9 and high - low < 2e-3
+    assert completion(records, 0.0, lam)[0] == pytest.approx(2 + quasi_convexity_defect(2, 20), abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "d"), [(16, 1), (12, 2)])
+def test_order_of_the_scores(n, d):
+    generator = np.random.default_rng([n, d])
+    for _ in range(4):
+        records = generator.normal(size=(n, d))
+        candidate = generator.normal(size=d) * 0.4
+        lam = generator.uniform(0.8, 1.6)
+        low, high = LocalisedLiftScore(n, d, lam).bracket(records, candidate)
+        least, most = completion(records, candidate, lam)
+        assert 0 <= low <= high <= n and high - low < 5e-3
+        assert low <= most + 1e-9
+        if high <= n / 4:
+            assert least <= high + 3 * high**2 / (n - high) + 1e-9
+
+
+def test_one_record_changes_the_lift_by_at_most_one():
+    generator = np.random.default_rng(5)
+    largest = 0.0
+    for trial in range(12):
+        n, d = int(generator.integers(2, 7)), 1 + trial % 2
+        records = generator.normal(size=(n, d))
+        other = records.copy()
+        other[0] = generator.normal(size=d) * 10.0 ** generator.integers(-2, 3)
+        score = LocalisedLiftScore(n, d, float(generator.uniform(0.3, 2.0)))
+        candidate = generator.normal(size=d)
+        one, two = score.bracket(records, candidate), score.bracket(other, candidate)
+        # certified: the true difference is at least this
+        gap = max(one[0] - two[1], two[0] - one[1])
+        largest = max(largest, gap)
+        assert gap <= 1 + 1e-9
+    assert largest > 0.3  # the pairs are not all harmless
+
+
+def test_sublevel_sets_of_the_lift_are_convex_along_segments():
+    generator = np.random.default_rng(7)
+    records = np.concatenate([generator.normal(size=12) - 1, generator.normal(size=4) + 4])[:, None]
+    score = LocalisedLiftScore(16, 1, 1.0)
+    brackets = [score.bracket(records, [x], width=0.02) for x in np.linspace(-3, 6, 10)]
+    for i in range(10):
+        for j in range(i + 2, 10):
+            ends = max(brackets[i][1], brackets[j][1])
+            assert max(low for low, _ in brackets[i + 1 : j]) <= ends + 1e-9
+
+
+def test_a_wrong_multiplier_refutes_nothing():
+    # negative control: a feasible threshold can never be refuted, whatever the multipliers
+    from problems.gaussian.localised import _Lift
+
+    generator = np.random.default_rng(3)
+    records = generator.normal(size=(6, 1))
+    lift = _Lift(records, np.array([0.5]), 1.2)
+    high = LocalisedLiftScore(6, 1, 1.2).bracket(records, [0.5])[1]
+    for _ in range(200):
+        C, D, *B = (a @ a.T for a in generator.normal(size=(8, 2, 2)))
+        assert not lift._refuted(high, C, 0.1 * D, np.array(B))
+    # and matrices that violate an inequality are never accepted
+    corner = np.diag([1.0, 0.1])
+    assert not lift._feasible(0.5, corner, np.repeat(0.99 * corner[None], 6, axis=0))
+
+
+def test_the_lift_as_a_private_score():
+    score = LocalisedLiftScore(4, 1, 1.0).score_function(cube(Fraction(1, 2), 2, 1))
+    levels = score.on(np.array(Y)[:, None])
+    found = [levels.level((k,)) for k in range(-4, 5)]
+    assert found[4] <= min(found) + 1 and found[0] > found[4] and found[8] > found[4]
+
+
+def test_the_degree_two_program_is_worthless():
+    score = LiteralSoSScore(4, degree=2, reach=100.0)
+    for candidate in (0.3, 1.0, 3.0):
+        found = score.bracket(Y, [candidate], tolerance=1e-2)
+        assert found.low <= found.found <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("candidate", "value"), [(0.3, 1.0), (1.0, 1.899), (3.0, 3.847)])
+def test_the_degree_four_program(candidate, value):
+    found = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=2e-3)
+    assert found.found == pytest.approx(value, abs=3e-3) and found.violation < 1e-6
+    assert found.low <= found.found <= found.high and found.low > value - 0.02
+    low, _ = LocalisedLiftScore(4, 1, 1.0).bracket(Y, [candidate])
+    assert low <= found.found + 1e-6
+
+
+def test_the_degree_four_program_on_three_records():
+    records = np.array([-0.5, 0.1, 0.6])
+    score = LiteralSoSScore(3, degree=4, lam=0.8, reach=4.0)
+    found = score.bracket(records, [0.7], tolerance=0.05)
+    low, _ = LocalisedLiftScore(3, 1, 0.8).bracket(records, [0.7])
+    assert low <= found.found + 1e-6 and 0 < found.low <= found.high <= 3
+    moved = score.bracket([-0.5, 0.1, 3.0], [0.7], tolerance=0.05)
+    assert moved.low - found.found <= 1 and found.low - moved.found <= 1
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ValueError, match="1 to 5"):
+        LiteralSoSScore(6)
+    with pytest.raises(ValueError, match="degree"):
+        LiteralSoSScore(3, degree=3)
+    with pytest.raises(ValueError, match="PackingScore"):
+        LocalisedLiftScore(301, 1, 1.0)
+    with pytest.raises(ValueError, match="reach"):
+        LiteralSoSScore(2).bracket([0.0, 9.0], [0.0])
