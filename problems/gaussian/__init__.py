@@ -3,18 +3,25 @@
 from .boxes import DyadicBoxes
 from .covariance import RobustPrivateCovariance
 from .learner import PrivateGaussian
+from .literal import LiteralSoSScore
+from .localised import LocalisedLiftScore
 from .mean import RobustPrivateMean
 from .packing import Bracket
 from .plan import Plan, plan
+from .robust import FilteredMean, RobustMean
 from .scores import PackingProblem, PackingScore, packing_score
 
 __all__ = [
     "Bracket",
     "DyadicBoxes",
+    "FilteredMean",
+    "LiteralSoSScore",
+    "LocalisedLiftScore",
     "PackingProblem",
     "PackingScore",
     "Plan",
     "PrivateGaussian",
+    "RobustMean",
     "RobustPrivateCovariance",
     "RobustPrivateMean",
     "packing_score",

@@ -54,8 +54,8 @@ class RobustPrivateCovariance(RecordEstimator):
     After fit: covariance_ (d, d), positive definite; see `RecordEstimator`.
 
     Privacy: one record replaced changes one row (paired or not), the frames are released before they are
-    used, and the guarantees compose. Up to two coordinates are one exact draw; more (at most six) are drawn in
-    pairs that share the budget. Cost: seconds a pair.
+    used, and the guarantees compose. Up to two coordinates are one exact draw; more (at most six) are drawn
+    in pairs that share the budget. Cost: seconds a pair.
     """
 
     covariance_: np.ndarray
@@ -86,8 +86,8 @@ class RobustPrivateCovariance(RecordEstimator):
         rows = self._records(X)
         if rows.shape[1] > LARGEST:
             raise ValueError(
-                f"at most {LARGEST} coordinates: {rows.shape[1]} would take {math.comb(rows.shape[1], 2)} draws; "
-                "project the records to fewer by a public map"
+                f"at most {LARGEST} coordinates, {rows.shape[1]} would take {math.comb(rows.shape[1], 2)} "
+                "draws: project the records to fewer by a public map"
             )
         with silenced():
             used = pairs_of(rows) if self.paired else rows

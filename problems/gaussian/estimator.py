@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from problems.records import as_records
 from sosdp.privacy.calibrate import check_delta, check_epsilon, zcdp_epsilon
 from sosdp.privacy.guarantee import Guarantee, compose
 from sosdp.privacy.release import Release
@@ -47,17 +48,10 @@ class RecordEstimator(BaseEstimator):
     n_features_in_: int
 
     def _records(self, X: Any) -> np.ndarray:
-        """Checked records, (n, d) float64. Raises ValueError for another shape, TypeError for no numbers."""
-        if hasattr(X, "to_numpy"):
-            X = X.to_numpy()
-        try:
-            rows = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError("X must be an (n, d) array of numbers") from error
-        if rows.ndim == 1:
-            rows = rows[:, None]
-        if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
-            raise ValueError(f"X must have shape (n, d) with n >= 2 and d >= 1, got {np.shape(X)}")
+        """Checked records, (n, d) float64; ValueError for another shape, never because of an entry."""
+        rows = as_records(X)
+        if rows.shape[0] < 2:
+            raise ValueError(f"X must have shape (n, d) with n >= 2 and d >= 1, got {rows.shape}")
         self.n_features_in_ = rows.shape[1]
         return clean(rows, rows.shape[1])
 

@@ -16,7 +16,8 @@ from sosdp.privacy.calibrate import check_epsilon, check_positive
 
 from .covariance import LARGEST, SPECTRAL, pairs_of, release_covariance
 from .estimator import RecordEstimator, joined, silenced
-from .mean import RobustPrivateMean, default_lam
+from .mean import RobustPrivateMean
+from .theory import default_lam
 
 
 class PrivateGaussian(RecordEstimator):
@@ -29,7 +30,7 @@ class PrivateGaussian(RecordEstimator):
         contamination: fraction of records expected to be arbitrary.
         insecure_seed: tests only; voids the guarantee.
 
-    After fit: mean_ (d,), covariance_ (d, d); see `RecordEstimator`. Cost: that of the covariance and the mean.
+    After fit: mean_ (d,), covariance_ (d, d); see `RecordEstimator`. Cost: that of both parts.
     """
 
     mean_: np.ndarray

@@ -23,16 +23,11 @@ from sosdp.privacy.scores.location import coordinate_max, median_weights
 from .boxes import DyadicBoxes
 from .estimator import RecordEstimator, groups, joined, shares, silenced, spacing_for
 from .scores import PackingProblem, PackingScore
+from .theory import default_lam
 
 GROUP = 3
 LOCAL = 0.3  # part of epsilon for finding the region where nothing bounds the mean
 REACH = 8.0  # half-width of that region, in units of sigma
-
-
-def default_lam(n: int, d: int, contamination: float = 0.0) -> float:
-    """Public bound on the covariance, in units of sigma^2: 1 + 1.5 sqrt(d/n), and 3 eta log(1/eta) more."""
-    extra = 3.0 * contamination * math.log(1.0 / contamination) if contamination > 0 else 0.0
-    return 1.0 + 1.5 * math.sqrt(d / n) + extra
 
 
 class RobustPrivateMean(RecordEstimator):

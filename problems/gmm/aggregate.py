@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from problems.records import as_records
 from sosdp.privacy import calibrate
 from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.composition import halting
@@ -23,7 +24,7 @@ from sosdp.privacy.words import generator_assumption
 
 from .blocks import BlockSolver, SumOfSquaresBlocks
 from .planning import GRID, AggregatePlan
-from .refine import as_records, refine
+from .refine import refine
 
 CONDITION = "enough pairs of blocks are friends on both of the neighbouring data sets"
 OWN_BLOCK = "the block solver uses nothing but its block, public facts and coins of its own"
@@ -72,7 +73,7 @@ def release_mixture(
     """Run the plan on n records.
 
     Args:
-        data: (n, d) table; any entries (`refine.as_records`).
+        data: (n, d) table; any entries (`problems.records.as_records`).
         plan: from `aggregate_plan` for these n and d.
         solver: from the (m, d) records of one block, in units of sigma, to k points; the sum-of-squares
             program by default. It may raise, print or be wrong; it must not use other blocks or a clock.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from problems.records import as_records
 from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.release import Release
@@ -21,7 +22,6 @@ from .aggregate import release_mixture
 from .blocks import BlockSolver, kmeans_blocks, mixture_blocks
 from .direct import direct_verdict, paper_verdict
 from .planning import AggregatePlan, aggregate_plan
-from .refine import as_records
 
 SOLVERS = ("sos", "kmeans", "mixture")
 MODES = ("aggregate", "direct", "paper")
