@@ -20,6 +20,8 @@ SHOWN = (
     "certificates",
     "noise",
     "robust_to_private",
+    "sbm_recovery",
+    "sbm_weak",
 )
 HEAD = """# Benchmarks
 
