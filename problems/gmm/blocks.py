@@ -30,13 +30,14 @@ FARTHEST = 1e4
 
 @dataclass(frozen=True)
 class SumOfSquaresBlocks:
-    """Block solver: kernel program, then k times the fullest row of W and the mean of the points it holds.
+    """Block solver: kernel program, k times the fullest row of W, and two rounds of means of what is near.
 
     Attributes:
         clusters: k.
         budget: B of the program.
         room: row cap in multiples of m / k, for clusters that came out larger.
         tolerance, iterations: when the program's solver stops.
+        polish: rounds of `near_means`, which make up for soft edges of W where clusters are close.
     """
 
     clusters: int
@@ -44,6 +45,7 @@ class SumOfSquaresBlocks:
     room: float = 1.15
     tolerance: float = 1e-2
     iterations: int = 40
+    polish: int = 2
 
     def __call__(self, points: Array) -> Array:
         """(m, d) -> (k, d).
@@ -59,7 +61,10 @@ class SumOfSquaresBlocks:
             tolerance=self.tolerance,
             iterations=self.iterations,
         )
-        return round_kernel(points, found.matrix, self.clusters)
+        centres = round_kernel(points, found.matrix, self.clusters)
+        for _ in range(self.polish):
+            centres = near_means(points, centres)
+        return centres
 
 
 def drawn_in(points: Array) -> Array:
@@ -100,6 +105,22 @@ def round_kernel(points: Array, matrix: Array, clusters: int) -> Array:
         centres.append(origin + weights @ (points - origin) / weights.sum())
         free &= matrix[seed] < TOUCHED
     return np.array(centres)
+
+
+def near_means(points: Array, centres: Array) -> Array:
+    """Means of the points that are nearest to each centre and within sqrt(d) + 3.5 of it; points in sigmas.
+
+    A centre that nothing is near to stays. So outliers, however far, count for nothing.
+    """
+    distances = np.linalg.norm(points[:, None, :] - centres[None, :, :], axis=2)
+    nearest = np.argmin(distances, axis=1)
+    close = distances.min(axis=1) <= np.sqrt(points.shape[1]) + 3.5
+    moved = centres.copy()
+    for label in range(len(centres)):
+        mine = points[close & (nearest == label)]
+        if len(mine):
+            moved[label] = centres[label] + np.mean(mine - centres[label], axis=0)
+    return moved
 
 
 def kmeans_blocks(clusters: int) -> BlockSolver:

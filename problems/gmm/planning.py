@@ -16,8 +16,8 @@ from sosdp.privacy import calibrate
 from sosdp.privacy.mechanisms.common import integer
 from sosdp.privacy.roads.friends import FriendsTest, friends_test, mean_sensitivity
 
-EFFICIENCY = 1.1
-"""Variance of a block's points over that of means of m / k records (measured 0.8 to 1.15; docs/gmm.md)."""
+EFFICIENCY = 1.15
+"""Variance of a block's points over that of means of m / k records (measured 0.8 to 1.2; docs/gmm.md)."""
 
 CONFIDENCE = 0.99
 """Pass probability a plan must reach to be called feasible."""
