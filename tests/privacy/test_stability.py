@@ -264,3 +264,24 @@ def test_noisy_statistic_is_released_on_request() -> None:
     assert made.value == "x"
     assert 20.0 < made.public["noisy_statistic"] < 60.0
     assert "statistic" not in repr(made)
+
+
+def test_the_coin_of_a_stability_release():
+    """decision="coin": released surely far from instability, never at it, by the profile between."""
+    from sosdp.privacy.accept import accept_profile
+
+    curve = accept_profile(0.5, 0.05)
+    budget = {"epsilon": 0.5, "delta": 0.05, "adjacency": "one edge", "decision": "coin"}
+    assert release_if_stable("x", float(curve.length + 2), **budget).value == "x"
+    for statistic in (None, 0.0, 1.0, float("nan")):
+        assert release_if_stable("x", statistic, **budget).value is None
+    assert release_if_stable("x", 50.0, resolved=False, **budget).value is None
+    runs = 400
+    share = float(curve.probability(3))  # 3 < 3.5 <= 4
+    released = sum(release_if_stable("x", 3.5, insecure_seed=s, **budget).released for s in range(runs))
+    assert abs(released / runs - share) < 5.5 * (share * (1 - share) / runs) ** 0.5
+    same = [release_if_stable("x", s, **budget).guarantee for s in (None, 3.5)]
+    assert same[0] == same[1] and same[0].epsilon == 0.5 and same[0].delta == 0.05
+    for options in ({"decision": "dice"}, {"noisy_statistic": True}, {"epsilon": 1e-4}):
+        with pytest.raises(ValueError, match="decision"):
+            release_if_stable("x", 3.5, **{**budget, **options})
