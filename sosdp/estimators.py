@@ -8,7 +8,6 @@ Proofs: docs/proofs/bracket_scores.md (relaxations), docs/proofs/strongly_convex
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sosdp.privacy.guarantee import ONE_RECORD_REPLACED, Guarantee
+from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
 from sosdp.privacy.roads.exponential import pure_exponential
 from sosdp.privacy.roads.projection import StrongConvexProgram, release_vector
@@ -170,13 +170,14 @@ class PrivateEstimator(BaseEstimator):
         reached = False
         values = centre
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with no_warnings():
                 found, error = program.solve(data)
-            found = np.asarray(found, dtype=np.float64).ravel()
-            reached = found.shape == centre.shape and float(error) <= output.distance
+                found = np.asarray(found, dtype=np.float64).ravel()
+                reached = found.shape == centre.shape and float(error) <= output.distance
             values = found if reached else centre
-        except Exception:  # contained: what a solver raises depends on the data; the same noise follows
+        except KeyboardInterrupt:  # the user
+            raise
+        except BaseException:  # contained: what a solver raises depends on the data; the same noise follows
             values = centre
         condition = (
             f"every run of the solver certifies a distance of at most {output.distance!r} to the minimiser"

@@ -18,6 +18,7 @@ import numpy as np
 
 from .algebra.polynomial import Polynomial
 from .privacy.guarantee import ONE_RECORD_REPLACED
+from .privacy.mechanisms.common import floats
 from .privacy.score import Box, Lattice
 from .privacy.scores.lifted import BracketScore
 from .pseudoexpectation import PseudoExpectation
@@ -69,7 +70,7 @@ class ScoreProgram:
 
     def quantise(self, data: Any) -> np.ndarray:
         """Clipped records; ValueError if the shape is not the public one."""
-        table = np.asarray(data, dtype=np.float64)
+        table = floats(data)
         if table.shape != (self.records, *self.shape):
             raise ValueError(
                 f"data must have the public shape {(self.records, *self.shape)}, got {table.shape}"

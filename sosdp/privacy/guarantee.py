@@ -353,7 +353,11 @@ def _renyi_epsilon(order: float, bound: float, delta: float) -> float:
 
 def _group_delta(epsilon: float, delta: float, size: int) -> float:
     """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), with an allowance for float64."""
-    total = delta * math.fsum(math.exp(min(700.0, k * epsilon)) for k in range(size)) * (1.0 + 1e-12)
+    if delta > 0.0 and (size - 1) * epsilon > 700.0:
+        raise ValueError(
+            f"for a group of {size} the delta is beyond e^700 times {delta:.3g}: nothing is promised"
+        )
+    total = delta * math.fsum(math.exp(k * epsilon if delta else 0.0) for k in range(size)) * (1.0 + 1e-12)
     if total >= 1.0:
         raise ValueError(f"for a group of {size} the delta reaches {total:.3g} >= 1: nothing is promised")
     return total

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from sosdp.privacy import calibrate, noise
 from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.mechanisms.common import floats
 from sosdp.privacy.noise import opendp_sampler
 from sosdp.privacy.release import Release
 from sosdp.privacy.roads.projection import NoisyArray
@@ -130,7 +131,7 @@ def release_through(
         ValueError: another metric, measure or domain; public arguments out of range. Never because of the
             values.
     """
-    array = np.asarray(values, dtype=np.float64)
+    array = floats(values)
     sensitivity = calibrate.check_positive(sensitivity, "sensitivity")
     distance, norm = _grid_distance(measurement, sensitivity, grid, array.size)
     claims = _claims(measurement, measurement.map(distance))

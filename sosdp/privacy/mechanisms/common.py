@@ -12,9 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sosdp.privacy import exact
 from sosdp.privacy.guarantee import Guarantee, _up
+from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
 from sosdp.privacy.words import Words, generator_assumption, open_words
 
@@ -23,9 +25,33 @@ def number(value: Any) -> Fraction | float | None:
     """The value as an exact rational, an infinity, or None for NaN and for what is no number."""
     if isinstance(value, np.generic | np.ndarray) and value.shape == ():
         value = value.item()  # a numpy scalar would calculate in 64 bits
-    if isinstance(value, float):
+    if isinstance(value, float | np.floating):  # long doubles are no float
+        value = float(value)
         return None if value != value else value if math.isinf(value) else Fraction(value)
-    return Fraction(value) if isinstance(value, int | Fraction) else None
+    if isinstance(value, Fraction):  # Fraction(np.int64(1)) holds on to numpy's integers, which overflow
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(int(value)) if isinstance(value, int) else None
+
+
+def floats(values: Any) -> npt.NDArray[np.float64]:
+    """The array as float64, each entry by itself: NaN for what is no number, for any entry whatever.
+
+    Only the shape can make what follows raise. A copy where a conversion was needed.
+    """
+    with no_warnings():
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except Exception:  # whatever an entry's own code raises; entry by entry it becomes NaN
+            table = np.asarray(values, dtype=object)
+        return np.array([_float(entry) for entry in table.ravel()], dtype=np.float64).reshape(table.shape)
+
+
+def _float(entry: Any) -> float:
+    try:
+        found = np.asarray(entry, dtype=np.float64)
+    except Exception:  # an entry that is no number, in whatever way it says so
+        return math.nan
+    return float(found) if found.shape == () else math.nan
 
 
 def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> int:

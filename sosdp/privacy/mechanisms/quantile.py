@@ -14,7 +14,7 @@ from typing import Any
 
 from sosdp.privacy import calibrate, exact
 from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.mechanisms.common import positive, range_rho, seal, source, wholes
+from sosdp.privacy.mechanisms.common import integer, positive, range_rho, seal, source, wholes
 from sosdp.privacy.release import Release
 from sosdp.privacy.words import Words
 
@@ -119,8 +119,9 @@ def private_quantile(
     epsilon = calibrate.check_epsilon(epsilon)
     points = grid(low, high, step)
     n = len(values)
-    if isinstance(rank, bool) or not 1 <= rank <= n:
-        raise ValueError(f"rank must lie in 1..{n}, got {rank}")
+    if integer(rank, "rank") > n:  # half a rank would leave levels that are no integers
+        raise ValueError(f"rank must be an integer in 1..{n}, got {rank}")
+    rank = int(rank)
 
     def level(below: int, above: int) -> int:
         return max(0, below - rank + 1, above - n + rank)

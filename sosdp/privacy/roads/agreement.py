@@ -8,15 +8,11 @@ Proof: docs/proofs/agreement.md
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import decimal
-import io
-import logging
 import math
-import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -26,8 +22,9 @@ import numpy.typing as npt
 
 from sosdp.privacy import accept, exact
 from sosdp.privacy.adjacency import ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.mechanisms.common import integer, seal, source
+from sosdp.privacy.mechanisms.common import integer, number, seal, source
 from sosdp.privacy.mechanisms.histogram import LEFT_OUT, canonical
+from sosdp.privacy.quiet import no_output
 from sosdp.privacy.release import Release
 from sosdp.privacy.words import Words
 
@@ -70,32 +67,15 @@ def run_blocks(function: Callable[[Any], Any], records: Any, blocks: Sequence[Se
 
 
 def _run_one(function: Callable[[Any], Any], records: Any, block: Sequence[int]) -> Any:
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-        np.errstate(all="ignore"),
-        decimal.localcontext(),
-        _no_log_lines(),
-    ):
-        warnings.simplefilter("ignore")
+    with no_output(), decimal.localcontext():
         try:
             if isinstance(records, np.ndarray):
                 return function(copy.deepcopy(records[np.asarray(block, dtype=np.intp)]))
             return function(copy.deepcopy([records[i] for i in block]))
-        except (Exception, SystemExit):  # the outcome of this block: one vote for FAILED
+        except KeyboardInterrupt:  # the user, not the block
+            raise
+        except BaseException:  # the outcome of this block: one vote for FAILED (compiled code panics so, too)
             return FAILED
-
-
-@contextlib.contextmanager
-def _no_log_lines() -> Iterator[None]:
-    """Log lines of a block's code stay inside, like what it prints."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def as_vote(result: Any) -> Hashable:
@@ -157,9 +137,10 @@ def release_by_vote(
 
     Source: Lemma 6.1 of the private Markov-random-field paper with an explicit curve (proof page).
     """
-    if Adjacency(adjacency).relation == "add or remove" or Adjacency(adjacency).size > 1:
+    if Adjacency(adjacency).relation != "replace" or Adjacency(adjacency).size > 1:
         raise ValueError(
-            f"a change must touch one vote and leave n as it is; {adjacency!r} does not promise that"
+            "a change must touch one vote and leave n as it is, as in 'one record (replace)'; "
+            f"{str(adjacency)!r} does not promise that"
         )
     curve = accept.accept_profile(epsilon, delta)
     words = source(insecure_seed)
@@ -289,7 +270,8 @@ def release_with_margin(
 
     Args:
         value: the answer (private until released), equal as a value wherever it is the same answer.
-        margin: exact rational >= 0 or infinity; None (and NaN, and below 0) means no answer, distance 0.
+        margin: exact rational >= 0 or infinity; None (and NaN, what is below 0, and what is no number) means
+            no answer, distance 0.
         step: public c > 0.
         epsilon, delta: budget.
 
@@ -322,9 +304,10 @@ def release_with_margin(
     return release
 
 
-def _distance(margin: Fraction | int | float | None, step: Fraction, most: int) -> int:
-    if margin is None or margin != margin or margin <= 0:
+def _distance(margin: Any, step: Fraction, most: int) -> int:
+    plain = number(margin)
+    if plain is None or plain <= 0:
         return 0
-    if isinstance(margin, float) and math.isinf(margin):
+    if isinstance(plain, float):
         return most
-    return min(math.ceil(Fraction(margin) / step), most)
+    return min(math.ceil(plain / step), most)

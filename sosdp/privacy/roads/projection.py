@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from sosdp.privacy import calibrate, noise
 from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.mechanisms.common import floats
 from sosdp.privacy.release import Release
 
 Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
@@ -314,7 +315,7 @@ def release_symmetric(
     Source: docs/proofs/strongly_convex.md, docs/proofs/gaussian_release.md. Cost: 0.1 microseconds a pair
     (15 with OpenDP).
     """
-    values = np.asarray(matrix, dtype=np.float64)
+    values = floats(matrix)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] < 2:
         raise ValueError(f"a square matrix of side at least 2 is needed, got shape {values.shape}")
     n = values.shape[0]
@@ -387,7 +388,7 @@ def release_vector(
     Raises:
         ValueError: public arguments out of range; never because of the entries.
     """
-    array = np.asarray(values, dtype=np.float64)
+    array = floats(values)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"the public box must be finite with low <= high, got [{low}, {high}]")
     plan = calibrate.grid_gaussian(

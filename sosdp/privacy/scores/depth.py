@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.mechanisms.common import floats
 from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction
 
 Vector = tuple[int, ...]
@@ -221,7 +222,7 @@ def _rounded(data: Any, records: int, lattice: Lattice) -> list[Vector]:
 
 def _integers(data: Any, records: int, units: tuple[float, ...], bounds: Any) -> list[Vector]:
     """Records as integer vectors: rounded, clipped, NaN read as 0; a function of each record alone."""
-    table = np.asarray(data, dtype=np.float64)
+    table = floats(data)
     if table.shape != (records, len(units)):
         raise ValueError(f"data must have the public shape ({records}, {len(units)}), got {table.shape}")
     with np.errstate(all="ignore"):

@@ -9,7 +9,6 @@ Proof: docs/proofs/bracket_scores.md
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from sosdp.privacy.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.levels import level_of, level_step
+from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
 
 Bracket = Callable[[Any, np.ndarray], tuple[float, float]]
@@ -133,11 +133,12 @@ class _BracketLevels(Levels):
         """The bracket in exact rationals, inside [0, largest]; the trivial one for whatever went wrong."""
         trivial = (Fraction(0), self.score.largest)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a warning would be a function of the data as well
+            with no_warnings():  # a warning would be a function of the data as well
                 low, high = self.score.bracket(self.data, self.score.lattice.value(point))
-            low, high = float(low), float(high)
-        except Exception:  # an exception is a function of the data and must not leave the release
+                low, high = float(low), float(high)
+        except KeyboardInterrupt:  # the user
+            raise
+        except BaseException:  # a function of the data, which must not leave; compiled solvers panic so, too
             return trivial
         if math.isnan(low) or math.isnan(high) or low > high:
             return trivial
@@ -152,4 +153,12 @@ class _BracketLevels(Levels):
         lattice = self.score.lattice
         if self.score.enclosure is None or k >= self.score.top:
             return lattice.box
-        return intersect(self.score.enclosure(self.data, k), lattice.box)
+        try:
+            with no_warnings():
+                found = self.score.enclosure(self.data, k)
+                box = None if found is None else tuple((int(low), int(high)) for low, high in found)
+                return intersect(box, lattice.box)
+        except KeyboardInterrupt:  # the user
+            raise
+        except BaseException:  # as for brackets; the lattice's own box contains every level
+            return lattice.box

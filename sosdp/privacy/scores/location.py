@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.mechanisms.common import floats
 from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction
 
 _UNBOUNDED_REACH = 1 << 44
@@ -206,7 +207,7 @@ class LocationScore(ScoreFunction):
         Raises:
             ValueError: the shape is not the public (n, d).
         """
-        table = np.asarray(data, dtype=np.float64)
+        table = floats(data)
         if table.ndim == 1:
             table = table[:, None]
         if table.shape != (self.records, self.lattice.dimension):

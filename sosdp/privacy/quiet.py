@@ -1,0 +1,77 @@
+"""Silence around code that computes on private data, also while other threads do the same.
+
+`warnings.catch_warnings` and `contextlib.redirect_stdout` restore what they found when they began; in two
+threads at once the first to end lets the other one speak, and the last leaves the process silent. Here the
+first to enter silences the process and the last to leave restores it.
+
+Proof: docs/proofs/agreement.md, "What blocks may do"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+
+class _Shared:
+    """A state of the process that lasts while anybody is inside."""
+
+    def __init__(self, begin: Callable[[contextlib.ExitStack], None]) -> None:
+        self._begin = begin
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._undo = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._begin(self._undo)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._undo.pop_all().close()
+
+
+def _drop_warnings(undo: contextlib.ExitStack) -> None:
+    # recorded rather than ignored: a filter that private code sets does not let them through
+    undo.enter_context(warnings.catch_warnings(record=True))
+    warnings.simplefilter("ignore")
+
+
+def _drop_output(undo: contextlib.ExitStack) -> None:
+    undo.enter_context(contextlib.redirect_stdout(io.StringIO()))
+    undo.enter_context(contextlib.redirect_stderr(io.StringIO()))
+    undo.callback(logging.disable, logging.root.manager.disable)
+    logging.disable(logging.CRITICAL)
+
+
+_warnings = _Shared(_drop_warnings)
+_output = _Shared(_drop_output)
+
+
+@contextlib.contextmanager
+def no_warnings() -> Iterator[None]:
+    """No warning leaves this block, nor does any of another thread meanwhile."""
+    with _warnings(), np.errstate(all="ignore"):
+        yield
+
+
+@contextlib.contextmanager
+def no_output() -> Iterator[None]:
+    """No warning, Python-level print or log line leaves this block, nor does any of another thread meanwhile.
+
+    What compiled code writes to the file descriptors themselves is not held back.
+    """
+    with no_warnings(), _output():
+        yield
