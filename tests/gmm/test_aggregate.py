@@ -13,6 +13,7 @@ from problems.gmm import aggregate, refine
 from problems.gmm.estimator import PrivateGaussianMixture
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.gmm.planning import aggregate_plan, expected_friends, required_n
+from problems.records import as_records
 from sosdp.privacy import calibrate
 from sosdp.privacy.roads import friends
 from sosdp.privacy.words import InsecureWords
@@ -144,7 +145,7 @@ HOSTILE = [0.0, 1.0, -1.0, 2.5, 2.500001, 5.0, 1e12, -1e12, 1e-300, math.nan, ma
 def test_clipped_sums_move_by_at_most_two():
     centres = np.array([[0.0, 0.0], [5.0, 0.0], [5.0, 1e-9]])
     rows = [list(pair) for pair in itertools.product(HOSTILE, repeat=2)]
-    statistics = [refine.integer_totals(refine.as_records([row, [1.0, 1.0]]), centres, 3.0) for row in rows]
+    statistics = [refine.integer_totals(as_records([row, [1.0, 1.0]]), centres, 3.0) for row in rows]
     worst = max(squared_change(a, b) for a, b in itertools.combinations(statistics, 2))
     assert 3.9 < worst <= 4.0  # attained by opposite offsets from one centre
     unclipped = [
@@ -180,11 +181,11 @@ def test_refinement_noise_has_the_variance_that_the_proof_uses():
 
 def test_records():
     rows = [[1, 2.5], [math.nan, 1], [math.inf, 0], ["x", 1], [None, 2], [10**400, 1], [2**39, -1]]
-    assert refine.as_records(rows).tolist() == [[1, 2.5], *[[0, 0]] * 5, [2.0**39, -1]]
-    assert refine.as_records(np.array([1.0, 2.0])).shape == (2, 1)
+    assert as_records(rows).tolist() == [[1, 2.5], *[[0, 0]] * 5, [2.0**39, -1]]
+    assert as_records(np.array([1.0, 2.0])).shape == (2, 1)
     for broken in ([], [[1, 2], [3]], np.zeros((2, 2, 2)), np.zeros((0, 3))):
         with pytest.raises(ValueError, match="table"):
-            refine.as_records(broken)
+            as_records(broken)
 
 
 # ------------------------------------------------------------------------------------------------------------
