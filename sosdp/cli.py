@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
     solve.add_argument(
+        "--optimum", action="store_true", help="prove the exact optimum where that is found to be rational"
+    )
+    solve.add_argument(
         "--latex", metavar="OUT.tex", help="write the proof of --certificate as LaTeX (works alone, too)"
     )
     solve.add_argument(

@@ -175,6 +175,15 @@ def _atoms(problem: Any, solved: PseudoExpectation) -> list[list[float]]:
     return [[float(p[column[v]]) if v in column else 0.0 for v in problem.variables] for p in points]
 
 
+def certify_optimum(answer: Answer) -> Any:
+    """An exact proof at the exact optimum; raises CertificateError or ValueError, saying why, without."""
+    import certificates
+
+    if len(answer.parts) != 1 or answer.status != "optimal":
+        raise ValueError(f"an answer of status {answer.status!r} has no optimum")
+    return certificates.extract(answer.parts[0]).optimum()
+
+
 def certify(answer: Answer) -> Any:
     """An exact proof of the answer; raises CertificateError or ValueError, saying why, without."""
     import dataclasses

@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
         failed: dict[str, str] = {}
         if arguments.certificate is not None or others:
             with progress("rounding to an exact certificate"):
-                failed = write_proof(answer, arguments.certificate, others)
+                failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
     result = to_dict(problem, answer)
     result["certificate"] = None if "certificate" in failed else arguments.certificate
     result |= {option: target for option, target in others.items() if option not in failed}
@@ -92,7 +92,9 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
         raise InputError(f"{path}: {one_line(error)}") from error
 
 
-def write_proof(answer: Answer, target: str | None, others: dict[str, str]) -> dict[str, str]:
+def write_proof(
+    answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
+) -> dict[str, str]:
     """Write an exact certificate, check the file again, and write its other forms; returns for every option
     that got no file why not."""
     from certificates import CertificateError, check_file
@@ -100,7 +102,8 @@ def write_proof(answer: Answer, target: str | None, others: dict[str, str]) -> d
 
     options = (["certificate"] if target is not None else []) + list(others)
     try:
-        proof = certify(answer)
+        proof = _optimum(answer) if optimum else None
+        proof = certify(answer) if proof is None else proof
         if target is not None:
             proof.save(target)
     except (ValueError, CertificateError) as error:
@@ -111,6 +114,18 @@ def write_proof(answer: Answer, target: str | None, others: dict[str, str]) -> d
     if not verdict:
         return dict.fromkeys(options, f"the proof does not pass its own check: {verdict}")
     return emit(proof, others)
+
+
+def _optimum(answer: Answer) -> Any:
+    """A proof of the exact optimum, or None with a line that says why there is none."""
+    from certificates import CertificateError
+    from sosdp.commands.problem import certify_optimum
+
+    try:
+        return certify_optimum(answer)
+    except (ValueError, CertificateError) as error:
+        warn(f"--optimum: {one_line(error)}; proven with a slack instead")
+        return None
 
 
 def export(problem: Any, target: str) -> None:

@@ -37,6 +37,16 @@ def test_a_solved_problem_is_written_in_every_form(tmp_path, capsys):
     assert again["c.lean"].read_text() == targets["c.lean"].read_text()
 
 
+def test_the_exact_optimum_is_proven_where_it_is_rational(tmp_path, capsys):
+    for case, bound in (("motzkin_ball", "0"), ("six_hump_camel", "-103162")):
+        code, out, _ = _run(
+            capsys, "solve", CASES / f"{case}.sos.json", "--certificate", tmp_path / "c.json", "--optimum"
+        )
+        proof = certificates.load(tmp_path / "c.json")
+        assert code == 0 and proof.verify() and str(proof.bound).startswith(bound)
+    assert proof.bound.denominator > 1
+
+
 def test_latex_alone_needs_no_certificate_file(tmp_path, capsys):
     code, out, _ = _run(
         capsys, "solve", CASES / "refute_parrilo.sos.json", "--latex", tmp_path / "r.tex", "--json"
