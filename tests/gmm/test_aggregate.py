@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from problems.gmm import aggregate, refine
+from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks, near_means
 from problems.gmm.estimator import PrivateGaussianMixture
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.gmm.planning import aggregate_plan, expected_friends, required_n
@@ -307,3 +308,19 @@ def test_photographs():
     assert not est.fit(photograph_pixels("china")[::8]).released_
     with pytest.raises(ValueError, match="photographs"):
         photograph_pixels("cat")
+
+
+def test_gross_outliers_do_not_reach_a_block():
+    """8 % of a block at sixty sigmas: below 1 with sums of squares, above 50 with k-means (medians)."""
+    samples = [SphericalMixture(3, 5, 10.0).sample(100, seed, outliers=0.08) for seed in range(7)]
+    robust, plain = (
+        float(np.median([centre_error(solve(s.points), s.means) for s in samples]))
+        for solve in (SumOfSquaresBlocks(3), kmeans_blocks(3))
+    )
+    assert robust < 1.0 and plain > 50.0
+    with pytest.raises(ValueError, match="equal"):
+        SumOfSquaresBlocks(2)(np.ones((10, 2)))
+    with pytest.raises(ValueError, match="groups"):
+        SumOfSquaresBlocks(3, polish=0)(np.array([[0.0], [0.1], [9.0], [9.1]]))
+    lonely = near_means(np.zeros((4, 2)), np.array([[0.5, 0.0], [100.0, 0.0]]))
+    assert lonely.tolist() == [[0.0, 0.0], [100.0, 0.0]]  # nothing is near to the second: it stays
