@@ -154,7 +154,7 @@ def hard_rows() -> tuple[list[list[Any]], list[str]]:
         if proof is not None and not proof.verify():
             wrong.append(f"{name}: a proof that the checker refuses")
         shown = str(proof.bound) if proof is not None and proof.bound is not None else ""
-        rows.append([name, status, shown, seconds, "" if status == "proved" else reason[:200]])
+        rows.append([name, status, shown, seconds, "" if status == "proved" else reason[:300]])
     return rows, wrong
 
 

@@ -313,7 +313,8 @@ class FloatCertificate:
                 return self._on_face(replace(self.claim, bound=near))
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
-        raise NotCertifiable(f"no proof at the exact optimum found ({reason}{words})")
+        known = f"{words}; {reason}" if words else reason
+        raise NotCertifiable(f"no proof at the exact optimum found ({known})")
 
     def _digits(self) -> tuple[Fraction | None, str]:
         """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
@@ -324,8 +325,10 @@ class FloatCertificate:
             return None, ""
         room = Fraction(1, 10**_DIGITS)
         value = value_to(self.claim, self._minimisers, _DIGITS + 5)
-        if value is not None and abs(float(value) - self.value) <= 1e-5 * max(1.0, abs(self.value)):
+        where = f"to {_DIGITS} digits it is"
+        if value is not None and abs(float(value) - self.value) <= 1e-6 * max(1.0, abs(self.value)):
             low, high = value - room, value + room
+            where = f"at the minimiser, to {_DIGITS} digits, it is"
         else:
             try:
                 low, high = bracket(self.result, self.claim, self.dual, _DIGITS)
@@ -333,9 +336,9 @@ class FloatCertificate:
                 return None, ""
         found = simplest_fraction(low, high)
         if found.denominator <= _SHORT_DENOMINATOR:
-            return found, f"; to {_DIGITS} digits it is {found}"
+            return found, f"{where} {found}"
         return None, (
-            f"; to {_DIGITS} digits it is {_decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
+            f"{where} {_decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
             f"denominator below 10^{len(str(found.denominator)) - 1} is that near: by all appearances it is "
             "irrational, and then no rational proof at the value itself exists"
         )
