@@ -1,0 +1,242 @@
+"""Brackets of packing scores against exact rational arithmetic, and what one record can change."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.gaussian.packing import lower_bound, solve, upper_bound
+from problems.gaussian.scores import Cuts, PackingProblem, PackingScore, smat, svec_of_outer
+from sosdp.privacy.score import cube
+
+
+def bracket(records, candidate, lam, tolerance=1e-7):
+    n, d = records.shape
+    rows = np.hstack([records - candidate, np.ones((n, 1))])
+    return solve(rows, np.append(np.full(d, n * lam), n), tolerance=tolerance)
+
+
+def exact_dual(rows, bound, factor):
+    """sum min(1, |V^T a|^2) - <V V^T, diag(bound)> in rationals."""
+    V = [[Fraction(x) for x in row] for row in factor.tolist()]
+    total = Fraction(0)
+    for row in rows.tolist():
+        inner = [sum(Fraction(a) * v[j] for a, v in zip(row, V, strict=True)) for j in range(len(V[0]))]
+        total += min(Fraction(1), sum((x * x for x in inner), Fraction(0)))
+    return total - sum(
+        Fraction(b) * sum((x * x for x in v), Fraction(0)) for b, v in zip(bound.tolist(), V, strict=True)
+    )
+
+
+def is_psd(matrix):
+    """Exact, by elimination with the largest pivot."""
+    m = [row[:] for row in matrix]
+    while m:
+        k = max(range(len(m)), key=lambda i: m[i][i])
+        pivot = m[k][k]
+        if pivot < 0 or (pivot == 0 and any(x != 0 for row in m for x in row)):
+            return False
+        if pivot == 0:
+            return True
+        m = [
+            [m[i][j] - m[i][k] * m[k][j] / pivot for j in range(len(m)) if j != k]
+            for i in range(len(m))
+            if i != k
+        ]
+    return True
+
+
+def hard_rows(generator, n, k, far):
+    """Rows with some enormous entries, nearly orthogonal to a direction."""
+    rows = generator.normal(size=(n, k))
+    rows[:, -1] = 1.0
+    if far:
+        direction = generator.normal(size=k)
+        direction /= np.linalg.norm(direction)
+        away = generator.normal(size=(n // 2, k)) * 1e6
+        rows[: n // 2] = away - np.outer(away @ direction, direction)
+    return rows
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_lower_bounds_hold_in_exact_arithmetic(far):
+    generator = np.random.default_rng(far)
+    useful = 0
+    for _ in range(30):
+        n, k = int(generator.integers(3, 12)), int(generator.integers(2, 5))
+        rows, bound = hard_rows(generator, n, k, far), generator.uniform(0.1, 2.0, size=k)
+        factor = generator.normal(size=(k, int(generator.integers(1, k + 1)))) * generator.uniform(0.1, 1.0)
+        exact = exact_dual(rows, bound, factor)
+        claimed = lower_bound(rows, bound, factor)
+        assert Fraction(claimed) <= max(exact, Fraction(0))
+        if exact > 0:
+            useful += 1
+            assert float(exact) - claimed < 1e-6
+    assert useful > 5
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_upper_bounds_hold_in_exact_arithmetic(far):
+    generator = np.random.default_rng(10 + far)
+    for _ in range(25):
+        n, k = int(generator.integers(3, 10)), int(generator.integers(2, 4))
+        rows, bound = hard_rows(generator, n, k, far), generator.uniform(0.5, 2.0, size=k) * n
+        weights = generator.uniform(-0.1, 1.1, size=n)
+        claimed = upper_bound(rows, bound, weights)
+        # the claim is that weights scaled to this cost are feasible
+        w = [Fraction(min(1.0, max(0.0, x))) for x in weights.tolist()]
+        total = sum(w)
+        keep = (n - Fraction(claimed)) / total
+        assert 0 <= keep <= 1
+        left = [
+            [
+                (Fraction(float(bound[a])) if a == b else Fraction(0))
+                - sum(
+                    keep * w[i] * Fraction(float(rows[i, a])) * Fraction(float(rows[i, b])) for i in range(n)
+                )
+                for b in range(k)
+            ]
+            for a in range(k)
+        ]
+        assert is_psd(left)
+
+
+def test_wrong_claims_are_caught():
+    # negative controls of the two exact judges
+    rows, bound = np.array([[1.0, 1.0], [2.0, 1.0]]), np.array([2.0, 2.0])
+    factor = np.array([[0.5], [0.1]])
+    assert Fraction(lower_bound(rows, bound, factor) + 1e-3) > exact_dual(rows, bound, factor)
+    assert not is_psd([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(1)]])
+    assert not is_psd([[Fraction(0), Fraction(1)], [Fraction(1), Fraction(0)]])
+    assert is_psd([[Fraction(1), Fraction(1)], [Fraction(1), Fraction(1)]])
+
+
+@pytest.mark.parametrize("kind", ["random", "adversarial"])
+def test_one_record_changes_the_score_by_at_most_one(kind):
+    generator = np.random.default_rng(len(kind))
+    largest = -1.0
+    for k in range(120):
+        n, d = int(generator.integers(1, 8)), int(generator.integers(1, 4))
+        records, candidate = generator.normal(size=(n, d)), generator.normal(size=d)
+        new = generator.normal(size=d)
+        if kind == "adversarial":
+            records *= 10.0 ** generator.integers(-2, 3)
+            if k % 3 == 0:
+                records[:] = records[0]
+            candidate = records[-1] + (k % 2) * 0.2 * generator.normal(size=d)
+            new = (candidate, candidate + 1e6, -records[0], records[-1] + 0.5)[k % 4]
+        other = records.copy()
+        other[0] = new
+        lam = float(generator.uniform(0.1, 2.5))
+        one, two = bracket(records, candidate, lam), bracket(other, candidate, lam)
+        largest = max(largest, one.low - two.high, two.low - one.high)
+        assert max(one.width, two.width) < 1e-5
+    assert largest <= 1 + 1e-9
+    assert largest > (0.999 if kind == "adversarial" else 0.6)  # 1 is attained
+
+
+def test_every_neighbour_on_a_small_grid():
+    values = [-2.0, 0.0, 0.5]
+    problem = [np.array(x)[:, None] for x in itertools.product(values, repeat=3)]
+    brackets = {tuple(x[:, 0]): bracket(x, np.array([0.4]), 0.7) for x in problem}
+    worst = 0.0
+    for first, one in brackets.items():
+        for second, two in brackets.items():
+            if sum(a != b for a, b in zip(first, second, strict=True)) == 1:
+                worst = max(worst, one.low - two.high)
+    assert 0.5 < worst <= 1 + 1e-9
+
+
+def test_covariance_scores_move_by_at_most_one():
+    generator = np.random.default_rng(8)
+    largest = 0.0
+    for k in range(80):
+        n, d = int(generator.integers(2, 8)), 1 + k % 2
+        records = generator.normal(size=(n, d))
+        other = records.copy()
+        other[0] = generator.normal(size=d) * (30.0 if k % 3 == 0 else 1.0)
+        target = np.diag(generator.uniform(0.3, 2.0, size=d))
+        i, j = np.triu_indices(d)
+        one, two = (bracket(svec_of_outer(x), target[i, j], 2.4) for x in (records, other))
+        largest = max(largest, one.low - two.high, two.low - one.high)
+    assert 0.5 < largest <= 1 + 1e-9
+
+
+def test_scores_of_the_reference_sample():
+    records = np.random.default_rng(0).standard_normal(200)[:, None]
+    for candidate, value in ((0.05, 0.6995), (0.1, 2.4431), (0.3, 11.7447), (1.0, 54.240), (3.0, 149.258)):
+        found = bracket(records, candidate, 1.1)
+        assert found.low == pytest.approx(value, abs=1e-3) and found.high == pytest.approx(value, abs=1e-3)
+
+
+def test_zero_exactly_at_a_sample_mean_with_room():
+    records = np.random.default_rng(2).normal(size=(40, 2))
+    mean = records.mean(axis=0)
+    largest = float(np.linalg.eigvalsh(np.cov(records.T, bias=True))[-1])
+    assert bracket(records, mean, largest * 1.001).high < 1e-6
+    assert bracket(records, mean, largest * 0.9).low > 1e-3
+    assert bracket(records, mean + 0.05, largest * 1.001).low > 1e-3
+    lows = [bracket(records, mean + 0.3, lam).low for lam in (0.5, 1.0, 2.0)]
+    highs = [bracket(records, mean + 0.3, lam).high for lam in (0.5, 1.0, 2.0)]
+    assert highs[1] <= lows[0] + 1e-6 and highs[2] <= lows[1] + 1e-6  # more room, lower score
+
+
+@pytest.mark.parametrize(
+    "records",
+    [np.zeros((5, 2)), np.full((1, 1), 3.0), np.eye(3), np.full((6, 1), 1e6), np.array([[0.0], [1e6]])],
+    ids=["equal", "one", "as many as coordinates", "far", "two"],
+)
+def test_degenerate_data_get_narrow_brackets(records):
+    n, d = records.shape
+    for candidate in (np.zeros(d), np.full(d, 0.7), np.full(d, 1e6)):
+        found = bracket(records, candidate, 0.5)
+        assert 0 <= found.low <= found.high <= n and found.width < 1e-5
+
+
+def test_cuts_bound_every_candidate():
+    generator = np.random.default_rng(3)
+    n, d = 30, 2
+    problem = PackingProblem("identity", d, 1.3)
+    records = generator.normal(size=(n, d))
+    cuts = Cuts(problem, records)
+    for _ in range(6):
+        theta = generator.normal(size=d)
+        cuts.add(bracket(records, theta, 1.3).factor, theta)
+    useful = 0
+    for _ in range(40):
+        theta = generator.normal(size=d) * 1.5
+        high = bracket(records, theta, 1.3).high
+        assert cuts.at(theta) <= high + 1e-12
+        useful += cuts.at(theta) > 0.5 * high
+        low, up = theta - 0.2, theta + 0.2
+        inside = low + generator.uniform(size=d) * 0.4
+        assert cuts.box(low, up) <= bracket(records, inside, 1.3).high + 1e-12
+    assert useful > 10
+
+
+def test_levels_are_those_of_the_bracket_whatever_is_asked_first():
+    records = np.random.default_rng(4).normal(size=(25, 1))
+    score = PackingScore(PackingProblem("identity", 1, 1.4), cube(Fraction(1, 8), 3, 1), 25)
+    levels = score.on(records)
+    for point in [(k,) for k in range(-24, 25, 4)]:
+        fresh = score.on(records)
+        level = levels.level(point)
+        # cuts of other candidates may answer, but only within the promised width
+        assert all(fresh.in_level(point, k) for k in (level, level + 3))
+        assert not any(fresh.in_level(point, k) for k in (level - 2, level - 20) if k >= 0)
+        low, high = levels.bracket(point).low, levels.bracket(point).high
+        assert level == min(score.top, -(-Fraction(high) // Fraction(1, 16))) and high - low <= 2**-10
+
+
+def test_records_are_cleaned_one_by_one():
+    problem = PackingProblem("identity", 2, 1.0)
+    found = problem.records([[np.nan, 1.0], [np.inf, -1e30], [0.3, 0.1]], Fraction(1, 8))
+    assert found.tolist() == [[0.0, 1.0], [0.0, -(2.0**20)], [0.25, 0.125]]
+    assert smat(svec_of_outer(np.array([[1.0, 2.0]]))[0]) == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    with pytest.raises(ValueError, match="lam"):
+        PackingProblem("identity", 2, 0.0)
+    with pytest.raises(ValueError, match="features"):
+        PackingProblem("median", 2, 1.0)
