@@ -68,7 +68,7 @@ def monos_of(rows: list[Row]) -> np.ndarray:
 
 def times(left: Row, right: Row) -> Row:
     """The product of two monomials."""
-    return tuple(sorted(left + right))
+    return tuple(sorted(left + right)) if left and right else left or right
 
 
 def add_to(total: Terms, terms: Terms, factor: Any = 1) -> None:
@@ -145,12 +145,24 @@ class Rules:
             self._by_first.setdefault(lead[0], []).append(Rule(lead, tail, factor, index, scale))
         for rules in self._by_first.values():
             rules.sort(key=lambda rule: len(rule.lead))
+        # x^2 = ..., at most one rule a variable: a monomial without repetitions needs no look
+        self._squares = all(
+            len(rules) == 1 and rules[0].lead == (variable, variable)
+            for variable, rules in self._by_first.items()
+        )
 
     def find(self, row: Row) -> tuple[Rule, Row] | None:
         """A rule whose lead divides the monomial, and the quotient."""
         if row in self._found:
             return self._found[row]
         found = None
+        if self._squares:
+            for k in range(len(row) - 1):
+                if row[k] == row[k + 1] and row[k] in self._by_first:
+                    found = self._by_first[row[k]][0], row[:k] + row[k + 2 :]
+                    break
+            self._found[row] = found
+            return found
         for variable in dict.fromkeys(row):
             for rule in self._by_first.get(variable, ()):
                 rest = _divide(row, rule.lead)
@@ -169,7 +181,7 @@ class Rules:
         known = self._normal.get(row)
         if known is not None:
             return known
-        coefficient, current = fmpq(1), row
+        coefficient, current = _ONE, row
         while (hit := self.find(current)) is not None:
             rule, rest = hit
             coefficient *= rule.factor

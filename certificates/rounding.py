@@ -229,7 +229,7 @@ class Rounder:
         np.add.at(total, numbers, values)
         used = np.flatnonzero(total)
         pairs = zip(used.tolist(), total[used].tolist(), strict=True)
-        return {self.rows[n]: fmpq(int(v), scale) for n, v in pairs}
+        return {self.rows[n]: fmpq(v, scale) for n, v in pairs}
 
     def _matrix_contribution(self, k: int, values: np.ndarray, scale: int) -> Terms:
         block = self.blocks[k]
