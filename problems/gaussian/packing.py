@@ -110,6 +110,7 @@ def solve(
     scale = np.sqrt(np.maximum(bound, _TINY))
     scaled = rows / scale
     scaled = np.where(np.isfinite(scaled), scaled, 0.0)
+    long = 8.0 * (n + k) / tolerance
     best = _trivial(rows, bound, near)
     if near is None and n > SAMPLE:
         # the same problem on every fourth record shows which ones are at the boundary
@@ -119,7 +120,7 @@ def solve(
     count = n if near is None else max(COLD, n // 50)
     for _ in range(ROUNDS):
         count = min(count, n)
-        found = _attempt(scaled, quadratic, count)
+        found = _attempt_light(scaled, quadratic, count, long)
         if found is not None:
             weights, dual = found
             best = _better(best, _bracket(rows, bound, weights, dual / scale[:, None]))
@@ -170,6 +171,32 @@ def _scaled_factor(rows: np.ndarray, bound: np.ndarray, factor: np.ndarray) -> n
     return factor * np.sqrt(theta[j]) if better and np.isfinite(theta[j]) else factor
 
 
+def _attempt_light(
+    scaled: np.ndarray, quadratic: np.ndarray | None, count: int, long: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """`_attempt` without the records of |a|^2 > long, which are given up.
+
+    A weight is at most 1 / |a|^2, and a multiple 1 / long of the identity pays for all of these on the dual
+    side: together at most (n + k) / long. In the conic program their squares would decide the scale, in which
+    everything else would drown: records may be anything.
+    """
+    n, k = scaled.shape
+    with np.errstate(over="ignore"):
+        light = np.flatnonzero((scaled**2).sum(axis=1) <= long)
+    if light.size == n:
+        return _attempt(scaled, quadratic, count)
+    weights, dual = np.zeros(n), np.eye(k) / long
+    if light.size:
+        near = None if quadratic is None else quadratic[light]
+        found = _attempt(scaled[light], near, min(count, light.size))
+        if found is None:
+            return None
+        weights[light] = found[0]
+        dual += found[1] @ found[1].T
+    values, vectors = np.linalg.eigh(dual)
+    return weights, vectors * np.sqrt(np.maximum(values, 0.0))
+
+
 def _attempt(
     scaled: np.ndarray, quadratic: np.ndarray | None, count: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -208,18 +235,24 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if not np.isfinite(rows).all():
         return None
     i, j = triangle(k)
+    # The unknowns are w |b|^2 where that is longer than 1, so that long records do not decide the scale; for
+    # those the bound w <= 1 follows from the matrix inequality and is left out, its multiplier being 0.
+    lengths = np.maximum(1.0, (rows**2).sum(axis=1))
+    rows = rows / np.sqrt(lengths)[:, None]
+    capped = sp.csr_array(sp.eye_array(count))[lengths <= 1.0]
     coefficients = rows[:, i] * rows[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
-    A = sp.vstack([-sp.eye_array(count), sp.eye_array(count), sp.csr_matrix(coefficients.T)], format="csc")
-    b = np.concatenate([np.zeros(count), np.ones(count), np.where(i == j, 1.0, 0.0)])
+    A = sp.vstack([-sp.eye_array(count), capped, sp.csr_matrix(coefficients.T)], format="csc")
+    bounds = count + capped.shape[0]
+    b = np.concatenate([np.zeros(count), np.ones(capped.shape[0]), np.where(i == j, 1.0, 0.0)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
     settings.max_iter = 100
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-    cones = [clarabel.NonnegativeConeT(2 * count), clarabel.PSDTriangleConeT(k)]
+    cones = [clarabel.NonnegativeConeT(bounds), clarabel.PSDTriangleConeT(k)]
     P = sp.csc_matrix((count, count))
-    answer = clarabel.DefaultSolver(P, -np.ones(count), A, b, cones, settings).solve()
-    w, z = np.asarray(answer.x), np.asarray(answer.z)[2 * count :]
+    answer = clarabel.DefaultSolver(P, -1.0 / lengths, A, b, cones, settings).solve()
+    w, z = np.asarray(answer.x) / lengths, np.asarray(answer.z)[bounds:]
     if not (np.isfinite(w).all() and np.isfinite(z).all()):
         return None
     dual = np.zeros((k, k))
