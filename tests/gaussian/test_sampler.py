@@ -1,0 +1,142 @@
+"""The exact sampler: its law by enumeration and chi-square, exact privacy of neighbours, failing controls."""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from problems.gaussian.boxes import DyadicBoxes, Partition, predicted_acceptance
+from problems.gaussian.scores import QUANTUM, PackingProblem, PackingScore
+from sosdp.privacy.levels import rational_base
+from sosdp.privacy.roads.exponential import exact_law, pure_exponential
+from sosdp.privacy.score import Lattice, box_size
+from sosdp.privacy.words import open_words
+
+
+def _score(n, d=1, spacing=Fraction(1, 4), reach=8, lam=1.5, features="identity", domain=None):
+    problem = PackingProblem(features, d, lam)
+    box = ((-reach, reach),) * problem.size
+    return PackingScore(problem, Lattice(spacing, problem.size, box), n, domain=domain)
+
+
+def _draws(score, data, epsilon, count, seed):
+    base = rational_base(epsilon, score.step)
+    levels = score.on(data)
+    draw = DyadicBoxes(evaluations=6, boxes=12).prepare(score, levels, base, score.top)
+    words = open_words(seed, keystream=False)
+    return [draw(words)[0] for _ in range(count)], base
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_draws_follow_the_law(d):
+    n = 8
+    data = np.random.default_rng(0).standard_normal((n, d))
+    score = _score(n, d, spacing=Fraction(1, 2), reach=6 if d == 1 else 2)
+    points, base = _draws(score, data, 4.0, 3000, 7)
+    law = exact_law(score, data, base)
+    counts = dict.fromkeys(law, 0)
+    for point in points:
+        counts[point] += 1
+    expected = {p: float(q) * len(points) for p, q in law.items()}
+    large = [p for p in law if expected[p] >= 5]
+    rest = sum(counts[p] for p in law if p not in large), sum(expected[p] for p in law if p not in large)
+    statistic = sum((counts[p] - expected[p]) ** 2 / expected[p] for p in large)
+    if rest[1] > 0:
+        statistic += (rest[0] - rest[1]) ** 2 / rest[1]
+    assert chi2.sf(statistic, len(large)) > 1e-6
+    # the control: the law of another data set is told apart
+    other = exact_law(score, data + 1.5, base)
+    wrong = sum((counts[p] - float(other[p]) * 3000) ** 2 / (float(other[p]) * 3000) for p in large)
+    assert chi2.sf(wrong, len(large)) < 1e-12
+
+
+def test_the_partition_is_one_and_its_bounds_are_below_the_levels():
+    n, d = 10, 2
+    data = np.random.default_rng(1).standard_normal((n, d))
+    score = _score(n, d, reach=3)
+    base = rational_base(2.0, score.step)
+    levels = score.on(data)
+    tree = Partition(score, levels, base.rate, 12, 40)
+    entries = tree.refreshed()
+    assert sum(box_size(box) for box, _ in entries) == score.lattice.size
+    seen = set()
+    for box, low in entries:
+        for point in product(*(range(a, b + 1) for a, b in box)):
+            assert point not in seen
+            seen.add(point)
+            assert low <= levels.level(point)
+    assert any(low > 0 for _, low in entries)
+    assert 0.05 < predicted_acceptance(tree, 200, np.random.default_rng(0)) <= 1.0
+
+
+@pytest.mark.parametrize("n", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
+    """All data sets over a small alphabet up to order, all replacements, exact ratios of the whole law."""
+    epsilon = 1.0
+    score = _score(n, reach=4, spacing=Fraction(1, 2), lam=1.0)
+    base = rational_base(epsilon, score.step)
+    alphabet = (-2.0, 0.0, 0.5, 9.0)
+    laws = {
+        data: exact_law(score, np.array(data)[:, None], base)
+        for data in combinations_with_replacement(alphabet, n)
+    }
+    worst = 0.0
+    for data, law in laws.items():
+        for i, value in product(range(n), alphabet):
+            other = laws[tuple(sorted((*data[:i], value, *data[i + 1 :])))]
+            worst = max(worst, *(float(np.log(float(law[p] / other[p]))) for p in law))
+    assert 0.1 < worst <= epsilon
+
+
+def test_a_score_of_twice_the_sensitivity_is_caught():
+    """The control: the same levels declared with half their step break the promise."""
+    epsilon, n = 1.0, 3
+    score = _score(n, reach=6, spacing=Fraction(1, 2), lam=0.2)
+    honest = rational_base(epsilon, score.step)
+    cheat = rational_base(epsilon * 6, score.step)  # what a step of a sixth would allow
+    a, b = np.array([[0.0], [0.0], [0.0]]), np.array([[3.0], [0.0], [0.0]])
+
+    def loss(base):
+        first, second = (exact_law(score, data, base) for data in (a, b))
+        return max(abs(float(np.log(float(first[p] / second[p])))) for p in first)
+
+    assert loss(honest) <= epsilon < loss(cheat)
+
+
+def test_the_domain_is_respected_and_the_law_is_the_restricted_one():
+    n = 6
+    data = np.random.default_rng(2).standard_normal((n, 1)) * 1.2
+    score = _score(n, features="covariance", lam=3.0, reach=12, domain=(0.5, 2.0))
+    points, base = _draws(score, data, 3.0, 1500, 3)
+    values = np.array([score.lattice.value(p)[0] for p in points])
+    assert values.min() >= 0.5 and values.max() <= 2.0
+    whole = exact_law(score, data, base)
+    inside = {p: q for p, q in whole.items() if score.admits(p)}
+    total = sum(inside.values())
+    for p, q in inside.items():
+        assert abs(points.count(p) - 1500 * float(q / total)) < 6 * np.sqrt(1500 * float(q / total)) + 3
+
+
+def test_the_release_carries_what_was_promised():
+    data = np.random.default_rng(3).standard_normal((20, 1))
+    score = _score(20)
+    release = pure_exponential(score, data, epsilon=0.7, sampler=DyadicBoxes(), insecure_seed=1)
+    assert release.guarantee.kind == "none"  # seeded
+    private = pure_exponential(score, data, epsilon=0.7, sampler=DyadicBoxes())
+    assert private.guarantee.kind == "conditional" and private.guarantee.epsilon == 0.7
+    assert private.guarantee.rho == pytest.approx(0.7**2 / 8)
+    assert any("width" in text for text in private.guarantee.assumptions)
+    assert score.step == 17 and QUANTUM * 17 >= 1
+
+
+def test_what_it_cannot_serve_is_refused_before_any_data():
+    with pytest.raises(ValueError, match="at most 4"):
+        DyadicBoxes().check(_score(5, 5))
+    with pytest.raises(ValueError, match="completion"):
+        problem = PackingProblem("identity", 1, 1.0, "second moment")
+        DyadicBoxes().check(PackingScore(problem, Lattice(Fraction(1), 1, ((-1, 1),)), 5))
+    unbounded = PackingScore(PackingProblem("identity", 1, 1.0), Lattice(Fraction(1), 1), 5)
+    with pytest.raises(ValueError, match="bounded"):
+        DyadicBoxes().check(unbounded)
