@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.guarantee import weakest
 from sosdp.privacy.release import Release
 from sosdp.privacy.roads.exponential import pure_exponential, truncated_exponential
 from sosdp.privacy.score import Lattice
@@ -22,7 +23,7 @@ from sosdp.privacy.scores.location import coordinate_max, median_weights
 
 from .boxes import DyadicBoxes
 from .estimator import RecordEstimator, groups, joined, shares, silenced, spacing_for
-from .scores import PackingProblem, PackingScore
+from .scores import CONDITION, PackingProblem, PackingScore
 from .theory import default_lam
 
 GROUP = 3
@@ -184,5 +185,13 @@ def _declined(found: Release, epsilon: float, delta: float) -> Release:
 
     guarantee = found.guarantee
     if guarantee.kind != "none":
-        guarantee = replace(guarantee, epsilon=epsilon, delta=delta, mechanism="gaussian.mean")
+        # what it rests on must not depend on whether it was declined
+        guarantee = replace(
+            guarantee,
+            epsilon=epsilon,
+            delta=delta,
+            kind=weakest((guarantee.kind, "conditional")),
+            assumptions=(*guarantee.assumptions, CONDITION),
+            mechanism="gaussian.mean",
+        )
     return Release(None, guarantee, public=dict(found.public))

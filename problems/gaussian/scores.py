@@ -28,6 +28,7 @@ from .packing import Bracket, dual_parts, solve
 
 QUANTUM = Fraction(1, 16)  # unit of a level
 WIDTH = Fraction(1, 1024)  # promised width of every bracket
+CONDITION = f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
 CLIP = 2.0**20  # records are clipped to this, one by one: far below overflow, far above use
 Kind = Literal["completion", "second moment"]
 
@@ -173,7 +174,7 @@ class PackingScore(ScoreFunction):
             assumptions=(
                 "the packing score changes by at most 1 when one record is replaced "
                 "(docs/proofs/gaussian_scores.md)",
-                f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}",
+                CONDITION,
             ),
         )
         object.__setattr__(self, "problem", problem)
@@ -197,6 +198,17 @@ class PackingScore(ScoreFunction):
         return PackingLevels(self, features)
 
 
+def contained(rows: np.ndarray, bound: np.ndarray, tolerance: float, near: np.ndarray | None) -> Bracket:
+    """`solve`, or the bracket [0, n] for whatever it raises: that is a function of the records."""
+    try:
+        return solve(rows, bound, tolerance=tolerance, near=near)
+    except KeyboardInterrupt:  # the user
+        raise
+    except BaseException:  # compiled solvers panic with what is no Exception
+        n, k = rows.shape
+        return Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+
+
 class PackingLevels(Levels):
     """Levels of one data set (private), with the dual cuts found so far: each bounds every candidate."""
 
@@ -214,9 +226,9 @@ class PackingLevels(Levels):
             rows = self.score.problem.rows(self.features, theta)
             near = self.cuts.nearest(theta)
             tolerance = float(WIDTH) / 2
-            found = solve(rows, self.bound, tolerance=tolerance, near=near)
+            found = contained(rows, self.bound, tolerance, near)
             if found.width > tolerance and near is not None:
-                cold = solve(rows, self.bound, tolerance=tolerance)
+                cold = contained(rows, self.bound, tolerance, None)
                 found = cold if cold.width < found.width else found
             self.known[point] = found
             self.cuts.add(found.factor, theta)

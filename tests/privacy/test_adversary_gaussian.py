@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from problems.gaussian import scores
+from problems.gaussian.mean import RobustPrivateMean
 from problems.gaussian.scores import WIDTH, PackingProblem, PackingScore
 from sosdp.privacy.levels import rational_base
 from sosdp.privacy.score import Lattice
@@ -79,3 +80,26 @@ def test_a_missed_width_would_be_seen(monkeypatch):
     monkeypatch.setattr(scores, "solve", careless)
     first[0] = 1.0
     assert largest_loss(score_for(60, 2), first, second) > EPSILON
+
+
+def test_a_panic_of_the_solver_is_the_trivial_bracket(monkeypatch):
+    class Panic(BaseException):
+        """As compiled extensions raise it."""
+
+    def panics(rows, bound, **rest):
+        raise Panic(f"{rows}")
+
+    monkeypatch.setattr(scores, "solve", panics)
+    levels = score_for(5, 1).on(np.arange(5.0)[:, None])
+    found = levels.bracket((0,))
+    assert (found.low, found.high) == (0.0, 5.0) and levels.level((0,)) == levels.score.top
+
+
+def test_a_refusal_rests_on_what_an_answer_rests_on():
+    generator = np.random.default_rng(0)
+    declined = RobustPrivateMean(1.0, delta=1e-6).fit(generator.normal(size=(20, 1)))
+    assert not declined.released_  # too few records for any answer
+    answered = RobustPrivateMean(20.0, delta=1e-3).fit(generator.normal(size=(200, 1)))
+    assert answered.released_
+    assert declined.guarantee_.kind == answered.guarantee_.kind == "conditional"
+    assert scores.CONDITION in declined.guarantee_.assumptions
