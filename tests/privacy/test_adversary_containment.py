@@ -20,6 +20,7 @@ from sosdp.privacy.roads import agreement
 from sosdp.privacy.roads.agreement import release_by_vote, release_with_margin
 from sosdp.privacy.roads.exponential import pure_exponential
 from sosdp.privacy.roads.projection import StrongConvexProgram, release_symmetric, release_vector
+from sosdp.privacy.roads.stability import release_if_stable, stability_rule
 from sosdp.privacy.score import Lattice, cube
 from sosdp.privacy.scores.depth import TukeyDepth
 from sosdp.privacy.scores.lifted import BracketScore
@@ -121,11 +122,15 @@ def test_fractions_of_numpy_integers_do_not_overflow():
     assert number(held) == 2**62 and type(number(held).numerator) is int
     assert whole(held, Fraction(1, 1 << 40), Fraction(1, 10), 0, 1 << 20) == 1 << 20
     assert agreement._distance(held, Fraction(3, 2), 40) == 40
+    rule = stability_rule(1.0, 1e-3)
+    assert rule.count(held) == rule.count(2**62) and rule.steps(Fraction(np.int64(7), 2)) == 3
 
 
 @pytest.mark.parametrize("margin", [np.float32("inf"), np.float64("inf"), np.int64(5), 1j, "x", Unfriendly()])
 def test_no_margin_raises(margin):
     release_with_margin("answer", margin, 1, epsilon=1.0, delta=1e-3, adjacency="one edge")
+    for decision in ("noise", "coin"):
+        release_if_stable("answer", margin, epsilon=1.0, delta=1e-3, adjacency="one edge", decision=decision)
 
 
 def test_half_a_rank_is_refused_before_the_data_are_seen():

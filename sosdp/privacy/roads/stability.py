@@ -21,6 +21,7 @@ from typing import Any
 
 from sosdp.privacy import accept, calibrate, exact, noise
 from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.mechanisms.common import number
 from sosdp.privacy.release import Release
 from sosdp.privacy.words import Words, open_words
 
@@ -53,13 +54,10 @@ class StabilityRule:
         """Integer statistic F = max(0, floor((statistic - shift) / grid + 1/2)); 0 for None, NaN. Never
         raises.
         """
-        if statistic is None or statistic != statistic:
-            return 0
-        if isinstance(statistic, float) or not isinstance(statistic, int | Fraction):
-            statistic = float(statistic)
-            if math.isinf(statistic):
-                return _LARGEST_COUNT if statistic > 0 else 0
-        exact = (Fraction(statistic) - Fraction(self.shift)) / Fraction(self.grid)
+        plain = number(statistic)
+        if not isinstance(plain, Fraction):  # an infinity, NaN, or no number at all
+            return _LARGEST_COUNT if plain is not None and plain > 0 else 0
+        exact = (plain - Fraction(self.shift)) / Fraction(self.grid)
         return min(max(0, math.floor(exact + Fraction(1, 2))), _LARGEST_COUNT)
 
     def release_probability(self, statistic: float | Fraction | None) -> float:
@@ -72,13 +70,10 @@ class StabilityRule:
         0 for None and NaN. Neighbours differ by at most 1 and share the answer where both are positive. Never
         raises.
         """
-        if statistic is None or statistic != statistic:
-            return 0
-        if isinstance(statistic, float) or not isinstance(statistic, int | Fraction):
-            statistic = float(statistic)
-            if math.isinf(statistic):
-                return _LARGEST_COUNT if statistic > 0 else 0
-        whole = (Fraction(statistic) - Fraction(self.shift)) / (1 + 2 * Fraction(self.error))
+        plain = number(statistic)
+        if not isinstance(plain, Fraction):  # an infinity, NaN, or no number at all
+            return _LARGEST_COUNT if plain is not None and plain > 0 else 0
+        whole = (plain - Fraction(self.shift)) / (1 + 2 * Fraction(self.error))
         return min(max(0, math.ceil(whole) - 1), _LARGEST_COUNT)
 
     def statistic_needed(self, failure: float = 0.01) -> float:
