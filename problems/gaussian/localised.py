@@ -22,6 +22,8 @@ from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound, least_eigenvalue_
 from sosdp.privacy.score import Lattice
 from sosdp.privacy.scores.lifted import BracketScore
 
+from .quiet import solve_quietly
+
 LARGEST = 300  # records
 WIDTH = 1e-3
 CLIP = 1e3  # records are clipped to this, coordinate by coordinate
@@ -200,9 +202,11 @@ class _Lift:
         cones = [clarabel.NonnegativeConeT(1)] + [clarabel.PSDTriangleConeT(self.side)] * (2 * n + 2)
         cost = np.zeros(columns)
         cost[-1] = -1.0
-        answer = clarabel.DefaultSolver(
-            sp.csc_matrix((columns, columns)), cost, A, b, cones, settings
-        ).solve()
+        answer = solve_quietly(
+            clarabel.DefaultSolver(sp.csc_matrix((columns, columns)), cost, A, b, cones, settings)
+        )
+        if answer is None:
+            return None
         y, z = np.asarray(answer.x), np.asarray(answer.z)
         if not (np.isfinite(y).all() and np.isfinite(z).all()):
             return None

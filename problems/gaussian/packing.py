@@ -20,6 +20,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sosdp.conic.program import triangle
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 
+from .quiet import solve_quietly
+
 COLD = 200  # weights left free at the first attempt, at least
 SAMPLE = 800  # records up to which a problem is solved as it is
 _COARSE = 0.3  # width of the brackets of the smaller problems that a large one starts from
@@ -251,7 +253,9 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     cones = [clarabel.NonnegativeConeT(bounds), clarabel.PSDTriangleConeT(k)]
     P = sp.csc_matrix((count, count))
-    answer = clarabel.DefaultSolver(P, -1.0 / lengths, A, b, cones, settings).solve()
+    answer = solve_quietly(clarabel.DefaultSolver(P, -1.0 / lengths, A, b, cones, settings))
+    if answer is None:
+        return None
     w, z = np.asarray(answer.x) / lengths, np.asarray(answer.z)[bounds:]
     if not (np.isfinite(w).all() and np.isfinite(z).all()):
         return None

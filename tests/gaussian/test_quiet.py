@@ -1,0 +1,52 @@
+"""A solver that panics shows nothing outside, and the bracket is only wider."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from problems.gaussian import packing
+from problems.gaussian.quiet import solve_quietly
+
+
+class PanicException(BaseException):
+    """As the solver's bindings raise it: no subclass of Exception."""
+
+
+class Panics:
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def solve(self):
+        os.write(2, b"thread panicked at the records")
+        raise PanicException("Eigval error")
+
+
+def test_a_panic_leaves_no_trace(capfd):
+    assert solve_quietly(Panics()) is None
+    assert capfd.readouterr().err == ""
+    os.write(2, b"afterwards standard error works")
+    assert "afterwards" in capfd.readouterr().err
+
+
+def test_other_exceptions_pass():
+    class Interrupted:
+        def solve(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_quietly(Interrupted())
+
+
+def test_the_bracket_is_proven_without_the_solver(monkeypatch, capfd):
+    import clarabel
+
+    records = np.random.default_rng(0).normal(size=(50, 1))
+    rows, bound = np.hstack([records - 0.4, np.ones((50, 1))]), np.array([60.0, 50.0])
+    right = packing.solve(rows, bound, tolerance=1e-6)
+    monkeypatch.setattr(clarabel, "DefaultSolver", Panics)
+    found = packing.solve(rows, bound, tolerance=1e-6)
+    assert found.low <= right.high and right.low <= found.high
+    assert capfd.readouterr().err == ""
