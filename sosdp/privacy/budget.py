@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sosdp.privacy import calibrate
 from sosdp.privacy.adjacency import Adjacency
 from sosdp.privacy.guarantee import Guarantee, compose, weakest
+from sosdp.privacy.release import Release
 
 FORMAT = "sosdp-budget/1"
 
@@ -119,11 +120,22 @@ class Budget:
     def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
         """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
 
+        A `Release` that promises less than what was spent for it is withheld.
+
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
+            ValueError: the release came with another adjacency, a weaker kind, or a larger cost.
         """
         self.spend(guarantee)
-        return mechanism()
+        result = mechanism()
+        if isinstance(result, Release):
+            announced, cost = self._cost(guarantee), self._cost(result.guarantee)
+            if any(cost[name] > announced[name] for name in cost):
+                raise ValueError(
+                    f"the mechanism released under {result.guarantee.statement()}, but "
+                    f"{guarantee.statement()} was spent for it; the release is withheld"
+                )
+        return result
 
     def share(self, parts: int) -> dict[str, float]:
         """An equal share of what is left, rounded down so that all `parts` of them fit.

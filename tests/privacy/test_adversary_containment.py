@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from sosdp.estimators import VectorOutput, private_estimator
+from sosdp.privacy.budget import Budget
 from sosdp.privacy.guarantee import Guarantee
-from sosdp.privacy.mechanisms import bounded_average, private_quantile
+from sosdp.privacy.mechanisms import bounded_average, multiplicative_weights, private_quantile
 from sosdp.privacy.mechanisms.common import floats, number, whole
 from sosdp.privacy.quiet import no_output, no_warnings
 from sosdp.privacy.roads import agreement
@@ -153,6 +154,30 @@ def test_a_group_delta_beyond_float64_is_not_cut():
     with pytest.raises(ValueError, match="nothing is promised"):
         Guarantee(epsilon=800.0, delta=5e-324, adjacency="one edge").for_group(2)
     assert Guarantee(epsilon=800.0, delta=0.0, adjacency="one edge").for_group(3).delta == 0.0
+
+
+def test_a_budget_withholds_a_release_that_costs_more_than_was_spent():
+    budget = Budget(epsilon=1.0, adjacency="one record (replace)")
+    announced = Guarantee(epsilon=0.25, delta=0.0, adjacency=budget.adjacency)
+
+    def costing(epsilon):
+        return lambda: bounded_average([0.5], low=0, high=1, epsilon=epsilon)
+
+    assert budget.run(announced, costing(0.25)).released
+    with pytest.raises(ValueError, match="withheld"):
+        budget.run(announced, costing(0.5))
+    assert budget.remaining()["epsilon"] == 0.5
+
+
+def test_small_integer_queries_are_what_they_say():
+    queries = np.array([[-128, 127, 0], [127, -128, 5]])
+    found = [
+        multiplicative_weights(
+            [0, 1, 2] * 30, queries.astype(kind), rounds=2, epsilon=5.0, insecure_seed=1
+        ).value.weights
+        for kind in (np.int8, np.int64)
+    ]
+    assert np.array_equal(*found)
 
 
 # -- threads -------------------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ def multiplicative_weights(
     width = most - least
     if width == 0 or abs(matrix).max() > 1 << 30:
         raise ValueError("queries must take at least two values, of size at most 2^30")
+    matrix = matrix.astype(np.int64)  # differences of small integer types overflow
     if len(records) == 0:
         raise ValueError("there must be at least one record (their number is public)")
     per_choice, per_measurement = budgets(rounds, epsilon, rho)
