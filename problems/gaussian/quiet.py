@@ -7,6 +7,7 @@ trace to file descriptor 2 and raises an exception that is no `Exception`. Both 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,7 @@ def solve_quietly(solver: Any) -> Any:
 
     While it runs, standard error of the process goes nowhere.
     """
-    with _muted():
+    with _standard_error.shut():
         try:
             return solver.solve()
         except BaseException as error:
@@ -26,18 +27,42 @@ def solve_quietly(solver: Any) -> Any:
             return None
 
 
-@contextmanager
-def _muted() -> Iterator[None]:
+class _StandardError:
+    """File descriptor 2, shut while anybody is inside: the first thread in shuts it, the last one out restores
+    it (two that did so each for itself could leave the process mute).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._kept = -1
+
+    @contextmanager
+    def shut(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._kept = _replaced()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0 and self._kept >= 0:
+                    os.dup2(self._kept, 2)
+                    os.close(self._kept)
+
+
+_standard_error = _StandardError()
+
+
+def _replaced() -> int:
+    """A copy of descriptor 2, which then goes nowhere; -1 where the process has none."""
     try:
         kept = os.dup(2)
-    except OSError:  # the process has no standard error: nothing can be seen there
-        yield
-        return
+    except OSError:
+        return -1
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    return kept

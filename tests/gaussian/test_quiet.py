@@ -50,3 +50,25 @@ def test_the_bracket_is_proven_without_the_solver(monkeypatch, capfd):
     found = packing.solve(rows, bound, tolerance=1e-6)
     assert found.low <= right.high and right.low <= found.high
     assert capfd.readouterr().err == ""
+
+
+def test_threads_leave_standard_error_as_it_was(capfd):
+    import threading
+    import time
+
+    class Slow:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def solve(self):
+            time.sleep(self.seconds)
+            os.write(2, b"private")
+
+    # the first to begin is the first to end
+    threads = [threading.Thread(target=solve_quietly, args=(Slow(s),)) for s in (0.02, 0.06)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.write(2, b"audible")
+    assert capfd.readouterr().err == "audible"
