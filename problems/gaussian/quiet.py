@@ -28,7 +28,7 @@ def solve_quietly(solver: Any) -> Any:
 
 
 class _StandardError:
-    """File descriptor 2, shut while anybody is inside: the first thread in shuts it, the last one out restores
+    """File descriptor 2, shut while anybody is inside: the first thread in shuts it, the last out restores
     it (two that did so each for itself could leave the process mute).
     """
 
