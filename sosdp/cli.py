@@ -71,9 +71,13 @@ def parser() -> argparse.ArgumentParser:
         help="release a private estimate",
         description="Release an estimate with differential privacy; nothing else about the data is shown.",
     )
-    private.add_argument("name", metavar="NAME", help="sbm: two communities in a graph")
     private.add_argument(
-        "input", metavar="INPUT", help="edge list, GML, GraphML, .npz matrix, or builtin:karate"
+        "name", metavar="NAME", help="sbm (communities of a graph), gaussian, gmm (clusters of a table)"
+    )
+    private.add_argument(
+        "input",
+        metavar="INPUT",
+        help="edge list, GML, GraphML, .npz matrix, builtin:karate; or CSV, .npy, Parquet, builtin:iris",
     )
     private.add_argument("--epsilon", type=float, required=True, help="privacy budget")
     private.add_argument(
@@ -81,7 +85,6 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument(
         "--method",
-        default="certificate",
         help="certificate (default), projection, randomized-response, voting, or exponential (n <= 22)",
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
@@ -95,6 +98,18 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "--nodes", type=int, metavar="N", help="public: an edge list has the vertices 0..N-1"
     )
+    private.add_argument(
+        "--estimate", metavar="WHAT", help="gaussian: mean, covariance, or gaussian (default: both)"
+    )
+    private.add_argument("--radius", type=float, metavar="R", help="public: bound on the mean's coordinates")
+    private.add_argument("--condition", type=float, metavar="K", help="public: I/K <= covariance <= K I")
+    private.add_argument(
+        "--contamination", type=float, metavar="ETA", help="share of records that may be bad"
+    )
+    private.add_argument("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)")
+    private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
+    private.add_argument("--separation", type=float, help="public: distance of clusters in units of sigma")
+    private.add_argument("--header", action="store_true", help="the first row of the table names its columns")
     private.add_argument("--json", action="store_true", help="print one JSON object")
     private.add_argument(
         "--insecure-seed",

@@ -4,7 +4,6 @@ put together."""
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from sklearn.base import BaseEstimator
 from problems.records import as_records
 from sosdp.privacy.calibrate import check_delta, check_epsilon, zcdp_epsilon
 from sosdp.privacy.guarantee import Guarantee, compose
+from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
 
 from .scores import clean
@@ -25,8 +25,7 @@ from .scores import clean
 @contextmanager
 def silenced() -> Iterator[None]:
     """No warning leaves this block: inside it private records are being computed on."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with no_warnings(), np.errstate(all="ignore"):
         yield
 
 

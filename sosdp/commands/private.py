@@ -11,8 +11,9 @@ from typing import Any
 
 from sosdp.commands.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 
-HERE = ("sbm",)
-PLANNED = ("gaussian", "gmm", "cuts", "tuples", "mrf")
+HERE = ("sbm", "gaussian", "gmm")
+PLANNED = ("cuts", "tuples", "mrf")
+TABLES = ("gaussian", "gmm")
 METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
 REQUIRED: dict[str, tuple[str, ...]] = {
@@ -42,10 +43,15 @@ def check_name(name: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
+    check_name(arguments.name)
+    _only_its_own(arguments)
+    if arguments.name in TABLES:
+        from sosdp.commands.private_tables import run as run_table
+
+        return run_table(arguments)
     from problems import sbm
     from sosdp.commands.graphs import GraphFileError, read_graph
 
-    check_name(arguments.name)
     try:
         given = read_graph(arguments.input, arguments.nodes)
     except GraphFileError as error:
@@ -69,6 +75,22 @@ def run(arguments: Namespace) -> int:
     else:
         _print(release)
     return ANSWERED
+
+
+def _only_its_own(arguments: Namespace) -> None:
+    """Raise InputError for an option of another estimator."""
+    graphs = ("tau", "average_degree", "gamma", "calibration", "nodes", "method")
+    tables = ("radius", "contamination", "sigma", "condition", "clusters", "separation", "estimate", "header")
+    for name in tables if arguments.name == "sbm" else graphs:
+        if getattr(arguments, name) not in (None, False):
+            option = "--" + name.replace("_", "-")
+            raise InputError(
+                f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
+            )
+    if arguments.method is None:
+        arguments.method = "certificate"
+    if arguments.estimate is None:
+        arguments.estimate = "gaussian"
 
 
 def _estimator(arguments: Namespace) -> Any:

@@ -1,0 +1,119 @@
+"""Tables as the command line takes them: CSV, TSV, `.npy`, Parquet, and scikit-learn's built-in data.
+
+How many rows and columns a table has is public. What an entry holds is not: an entry that is no number makes
+its record the zero record, silently, and no error depends on it.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
+BUILTIN = ("iris", "wine", "breast-cancer", "diabetes", "digits")
+LARGEST = 50_000_000  # entries
+
+
+class TableFileError(ValueError):
+    """A table that cannot be read; the message names the file, the place and the reason in one line."""
+
+    def __init__(self, source: str, place: str, reason: str):
+        super().__init__(f"{source}: {place}: {reason}")
+
+
+def read_table(source: str, header: bool | None = None) -> np.ndarray:
+    """The rows of a table as an (n, d) array: float64, or objects where the file is text.
+
+    Args:
+        source: a file, or builtin:NAME. header: whether the first row of a text file names the columns; None:
+            it does where it holds no number at all, which reads a whole row of data, so state it for private
+            data whose first row may be anything.
+
+    Raises:
+        TableFileError: no such file or format, rows of different lengths, no rows.
+    """
+    if source.startswith("builtin:"):
+        return _builtin(source)
+    path = Path(source)
+    if not path.is_file():
+        raise TableFileError(source, "file", "no such file (built-in tables are written builtin:iris)")
+    suffix = path.suffix.lower()
+    if suffix in TEXT:
+        return _text(path, TEXT[suffix], header)
+    if suffix == ".npy":
+        try:
+            table = np.load(path, allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise TableFileError(source, "file", "not a .npy file of numbers") from error
+        return _checked(source, table)
+    if suffix == ".parquet":
+        return _parquet(path)
+    known = ", ".join([*TEXT, ".npy", ".parquet"])
+    raise TableFileError(source, "file", f"the ending says no table format; known are: {known}")
+
+
+def _text(path: Path, delimiter: str | None, header: bool | None) -> np.ndarray:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            if delimiter is None:
+                rows = [line.split() for line in lines if line.strip()]
+            else:
+                rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise TableFileError(str(path), "file", "not a text table in UTF-8") from error
+    if header or (header is None and rows and not any(_is_number(entry) for entry in rows[0])):
+        rows = rows[1:]
+    lengths = {len(row) for row in rows}
+    if not rows:
+        raise TableFileError(str(path), "file", "no rows of data")
+    if len(lengths) > 1:
+        raise TableFileError(str(path), "file", "rows of different lengths: not a table")
+    out = np.empty((len(rows), lengths.pop()), dtype=object)
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            out[i, j] = float(entry) if _is_number(entry) else entry
+    return _checked(str(path), out)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(path: Path) -> np.ndarray:
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise TableFileError(
+            str(path), "file", "Parquet needs pandas and pyarrow: pip install pandas pyarrow"
+        ) from error
+    try:
+        return _checked(str(path), pandas.read_parquet(path).to_numpy())
+    except (ValueError, OSError, ImportError) as error:
+        raise TableFileError(str(path), "file", "not a Parquet file that can be read here") from error
+
+
+def _builtin(source: str) -> np.ndarray:
+    from sklearn import datasets
+
+    name = source.partition(":")[2]
+    if name not in BUILTIN:
+        raise TableFileError(source, "name", f"no such table; the names are: {', '.join(BUILTIN)}")
+    return _checked(source, getattr(datasets, f"load_{name.replace('-', '_')}")().data)
+
+
+def _checked(source: str, table: Any) -> np.ndarray:
+    rows = np.asarray(table)
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    if rows.ndim != 2 or rows.size == 0:
+        raise TableFileError(source, "file", f"a table has rows and columns, this has shape {rows.shape}")
+    if rows.size > LARGEST:
+        raise TableFileError(source, "file", f"{rows.size} entries: at most {LARGEST} are read")
+    return rows

@@ -1,0 +1,92 @@
+"""`sosdp private gaussian|gmm`: values, refusals, and errors about the form of the input only."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sosdp.cli import main
+from sosdp.commands.tables import TableFileError, read_table
+
+
+def _run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    return code, *capsys.readouterr()
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((400, 1)) + 2.0
+    np.save(tmp_path / "t.npy", rows)
+    lines = ["height"] + [f"{v!r}" for v in rows[:, 0].tolist()]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_mean_of_a_table(table, capsys):
+    code, out, err = _run(
+        capsys, "private", "gaussian", table / "t.csv", "--epsilon", 1, "--estimate", "mean", "--radius", 50,
+        "--header", "--json",
+    )  # fmt: skip
+    assert code == 0 and not err
+    release = json.loads(out)
+    assert release["format"] == "sosdp-release/1" and release["public"]["n"] == 400
+    assert release["value"]["released"] and abs(release["value"]["mean"][0] - 2.0) < 0.5
+    assert release["guarantee"]["epsilon"] <= 1 and release["guarantee"]["kind"] == "conditional"
+    assert "private" not in out.replace("sosdp private", "")
+
+
+def test_mean_and_covariance_and_plain_text(table, capsys):
+    code, out, _ = _run(
+        capsys, "private", "gaussian", table / "t.npy", "--epsilon", 2, "--radius", 50, "--condition", 4
+    )
+    assert code == 0 and "mean" in out and "covariance" in out and "epsilon = 2" in out
+
+
+def test_a_refusal_is_a_release(table, capsys):
+    code, out, _ = _run(
+        capsys, "private", "gmm", table / "t.npy", "--epsilon", 1, "--delta", 1e-6, "--clusters", 3, "--json"
+    )
+    release = json.loads(out)
+    assert code == 0 and release["value"] == {"centers": None, "weights": None, "released": False}
+    code, out, _ = _run(
+        capsys, "private", "gaussian", table / "t.npy", "--epsilon", 0.01, "--delta", 1e-9,
+        "--estimate", "mean", "--json",
+    )  # fmt: skip
+    assert code == 0 and json.loads(out)["value"] == {"mean": None, "released": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gaussian", "t.npy", "--estimate", "mode"), "--estimate"),
+        (("gaussian", "t.npy"), "--radius"),
+        (("gaussian", "t.npy", "--radius", "5", "--clusters", "2"), "no such parameter"),
+        (("gaussian", "t.npy", "--radius", "5", "--tau", "2"), "no such parameter"),
+        (("gaussian", "t.npy", "--radius", "-5"), "radius"),
+        (("gaussian", "none.npy", "--radius", "5"), "no such file"),
+        (("gaussian", "t.doc", "--radius", "5"), "no such file"),
+        (("gaussian", "builtin:moon", "--radius", "5"), "no such table"),
+        (("gmm", "t.npy", "--delta", "1e-6"), "--clusters"),
+        (("sbm", "builtin:karate", "--delta", "1e-6", "--clusters", "2"), "no such parameter"),
+        (("cuts", "t.npy"), "not in this version"),
+    ],
+)
+def test_bad_input_is_one_line(table, capsys, monkeypatch, arguments, words):
+    monkeypatch.chdir(table)
+    code, out, err = _run(capsys, "private", *arguments, "--epsilon", 1)
+    assert code == 2 and not out and err.count("\n") == 1 and words in err
+
+
+def test_entries_never_raise(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\nx,\n3,nan\n")
+    assert read_table(str(tmp_path / "a.csv")).shape == (3, 2)
+    (tmp_path / "b.txt").write_text("1 2\n3 4\n\n")
+    assert read_table(str(tmp_path / "b.txt")).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    for name, text in (("c.csv", "1,2\n3\n"), ("d.csv", ""), ("e.tsv", "name\tage\n")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(TableFileError):
+            read_table(str(tmp_path / name))
+    (tmp_path / "f.npy").write_bytes(b"nothing")
+    with pytest.raises(TableFileError, match="npy"):
+        read_table(str(tmp_path / "f.npy"))
