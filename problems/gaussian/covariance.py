@@ -1,7 +1,8 @@
 """Robust and private covariance of mean-zero (or paired) records, by the packing score of their squares.
 
 Three releases, each in the frame of the one before: the scale of every coordinate (medians of log |x|, exact
-level sets), a rough correlation, and the final matrix by the completion score on svec(x x^T). Source:
+level sets), correlations from the scales of sums and differences of coordinates (the same score), and the
+final matrix by the completion score on svec(x x^T). Source:
 Hopkins, Kamath, Majid and Narayanan (2023), Theorems 6.1 and 7.1 (preconditioning, then Frobenius norm), with
 the score of docs/proofs/gaussian_scores.md, 4 in place of the degree-12 programs.
 """
@@ -28,10 +29,10 @@ from .scores import PackingProblem, PackingScore, smat
 
 LARGEST = 6  # coordinates: beyond two they are estimated in pairs, each with its share of the budget
 MEDIAN_LOG = -0.3932  # median of log |g| for g ~ N(0, 1)
-SHARES = {False: (0.0, 0.0, 1.0), True: (0.12, 0.22, 0.66)}
+SHARES = {False: (0.0, 0.0, 1.0), True: (0.08, 0.12, 0.8)}
 DOMAIN = (0.4, 2.5)  # eigenvalues in the last frame, public
-ROUGH = (0.05, 2.25)  # and of a correlation matrix
-SPECTRAL = 0.15  # public guess of the spectral error of a frame
+ROUGH = (0.05, 6.0)  # and of a correlation matrix
+SPECTRAL = 0.03  # public guess of the spectral error of a frame
 LOG_SPACING = Fraction(1, 64)
 
 
@@ -136,22 +137,15 @@ def release_covariance(
     prepare = condition > 1.5
     scale_share, rough_share, last = SHARES[prepare]
     if d == 1 and prepare:
-        scale_share, rough_share, last = 0.2, 0.0, 0.8
+        scale_share, rough_share, last = 0.15, 0.0, 0.85
     if prepare:
         part = release_scales(rows, scale_share * epsilon, condition, insecure_seed)
         parts.append(part)
         frame = np.diag(np.asarray(part.value))
     if rough_share:
-        found, rough = _release_matrix(
-            rows @ np.linalg.inv(frame).T,
-            rough_share * epsilon,
-            lam=2.0 * ROUGH[1] ** 2,
-            domain=ROUGH,
-            contamination=contamination,
-            insecure_seed=insecure_seed,
-        )
-        parts += found
-        frame = frame @ _root(rough)
+        part = release_correlations(rows / np.diag(frame), rough_share * epsilon, insecure_seed)
+        parts.append(part)
+        frame = frame @ _root(np.asarray(part.value))
     lam = default_lam(n, min(d * (d + 1) // 2, 3)) * ((1 + SPECTRAL) ** 2 if prepare else condition**2)
     found, matrix = _release_matrix(
         rows @ np.linalg.inv(frame).T,
@@ -166,14 +160,35 @@ def release_covariance(
 
 def release_scales(rows: np.ndarray, epsilon: float, condition: float, insecure_seed: int | None) -> Release:
     """Standard deviations of all coordinates, (d,): medians of log |x_j|, within a factor exp(1/64)."""
-    n, d = rows.shape
-    logs = np.log(np.maximum(np.abs(rows), 2.0**-60)) - MEDIAN_LOG
-    lattice = cube(LOG_SPACING, Fraction(0.5 * math.log(condition) + 0.5), d)
-    score = coordinate_max(median_weights(n), lattice, refine=16)
-    found = pure_exponential(
-        score, logs, epsilon=epsilon, mechanism="gaussian.scales", insecure_seed=insecure_seed
-    )
+    radius = Fraction(0.5 * math.log(condition) + 0.5)
+    found = release_log_scales(rows, epsilon, radius, "gaussian.scales", insecure_seed)
     return Release(np.exp(np.asarray(found.value)), found.guarantee, public=found.public)
+
+
+def release_correlations(rows: np.ndarray, epsilon: float, insecure_seed: int | None) -> Release:
+    """A correlation matrix of coordinates of about unit variance, (d, d), eigenvalues in a public range.
+
+    The variances of (z_i + z_j) / sqrt 2 and (z_i - z_j) / sqrt 2, read off medians of logarithms, differ by
+    twice the correlation.
+    """
+    n, d = rows.shape
+    i, j = np.triu_indices(d, 1)
+    both = np.hstack([rows[:, i] + rows[:, j], rows[:, i] - rows[:, j]]) / math.sqrt(2.0)
+    found = release_log_scales(both, epsilon, Fraction(2), "gaussian.correlations", insecure_seed)
+    variances = np.exp(2.0 * np.asarray(found.value))
+    matrix = np.eye(d)
+    matrix[i, j] = matrix[j, i] = np.clip((variances[: i.size] - variances[i.size :]) / 2.0, -0.95, 0.95)
+    return Release(_inside(matrix, ROUGH), found.guarantee, public=found.public)
+
+
+def release_log_scales(
+    rows: np.ndarray, epsilon: float, radius: Fraction, mechanism: str, insecure_seed: int | None
+) -> Release:
+    """log of the standard deviation of every column, (columns,): medians of log |x| on a public lattice."""
+    logs = np.log(np.maximum(np.abs(rows), 2.0**-60)) - MEDIAN_LOG
+    lattice = cube(LOG_SPACING, radius, rows.shape[1])
+    score = coordinate_max(median_weights(rows.shape[0]), lattice, refine=16)
+    return pure_exponential(score, logs, epsilon=epsilon, mechanism=mechanism, insecure_seed=insecure_seed)
 
 
 def _release_matrix(
