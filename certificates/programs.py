@@ -69,7 +69,12 @@ class ProgramCertificate:
                 "no coefficients strictly inside every constraint are known, and the optimum rounded to "
                 f"short fractions is not proven ({reason})"
             )
-        for weight in weights:
+        # an inner point may be very far: small steps are meant relative to the coefficients found
+        near, inner = self.solution.values, self.solution.inner_values
+        far = max((abs(inner[n] - near[n]) for n in near), default=0.0)
+        reach = max([1.0, *map(abs, near.values())])
+        nearer = min(1.0, reach / far) if far > 0 else 1.0
+        for weight in dict.fromkeys([*(nearer * w for w in weights), *weights]):
             try:
                 return self._prove(self._meeting_equations(self._mixed(weight)))
             except NotCertifiable as error:

@@ -31,7 +31,9 @@ def as_records(data: Any) -> Array:
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
-        raise ValueError(f"data must be an (n, d) table, got shape {table.shape}")
+        raise ValueError(
+            f"data must be an (n, d) table with at least one record and one coordinate, got shape {table.shape}"
+        )
     with np.errstate(all="ignore"):
         if table.dtype.kind in "biuf":
             records = table.astype(np.float64)

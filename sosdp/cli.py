@@ -108,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)")
     private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
-    private.add_argument("--separation", type=float, help="public: distance of clusters in units of sigma")
+    private.add_argument("--separation", type=float, help="public: distance of clusters in sigmas (10)")
     private.add_argument("--header", action="store_true", help="the first row of the table names its columns")
     private.add_argument("--json", action="store_true", help="print one JSON object")
     private.add_argument(

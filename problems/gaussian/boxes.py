@@ -30,6 +30,7 @@ from .scores import QUANTUM, PackingLevels, PackingScore
 EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
 BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}
 LARGEST = 4
+PATIENCE = 128  # proposals after which the partition is refined
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,18 @@ class DyadicBoxes(Sampler):
             self.evaluations or EVALUATIONS[d],
             self.boxes or BOXES[d],
         )
-        groups: dict[int, list[Box]] = {}
-        for box, low in tree.refreshed():
-            groups.setdefault(min(low, top), []).append(box)
-        counts = {low: sum(map(box_size, boxes)) for low, boxes in groups.items()}
         coin = Fraction(base.numerator, 1 << BITS)
+        groups, counts = tree.by_level(top)
 
         def draw(words: Words) -> tuple[Point, int]:
+            nonlocal groups, counts
             trials = 0
             while True:
                 trials += 1
+                if trials % PATIENCE == 0:
+                    # every kept point has the law r^level under any partition, so under a finer one too
+                    tree.grow()
+                    groups, counts = tree.by_level(top)
                 low = exact.categorical_levels(counts, base.inverse, words)
                 point = _uniform(groups[low], exact.random_below(counts[low], words))
                 if not score.admits(point):
@@ -123,8 +126,22 @@ class Partition:
         assert whole is not None
         self.heap: list[tuple[float, int, Box, int, int]] = []
         self.number = 0
+        self.spent = 0
         self._push(whole)
         self._build()
+
+    def grow(self) -> None:
+        """Twice the evaluations and boxes: for scores whose cuts are loose."""
+        self.evaluations *= 2
+        self.most *= 2
+        self._build()
+
+    def by_level(self, top: int) -> tuple[dict[int, list[Box]], dict[int, int]]:
+        """The boxes by their lower bound, and the number of points of each."""
+        groups: dict[int, list[Box]] = {}
+        for box, low in self.refreshed():
+            groups.setdefault(min(low, top), []).append(box)
+        return groups, {low: sum(map(box_size, boxes)) for low, boxes in groups.items()}
 
     def _bound(self, box: Box, since: int = 0) -> int:
         """floor(16 lower bound) of the score over a box by the cuts from number ``since`` on, at least 0."""
@@ -139,7 +156,6 @@ class Partition:
         heapq.heappush(self.heap, (-weight, self.number, box, low, self.levels.cuts.constants.size))
 
     def _build(self) -> None:
-        spent = 0
         while len(self.heap) < self.most:
             weight, _, box, low, cuts = heapq.heappop(self.heap)
             if cuts < self.levels.cuts.constants.size:
@@ -147,8 +163,8 @@ class Partition:
                 if fresh > low:
                     self._push(box, fresh, self.levels.cuts.constants.size)
                     continue
-            if spent < self.evaluations:
-                spent += 1
+            if self.spent < self.evaluations:
+                self.spent += 1
                 centre = tuple((a + b) // 2 for a, b in box)
                 self.levels.bracket(centre)
             elif self._light(-weight):

@@ -40,7 +40,7 @@ class PrivateGaussian(RecordEstimator):
         self,
         epsilon: float = 1.0,
         *,
-        radius: float = 100.0,
+        radius: float,
         condition: float = 10.0,
         split: float = 0.6,
         contamination: float = 0.0,

@@ -25,7 +25,7 @@ def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     estimator = _gaussian(arguments) if arguments.name == "gaussian" else _mixture(arguments)
     try:
-        table = read_table(arguments.input, True if arguments.header else None)
+        table = read_table(arguments.input, bool(arguments.header))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
     try:
@@ -108,7 +108,13 @@ def _print(release: dict[str, Any]) -> None:
     }
     value = dict(release["value"])
     if not value.pop("released"):
-        fields["released"] = "nothing: at this budget the mechanism declines, and that is the release"
+        untouched = guarantee["epsilon"] == 0
+        fields["released"] = (
+            "nothing: public facts say that it would be declined, so the records were not read"
+            if untouched
+            else "nothing: at this budget the mechanism declines, and that is the release"
+        )
+        fields["advice"] = release["public"].get("advice")
         value = {}
     for name, numbers in value.items():
         rows = numbers if numbers and isinstance(numbers[0], list) else [numbers]

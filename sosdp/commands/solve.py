@@ -35,6 +35,10 @@ def run(arguments: Namespace) -> int:
         if target is not None and not Path(target).resolve().parent.is_dir():
             raise InputError(f"{target}: {option}: the folder does not exist")
     others = wanted(arguments)
+    if arguments.optimum and arguments.certificate is None and not others:
+        raise InputError("sosdp solve: --optimum: says what to write with --certificate, --latex or --lean")
+    if arguments.export is not None and not arguments.export.endswith((".dat-s", ".cbf")):
+        raise InputError(f"{arguments.export}: --export: the name must end in .dat-s (SDPA) or .cbf")
     with quiet_stdout():
         if arguments.export is not None:
             export(problem, arguments.export)
@@ -209,4 +213,5 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     fields["solver"] = f"{result['solver']} ({times})"
     if result["certificate"] is not None:
         fields["certificate"] = f"{result['certificate']}   (exact; sosdp verify checks it)"
+    fields |= {option: result[option] for option in ("latex", "lean") if option in result}
     print_fields(fields)

@@ -24,13 +24,12 @@ class TableFileError(ValueError):
         super().__init__(f"{source}: {place}: {reason}")
 
 
-def read_table(source: str, header: bool | None = None) -> np.ndarray:
+def read_table(source: str, header: bool = False) -> np.ndarray:
     """The rows of a table as an (n, d) array: float64, or objects where the file is text.
 
     Args:
-        source: a file, or builtin:NAME. header: whether the first row of a text file names the columns; None:
-            it does where it holds no number at all, which reads a whole row of data, so state it for private
-            data whose first row may be anything.
+        source: a file, or builtin:NAME. header: whether the first row of a text file names the columns. It is
+            never guessed: a first row of data may hold anything, and the number of rows is public.
 
     Raises:
         TableFileError: no such file or format, rows of different lengths, no rows.
@@ -55,7 +54,7 @@ def read_table(source: str, header: bool | None = None) -> np.ndarray:
     raise TableFileError(source, "file", f"the ending says no table format; known are: {known}")
 
 
-def _text(path: Path, delimiter: str | None, header: bool | None) -> np.ndarray:
+def _text(path: Path, delimiter: str | None, header: bool) -> np.ndarray:
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             if delimiter is None:
@@ -64,7 +63,7 @@ def _text(path: Path, delimiter: str | None, header: bool | None) -> np.ndarray:
                 rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise TableFileError(str(path), "file", "not a text table in UTF-8") from error
-    if header or (header is None and rows and not any(_is_number(entry) for entry in rows[0])):
+    if header:
         rows = rows[1:]
     lengths = {len(row) for row in rows}
     if not rows:

@@ -83,10 +83,17 @@ def test_entries_never_raise(tmp_path):
     assert read_table(str(tmp_path / "a.csv")).shape == (3, 2)
     (tmp_path / "b.txt").write_text("1 2\n3 4\n\n")
     assert read_table(str(tmp_path / "b.txt")).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    for name, text in (("c.csv", "1,2\n3\n"), ("d.csv", ""), ("e.tsv", "name\tage\n")):
+    for name, text in (("c.csv", "0,0\n1,2\n3\n"), ("d.csv", ""), ("e.tsv", "name\tage\n")):
         (tmp_path / name).write_text(text)
         with pytest.raises(TableFileError):
-            read_table(str(tmp_path / name))
+            read_table(str(tmp_path / name), header=True)
+
+
+def test_a_first_row_without_numbers_is_a_record_unless_it_is_said_to_be_a_header(tmp_path):
+    """The number of rows is public: it must not depend on what the first one holds."""
+    (tmp_path / "a.csv").write_text("NA,NA\n1,2\n3,4\n")
+    assert read_table(str(tmp_path / "a.csv")).shape == (3, 2)
+    assert read_table(str(tmp_path / "a.csv"), header=True).shape == (2, 2)
     (tmp_path / "f.npy").write_bytes(b"nothing")
     with pytest.raises(TableFileError, match="npy"):
         read_table(str(tmp_path / "f.npy"))

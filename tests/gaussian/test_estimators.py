@@ -89,7 +89,7 @@ def test_a_record_is_in_one_pair():
 
 
 @pytest.mark.parametrize(
-    "estimator", [RobustPrivateMean(radius=5.0), RobustPrivateCovariance(), PrivateGaussian()]
+    "estimator", [RobustPrivateMean(radius=5.0), RobustPrivateCovariance(), PrivateGaussian(radius=9.0)]
 )
 def test_contract_and_public_errors(estimator):
     assert clone(estimator).get_params() == estimator.get_params()
@@ -131,7 +131,7 @@ def test_parameters_out_of_range_are_told():
         (RobustPrivateMean(radius=1.0, sigma=0.0), "sigma"),
         (RobustPrivateMean(radius=1.0, lam=-2.0), "lam"),
         (RobustPrivateCovariance(condition=0.5), "condition"),
-        (PrivateGaussian(split=1.0), "split"),
+        (PrivateGaussian(radius=5.0, split=1.0), "split"),
     ]:
         with pytest.raises(ValueError, match=words):
             estimator.fit(X)
