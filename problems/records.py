@@ -32,7 +32,7 @@ def as_records(data: Any) -> Array:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
         raise ValueError(
-            f"data must be an (n, d) table with at least one record and one coordinate, got shape {table.shape}"
+            f"data must be an (n, d) table with at least one record and coordinate, got shape {table.shape}"
         )
     with np.errstate(all="ignore"):
         if table.dtype.kind in "biuf":
