@@ -18,7 +18,7 @@ from benchmarks.harness import Table
 from problems.gaussian.literal import LiteralSoSScore
 from problems.gaussian.localised import LocalisedLiftScore
 from problems.gaussian.packing import Bracket, solve
-from problems.gaussian.scores import svec_of_outer
+from problems.gaussian.problem import svec_of_outer
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
 
 WIDTH = 1e-3

@@ -9,7 +9,8 @@ from .mean import RobustPrivateMean
 from .packing import Bracket
 from .plan import Plan, plan
 from .robust import FilteredMean, RobustMean
-from .scores import PackingProblem, PackingScore, packing_score
+from .problem import PackingProblem
+from .scores import PackingScore, packing_score
 
 __all__ = [
     "Bracket",

@@ -125,6 +125,7 @@ class Partition:
         whole = score.lattice.box
         assert whole is not None
         self.heap: list[tuple[float, int, Box, int, int]] = []
+        self.gone: list[Box] = []  # none of their points is in the domain: never proposed
         self.number = 0
         self.spent = 0
         self._push(whole)
@@ -144,12 +145,19 @@ class Partition:
         return groups, {low: sum(map(box_size, boxes)) for low, boxes in groups.items()}
 
     def _bound(self, box: Box, since: int = 0) -> int:
-        """floor(16 lower bound) of the score over a box by the cuts from number ``since`` on, at least 0."""
+        """floor(64 lower bound) of the score over a box by the cuts from number ``since`` on, at least 0."""
         low = np.array([a * self.unit for a, _ in box])
         high = np.array([b * self.unit for _, b in box])
         return max(0, math.floor(Fraction(self.levels.cuts.box(low, high, since)) / QUANTUM))
 
+    def _outside(self, box: Box) -> bool:
+        low, high = (np.array([side[end] * self.unit for side in box]) for end in (0, 1))
+        return self.score.excludes(low, high)
+
     def _push(self, box: Box, least: int = 0, since: int = 0) -> None:
+        if self._outside(box):
+            self.gone.append(box)
+            return
         low = max(least, self._bound(box, since))
         weight = math.log(box_size(box)) - self.rate * low
         self.number += 1
@@ -166,7 +174,8 @@ class Partition:
             if self.spent < self.evaluations:
                 self.spent += 1
                 centre = tuple((a + b) // 2 for a, b in box)
-                self.levels.bracket(centre)
+                if not self.score.problem.relative or self.score.admits(centre):
+                    self.levels.bracket(centre)
             elif self._light(-weight):
                 self._push(box, low, self.levels.cuts.constants.size)
                 break

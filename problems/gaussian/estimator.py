@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee import Guarantee, compose
 from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
 
-from .scores import clean
+from .problem import clean
 
 
 @contextmanager

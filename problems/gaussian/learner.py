@@ -14,7 +14,7 @@ import numpy as np
 
 from sosdp.privacy.calibrate import check_epsilon, check_positive
 
-from .covariance import LARGEST, SPECTRAL, pairs_of, release_covariance
+from .covariance import LARGEST, SPECTRAL, check_condition, pairs_of, release_covariance
 from .estimator import RecordEstimator, joined, silenced
 from .mean import RobustPrivateMean
 from .theory import default_lam
@@ -57,11 +57,9 @@ class PrivateGaussian(RecordEstimator):
         """Release both once. Raises ValueError or TypeError from public facts only."""
         epsilon = check_epsilon(self.epsilon)
         check_positive(self.radius, "radius")
-        check_positive(self.condition, "condition")
-        if self.condition < 1.0 or not 0.0 < float(self.split) < 1.0:
-            raise ValueError(
-                f"condition must be >= 1 and split in (0, 1), got {self.condition!r} and {self.split!r}"
-            )
+        check_condition(self.condition)
+        if not 0.0 < float(self.split) < 1.0:
+            raise ValueError(f"split must lie in (0, 1), got {self.split!r}")
         if not 0.0 <= float(self.contamination) < 0.25:
             raise ValueError(f"contamination must lie in [0, 1/4), got {self.contamination!r}")
         rows = self._records(X)

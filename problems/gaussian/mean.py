@@ -23,7 +23,8 @@ from sosdp.privacy.scores.location import coordinate_max, median_weights
 
 from .boxes import DyadicBoxes
 from .estimator import RecordEstimator, groups, joined, shares, silenced, spacing_for
-from .scores import CONDITION, PackingProblem, PackingScore
+from .problem import PackingProblem
+from .scores import CONDITION, PackingScore
 from .theory import default_lam
 
 GROUP = 3

@@ -1,7 +1,7 @@
 """The packing program behind every score here, solved by an active set and bracketed rigorously.
 
-    s = min sum_i (1 - w_i)   s.t.  0 <= w_i <= 1,  sum_i w_i a_i a_i^T <= diag(bound)
-      = max over P >= 0 of  sum_i min(1, a_i^T P a_i) - <P, diag(bound)>
+    s = min sum_i (1 - w_i)   s.t.  0 <= w_i <= 1,  sum_i w_i a_i a_i^T <= B
+      = max over P >= 0 of  sum_i min(1, a_i^T P a_i) - <P, B>
 
 Any w gives an upper bound and any P = V V^T a lower one. Both are evaluated after the solver, on all records,
 with every rounding error accounted for (docs/proofs/gaussian_scores.md, 2): a solver that fails widens the
@@ -10,7 +10,6 @@ bracket and can do no other harm.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +17,10 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from sosdp.conic.program import triangle
-from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+from sosdp.conic.rigorous import UNIT
+from sosdp.privacy.quiet import no_warnings
 
+from .limit import Limit, as_limit
 from .quiet import solve_quietly
 
 COLD = 200  # weights left free at the first attempt, at least
@@ -45,16 +46,17 @@ class Bracket:
         return self.high - self.low
 
 
-def lower_bound(rows: np.ndarray, bound: np.ndarray, factor: np.ndarray) -> float:
+def lower_bound(rows: np.ndarray, bound: np.ndarray | Limit, factor: np.ndarray) -> float:
     """A proven lower bound on s from P = V V^T: float arithmetic, rounded down.
 
     Args:
-        rows: (n, k), the vectors a_i exactly. bound: (k,), the diagonal, >= 0. factor: V, (k, r).
+        rows: (n, k), the vectors a_i exactly. bound: the right side, (k,) its diagonal or (k, k), or a `Limit`.
+        factor: V, (k, r).
     """
     value, paid = dual_parts(rows, factor)
-    trace = float(((factor**2).sum(axis=1) * bound).sum()) * (1 + (factor.size + 8) * UNIT)
-    low = value - paid - trace
-    return float(max(0.0, low - 4 * UNIT * (abs(value) + abs(trace))))
+    trace, error = as_limit(bound).price(factor)
+    low = value - paid - trace - error
+    return float(max(0.0, low - 4 * UNIT * (abs(value) + abs(trace) + error)))
 
 
 def dual_parts(rows: np.ndarray, factor: np.ndarray) -> tuple[float, float]:
@@ -68,23 +70,12 @@ def dual_parts(rows: np.ndarray, factor: np.ndarray) -> tuple[float, float]:
     return value, (n + factor.shape[1] + 8) * UNIT * value
 
 
-def upper_bound(rows: np.ndarray, bound: np.ndarray, weights: np.ndarray) -> float:
+def upper_bound(rows: np.ndarray, bound: np.ndarray | Limit, weights: np.ndarray) -> float:
     """A proven upper bound on s from any weights: they are scaled until the matrix inequality is proven."""
-    n, k = rows.shape
-    w = np.clip(np.nan_to_num(weights), 0.0, 1.0)
-    scale = 1.0 / np.sqrt(np.maximum(bound, _TINY))
-    scaled = rows * scale
-    with np.errstate(over="ignore"):
-        norms = (scaled**2).sum(axis=1)
-    w = np.where(np.isfinite(norms), w, 0.0)
-    scaled = np.where(w[:, None] > 0, scaled, 0.0)
-    gram = (scaled * w[:, None]).T @ scaled
-    mass = float((np.where(w > 0, norms, 0.0) * w).sum())
-    # rounding of the scaling, the products and the sums, in norm; see the proof page
-    error = (n + 4 * k + 16) * UNIT * mass
-    largest = -least_eigenvalue_bound(-gram) + error
-    # the scaled bound is 1 up to four roundings
-    largest *= 1 + 8 * UNIT
+    n = rows.shape[0]
+    limit = as_limit(bound)
+    w = np.where(limit.usable(rows), np.clip(np.nan_to_num(weights), 0.0, 1.0), 0.0)
+    largest = limit.multiple(rows, w)
     if not np.isfinite(largest):
         return float(n)
     total = float(w.sum()) * (1 - (n + 8) * UNIT)
@@ -94,7 +85,7 @@ def upper_bound(rows: np.ndarray, bound: np.ndarray, weights: np.ndarray) -> flo
 
 def solve(
     rows: np.ndarray,
-    bound: np.ndarray,
+    bound: np.ndarray | Limit,
     *,
     tolerance: float = 1e-4,
     near: np.ndarray | None = None,
@@ -102,22 +93,21 @@ def solve(
     """The bracket of s, at most ``tolerance`` wide unless every attempt fails.
 
     Args:
-        rows: (n, k) float64, taken exactly. bound: (k,), >= 0.
+        rows: (n, k) float64, taken exactly. bound: the right side, (k,) its diagonal or (k, k), or a `Limit`.
         near: factor V of a nearby problem: only records with a^T P a near 1 are left free (warm start).
 
     Cost: a conic solve in the free weights (a fiftieth of all, at least 200) and k(k+1)/2 equations, again
     with more of them where that was too few, and passes of n k^2 operations.
     """
     n, k = rows.shape
-    scale = np.sqrt(np.maximum(bound, _TINY))
-    scaled = rows / scale
-    scaled = np.where(np.isfinite(scaled), scaled, 0.0)
+    limit = as_limit(bound)
+    scaled = limit.whiten(rows)
     long = 8.0 * (n + k) / tolerance
-    best = _trivial(rows, bound, near)
+    best = _trivial(rows, limit, near)
     if near is None and n > SAMPLE:
         # the same problem on every fourth record shows which ones are at the boundary
         part = rows[::4]
-        near = solve(part, bound * (part.shape[0] / n), tolerance=_COARSE).factor
+        near = solve(part, limit.times(part.shape[0] / n), tolerance=_COARSE).factor
     quadratic = None if near is None else ((rows @ near) ** 2).sum(axis=1)
     count = n if near is None else max(COLD, n // 50)
     for _ in range(ROUNDS):
@@ -125,7 +115,7 @@ def solve(
         found = _attempt_light(scaled, quadratic, count, long)
         if found is not None:
             weights, dual = found
-            best = _better(best, _bracket(rows, bound, weights, dual / scale[:, None]))
+            best = _better(best, _bracket(rows, limit, weights, limit.unwhiten(dual)))
             if best.width <= tolerance:
                 return best
             quadratic = ((rows @ best.factor) ** 2).sum(axis=1) if best.factor.any() else None
@@ -134,10 +124,10 @@ def solve(
         if count == n:
             break
         count = n if quadratic is None else int(GROWTH * count) + 1
-    return _polish(rows, bound, best, tolerance)
+    return _polish(rows, limit, best)
 
 
-def _trivial(rows: np.ndarray, bound: np.ndarray, near: np.ndarray | None) -> Bracket:
+def _trivial(rows: np.ndarray, bound: Limit, near: np.ndarray | None) -> Bracket:
     n, k = rows.shape
     none = Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
     if near is None:
@@ -152,17 +142,17 @@ def _better(first: Bracket, second: Bracket) -> Bracket:
     return Bracket(low.low, high.high, high.weights, low.factor)
 
 
-def _bracket(rows: np.ndarray, bound: np.ndarray, weights: np.ndarray, factor: np.ndarray) -> Bracket:
+def _bracket(rows: np.ndarray, bound: Limit, weights: np.ndarray, factor: np.ndarray) -> Bracket:
     factor = _scaled_factor(rows, bound, factor)
     return Bracket(
         lower_bound(rows, bound, factor), upper_bound(rows, bound, weights), np.clip(weights, 0, 1), factor
     )
 
 
-def _scaled_factor(rows: np.ndarray, bound: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def _scaled_factor(rows: np.ndarray, bound: Limit, factor: np.ndarray) -> np.ndarray:
     """The best multiple of V: where the q_i below 1 add up to the trace."""
     q = ((rows @ factor) ** 2).sum(axis=1)
-    trace = float(((factor**2).sum(axis=1) * bound).sum())
+    trace = bound.price(factor)[0]
     order = np.argsort(-q)
     counts, sums = np.arange(q.size + 1), np.concatenate([[0.0], np.cumsum(q[order][::-1])])[::-1]
     # with theta = 1 / q of rank j: the first j are at 1, the rest contribute theta * sum
@@ -264,12 +254,11 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return np.clip(w, 0.0, 1.0), dual
 
 
-def _polish(rows: np.ndarray, bound: np.ndarray, best: Bracket, tolerance: float) -> Bracket:
+def _polish(rows: np.ndarray, bound: Limit, best: Bracket) -> Bracket:
     """The last resort where the conic solver failed: ascent on the dual, descent on the primal, a fixed
     number of steps. Its bracket is as proven as any other."""
     n, k = rows.shape
-    scaled = rows / np.sqrt(np.maximum(bound, _TINY))
-    scaled = np.where(np.isfinite(scaled), scaled, 0.0)
+    scaled = bound.whiten(rows)
     norms = (scaled**2).sum(axis=1)
     weights = np.minimum(1.0, 1.0 / np.maximum(norms * n, _TINY))
     total = np.zeros(n)
@@ -286,7 +275,5 @@ def _polish(rows: np.ndarray, bound: np.ndarray, best: Bracket, tolerance: float
         answer[order[spent <= 1.0]] = 1.0
         total += answer
         weights = total / step
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        best = _better(best, _bracket(rows, bound, weights, best.factor))
-    return best
+    with no_warnings(), np.errstate(all="ignore"):
+        return _better(best, _bracket(rows, bound, weights, best.factor))

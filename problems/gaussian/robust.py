@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sosdp.privacy.calibrate import check_positive
 
 from .packing import Bracket, solve
-from .scores import PackingProblem, clean
+from .problem import PackingProblem, clean
 from .theory import default_lam
 
 STEPS = 40
@@ -135,7 +135,7 @@ class FilteredMean(BaseEstimator):
 def _score(
     problem: PackingProblem, rows: np.ndarray, candidate: np.ndarray, width: float, near: np.ndarray | None
 ) -> Bracket:
-    return solve(problem.rows(rows, candidate), problem.bound(rows.shape[0]), tolerance=width, near=near)
+    return solve(problem.rows(rows, candidate), problem.bound(rows.shape[0], candidate), tolerance=width, near=near)
 
 
 def _table(X: Any, sigma: Any, contamination: Any) -> tuple[np.ndarray, float, float]:

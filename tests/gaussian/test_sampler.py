@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chi2
 
 from problems.gaussian.boxes import DyadicBoxes, Partition, predicted_acceptance
-from problems.gaussian.scores import QUANTUM, PackingProblem, PackingScore
+from problems.gaussian.problem import PackingProblem
+from problems.gaussian.scores import QUANTUM, PackingScore
 from sosdp.privacy.levels import rational_base
 from sosdp.privacy.roads.exponential import exact_law, pure_exponential
 from sosdp.privacy.score import Lattice, box_size
@@ -128,7 +129,7 @@ def test_the_release_carries_what_was_promised():
     assert private.guarantee.kind == "conditional" and private.guarantee.epsilon == 0.7
     assert private.guarantee.rho == pytest.approx(0.7**2 / 8)
     assert any("width" in text for text in private.guarantee.assumptions)
-    assert score.step == 17 and QUANTUM * 17 >= 1
+    assert score.step == 65 and QUANTUM * 65 >= 1
 
 
 def test_what_it_cannot_serve_is_refused_before_any_data():

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from problems.gaussian.packing import lower_bound, solve, upper_bound
-from problems.gaussian.scores import Cuts, PackingProblem, PackingScore, smat, svec_of_outer
+from problems.gaussian.cuts import Cuts
+from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
+from problems.gaussian.scores import QUANTUM, PackingScore
 from sosdp.privacy.score import cube
 
 
@@ -228,7 +230,7 @@ def test_levels_are_those_of_the_bracket_whatever_is_asked_first():
         assert all(fresh.in_level(point, k) for k in (level, level + 3))
         assert not any(fresh.in_level(point, k) for k in (level - 2, level - 20) if k >= 0)
         low, high = levels.bracket(point).low, levels.bracket(point).high
-        assert level == min(score.top, -(-Fraction(high) // Fraction(1, 16))) and high - low <= 2**-10
+        assert level == min(score.top, -(-Fraction(high) // QUANTUM)) and high - low <= 2**-10
 
 
 def test_records_are_cleaned_one_by_one():

@@ -10,7 +10,8 @@ import pytest
 
 from problems.gaussian import scores
 from problems.gaussian.mean import RobustPrivateMean
-from problems.gaussian.scores import WIDTH, PackingProblem, PackingScore
+from problems.gaussian.problem import PackingProblem
+from problems.gaussian.scores import WIDTH, PackingScore
 from sosdp.privacy.levels import rational_base
 from sosdp.privacy.score import Lattice
 

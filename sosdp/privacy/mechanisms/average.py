@@ -35,14 +35,16 @@ def bounded_average(
     """The average of n records, n public, with noise on the exact integer sum.
 
     Numbers in [low, high]: discrete Laplace noise, epsilon-DP. Vectors in the ball of this radius about 0:
-    discrete Gaussian noise, rho-zCDP (or (epsilon, delta)-DP through it). Records are clipped to the interval
-    or ball and moved to a grid of 2^20 steps, each by itself; NaN is low, or 0 in a coordinate.
+    discrete Gaussian noise, rho-zCDP (or (epsilon, delta)-DP through it), or, with epsilon alone, discrete
+    Laplace noise of scale 2 sqrt(d) radius / (n epsilon), epsilon-DP: for few coordinates. Records are
+    clipped to the interval or ball and moved to a grid of 2^20 steps, each by itself; NaN is low, or 0 in a
+    coordinate.
 
     Args:
         values: (n,) numbers, or (n, d) vectors.
         low, high: public interval; or
         radius: public radius.
-        epsilon: pure budget (interval), or with `delta`; or
+        epsilon: pure budget, or (ball) with `delta`; or
         rho: zCDP budget (ball).
 
     Returns:
@@ -109,28 +111,35 @@ def _ball(
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"vectors come as a non-empty (n, d) array, got shape {rows.shape}")
     unit = Fraction(calibrate.check_positive(radius, "radius")) / RESOLUTION
-    if rho is None:
-        if epsilon is None or delta is None:
-            raise ValueError("an average of vectors takes rho, or epsilon and delta")
-        rho = calibrate.zcdp_rho(epsilon, delta)
-    elif epsilon is not None or delta is not None:
-        raise ValueError("give rho, or epsilon and delta, not both")
-    # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
-    variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
-    words = source(insecure_seed)
     n, d = rows.shape
+    words = source(insecure_seed)
+    if epsilon is not None and delta is None and rho is None:
+        # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
+        scale = Fraction(math.isqrt(4 * d * RESOLUTION**2 - 1) + 1) / Fraction(calibrate.check_epsilon(epsilon))
+        draws = [exact.discrete_laplace(scale, words) for _ in range(d)]
+        shown = float(unit * scale) / n
+        charged = {"epsilon": float(epsilon), "delta": 0.0}
+    else:
+        if rho is None:
+            if epsilon is None or delta is None:
+                raise ValueError("an average of vectors takes rho, or epsilon (and delta)")
+            rho = calibrate.zcdp_rho(epsilon, delta)
+        elif epsilon is not None or delta is not None:
+            raise ValueError("give rho, or epsilon and delta, not both")
+        # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
+        variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
+        draws = [exact.discrete_gaussian(variance, words) for _ in range(d)]
+        shown = float(unit) * math.sqrt(variance) / n
+        charged = {"epsilon": epsilon, "delta": delta, "rho": rho}
     sums = [0] * d
     for row in rows.tolist():
         for j, entry in enumerate(whole_vector(row, unit)):
             sums[j] += entry
-    noisy = [total + exact.discrete_gaussian(variance, words) for total in sums]
     return seal(
-        np.array([float(unit * Fraction(total, n)) for total in noisy]),
+        np.array([float(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]),
         mechanism="bounded average",
         adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        public={"n": n, "d": d, "radius": radius, "scale": float(unit) * math.sqrt(variance) / n},
+        **charged,
+        public={"n": n, "d": d, "radius": radius, "scale": shown},
         insecure_seed=insecure_seed,
     )
