@@ -8,8 +8,8 @@ from .localised import LocalisedLiftScore
 from .mean import RobustPrivateMean
 from .packing import Bracket
 from .plan import Plan, plan
-from .robust import FilteredMean, RobustMean
 from .problem import PackingProblem
+from .robust import FilteredMean, RobustMean
 from .scores import PackingScore, packing_score
 
 __all__ = [

@@ -1,9 +1,9 @@
 """Robust and private covariance of mean-zero (or paired) records, by the packing score of their squares.
 
-One exact draw for one or two coordinates. More are drawn in pairs, in a rough frame (`frames`) where there is
-one. Source: Hopkins, Kamath, Majid and Narayanan (2023), Theorems 6.1 and 7.1, with the completion score on
-svec(x x^T), its bound relative to the candidate (docs/proofs/gaussian_scores.md, 1), in place of two programs of
-degree 12: nothing has to be preconditioned.
+One exact draw for one or two coordinates. More are drawn in pairs, in a rough frame (`frames`). Source:
+Hopkins, Kamath, Majid and Narayanan (2023), Theorems 6.1 and 7.1, with the completion score on svec(x x^T),
+its bound relative to the candidate (docs/proofs/gaussian_scores.md, 1), in place of programs of degree 12:
+nothing has to be preconditioned.
 """
 
 from __future__ import annotations

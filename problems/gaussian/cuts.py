@@ -1,6 +1,6 @@
 """Dual certificates of a packing score that bound it at every candidate, and over boxes of candidates.
 
-Source: docs/proofs/gaussian_scores.md, 4 (bounds at a point) and 5 (over a box, where B moves with the candidate).
+Source: docs/proofs/gaussian_scores.md, 4
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class Cuts:
         s(theta) >= C_P - n |V^T (theta, 1)|^2 - theta^T Q_P theta,
 
     Q_P = 0 for a fixed bound (whose trace is in C_P). Where Q_P is indefinite, a matrix N >= 0 with
-    n V V^T + Q_P + N >= 0 makes a convex majorant of what is paid, whose largest value over a box is at a vertex.
+    n V V^T + Q_P + N >= 0 makes a convex majorant of what is paid, with its largest value over a box at a
+    vertex.
     """
 
     def __init__(self, problem: PackingProblem, features: np.ndarray) -> None:
@@ -95,7 +96,7 @@ class Cuts:
         return np.maximum(self._values(candidates).max(axis=0), 0.0)
 
     def box(self, low: np.ndarray, high: np.ndarray, since: int = 0) -> float:
-        """The best, over the cuts from number ``since`` on, of a lower bound over a box, from its vertices."""
+        """The best of the cuts' lower bounds over a box, from its vertices; cuts from number ``since`` on."""
         if since >= self.constants.size:
             return 0.0
         picks = (np.arange(2**low.size)[:, None] >> np.arange(low.size)) & 1

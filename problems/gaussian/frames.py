@@ -1,5 +1,5 @@
-"""A rough private frame for three coordinates or more, in which records have a covariance near the identity: so
-that matrices found pair by pair fit together.
+"""A rough private frame for three coordinates or more, in which records have a covariance near the identity:
+so that matrices found pair by pair fit together.
 
 The scale of every coordinate (medians of log |x|, exact level sets), then correlations from the directions of
 pairs (averages of bounded numbers; for two coordinates this is a step of Tyler's (1987) estimator of shape).
@@ -56,7 +56,7 @@ def release_scales(rows: np.ndarray, epsilon: float, condition: float, insecure_
 def release_correlations(rows: np.ndarray, epsilon: float, insecure_seed: int | None) -> Release:
     """A correlation matrix of coordinates of about unit variance, (d, d), eigenvalues in a public range.
 
-    The mean m of 2 x y / (x^2 + y^2), which is sin of the doubled angle, is tan(asin(r) / 2) at correlation r:
+    The mean m of 2 x y / (x^2 + y^2), the sine of the doubled angle, is tan(asin(r) / 2) at correlation r, so
     r = 2 m / (1 + m^2). The vector of all pairs has l1 norm at most d (d - 1) / 2.
     """
     n, d = rows.shape

@@ -1,7 +1,7 @@
 """The right side of a packing program, a positive definite matrix: diagonal, or any.
 
-Everything that is claimed is proven in float arithmetic with its rounding errors (docs/proofs/gaussian_scores.md,
-2); what is not (the whitening itself) only decides how tight the claims are.
+Everything that is claimed is proven in float arithmetic with its rounding errors
+(docs/proofs/gaussian_scores.md, 2); what is not (the whitening itself) only decides how tight the claims are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TINY = 1e-300
 
 
 class Limit:
-    """B of ``sum_i w_i a_i a_i^T <= B``: a float vector (k,), its diagonal, or a symmetric float matrix (k, k).
+    """B of ``sum_i w_i a_i a_i^T <= B``: floats, its diagonal (k,), or a symmetric matrix (k, k).
 
     The entries are taken exactly.
     """

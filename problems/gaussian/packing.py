@@ -50,7 +50,7 @@ def lower_bound(rows: np.ndarray, bound: np.ndarray | Limit, factor: np.ndarray)
     """A proven lower bound on s from P = V V^T: float arithmetic, rounded down.
 
     Args:
-        rows: (n, k), the vectors a_i exactly. bound: the right side, (k,) its diagonal or (k, k), or a `Limit`.
+        rows: (n, k), the vectors a_i exactly. bound: the right side, its diagonal (k,), (k, k), or a `Limit`.
         factor: V, (k, r).
     """
     value, paid = dual_parts(rows, factor)
@@ -93,7 +93,7 @@ def solve(
     """The bracket of s, at most ``tolerance`` wide unless every attempt fails.
 
     Args:
-        rows: (n, k) float64, taken exactly. bound: the right side, (k,) its diagonal or (k, k), or a `Limit`.
+        rows: (n, k) float64, taken exactly. bound: the right side, its diagonal (k,), (k, k), or a `Limit`.
         near: factor V of a nearby problem: only records with a^T P a near 1 are left free (warm start).
 
     Cost: a conic solve in the free weights (a fiftieth of all, at least 200) and k(k+1)/2 equations, again

@@ -9,9 +9,10 @@ from typing import Literal
 from sosdp.privacy.calibrate import check_epsilon
 
 from .estimator import groups
+from .frames import frame_share
 from .mean import GROUP
 
-_SQUARES = 4.5  # of the covariance, its two preparing releases included (measured at n = 2000, 4000)
+_SQUARES = 2.5  # measured at n = 500, 2000 (d = 1, 2) and 4000 (d = 3)
 
 
 @dataclass(frozen=True)
@@ -39,21 +40,24 @@ def plan(
     *,
     what: Literal["mean", "covariance"] = "mean",
     radius: float = 100.0,
+    condition: float = 10.0,
     contamination: float = 0.0,
     group: int = GROUP,
 ) -> Plan:
     """Predicted errors for n records of d coordinates with covariance I (a rule measured on such data).
 
-    Private error of one draw of D coordinates: 1.9 tau sqrt(2 log(1/tau)) for means and 4.5 tau log(1/tau)
+    Private error of one draw of D coordinates: 1.9 tau sqrt(2 log(1/tau)) for means and 2.5 tau log(1/tau)
     for covariances, tau = 2 D / (n epsilon); groups share epsilon. The far region is priced out when
-    epsilon (n/8) > 2 D log(radius n). Raises ValueError for numbers out of range.
+    epsilon (n/8) > 2 D log(R n), R the `radius` of a mean or the square of the `condition` bound of a
+    covariance. Raises ValueError for numbers out of range.
     """
     check_epsilon(epsilon)
-    if n < 2 or d < 1 or not radius > 0 or not 0 <= contamination < 0.5:
-        raise ValueError("plan needs n >= 2, d >= 1, radius > 0 and contamination in [0, 1/2)")
+    if n < 2 or d < 1 or not radius > 0 or not condition >= 1 or not 0 <= contamination < 0.5:
+        raise ValueError("plan needs n >= 2, d >= 1, radius > 0, condition >= 1, contamination in [0, 1/2)")
     if what not in ("mean", "covariance"):
         raise ValueError(f"what={what!r}: choose 'mean' or 'covariance'")
-    private, sampling, far = _errors(n, d, epsilon, what, radius, group)
+    reach = radius if what == "mean" else condition**2
+    private, sampling, far = _errors(n, d, epsilon, what, reach, group)
     if contamination > 0:
         log = math.log(1.0 / contamination)
         private = math.hypot(private, 2.0 * contamination * (math.sqrt(2.0 * log) if what == "mean" else log))
@@ -62,12 +66,13 @@ def plan(
         return Plan(private, sampling, True, "the private error is at most that of the sample")
     advice = "n is too small for this epsilon and d"
     for larger in (n * 2**k for k in range(1, 21)):
-        error, sample, priced = _errors(larger, d, epsilon, what, radius, group)
+        error, sample, priced = _errors(larger, d, epsilon, what, reach, group)
         if priced and error <= sample:
             advice += f": about {larger} honest records would do"
             break
     if not far:
-        advice += "; the answer may be far off (the radius is not priced out)"
+        name = "radius" if what == "mean" else "condition bound"
+        advice += f"; the answer may be far off (the {name} is not priced out)"
     return Plan(private, sampling, False, advice)
 
 
@@ -80,7 +85,8 @@ def _errors(
     else:
         sizes = [1] if d == 1 else [3] * math.comb(d, 2)
         sampling = math.sqrt(d * (d + 1) / n)
-    each = epsilon / len(sizes)
+    spent = frame_share(n, epsilon) if what == "covariance" and d > 2 else 0.0
+    each = epsilon * (1.0 - spent) / len(sizes)
     squares, far = 0.0, True
     for size in sizes:
         tau = min(0.3, 2.0 * size / (n * each))

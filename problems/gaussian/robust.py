@@ -135,7 +135,9 @@ class FilteredMean(BaseEstimator):
 def _score(
     problem: PackingProblem, rows: np.ndarray, candidate: np.ndarray, width: float, near: np.ndarray | None
 ) -> Bracket:
-    return solve(problem.rows(rows, candidate), problem.bound(rows.shape[0], candidate), tolerance=width, near=near)
+    return solve(
+        problem.rows(rows, candidate), problem.bound(rows.shape[0], candidate), tolerance=width, near=near
+    )
 
 
 def _table(X: Any, sigma: Any, contamination: Any) -> tuple[np.ndarray, float, float]:

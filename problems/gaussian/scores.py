@@ -6,16 +6,16 @@ For records f_i (the data, or svec(x x^T) for covariances) and a candidate theta
                sum_i w_i (f_i - theta, 1)(f_i - theta, 1)^T <= n diag(lam I, 1):
 
 the kept records can be completed to n with mean exactly theta and covariance at most lam (for covariances
-preferably lam Theta x Theta, `PackingProblem.relative`). It changes by at most 1 when one record is replaced, whatever the data. Source: completion score of our proof page
-docs/proofs/gaussian_scores.md; the polynomial programs it replaces are in Hopkins, Kamath, Majid and
-Narayanan (2023), Definitions 5.5 and 7.2.
+preferably relative to the candidate, `PackingProblem.relative`). It changes by at most 1 when one record is
+replaced, whatever the data. Source: completion score of our proof page docs/proofs/gaussian_scores.md; the
+polynomial programs it replaces are in Hopkins, Kamath, Majid and Narayanan (2023), Definitions 5.5 and 7.2.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,8 @@ class PackingScore(ScoreFunction):
             raise ValueError(f"the lattice has dimension {lattice.dimension}, candidates have {problem.size}")
         if lattice.box is not None and max(max(abs(a), abs(b)) for a, b in lattice.box) > DIGITS:
             raise ValueError(
-                f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more than "
-                "2^51 steps from 0; make the radius smaller, or sigma larger"
+                f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more "
+                "than 2^51 steps from 0; make the radius smaller, or sigma larger"
             )
         super().__init__(
             lattice=lattice,
@@ -110,8 +110,8 @@ class PackingScore(ScoreFunction):
         return bool(self.domain[0] <= values[0] and values[-1] <= self.domain[1])
 
     def excludes(self, low: np.ndarray, high: np.ndarray) -> bool:
-        """Whether a box of candidates is surely outside the domain: seen from some direction v, v^T Sigma v is
-        too small, or too large, all over it. The time of the sampler depends on it, its law does not.
+        """Whether a box of candidates is surely outside the domain: for some direction v, v^T Sigma v is too
+        small, or too large, all over it. The time of the sampler depends on it, its law does not.
         """
         if self.domain is None:
             return False
@@ -129,7 +129,7 @@ class PackingScore(ScoreFunction):
         return PackingLevels(self, features)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _directions(d: int) -> np.ndarray:
     """svec(v v^T) for unit vectors v: sixteen in the plane, else the axes and their sums and differences."""
     if d == 2:

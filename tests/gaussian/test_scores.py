@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian.packing import lower_bound, solve, upper_bound
 from problems.gaussian.cuts import Cuts
+from problems.gaussian.packing import lower_bound, solve, upper_bound
 from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
 from problems.gaussian.scores import QUANTUM, PackingScore
 from sosdp.privacy.score import cube

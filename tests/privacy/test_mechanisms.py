@@ -568,12 +568,40 @@ def test_vectors_are_in_the_ball_in_integers():
     assert farthest[0] - farthest[1] == 2 * RESOLUTION  # the sensitivity is attained
 
 
+def test_sums_of_vectors_move_by_at_most_the_l1_bound():
+    """One record replaced by an extreme one: sqrt(d) 2^21 is attained up to rounding, never passed."""
+    unit = Fraction(1, RESOLUTION)
+    for d in (1, 2, 3):
+        corners = [np.array(signs) * 9.0 for signs in itertools.product((-1, 0, 1), repeat=d)]
+        corners += [np.full(d, 0.3), np.full(d, math.nan), np.full(d, math.inf)]
+        whole = [whole_vector(row.tolist(), unit) for row in corners]
+        worst = max(sum(abs(a - b) for a, b in zip(x, y, strict=True)) for x in whole for y in whole)
+        assert worst**2 <= d * (2 * RESOLUTION) ** 2
+        assert worst >= math.sqrt(d) * 2 * RESOLUTION - 4 * d
+    # the noise of two coordinates at two shifts whose l1 distance is the unit of the scale: exactly epsilon
+    law = {
+        shift: {(j, k): laplace(j - shift[0], 2 / 1.5) * laplace(k - shift[1], 2 / 1.5)
+                for j in range(-25, 26) for k in range(-25, 26)}
+        for shift in ((0, 0), (1, 1), (2, 1))
+    }  # fmt: skip
+    assert audit.epsilon_between(law[0, 0], law[1, 1]) == pytest.approx(1.5)
+    assert audit.epsilon_between(law[0, 0], law[2, 1]) > 1.6  # control: further than the sensitivity
+
+
 def test_average_release():
     release = bounded_average([0.25] * 4000, low=0.0, high=1.0, epsilon=1.0)
     assert abs(release.value - 0.25) < 0.01 and release.guarantee.delta == 0.0
     rows = np.full((4000, 3), 0.5)
     ball = bounded_average(rows, radius=1.0, rho=0.5)
     assert np.abs(ball.value - 0.5).max() < 0.01 and ball.guarantee.rho == 0.5
+    pure = bounded_average(rows, radius=1.0, epsilon=1.0)
+    assert np.abs(pure.value - 0.5).max() < 0.01
+    assert pure.guarantee.epsilon == 1.0 and pure.guarantee.delta == 0.0
+    assert pure.public["scale"] == pytest.approx(2 * math.sqrt(3) / 4000, rel=1e-5)
+    broad = [
+        bounded_average([[0.0, 0.0]], radius=1.0, epsilon=1.0, insecure_seed=i).value for i in range(400)
+    ]
+    assert np.std(broad) == pytest.approx(2 * math.sqrt(2) * math.sqrt(2), rel=0.2)
     both = bounded_average(rows, radius=1.0, epsilon=1.0, delta=1e-6)
     assert both.guarantee.epsilon == 1.0 and both.guarantee.delta == 1e-6
     assert 0 <= abs(bounded_average(HOSTILE, low=0.0, high=1.0, epsilon=5.0).value) < 20

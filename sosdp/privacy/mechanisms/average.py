@@ -115,10 +115,11 @@ def _ball(
     words = source(insecure_seed)
     if epsilon is not None and delta is None and rho is None:
         # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
-        scale = Fraction(math.isqrt(4 * d * RESOLUTION**2 - 1) + 1) / Fraction(calibrate.check_epsilon(epsilon))
+        furthest = math.isqrt(4 * d * RESOLUTION**2 - 1) + 1
+        scale = Fraction(furthest) / Fraction(calibrate.check_epsilon(epsilon))
         draws = [exact.discrete_laplace(scale, words) for _ in range(d)]
         shown = float(unit * scale) / n
-        charged = {"epsilon": float(epsilon), "delta": 0.0}
+        delta = 0.0
     else:
         if rho is None:
             if epsilon is None or delta is None:
@@ -130,7 +131,6 @@ def _ball(
         variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
         draws = [exact.discrete_gaussian(variance, words) for _ in range(d)]
         shown = float(unit) * math.sqrt(variance) / n
-        charged = {"epsilon": epsilon, "delta": delta, "rho": rho}
     sums = [0] * d
     for row in rows.tolist():
         for j, entry in enumerate(whole_vector(row, unit)):
@@ -139,7 +139,9 @@ def _ball(
         np.array([float(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]),
         mechanism="bounded average",
         adjacency=ONE_RECORD_REPLACED,
-        **charged,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
         public={"n": n, "d": d, "radius": radius, "scale": shown},
         insecure_seed=insecure_seed,
     )

@@ -1,0 +1,276 @@
+"""Covariance scores whose bound moves with the candidate: exact arithmetic, sensitivity, cuts, laws."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from problems.gaussian import theory
+from problems.gaussian.boxes import DyadicBoxes, Partition
+from problems.gaussian.cuts import Cuts
+from problems.gaussian.limit import Limit
+from problems.gaussian.packing import lower_bound, solve, upper_bound
+from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
+from problems.gaussian.scores import PackingScore, packing_score
+from sosdp.privacy.levels import rational_base
+from sosdp.privacy.roads.exponential import exact_law, pure_exponential
+from sosdp.privacy.score import Lattice
+from sosdp.privacy.words import open_words
+from tests.gaussian.test_scores import hard_rows, is_psd
+
+
+def svec(matrix):
+    i, j = np.triu_indices(matrix.shape[0])
+    return matrix[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def matrices(generator, d, condition=3.0):
+    basis = np.linalg.qr(generator.normal(size=(d, d)))[0]
+    return basis * generator.uniform(1 / condition, condition, size=d) @ basis.T
+
+
+def whitened(records, matrix):
+    values, vectors = np.linalg.eigh(matrix)
+    return records @ (vectors / np.sqrt(values)) @ vectors.T
+
+
+def right_sides(generator, k):
+    """Symmetric matrices from well to badly conditioned, or nearly singular."""
+    basis = np.linalg.qr(generator.normal(size=(k, k)))[0]
+    found = basis * 10.0 ** generator.uniform(-4, 3, size=k) @ basis.T
+    return (found + found.T) / 2
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_both_ends_hold_in_exact_arithmetic(far):
+    generator = np.random.default_rng(20 + far)
+    useful = 0
+    for _ in range(30):
+        n, k = int(generator.integers(3, 9)), int(generator.integers(2, 4))
+        rows, B = hard_rows(generator, n, k, far), right_sides(generator, k)
+        V = generator.normal(size=(k, 2)) * generator.uniform(0.05, 0.5)
+        left, right = [[Fraction(x) for x in row] for row in V.tolist()], B.tolist()
+        P = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in left] for u in left]
+        exact = -sum(P[i][j] * Fraction(right[i][j]) for i in range(k) for j in range(k))
+        for row in [[Fraction(x) for x in row] for row in rows.tolist()]:
+            exact += min(Fraction(1), sum(row[i] * P[i][j] * row[j] for i in range(k) for j in range(k)))
+        assert Fraction(lower_bound(rows, B, V)) <= max(exact, Fraction(0))
+        useful += exact > 0
+        weights = generator.uniform(size=n)
+        claimed = Fraction(upper_bound(rows, B, weights))
+        w = [Fraction(x) for x in weights.tolist()]
+        keep = (n - claimed) / sum(w)
+        assert 0 <= keep <= 1
+        room = [
+            [
+                Fraction(right[a][b])
+                - sum(keep * w[i] * Fraction(rows[i, a]) * Fraction(rows[i, b]) for i in range(n))
+                for b in range(k)
+            ]
+            for a in range(k)
+        ]
+        assert is_psd(room)
+    assert useful > 3
+
+
+def test_a_right_side_that_is_not_definite_proves_nothing_and_raises_nothing():
+    rows = np.random.default_rng(0).normal(size=(6, 2))
+    for B in (np.array([[1.0, 3.0], [3.0, 1.0]]), np.zeros((2, 2)), np.full((2, 2), np.nan)):
+        assert upper_bound(rows, B, np.ones(6)) == 6.0
+        assert not Limit(B).multiple(rows, np.ones(6)) < np.inf
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_it_is_the_score_of_whitened_records_at_the_identity(d):
+    generator = np.random.default_rng(d)
+    fixed, moving = PackingProblem("covariance", d, 2.3), PackingProblem("covariance", d, 2.3, relative=True)
+    for _ in range(6):
+        records, target = generator.normal(size=(25, d)), matrices(generator, d)
+        plain = packing_score(fixed, whitened(records, target), svec(np.eye(d)))
+        ours = packing_score(moving, records, svec(target))
+        assert ours.low == pytest.approx(plain.low, abs=1e-4)
+        assert ours.high == pytest.approx(plain.high, abs=1e-4)
+        # the matrix of X -> T X T itself
+        X = matrices(generator, d)
+        times = moving.bound(1, svec(target)).entries[:-1, :-1] / 2.3
+        assert times @ svec(X) == pytest.approx(svec(target @ X @ target), abs=1e-12)
+    with pytest.raises(ValueError, match="positive definite"):
+        packing_score(moving, records, svec(-np.eye(d)))
+    with pytest.raises(ValueError, match="relative"):
+        PackingProblem("identity", d, 1.0, relative=True)
+
+
+@pytest.mark.parametrize("kind", ["random", "adversarial"])
+def test_one_record_changes_it_by_at_most_one(kind):
+    generator = np.random.default_rng(len(kind))
+    largest = 0.0
+    for k in range(100):
+        n, d = int(generator.integers(1, 8)), 1 + k % 3
+        records, target = generator.normal(size=(n, d)), matrices(generator, d, 8.0)
+        other = records.copy()
+        other[0] = generator.normal(size=d)
+        if kind == "adversarial":
+            records *= 10.0 ** generator.integers(-2, 3)
+            if k % 2:
+                records[:] = records[-1]
+            other = records.copy()
+            other[0] = (np.full(d, 900.0), np.zeros(d), -records[0], np.full(d, 1e-9))[k % 4]
+        problem = PackingProblem("covariance", d, float(generator.uniform(0.3, 3.0)), relative=True)
+        one, two = (packing_score(problem, x, svec(target)) for x in (records, other))
+        largest = max(largest, one.low - two.high, two.low - one.high)
+    assert 0.9 < largest <= 1 + 1e-9
+
+
+def test_two_candidates_cannot_both_score_low():
+    """The separation bound, with the mean of both bounds in the direction between the candidates."""
+    generator = np.random.default_rng(5)
+    informative = 0
+    for k in range(40):
+        n, d, lam = int(generator.integers(3, 30)), 1 + k % 2, float(generator.uniform(0.5, 3.0))
+        records = generator.normal(size=(n, d)) * (1.0 if k % 3 else 5.0)
+        problem = PackingProblem("covariance", d, lam, relative=True)
+        first, second = svec(matrices(generator, d)), svec(matrices(generator, d))
+        u = float(np.linalg.norm(first - second))
+        v = np.append((first - second) / u, 0.0)
+        mean = sum(v @ problem.bound(1, t).entries @ v for t in (first, second)) / 2
+        total = sum(packing_score(problem, records, t).high for t in (first, second))
+        assert total >= theory.separation(u, n, float(mean)) - 1e-5
+        informative += total < n
+    assert informative > 10
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_cuts_hold_at_points_and_over_boxes(d):
+    generator = np.random.default_rng(30 + d)
+    n, problem = 40, PackingProblem("covariance", d, 2.2, relative=True)
+    records = generator.normal(size=(n, d))
+    features = problem.records(records, Fraction(1, 2**30))
+    cuts = Cuts(problem, features)
+    for _ in range(8):
+        theta = np.round(svec(matrices(generator, d)) * 2**20) / 2**20
+        bound = problem.bound(n, theta)
+        cuts.add(solve(problem.rows(features, theta), bound, tolerance=1e-6).factor, theta)
+    assert cuts.constants.size == 8
+    useful = 0
+    for _ in range(60):
+        target = matrices(generator, d)
+        theta = svec(target)
+        high = packing_score(problem, records, theta).high
+        assert cuts.at(theta) <= high + 1e-9
+        useful += cuts.at(theta) > 0.5 * high
+        width = 0.3 * generator.uniform(size=theta.size)
+        place = generator.uniform(size=theta.size)
+        low = np.round((theta - place * width) * 2**20) / 2**20
+        over = low + np.round(width * 2**20) / 2**20
+        corners = np.array(list(product(*zip(low, over, strict=True))))
+        assert cuts.box(low, over) <= cuts.over(corners).min() + 1e-9
+        inside = low + generator.uniform(size=(200, theta.size)) * (over - low)
+        assert (cuts.over(inside) >= cuts.box(low, over) - 1e-9).all()
+    assert useful > 10
+
+
+def test_vertices_alone_would_claim_too_much():
+    """The control: what the certificate of a - c pays is concave in b: least bounds lie between vertices."""
+    problem = PackingProblem("covariance", 2, 2.2, relative=True)
+    features = problem.records(np.array([[5.0, 0.0]] * 60), Fraction(1, 2**20))
+    cuts = Cuts(problem, features)
+    factor = np.zeros((4, 1))
+    factor[:3, 0] = svec(np.diag([0.3, -0.3]))
+    cuts.add(factor, np.zeros(3))
+    low, high = np.array([0.99, -0.5, 0.99]), np.array([1.01, 0.5, 1.01])
+    corners = np.array(list(product(*zip(low, high, strict=True))))
+    vertices, middle = cuts._values(corners).min(), cuts._values((low + high)[None] / 2).min()
+    assert vertices > middle + 1.0
+    assert 0.0 < cuts.box(low, high) <= middle
+
+
+def _score(n, d, spacing=Fraction(1, 4), domain=(0.5, 2.0), lam=2.2):
+    problem = PackingProblem("covariance", d, lam, relative=True)
+    side = (math.ceil(Fraction(domain[0]) / spacing), math.floor(Fraction(domain[1]) / spacing))
+    reach = math.floor(Fraction(math.sqrt(2) * domain[1]) / spacing)
+    box = (side,) if d == 1 else (side, (-reach, reach), side)
+    return PackingScore(problem, Lattice(spacing, problem.size, box), n, domain=domain)
+
+
+@pytest.mark.parametrize(("d", "epsilon"), [(1, 4.0), (2, 6.0)])
+def test_draws_follow_the_law_on_the_domain(d, epsilon):
+    n, count = 12, 2500
+    data = np.random.default_rng(2).normal(size=(n, d)) * 1.2
+    score = _score(n, d, Fraction(1, 8) if d == 1 else Fraction(1, 2))
+    base = rational_base(epsilon, score.step)
+    levels = score.on(data)
+    draw = DyadicBoxes(evaluations=5, boxes=15).prepare(score, levels, base, score.top)
+    words = open_words(3, keystream=False)
+    points = [draw(words)[0] for _ in range(count)]
+    assert all(score.admits(point) for point in points)
+    law = {p: float(q) for p, q in exact_law(score, data, base).items() if score.admits(p)}
+    total = sum(law.values())
+    assert len(law) > 8
+    for point, weight in law.items():
+        expected = count * weight / total
+        assert abs(points.count(point) - expected) < 6 * math.sqrt(expected) + 4
+
+
+def test_no_box_that_is_thrown_away_holds_a_candidate():
+    score = _score(20, 2, Fraction(1, 4))
+    levels = score.on(np.random.default_rng(1).normal(size=(20, 2)))
+    tree = Partition(score, levels, rational_base(1.0, score.step).rate, 10, 300)
+    thrown = [point for box in tree.gone for point in product(*(range(a, b + 1) for a, b in box))]
+    kept = [point for box, _ in tree.refreshed() for point in product(*(range(a, b + 1) for a, b in box))]
+    assert len(thrown) + len(kept) == score.lattice.size == len(set(thrown) | set(kept))
+    assert thrown and not any(score.admits(point) for point in thrown)
+    assert all(low <= levels.level(p) for box, low in tree.refreshed() for p in [tuple(a for a, _ in box)])
+
+
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
+    epsilon, alphabet = 1.0, (-1.3, 0.0, 0.7, 40.0)
+    score = _score(n, 1)
+    base = rational_base(epsilon, score.step)
+
+    def law(data):
+        whole = exact_law(score, np.array(data)[:, None], base)
+        inside = {p: q for p, q in whole.items() if score.admits(p)}
+        total = sum(inside.values())
+        return {p: q / total for p, q in inside.items()}
+
+    laws = {data: law(data) for data in combinations_with_replacement(alphabet, n)}
+    worst = 0.0
+    for data, one in laws.items():
+        for i, value in product(range(n), alphabet):
+            other = laws[tuple(sorted((*data[:i], value, *data[i + 1 :])))]
+            worst = max(worst, *(float(np.log(float(one[p] / other[p]))) for p in one))
+    assert 0.1 < worst <= epsilon
+
+
+def test_the_two_by_two_laws_of_neighbours_too():
+    epsilon, n = 1.0, 4
+    score = _score(n, 2, Fraction(1, 2))
+    base = rational_base(epsilon, score.step)
+    generator = np.random.default_rng(9)
+    worst = 0.0
+    for k in range(6):
+        data = generator.normal(size=(n, 2)) * (1.0 if k % 2 else 4.0)
+        other = data.copy()
+        other[0] = ([0.0, 0.0], [30.0, -30.0], [1.0, 1.0])[k % 3]
+        first, second = (exact_law(score, x, base) for x in (data, other))
+        inside = [p for p in first if score.admits(p)]
+        sums = [sum(law[p] for p in inside) for law in (first, second)]
+        for p in inside:
+            worst = max(worst, abs(float(np.log(float(first[p] / sums[0] / (second[p] / sums[1]))))))
+    assert 0.05 < worst <= epsilon
+
+
+def test_what_has_no_domain_is_refused_and_too_fine_a_lattice_too():
+    problem = PackingProblem("covariance", 1, 2.0, relative=True)
+    with pytest.raises(ValueError, match="domain"):
+        PackingScore(problem, Lattice(Fraction(1, 4), 1, ((1, 8),)), 5)
+    with pytest.raises(ValueError, match="too fine"):
+        PackingScore(PackingProblem("identity", 1, 1.0), Lattice(Fraction(1, 2**40), 1, ((0, 2**52),)), 5)
+    release = pure_exponential(_score(30, 1), np.ones((30, 1)), epsilon=1.0, sampler=DyadicBoxes())
+    assert release.guarantee.kind == "conditional" and 0.5 <= float(release.value[0]) <= 2.0
+    assert smat(svec_of_outer(np.array([[2.0]]))[0])[0, 0] == 4.0
