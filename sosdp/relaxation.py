@@ -33,7 +33,11 @@ from .pseudoexpectation import PseudoExpectation
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .reduction.groebner import with_groebner
 from .reduction.redundant import with_redundant
+from .spelling import check_options
 from .system import System
+
+SOLVING = ("solver", "tolerance", "time_limit", "certify_bound", "verbose")
+"""Options of ``minimize``, ``maximize`` and ``feasible`` besides ``subject_to``."""
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
 
@@ -113,16 +117,22 @@ class Relaxation:
         satisfied. Solver options as in ``sosdp.minimize``. ``certified_bound`` is then a bound over all
         probability distributions on the set that meet the constraints in expectation.
         """
+        check_options("Relaxation.minimize", solver_options, ("subject_to", *SOLVING))
         return self._bound(objective, "minimize", subject_to=subject_to, **solver_options)
 
     def maximize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """Largest value of a polynomial or expectation; see ``minimize``."""
+        check_options("Relaxation.maximize", solver_options, ("subject_to", *SOLVING))
         if isinstance(objective, QuadraticExpectation):
-            raise ValueError("a sum of squares of expectations is convex: it can be minimised, not maximised")
+            raise ValueError(
+                "a sum of squares of expectations is convex: it can be minimised, not maximised; to bound it "
+                "from above maximise E(p**2), which is at least E(p)**2"
+            )
         return self._bound(objective, "maximize", subject_to=subject_to, **solver_options)
 
     def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
+        check_options("Relaxation.feasible", solver_options, ("subject_to", *SOLVING))
         return self._bound(None, "feasible", subject_to=subject_to, **solver_options)
 
     def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:

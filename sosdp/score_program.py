@@ -22,7 +22,8 @@ from .privacy.mechanisms.common import floats
 from .privacy.score import Box, Lattice
 from .privacy.scores.lifted import BracketScore
 from .pseudoexpectation import PseudoExpectation
-from .relaxation import Relaxation
+from .relaxation import SOLVING, Relaxation
+from .spelling import check_options
 from .system import System
 
 Point = Mapping[Polynomial, Any]
@@ -67,6 +68,10 @@ class ScoreProgram:
     width_proof: str = ""
     enclosure: Callable[[Any, int], Box] | None = None
     solver_options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
+        check_options("ScoreProgram: Relaxation.minimize", self.solver_options, ("subject_to", *SOLVING))
 
     def quantise(self, data: Any) -> np.ndarray:
         """Clipped records; ValueError if the shape is not the public one."""

@@ -7,7 +7,8 @@ from typing import Any
 from .algebra.polynomial import Polynomial
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
-from .relaxation import relaxation_for
+from .relaxation import SOLVING, relaxation_for
+from .spelling import check_options
 from .system import System
 
 _RELAXATION_OPTIONS = (
@@ -23,7 +24,9 @@ _RELAXATION_OPTIONS = (
 )
 
 
-def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(function: str, options: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the relaxation and of the solver; ``more`` are names that this function takes besides."""
+    check_options(function, options, (*more, *SOLVING, *_RELAXATION_OPTIONS))
     building = {k: options.pop(k) for k in _RELAXATION_OPTIONS if k in options}
     return building, options
 
@@ -62,7 +65,7 @@ def minimize(
     Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
-    building, solving = _split(options)
+    building, solving = _split("minimize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
 
@@ -71,14 +74,14 @@ def maximize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
 ) -> PseudoExpectation:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
-    building, solving = _split(options)
+    building, solving = _split("maximize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)
 
 
 def feasible(system: System, degree: int | None = None, **options: Any) -> PseudoExpectation:
     """A pseudo-expectation that satisfies the system, or a proven refutation (status ``infeasible``)."""
-    building, solving = _split(options)
+    building, solving = _split("feasible", options, "degree", "subject_to")
     return relaxation_for(_as_system(system), None, degree, **building).feasible(**solving)
 
 
@@ -96,7 +99,7 @@ def prove_sos(
         without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
         zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
     """
-    building, solving = _split(options)
+    building, solving = _split("prove_sos", options, "system", "degree", "zeros")
     p = _as_polynomial(p)
     relaxation = relaxation_for(_as_system(system), p, degree, **building)
     return prove_sum_of_squares(relaxation, p, **solving)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,10 @@ from .pseudoexpectation import DualData, dual_data
 from .reduction.bounds import VariableBounds, deduce_bounds
 from .reduction.groebner import with_groebner
 from .reduction.permutation import read_generators
+from .spelling import check_options
 from .system import System
+
+_SOLVING = ("solver", "tolerance", "time_limit", "verbose")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,7 @@ class SosProgram:
         self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
+        check_options("SosProgram", options, [option.name for option in fields(Options)])
         self.options = Options(**options)
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
@@ -261,6 +265,7 @@ class SosProgram:
         return replace(self.options, symmetry="sign", symmetries=None)
 
     def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
+        check_options(f"SosProgram.{sense}", solver_options, _SOLVING)
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()

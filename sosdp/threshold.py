@@ -10,7 +10,8 @@ import numpy as np
 from .algebra.constraint import ForAll
 from .algebra.polynomial import Polynomial
 from .pseudoexpectation import PseudoExpectation
-from .relaxation import Relaxation
+from .relaxation import SOLVING, Relaxation
+from .spelling import check_options
 from .system import System
 from .toolkit import violations
 
@@ -51,6 +52,7 @@ def bisect(
     structure is planned twice at most, then only numbers are filled in. ValueError for an empty interval, or
     a parameter that does not occur.
     """
+    check_options("bisect", solver_options, ("subject_to", *SOLVING))
     if not (np.isfinite(low) and np.isfinite(high) and low < high and tolerance > 0):
         raise ValueError(
             f"bisect needs finite low < high and a positive tolerance, not {low}, {high}, {tolerance}"

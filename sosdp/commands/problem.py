@@ -9,6 +9,7 @@ from typing import Any
 
 from sosdp.pseudoexpectation import PseudoExpectation
 from sosdp.sosprogram import SosProgram, SosSolution
+from sosdp.spelling import did_you_mean
 
 BUILDING = ("sparsity", "symmetry", "prune", "quotient", "term_steps", "redundant", "cone")
 SOLVING = ("solver", "tolerance", "time_limit")
@@ -94,14 +95,17 @@ def options(problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     given = dict(problem.options)
     building: dict[str, Any] = {"products": problem.products}
     solving: dict[str, Any] = {}
+    # constraints are added to one system; a program with unknowns has one for every polynomial
+    buildable = [name for name in BUILDING if not (problem.unknowns and name == "redundant")]
     for name, value in given.items():
-        if name in BUILDING:
+        if name in buildable:
             building[name] = value
         elif name in SOLVING:
             solving[name] = float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
         else:
-            known = ", ".join([*SOLVING, *BUILDING])
-            raise OptionError(f"options: {name!r} is not an option; known: {known}")
+            known = [*SOLVING, *buildable]
+            hint, what = did_you_mean(name, known) or ";", " beside unknowns" if problem.unknowns else ""
+            raise OptionError(f"options: {name!r} is not an option{what}{hint} known: {', '.join(known)}")
     for name in ("tolerance", "time_limit"):
         if name in solving and not (isinstance(solving[name], float) and solving[name] > 0):
             raise OptionError(f"options: {name} must be a positive number, not {solving[name]!r}")

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.spelling import check_options
+
 if TYPE_CHECKING:
     from sosdp.privacy.audit_runs import RunAudit
 
@@ -120,6 +122,7 @@ def audit(
     Raises:
         ValueError: a law that does not sum to 1 within 1e-9, or options out of range.
     """
+    check_options("audit", options, ("delta", "runs", "failure", "feature"))
     if callable(mechanism):
         from sosdp.privacy.audit_runs import audit_runs
 

@@ -198,6 +198,12 @@ def test_words_for_people(tmp_path, capsys):
         ({}, ["--solver", "nonsense"], "solver"),
         ({}, ["--sparsity", "nonsense"], "sparsity"),
         ({"options": {"nonsense": 1}}, [], "nonsense"),
+        ({"options": {"tolerence": 1}}, [], "did you mean 'tolerance'?"),
+        (
+            {"sos": "x**2 + c", "unknowns": ["c"], "minimize": "c", "options": {"redundant": "ball"}},
+            [],
+            "beside",
+        ),
         ({"options": {"tolerance": "small"}}, [], "tolerance"),
         ({"products": "neither"}, [], "products"),
     ],

@@ -259,6 +259,49 @@ def test_bad_arguments_say_what_to_do():
         sd.minimize(x**2, time_limit=0)
 
 
+def _misspelt():
+    x, c = sd.variables("x c")
+    interval = sd.System(x**2 <= 1)
+    relax = sd.Relaxation(interval, 2)
+    program = sd.SosProgram([c]).require(x**2 - c)
+    wrong = {"tolerence": 1e-6}
+    return {
+        "minimize": lambda: sd.minimize(x, interval, **wrong),
+        "maximize": lambda: sd.maximize(x, interval, **wrong),
+        "feasible": lambda: sd.feasible(interval, **wrong),
+        "prove_sos": lambda: sd.prove_sos(x**2, **wrong),
+        "Relaxation.minimize": lambda: relax.minimize(x, **wrong),
+        "Relaxation.maximize": lambda: relax.maximize(x, **wrong),
+        "Relaxation.feasible": lambda: relax.feasible(**wrong),
+        "bisect": lambda: relax.bisect(x, 0, 1, time_limits=1),
+        "SosProgram": lambda: sd.SosProgram([c], sparsty="dense"),
+        "SosProgram.minimize": lambda: program.minimize(-c, **wrong),
+        "SosProgram.maximize": lambda: program.maximize(c, **wrong),
+    }
+
+
+@pytest.mark.parametrize("name", _misspelt())
+def test_a_misspelt_option_is_named_with_the_function_that_was_called(name):
+    near = {"bisect": ("time_limits", "time_limit"), "SosProgram": ("sparsty", "sparsity")}
+    wrong, right = near.get(name, ("tolerence", "tolerance"))
+    complaint = (
+        rf"^{name}\(\) got an unexpected keyword argument '{wrong}'; did you mean '{right}'\? it takes "
+    )
+    with pytest.raises(TypeError, match=complaint):
+        _misspelt()[name]()
+
+
+def test_options_that_resemble_nothing_or_begin_a_known_one():
+    x = sd.polynomial("x")
+    with pytest.raises(TypeError, match=r"^minimize\(\) got .* 'zeros'; it takes system, degree, "):
+        sd.minimize(x**2, zeros=None)
+    with pytest.raises(TypeError, match=r"'tol'; did you mean 'tolerance'\?"):
+        sd.minimize(x**2, tol=1e-6)
+    with pytest.raises(ValueError, match=r"minimised, not maximised; .* maximise E\(p\*\*2\)"):
+        relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+        relax.maximize(relax.E(x) ** 2)
+
+
 def test_a_block_that_takes_hours_is_announced(monkeypatch):
     monkeypatch.setattr("sosdp.engine.solving._PATIENCE_SIDE", 2)
     x, y = sd.variables("x y")

@@ -99,3 +99,8 @@ def test_refusals():
             audit_runs(lambda d: 0, PAIRS, 1.0, **bad)
     with pytest.raises(ValueError, match="no pair"):
         audit_runs(lambda d: 0, [], 1.0)
+
+
+def test_a_misspelt_option_is_named():
+    with pytest.raises(TypeError, match=r"^audit\(\) got .* 'run'; did you mean 'runs'\?"):
+        audit.audit(lambda data: 0, [(0, 1)], 1.0, run=10)

@@ -103,6 +103,11 @@ def test_exhaustive_privacy_of_the_program():
     assert 1.05 < worst and math.log(worst) <= 1.0
 
 
+def test_a_misspelt_solver_option_is_refused_before_any_bracket_contains_it():
+    with pytest.raises(TypeError, match=r"ScoreProgram: .* 'tolerence'; did you mean 'tolerance'\?"):
+        program(solver_options={"tolerence": 1e-6})
+
+
 def test_estimator():
     records = np.concatenate([np.full(10, 0.5), [-1.0, -1.0]])
     made = private_estimator(program(12), epsilon=8.0)
