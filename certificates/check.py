@@ -37,6 +37,7 @@ except ImportError:  # the pure Python paths below give the same verdicts, a lit
 
 FORMAT = "sosdp-certificate/1"
 PROBLEM_FORMAT = "sosdp-problem/1"
+RESULT_FORMAT = "sosdp-result/1"
 CLAIMS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
 SETS = ("equalities", "inequalities", "psd")
 GRAM_KINDS = ("sos", "inequality", "product", "psd", "expectation", "expectation_psd")
@@ -1258,7 +1259,28 @@ def check_certificate(certificate: Any, against: Any = None, work: int = WORK) -
     return Verdict("valid", words, "")
 
 
+def _another_file(content: Any) -> str:
+    """What a JSON object is when it is no certificate but a file that people take for one; "" otherwise."""
+    if not isinstance(content, dict) or "claim" in content:
+        return ""
+    if content.get("format") == RESULT_FORMAT:
+        return (
+            "this is a result of 'sosdp solve --json', not a certificate: give 'sosdp solve' "
+            "--certificate CERT.json as well, and check that file"
+        )
+    questions = {"minimize", "maximize", "feasible", "sos", "subject_to"}
+    if content.get("format") == PROBLEM_FORMAT or ("format" not in content and questions & content.keys()):
+        return (
+            "this is a problem file, not a certificate: "
+            "'sosdp solve PROBLEM.sos.json --certificate CERT.json' makes one, and 'sosdp verify CERT.json --against PROBLEM.sos.json' checks it"
+        )
+    return ""
+
+
 def _read(certificate: Any, meter: _Meter) -> tuple[_Claim, list[_Block], list[str]]:
+    other = _another_file(certificate)
+    if other:
+        raise Unreadable(other)
     optional = {"digest", "note"}
     if isinstance(certificate, dict) and isinstance(certificate.get("claim"), dict):
         optional |= {"functional"} if certificate["claim"].get("kind") == "no_certificate" else set()
@@ -1342,6 +1364,14 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
         raise Unreadable(f"not JSON: {str(error)[:200]}") from None
 
 
+def _read_as_another(path: str | os.PathLike, max_bytes: int) -> str:
+    """What a file is that cannot be a certificate; "" if it is nothing known."""
+    try:
+        return _another_file(load_json(os.fspath(path), False, max_bytes))
+    except (Unreadable, MemoryError):
+        return ""
+
+
 def check_file(
     path: str | os.PathLike,
     against: str | os.PathLike | None = None,
@@ -1352,7 +1382,8 @@ def check_file(
     try:
         certificate = load_json(os.fspath(path), True, max_bytes)
     except (Unreadable, MemoryError) as error:
-        return Verdict("unreadable", "", f"{os.fspath(path)}: {error}")
+        # other files may have decimals, which no certificate has
+        return Verdict("unreadable", "", f"{os.fspath(path)}: {_read_as_another(path, max_bytes) or error}")
     problem = None
     if against is not None:
         try:
@@ -1606,7 +1637,8 @@ def _always(kind: str, polynomial: Polynomial) -> bool:
 def _compare(claim: _Claim, names: list[str], problem: Any, meter: _Meter) -> None:
     """Raise Invalid unless the claim is about the problem: same constraints, objective and question."""
     if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
-        raise Unreadable(f"problem: not an object with format {PROBLEM_FORMAT!r}")
+        found = _show(problem.get("format")) if isinstance(problem, dict) else "no object"
+        raise Unreadable(f"problem: expected an object with format {PROBLEM_FORMAT!r}, got {found}")
     variables = _variables(problem.get("variables"))
     if bool(problem.get("unknowns")) != (claim.kind == "program"):
         raise Invalid("the claim is not about that problem: one has unknown coefficients, the other has none")

@@ -19,9 +19,11 @@ from sosdp.algebra.constraint import PSD, Equality, Inequality
 from sosdp.algebra.parse import ParseError, Reader, read_number
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import check_name, variable_id, variable_name
+from sosdp.spelling import did_you_mean
 from sosdp.system import System
 
 FORMAT = "sosdp-problem/1"
+CERTIFICATE_FORMAT = "sosdp-certificate/1"
 PRODUCTS = ("putinar", "schmudgen")
 _SENSES = ("minimize", "maximize", "feasible", "sos")
 _REMARKS = ("name", "description", "comment", "source")
@@ -219,12 +221,15 @@ class _Loader:
     # ------------------------------------------------------------------ single keys
 
     def _check_keys(self, data: Mapping) -> None:
+        if data.get("format") == CERTIFICATE_FORMAT:
+            self.fail("format", "this is a certificate, not a problem: 'sosdp verify' checks it")
         if data.get("format") != FORMAT:
             found = _short(data["format"]) if "format" in data else "nothing"
             self.fail("format", f"expected {FORMAT!r}, found {found}")
         for key in data:
             if key not in _KNOWN:
-                self.fail(_short(key), f"unknown key; the keys are {', '.join(sorted(_KNOWN))}")
+                hint = did_you_mean(key, sorted(_KNOWN)) or ";"
+                self.fail(_short(key), f"unknown key{hint} the keys are {', '.join(sorted(_KNOWN))}")
 
     def _sense(self, data: Mapping) -> str:
         given = [sense for sense in _SENSES if sense in data]
@@ -232,6 +237,21 @@ class _Loader:
             self.fail("feasible", f"expected true, found {_short(data['feasible'])}")
         if "sos" in given and set(given) <= {"sos", "minimize"}:
             return "sos"
+        if given == ["maximize", "sos"] and data.get("unknowns"):
+            asked = data["maximize"]
+            shown = f' ("minimize": "-({asked})")' if isinstance(asked, str) and len(asked) <= 60 else ""
+            self.fail(
+                "maximize",
+                "beside sos the objective is minimised: give minimize, with the sign of the objective turned"
+                + shown,
+            )
+        if given == ["maximize", "sos"]:
+            self.fail(
+                "maximize",
+                "sos proves that a polynomial is a sum of squares, and has nothing to maximise: give exactly "
+                "one of maximize and sos; or name unknown coefficients of the polynomial in unknowns, and "
+                "give minimize, a linear objective in them (the negative of what is to be maximised)",
+            )
         if len(given) != 1:
             found = ", ".join(given) if given else "none"
             self.fail(

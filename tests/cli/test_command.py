@@ -108,6 +108,33 @@ def test_verify_unreadable(tmp_path, capsys, content):
     assert len(shown.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (PROBLEM, "--certificate CERT.json"),
+        ({**PROBLEM, "options": {"tolerance": 0.5}}, "--against PROBLEM.sos.json"),
+        ({"variables": ["x"], "minimize": "x"}, "this is a problem file"),
+        ({"format": "sosdp-result/1", "bound": 0.5}, "this is a result of 'sosdp solve --json'"),
+    ],
+)
+def test_verify_another_file_says_what_it_is(tmp_path, capsys, content, advice):
+    path = file(tmp_path, "p.sos.json", content)
+    assert main(["verify", path]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and len(shown.err.splitlines()) == 1
+    assert shown.err.startswith(f"unreadable: {path}: this is a ") and "not a certificate" in shown.err
+    assert advice in shown.err
+
+
+def test_verify_against_a_certificate(tmp_path, capsys):
+    path = file(tmp_path, "c.json", CERTIFICATE)
+    assert main(["verify", path, "--against", path]) == 2
+    assert (
+        "expected an object with format 'sosdp-problem/1', got 'sosdp-certificate/1'"
+        in capsys.readouterr().err
+    )
+
+
 def test_verify_a_file_that_is_not_there(tmp_path, capsys):
     assert main(["verify", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err
