@@ -1272,7 +1272,8 @@ def _another_file(content: Any) -> str:
     if content.get("format") == PROBLEM_FORMAT or ("format" not in content and questions & content.keys()):
         return (
             "this is a problem file, not a certificate: "
-            "'sosdp solve PROBLEM.sos.json --certificate CERT.json' makes one, and 'sosdp verify CERT.json --against PROBLEM.sos.json' checks it"
+            "'sosdp solve PROBLEM.sos.json --certificate CERT.json' makes one, and "
+            "'sosdp verify CERT.json --against PROBLEM.sos.json' checks it"
         )
     return ""
 
