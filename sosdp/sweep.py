@@ -11,8 +11,10 @@ goes on where it stopped: rows in the file are not computed again, and a key mak
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import json
+import operator
 import os
 import sqlite3
 import sys
@@ -25,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .spelling import did_you_mean
 
 BACKENDS = {"sequential": "sequential", "threads": "threading", "processes": "loky", "dask": "dask"}
 
@@ -105,17 +109,27 @@ def run(
         The rows of this grid in grid order: setting, seed, result columns, "exception", "seconds".
 
     Raises:
-        ValueError: a setting twice, a value that is not JSON, a result column named like a setting, an
-            unknown word, or a store that belongs to another function or version.
+        ValueError: nothing to run, a setting twice, a value that is not JSON, a result column named like a
+            setting, an unknown word, a store that belongs to another function or version or is no store.
+        TypeError: a function, grid or seeds of another kind, or a function that does not take the names of
+            the grid; nothing has then been run or stored.
+        FileNotFoundError: the folder of the store does not exist.
         RuntimeError: the function raised (errors="raise"); the message names the setting.
 
     Cost: one transaction a row (about a millisecond).
     """
     if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise ValueError(
+            f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}{did_you_mean(backend, BACKENDS)}"
+        )
+    if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0:
+        raise ValueError(f"jobs must be a number of workers, or -1 for one a core, got {jobs!r}")
+    if not callable(function):
+        raise TypeError(f"sweep.run() takes a function to call, got {function!r}")
     if errors not in ("raise", "record"):
         raise ValueError(f'errors must be "raise" or "record", got {errors!r}')
     wanted = _jobs(grid, seeds)
+    _check_signature(function, wanted)
     owner = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
     # Workers on this machine commit their rows themselves, before they take up another; rows from a cluster,
     # and rows kept in memory, are written here as they arrive.
@@ -137,12 +151,14 @@ def load(store: str | os.PathLike[str], *, as_frame: bool | None = None) -> Any:
 
     Raises:
         FileNotFoundError: there is no such file.
+        ValueError: the file is not a store.
     """
     if not Path(store).is_file():
         raise FileNotFoundError(f"no store at {os.fspath(store)}")
-    with closing(
-        sqlite3.connect(f"{Path(store).resolve().as_uri()}?mode=ro", uri=True, timeout=60.0)
-    ) as base:
+    with (
+        _complaint(os.fspath(store)),
+        closing(sqlite3.connect(f"{Path(store).resolve().as_uri()}?mode=ro", uri=True, timeout=60.0)) as base,
+    ):
         found = base.execute("SELECT setting, seed, result, error, seconds FROM rows ORDER BY rowid")
         rows = [_row(*values).flat() for values in found]
     return _table(rows, as_frame)
@@ -151,18 +167,8 @@ def load(store: str | os.PathLike[str], *, as_frame: bool | None = None) -> Any:
 def _jobs(
     grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]], seeds: int | Iterable[int] | None
 ) -> list[Job]:
-    if isinstance(grid, Mapping):
-        names = list(grid)
-        columns = [list(grid[name]) for name in names]
-        settings = [dict(zip(names, values, strict=True)) for values in itertools.product(*columns)]
-    else:
-        settings = [dict(setting) for setting in grid]
-    if seeds is None:
-        chosen: Sequence[int | None] = [None]
-    elif isinstance(seeds, int) and not isinstance(seeds, bool):
-        chosen = range(seeds)
-    else:
-        chosen = [int(seed) for seed in seeds]  # type: ignore[union-attr]
+    settings = _settings(grid)
+    chosen: Sequence[int | None] = [None] if seeds is None else _seeds(seeds)
     found: dict[str, Job] = {}
     for setting in settings:
         if chosen != [None] and "seed" in setting:
@@ -174,6 +180,85 @@ def _jobs(
             if found.setdefault(job.key, job) is not job:
                 raise ValueError(f"the same setting occurs twice: {setting} with seed {seed}")
     return list(found.values())
+
+
+def _settings(grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            # a text would be taken apart into letters
+            if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+                raise TypeError(f"grid: {name!r} needs a list of values, got {values!r}: write [{values!r}]")
+        columns = {name: list(values) for name, values in grid.items()}
+        empty = [name for name, values in columns.items() if not values]
+        if empty:
+            raise ValueError(f"there is nothing to run: the grid has no value for {empty[0]!r}")
+        found = [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
+    else:
+        wrong = "grid must be a mapping of names to lists of values, or a list of settings (mappings)"
+        if isinstance(grid, str | bytes) or not isinstance(grid, Iterable):
+            raise TypeError(f"{wrong}, got {grid!r}")
+        listed = list(grid)
+        other = [setting for setting in listed if not isinstance(setting, Mapping)]
+        if other:
+            raise TypeError(f"{wrong}; one of the settings is {other[0]!r}")
+        if not listed:
+            raise ValueError("there is nothing to run: the list of settings is empty")
+        found = [dict(setting) for setting in listed]
+    strange = [name for setting in found for name in setting if not isinstance(name, str)]
+    if strange:
+        raise TypeError(f"grid: names of parameters are texts, got {strange[0]!r}")
+    return found
+
+
+def _seeds(seeds: int | Iterable[int]) -> Sequence[int]:
+    try:
+        if isinstance(seeds, bool | str | bytes):
+            raise TypeError
+        if isinstance(seeds, Iterable):
+            chosen: Sequence[int] = [operator.index(seed) for seed in seeds]
+        else:
+            chosen = range(operator.index(seeds))
+    except TypeError:
+        raise TypeError(f"seeds must be a number of seeds, or a list of integers, got {seeds!r}") from None
+    if not chosen:
+        raise ValueError(
+            f"there is nothing to run: seeds = {seeds!r}; leave it out if the function takes none"
+        )
+    return chosen
+
+
+def _check_signature(function: Callable[..., Any], wanted: list[Job]) -> None:
+    """Refuse a function that cannot be called with the names of the grid, before anything runs."""
+    try:
+        # a decorator may add or take away names, so it is asked itself, not the function it wraps
+        signature = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):  # some functions written in C do not say what they take
+        return
+    for names in dict.fromkeys((*job.setting, *([] if job.seed is None else ["seed"])) for job in wanted):
+        try:
+            signature.bind(**dict.fromkeys(names))
+        except TypeError as error:
+            title = f"{getattr(function, '__qualname__', repr(function))}{signature}"
+            raise TypeError(f"{title} does not fit the grid: {_misfit(signature, names) or error}") from None
+
+
+def _misfit(signature: inspect.Signature, names: Sequence[str]) -> str:
+    """What is wrong with a call by these names, and what to change."""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    taken = {name: p for name, p in signature.parameters.items() if p.kind in kinds}
+    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.parameters.values())
+    for name in names:
+        if name not in taken and not open_ended:
+            if name == "seed":
+                return "it takes no seed: leave seeds out, or give it a parameter named seed"
+            free = [known for known in taken if known not in names]
+            return f"it does not take {name!r}{did_you_mean(name, free)}"
+    for name, parameter in taken.items():
+        if name not in names and parameter.default is inspect.Parameter.empty:
+            if name == "seed":
+                return "it wants a seed: give seeds=1 or more"
+            return f"nothing is given for {name!r}: add it to the grid, with a list of values"
+    return ""
 
 
 def _call(function: Callable[..., Any], job: Job, path: str | None, keep_errors: bool) -> Row:
@@ -229,14 +314,34 @@ def _finished(
         yield row
 
 
+@contextmanager
+def _complaint(store: str) -> Iterator[None]:
+    """Say of a file that is no store that it is none; a store that is locked or damaged stays sqlite's."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if "not a database" in str(error) or "no such table" in str(error):
+            raise ValueError(f"{store} is not a store of sweep.run(): use another file") from error
+        raise
+
+
 def _connect(path: str) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=60.0)
-    database.execute("PRAGMA synchronous=FULL")  # a committed row survives the machine, not only the process
+    try:
+        # a committed row survives the machine, not only the process
+        database.execute("PRAGMA synchronous=FULL")
+    except sqlite3.DatabaseError:
+        database.close()
+        raise
     return database
 
 
 def _open(store: str | os.PathLike[str] | None, owner: str, version: str) -> sqlite3.Connection:
-    database = _connect(":memory:" if store is None else os.fspath(store))
+    name = ":memory:" if store is None else os.fspath(store)
+    if store is not None and not Path(store).resolve().parent.is_dir():
+        raise FileNotFoundError(f"the folder of the store {name} does not exist: make it first")
+    with _complaint(name):
+        database = _connect(name)
     with database:
         database.executescript(_SCHEMA)
         database.executemany(

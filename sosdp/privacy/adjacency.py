@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 
+from sosdp.spelling import closest
+
 _FORM = re.compile(r"(?P<count>one|\d+) (?P<unit>[a-z][a-z -]*?)(?: \((?P<relation>[a-z ]+)\))?")
 _RELATIONS = ("replace", "add or remove", "flip", "rewire")
 _DEFAULT = {"edge": "flip", "vertex": "rewire"}
 _PLURALS = {"vertices": "vertex"}
+_UNITS = ("edge", "vertex", "record")
 
 
 class Adjacency(str):
@@ -23,16 +26,17 @@ class Adjacency(str):
             becomes an edge or stops being one) or "rewire" (all edges of a vertex); "" if the text says none.
 
     Raises:
-        ValueError: an empty text, or a count of 0.
+        ValueError: no text, an empty one, or a count of 0.
     """
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Adjacency:
         """The adjacency of this text; texts that do not follow the form are opaque names."""
+        if not text or not isinstance(text, str):
+            got = "" if text == "" else f", got {text!r}"
+            raise ValueError(f'adjacency must be named by a text, for example "one edge"{got}')
         made = super().__new__(cls, text)
-        if not text:
-            raise ValueError('adjacency must be named, for example "one edge"')
         if made.size < 1:
             raise ValueError(f"neighbours differ in at least one unit, got {text!r}")
         return made
@@ -80,3 +84,51 @@ ONE_EDGE = Adjacency("one edge")
 ONE_VERTEX = Adjacency("one vertex")
 ONE_RECORD_REPLACED = Adjacency("one record (replace)")
 ONE_RECORD_ADDED = Adjacency("one record (add or remove)")
+
+KNOWN = (ONE_EDGE, ONE_VERTEX, ONE_RECORD_REPLACED, ONE_RECORD_ADDED)
+"""What the mechanisms of this library promise for one unit."""
+
+
+def as_typed(text: Adjacency | str) -> Adjacency:
+    """The adjacency that a person typed; one `Adjacency` is taken as it is, names of one's own are too.
+
+    Raises:
+        ValueError: a text that looks like a slip: it is nearly a known one, so that no release would ever
+            match it.
+    """
+    if isinstance(text, Adjacency):
+        return text
+    made = Adjacency(text)
+    meant = _meant(made)
+    if meant is not None:
+        raise ValueError(
+            f"adjacency {text!r} is not known; did you mean {meant!r}? Known are "
+            f"{', '.join(repr(str(name)) for name in KNOWN)}, and groups such as '3 records (replace)'; "
+            f"for a name of your own, as it stands, give Adjacency({text!r})"
+        )
+    return made
+
+
+def _meant(text: Adjacency) -> str | None:
+    """The text that this one is a misspelling of, if it is one."""
+    match = _FORM.fullmatch(text)
+    if match is None:
+        words = " ".join(re.sub(r"[^a-z0-9()]+", " ", text.lower()).split())
+        unit = _unit_near(_PLURALS.get(words, words.removesuffix("s")))
+        relation = closest(words, _RELATIONS, 0.75)
+        for name in KNOWN:
+            if name.unit == unit or name.relation == relation:
+                return str(name)
+        return closest(words, [str(name) for name in KNOWN], 0.75)
+    said = match["relation"] or ""
+    unit, relation = _unit_near(text.unit) or text.unit, closest(said, _RELATIONS, 0.75) or said
+    if (unit, relation) == (text.unit, said) and match["count"] != "1":
+        return None
+    count = "one" if text.size == 1 else str(text.size)
+    plural = unit if text.size == 1 else "vertices" if unit == "vertex" else f"{unit}s"
+    return f"{count} {plural}{f' ({relation})' if relation else ''}"
+
+
+def _unit_near(unit: str) -> str | None:
+    """The known unit that this one is, or is but for a letter: a recording is no record."""
+    return closest(unit, _UNITS, 0.85)

@@ -6,15 +6,17 @@ Proof: docs/proofs/composition.md, section "Budgets"
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from sosdp.privacy import calibrate
-from sosdp.privacy.adjacency import Adjacency
-from sosdp.privacy.guarantee import Guarantee, compose, weakest
+from sosdp.privacy.adjacency import Adjacency, as_typed
+from sosdp.privacy.guarantee import KINDS, Guarantee, compose, weakest
 from sosdp.privacy.release import Release
+from sosdp.spelling import did_you_mean
 
 FORMAT = "sosdp-budget/1"
 
@@ -31,14 +33,16 @@ class Budget:
     Args:
         epsilon, delta: cap on the sums of the epsilons and deltas; or
         rho: cap on the sum of the rhos (pure parts count epsilon^2 / 2).
-        adjacency: what neighbours are, for all releases.
+        adjacency: what neighbours are, for all releases. A text that looks like a misspelling of a known
+            one is refused; give an `Adjacency` for a name of your own.
         allow: weakest kind of guarantee accepted, by default "conditional".
 
     Sums are exact rationals of the float64 numbers: ten times 0.1 exceeds 1.0, `share(10)` does not. Safe to
     use from several threads. A budget in one process knows nothing of a copy of it in another.
 
     Raises:
-        ValueError: neither or both of epsilon and rho, or numbers out of range.
+        ValueError: neither or both of epsilon and rho, numbers out of range, an unknown `allow`, or a
+            misspelt adjacency.
     """
 
     def __init__(
@@ -52,12 +56,18 @@ class Budget:
     ) -> None:
         if (epsilon is None) == (rho is None):
             raise ValueError("give either epsilon (and delta) or rho")
-        if allow not in ("exact", "certified", "conditional", "heuristic"):
-            raise ValueError(f'allow must be a kind of guarantee other than "none", got {allow!r}')
+        if rho is not None and delta:
+            raise ValueError(f"a budget in rho has no delta, got {delta!r}: give epsilon and delta, or rho")
+        kinds = KINDS[:-1]
+        if allow not in kinds:
+            raise ValueError(
+                f'allow must be a kind of guarantee other than "none" ({", ".join(kinds)}), got {allow!r}'
+                f"{did_you_mean(allow, kinds)}"
+            )
         self._epsilon = None if epsilon is None else calibrate.check_epsilon(epsilon)
         self._delta = calibrate.check_delta(delta) if delta else 0.0
         self._rho = None if rho is None else calibrate.check_positive(rho, "rho")
-        self._adjacency = Adjacency(adjacency)
+        self._adjacency = as_typed(adjacency)
         self._allow = allow
         self._spent: list[Guarantee] = []
         self._lock = threading.Lock()
@@ -103,6 +113,7 @@ class Budget:
         Raises:
             BudgetExceeded: it does not fit; nothing is recorded.
             ValueError: another adjacency, a kind weaker than allowed, or a form the budget does not count.
+            TypeError: not a `Guarantee`.
         """
         cost = self._cost(guarantee)
         with self._lock:
@@ -125,8 +136,14 @@ class Budget:
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
             ValueError: the release came with another adjacency, a weaker kind, or a larger cost.
+            TypeError: `mechanism` is not a function; the cost stays spent, for a release may have been made.
         """
         self.spend(guarantee)
+        if not callable(mechanism):
+            raise TypeError(
+                f"run() takes a function that makes the release, for example lambda: ..., got "
+                f"{type(mechanism).__name__}; the cost stays spent, since this may be a release already made"
+            )
         result = mechanism()
         if isinstance(result, Release):
             announced, cost = self._cost(guarantee), self._cost(result.guarantee)
@@ -141,8 +158,12 @@ class Budget:
         """An equal share of what is left, rounded down so that all `parts` of them fit.
 
         Raises:
-            ValueError: parts < 1.
+            ValueError: parts is no integer, or < 1.
         """
+        try:
+            parts = operator.index(parts)
+        except TypeError as error:
+            raise ValueError(f"a budget is shared among a whole number of parts, got {parts!r}") from error
         if parts < 1:
             raise ValueError(f"a budget is shared among at least one, got {parts}")
         with self._lock:
@@ -160,10 +181,17 @@ class Budget:
         }
 
     def _cost(self, guarantee: Guarantee) -> dict[str, Fraction]:
+        if not isinstance(guarantee, Guarantee):
+            example = "rho=0.1" if self._rho is not None else "epsilon=0.1, delta=0.0"
+            raise TypeError(
+                f"a budget counts a Guarantee, got {type(guarantee).__name__}: for example "
+                f"Guarantee({example}, adjacency={str(self._adjacency)!r}), or the guarantee of a release"
+            )
         if guarantee.adjacency != self._adjacency:
             raise ValueError(
-                f"this budget is for {self._adjacency!s}, the release for {guarantee.adjacency!s}: "
-                "convert it first"
+                f"this budget is for {str(self._adjacency)!r}, the release for {str(guarantee.adjacency)!r}: "
+                "make the budget for the adjacency of its releases, or convert the guarantee first "
+                "(for_group, composition.replaced_from_added)"
             )
         if weakest([guarantee.kind, self._allow]) != self._allow:
             raise ValueError(f"this budget takes {self._allow} guarantees or better, got {guarantee.kind!r}")
@@ -198,13 +226,20 @@ class Budget:
         Raises:
             ValueError: not a budget, or an impossible one.
         """
+        if not isinstance(data, Mapping):
+            raise ValueError(f"not a budget: expected what to_dict() wrote, got {type(data).__name__}")
         if data.get("format") != FORMAT:
             raise ValueError(f"not a budget: format is {data.get('format')!r}, expected {FORMAT!r}")
+        missing = [
+            key for key in ("epsilon", "delta", "rho", "adjacency", "allow", "spent") if key not in data
+        ]
+        if missing:
+            raise ValueError(f"not a budget: {', '.join(missing)} missing")
         budget = cls(
             epsilon=data["epsilon"],
             delta=data["delta"] or 0.0,
             rho=data["rho"],
-            adjacency=data["adjacency"],
+            adjacency=Adjacency(data["adjacency"]),
             allow=data["allow"],
         )
         for part in data["spent"]:

@@ -75,7 +75,10 @@ class Guarantee:
         for name in ("epsilon", "delta", "rho"):
             number = getattr(self, name)
             if number is not None:
-                number = float(number)
+                try:
+                    number = float(number)
+                except (TypeError, ValueError) as error:
+                    raise ValueError(f"{name} must be a finite number >= 0, got {number!r}") from error
                 if not (math.isfinite(number) and number >= 0.0):
                     raise ValueError(f"{name} must be a finite number >= 0, got {number}")
                 object.__setattr__(self, name, number)

@@ -284,6 +284,8 @@ def verify_sensitivity(
     settings = (strategy, steps, distance if isinstance(distance, str) else "function", with_error)
     version = hashlib.sha256(pickle.dumps((settings, bases))).hexdigest()[:16]
     units = range(len(bases) if strategy == "exhaustive" else searches)
+    if not units:
+        raise ValueError("there is no pair of neighbours to compare")
     rows = sweep.run(
         work,
         {"unit": list(units)},

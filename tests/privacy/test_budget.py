@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_REPLACED
+from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.budget import Budget, BudgetExceeded
 from sosdp.privacy.guarantee import Guarantee
 
@@ -101,6 +101,69 @@ def test_refusals():
     for arguments in ({}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": -1.0}, {"epsilon": 1.0, "allow": "none"}):
         with pytest.raises(ValueError, match=r"[a-z]"):
             Budget(adjacency=ONE_EDGE, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("one edg", "one edge"),
+        ("One Edge", "one edge"),
+        ("1 edge", "one edge"),
+        ("edges", "one edge"),
+        ("2 vertexes", "2 vertices"),
+        ("one recrd (replace)", "one record (replace)"),
+        ("3 recods (replace)", "3 records (replace)"),
+        ("one record (replaced)", "one record (replace)"),
+        ("one record(replace)", "one record (replace)"),
+        ("one record (add/remove)", "one record (add or remove)"),
+        ("add_or_remove", "one record (add or remove)"),
+        ("record", "one record (replace)"),
+    ],
+)
+def test_a_misspelt_adjacency_is_refused_with_the_known_ones(typed, meant):
+    with pytest.raises(ValueError, match="is not known") as error:
+        Budget(epsilon=1.0, adjacency=typed)
+    assert f"{typed!r} is not known; did you mean {meant!r}? Known are 'one edge', " in str(error.value)
+    budget = Budget(epsilon=1.0, adjacency=Adjacency(typed))  # a name of one's own, as it stands
+    assert Budget.from_dict(budget.to_dict()).adjacency == typed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [ONE_EDGE, "one record", "one patient (replace)", "one recording", "2 vertices", "what the paper says"],
+)
+def test_names_of_ones_own_are_adjacencies(name):
+    assert Budget(epsilon=1.0, adjacency=name).adjacency == name
+
+
+def test_wrong_arguments_say_what_to_give():
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    example = r"counts a Guarantee, got float: for example Guarantee\(epsilon=0.1, .*adjacency='one edge'\)"
+    for call in (lambda: budget.spend(-0.5), lambda: budget.run(0.5, lambda: 1)):
+        with pytest.raises(TypeError, match=example):
+            call()
+    with pytest.raises(TypeError, match="Guarantee.rho=0.1"):
+        Budget(rho=1.0, adjacency=ONE_EDGE).spend(0.1)
+    for parts in ("a", 2.5, None):
+        with pytest.raises(ValueError, match="a whole number of parts"):
+            budget.share(parts)
+    assert budget.spent == ()
+    with pytest.raises(TypeError, match=r"lambda: ..., got list; the cost stays spent"):
+        budget.run(pair(0.25), [1.0])  # the answer, not the function that makes it
+    assert budget.remaining()["epsilon"] == 0.75
+    for arguments, complaint in (
+        ({"adjacency": 3}, "named by a text"),
+        ({"adjacency": ONE_EDGE, "allow": "certfied"}, r"did you mean 'certified'\?"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            Budget(epsilon=1.0, **arguments)
+    with pytest.raises(ValueError, match="has no delta"):
+        Budget(rho=1.0, delta=1e-6, adjacency=ONE_EDGE)
+    with pytest.raises(ValueError, match="epsilon must be a finite number >= 0, got 'much'"):
+        pair("much")
+    for data in (3, {"format": "sosdp-budget/1", "epsilon": 1.0}):
+        with pytest.raises(ValueError, match="not a budget: "):
+            Budget.from_dict(data)
 
 
 def test_json():

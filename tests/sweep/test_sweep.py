@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import signal
@@ -96,6 +97,86 @@ def test_refusals(tmp_path):
         sweep.run(product, GRID, errors="ignore")
     with pytest.raises(FileNotFoundError, match="no store"):
         sweep.load(tmp_path / "nothing")
+
+
+def never(n, *, seed=0):
+    raise AssertionError("nothing should have been called")
+
+
+def without_seed(n):
+    return never(n)
+
+
+def with_seed(n, seed):
+    return never(n)
+
+
+@pytest.mark.parametrize(
+    ("function", "grid", "options", "kind", "complaint"),
+    [
+        (never, {"n": []}, {}, ValueError, "nothing to run: the grid has no value for 'n'"),
+        (never, [], {}, ValueError, "nothing to run: the list of settings is empty"),
+        (never, {"n": [1]}, {"seeds": 0}, ValueError, "nothing to run: seeds = 0"),
+        (never, {"n": 3}, {}, TypeError, r"'n' needs a list of values, got 3: write \[3\]"),
+        (never, {"n": "abc"}, {}, TypeError, r"write \['abc'\]"),
+        (never, {1: [1]}, {}, TypeError, "names of parameters are texts, got 1"),
+        (never, 3, {}, TypeError, "grid must be a mapping .* got 3"),
+        (never, ["n"], {}, TypeError, "one of the settings is 'n'"),
+        (never, {"n": [1]}, {"seeds": 2.5}, TypeError, "seeds must be a number of seeds"),
+        (never, {"n": [1]}, {"seeds": True}, TypeError, "seeds must be a number of seeds"),
+        (never, {"n": [1]}, {"seeds": ["a"]}, TypeError, "seeds must be a number of seeds"),
+        (never, {"n": [1]}, {"jobs": 0}, ValueError, "jobs must be a number of workers"),
+        (never, {"n": [1]}, {"backend": "process"}, ValueError, r"did you mean 'processes'\?"),
+        (3, {"n": [1]}, {}, TypeError, "takes a function to call, got 3"),
+        (
+            never,
+            {"sed": [1]},
+            {},
+            TypeError,
+            r"^never\(n, \*, seed=0\) .* it does not take 'sed'; did you mean 'seed'",
+        ),
+        (never, {"seed": [1]}, {}, TypeError, "nothing is given for 'n': add it to the grid"),
+        (never, [{"n": 1}, {"m": 1}], {"errors": "record"}, TypeError, "it does not take 'm'"),
+        (without_seed, {"n": [1]}, {"seeds": 2}, TypeError, "it takes no seed: leave seeds out"),
+        (with_seed, {"n": [1]}, {}, TypeError, "it wants a seed: give seeds=1 or more"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_is_stored(
+    function, grid, options, kind, complaint, tmp_path
+):
+    store = tmp_path / "s"
+    with pytest.raises(kind, match=complaint):
+        sweep.run(function, grid, **{"backend": "sequential", "store": store, **options})
+    assert not store.exists()
+
+
+def test_functions_that_do_not_say_what_they_take_are_called():
+    def loose(*_, **given):
+        return len(given)
+
+    rows = sweep.run(
+        functools.wraps(without_seed)(loose),
+        {"n": [1]},
+        seeds=np.int64(2),
+        backend="sequential",
+        as_frame=False,
+    )
+    assert [row["value"] for row in rows] == [2, 2]
+    assert sweep.run(loose, {}, seeds=2, backend="sequential", as_frame=False)[1]["value"] == 1
+
+
+def test_files_that_are_no_store_are_named(tmp_path):
+    text, other = tmp_path / "notes.txt", tmp_path / "other.sqlite"
+    text.write_text("not a database " * 100, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"notes.txt is not a store of sweep.run"):
+        sweep.run(never, {"n": [1]}, store=text, backend="sequential")
+    with pytest.raises(ValueError, match=r"notes.txt is not a store of sweep.run"):
+        sweep.load(text)
+    other.touch()
+    with pytest.raises(ValueError, match=r"other.sqlite is not a store of sweep.run"):
+        sweep.load(other)
+    with pytest.raises(FileNotFoundError, match=r"folder of the store .* does not exist"):
+        sweep.run(never, {"n": [1]}, store=tmp_path / "no" / "s", backend="sequential")
 
 
 def test_a_failure_in_a_worker_is_one_plain_error(tmp_path, recwarn):
