@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sosdp.fitted import FitFirst
 from sosdp.privacy.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.quiet import no_warnings
 from sosdp.privacy.release import Release
@@ -93,11 +94,14 @@ def private_estimator(
     return estimator
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(FitFirst, BaseEstimator):
     """scikit-learn style: parameters in the constructor, `fit`, then `estimate_`, `release_`, `guarantee_`.
 
     Made by `private_estimator`; see there for the parameters.
     """
+
+    estimate_: np.ndarray
+    release_: Release
 
     def __init__(
         self,

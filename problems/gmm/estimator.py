@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from problems.records import as_records
+from sosdp.fitted import FitFirst
 from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.release import Release
@@ -27,7 +29,7 @@ SOLVERS = ("sos", "kmeans", "mixture")
 MODES = ("aggregate", "direct", "paper")
 
 
-class PrivateGaussianMixture(BaseEstimator):
+class PrivateGaussianMixture(FitFirst, BaseEstimator):
     """Means and weights of k well separated spherical clusters, private for every single record.
 
     No bound on the centres is needed. What is needed as public knowledge: the number of clusters, the
@@ -148,9 +150,11 @@ class PrivateGaussianMixture(BaseEstimator):
         """Index of the nearest released mean for each row of X. This reveals whatever the rows of X do.
 
         Raises:
+            NotFittedError: `fit` was not called.
             ValueError: nothing was released, or rows of another size.
         """
-        if not getattr(self, "released_", False):
+        check_is_fitted(self, "released_")
+        if not self.released_:
             raise ValueError("no means were released: there is nothing to predict with (see plan_.advice)")
         assert self.means_ is not None
         rows = as_records(X)

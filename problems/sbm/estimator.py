@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sosdp.fitted import FitFirst
 from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.guarantee import Guarantee
 from sosdp.privacy.quiet import no_warnings
@@ -35,7 +36,7 @@ def silenced() -> Iterator[None]:
         yield
 
 
-class RecoveryEstimator(BaseEstimator):
+class RecoveryEstimator(FitFirst, BaseEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
     Attributes after fit, all of them publishable (of the baselines without privacy: none is):

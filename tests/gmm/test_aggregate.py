@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from problems.gmm import aggregate, refine
 from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks, near_means
@@ -269,6 +270,14 @@ def test_structureless_data_are_refused(name):
     assert est.guarantee_.kind == "exact" and est.guarantee_.epsilon == pytest.approx(8.0)
     with pytest.raises(ValueError, match="nothing to predict"):
         est.predict(data)
+
+
+def test_before_fit():
+    est = PrivateGaussianMixture(2, **FAST)
+    with pytest.raises(AttributeError, match="'means_' yet: call fit first"):
+        est.means_
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        est.predict(np.zeros((3, 2)))
 
 
 def test_a_hopeless_plan_spends_nothing():

@@ -111,6 +111,9 @@ def test_a_misspelt_solver_option_is_refused_before_any_bracket_contains_it():
 def test_estimator():
     records = np.concatenate([np.full(10, 0.5), [-1.0, -1.0]])
     made = private_estimator(program(12), epsilon=8.0)
+    for name in ("estimate_", "release_", "guarantee_"):
+        with pytest.raises(AttributeError, match=f"'{name}' yet: call fit first"):
+            getattr(made, name)
     fitted = clone(made).fit(records)
     assert fitted.estimate_.shape == (1,) and abs(fitted.estimate_[0] - 0.5) <= 0.5
     guarantee = fitted.guarantee_

@@ -49,6 +49,19 @@ class TestContract:
         assert copy.epsilon == 2.5 and estimator.epsilon == 1.0
         assert "epsilon=1.0" in repr(estimator)
 
+    def test_attributes_before_fit_say_so(self, estimator):
+        fresh = sklearn.base.clone(estimator)
+        for name in ("labels_", "nodes_", "guarantee_", "release_", "released_"):
+            with pytest.raises(AttributeError, match=f"'{name}' yet: call fit first"):
+                getattr(fresh, name)
+            assert not hasattr(fresh, name)
+        with pytest.raises(AttributeError, match=r"'labls_'; did you mean 'labels_'\?"):
+            fresh.labls_
+        with pytest.raises(AttributeError, match="no attribute 'lables'$"):
+            fresh.lables
+        again = pickle.loads(pickle.dumps(fresh))
+        assert again.get_params() == fresh.get_params() and not hasattr(again, "labels_")
+
     def test_fit_sets_the_public_attributes(self, estimator):
         sample = planted()
         fitted = sklearn.base.clone(estimator)
