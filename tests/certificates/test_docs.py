@@ -1,32 +1,40 @@
-"""The examples of docs/certificates.md that stand on their own run, and give what their comments say."""
+"""The examples of docs/certificates.md, run in order, give what their comments say."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "certificates.md"
-BLOCKS = [
-    b for b in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S) if "import" in b
-]
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_examples_run(block, tmp_path, monkeypatch):
+def test_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope: dict = {}
-    exec(compile(block, str(PAGE), "exec"), scope)
-    if "theorem" in scope:
-        assert scope["theorem"].degree == 8 and scope["theorem"].proof().verify()
-        # nothing but the program: two 0/1 weights, four copies, a matrix of three entries; one inequality
-        assert len(scope["theorem"].equalities) == 9 and len(scope["theorem"].inequalities) == 1
-    elif "step" in scope:
-        assert (scope["step"].degree, scope["step"].bound) == (4, 8) and scope["step"].proof().verify()
-    else:
-        assert scope["proof"].verify() and (tmp_path / "motzkin.json").is_file()
 
+    def run(block: str) -> dict:
+        exec(compile(block, str(PAGE), "exec"), scope)
+        return scope
 
-def test_there_are_examples():
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 5
+    first, decided, programs, calculus, robust = BLOCKS
+    assert run(first)["proof"].verify() and (tmp_path / "motzkin.json").is_file()
+    assert run(decided)["outcome"].status == "proved" and scope["outcome"].proof.verify()
+    other = run(decided.replace("-1/2", "1/10"))["outcome"]
+    assert other.status == "refuted" and other.proof.verify()
+
+    certificates = run(programs)["certificates"]
+    claim = certificates.extract(scope["solution"]).exact().verdict.claim
+    assert "so the largest value of c is at least 2" in claim
+    bound = certificates.semidefinite_bound(scope["C"], scope["diagonal"], [3.0, 3.0, 3.0])
+    assert bound.verify() and 9 <= bound.bound < 9.00001
+    assert certificates.nearest_correlation_bound(scope["A"], scope["dual"]).verify()
+    assert certificates.unique_labels(scope["edges"], scope["labels"], "1/2").claim.unique
+
+    run(calculus)
+    assert (scope["step"].degree, scope["step"].bound) == (4, 8) and scope["step"].proof().verify()
+    run(robust)
+    assert scope["theorem"].degree == 8 and scope["theorem"].proof().verify()
+    # nothing but the program: two 0/1 weights, four copies, a matrix of three entries; one inequality
+    assert len(scope["theorem"].equalities) == 9 and len(scope["theorem"].inequalities) == 1
