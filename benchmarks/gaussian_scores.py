@@ -9,21 +9,31 @@ from __future__ import annotations
 
 import os
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import Table
+from problems.gaussian import packing
+from problems.gaussian.boxes import DyadicBoxes
+from problems.gaussian.limit import Limit
 from problems.gaussian.literal import LiteralSoSScore
 from problems.gaussian.localised import LocalisedLiftScore
 from problems.gaussian.packing import Bracket, solve
-from problems.gaussian.problem import svec_of_outer
+from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
+from problems.gaussian.scores import PackingScore, packing_score
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
+from sosdp.privacy.levels import rational_base
+from sosdp.privacy.score import Lattice
+from sosdp.privacy.words import open_words
 
 WIDTH = 1e-3
+EPSILON = 1.0
 # seconds of a prototype on one core: cold, warm
 EARLIER = {(10_000, 10): (0.86, 0.08), (100_000, 10): (19.0, 1.4), (5000, 50): (104.0, None)}
+PEER = {(1000, 5), (10_000, 10)}  # where the conic solver is timed too
 BARS = {(10_000, 10): (2.0, 0.2), (100_000, 10): (30.0, 3.0)}
 
 
@@ -54,13 +64,20 @@ def times(sizes: list[tuple[int, int]]) -> tuple[Table, bool]:
         start = time.process_time()
         second = score(records, candidate + step, lam, near=near)
         warm = time.process_time() - start
+        conic = None
+        if (n, d) in PEER:
+            rows_of = np.hstack([records - candidate, np.ones((n, 1))])
+            whole = Limit(np.append(np.full(d, n * lam), n)).whiten(rows_of)
+            start = time.process_time()
+            packing._conic(whole)
+            conic = (time.process_time() - start) / cold
         bar = BARS.get((n, d))
         holds = bar is None or (cold <= bar[0] and warm <= bar[1])
         narrow = max(first.width, second.width) <= WIDTH
         fine &= narrow and holds
         rows.append(
             [n, d, cold, *(EARLIER.get((n, d), (None, None))[:1]), warm, EARLIER.get((n, d), (None, None))[1],
-             first.low, first.width, second.width, bool(holds and narrow)]
+             conic, first.low, first.width, second.width, bool(holds and narrow)]
         )  # fmt: skip
     columns = [
         "n",
@@ -69,6 +86,7 @@ def times(sizes: list[tuple[int, int]]) -> tuple[Table, bool]:
         "earlier",
         "warm s",
         "earlier warm",
+        "Clarabel / cold",
         "score",
         "width",
         "width warm",
@@ -109,10 +127,13 @@ def _pairs(kind: str, count: int, seed: int) -> tuple[float, float, float]:
             candidate = svec_of_outer(np.clip(candidate, -1e3, 1e3))[0]
         other = records.copy()
         other[0] = new
-        one, two = (score(x, candidate, lam, 1e-7) for x in (records, other))
+        if kind == "relative":
+            one, two = _relative(generator, records, other, lam)
+        else:
+            one, two = (score(x, candidate, lam, 1e-7) for x in (records, other))
         least = max(least, one.low - two.high, two.low - one.high)
         most = max(most, one.high - two.low, two.high - one.low)
-        if k % 5 == 0:
+        if k % 5 == 0 and kind != "relative":
             step = generator.normal(size=candidate.size)
             moved = score(records, candidate + step, lam, 1e-7)
             bound = separation(float(np.linalg.norm(step)), n, lam)
@@ -120,11 +141,25 @@ def _pairs(kind: str, count: int, seed: int) -> tuple[float, float, float]:
     return float(least), float(most), float(broken)
 
 
+def _relative(generator: np.random.Generator, records: np.ndarray, other: np.ndarray, lam: float) -> Any:
+    """Brackets of two tables at one random covariance matrix, with the bound relative to it."""
+    d = records.shape[1]
+    basis = np.linalg.qr(generator.normal(size=(d, d)))[0]
+    target = basis * 10.0 ** generator.uniform(-1.5, 1.5, size=d) @ basis.T
+    i, j = np.triu_indices(d)
+    candidate = target[i, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    assert np.allclose(smat(candidate), target)
+    problem = PackingProblem("covariance", d, 2.0 * lam, relative=True)
+    return [
+        packing_score(problem, np.clip(x, -1e3, 1e3), candidate, tolerance=1e-7) for x in (records, other)
+    ]
+
+
 def sensitivity(count: int) -> tuple[Table, bool]:
     """The three statements over `count` pairs of each kind."""
     jobs = int(os.environ.get("SOSDP_BENCHMARK_JOBS", "1"))
     rows, fine = [], True
-    for kind in ("random", "adversarial", "covariance"):
+    for kind in ("random", "adversarial", "covariance", "relative"):
         parts = 10 if count >= 1000 else 1
         found = Parallel(n_jobs=jobs)(delayed(_pairs)(kind, count // parts, seed) for seed in range(parts))
         least, most, broken = (max(part[k] for part in found) for k in range(3))
@@ -205,11 +240,34 @@ def literal(degrees: list[int]) -> tuple[Table, bool]:
     return Table("The published program, n = 4, d = 1", columns, rows), fine
 
 
+def sampler(sizes: list[tuple[int, int]], draws: int) -> Table:
+    """CPU seconds to build the partition and to draw, epsilon = 1, mean of N(0, I) on [-10, 10]^d."""
+    rows = []
+    for n, d in sizes:
+        records = np.random.default_rng([n, d]).normal(size=(n, d))
+        spacing = Fraction(2) ** int(np.floor(np.log2(1.0 / (100.0 * n))))
+        reach = int(10 / spacing)
+        problem = PackingProblem("identity", d, 1 + 1.5 * np.sqrt(d / n))
+        given = PackingScore(problem, Lattice(spacing, d, ((-reach, reach),) * d), n)
+        base = rational_base(EPSILON, given.step)
+        start = time.process_time()
+        draw = DyadicBoxes().prepare(given, given.on(records), base, given.top)
+        built = time.process_time() - start
+        words = open_words(1)
+        start = time.process_time()
+        trials = [draw(words)[1] for _ in range(draws)]
+        drawn = time.process_time() - start
+        rows.append([n, d, built, draws, drawn, float(np.mean(trials)), built + drawn])
+    columns = ["n", "d", "build s", "draws", "draws s", "proposals a draw", "together s"]
+    return Table("Exact sampler for a mean, epsilon = 1: CPU seconds", columns, rows)
+
+
 def run(quick: bool) -> dict[str, Any]:
     """All tables; `ok` is false where a proven statement fails, a bracket is wide, or a time over its bar."""
     sizes = [(1000, 5)] if quick else [(1000, 5), (10_000, 10), (5000, 50), (100_000, 10)]
     parts = [
         times(sizes),
+        (sampler([(1000, 1)] if quick else [(1000, 1), (1000, 2), (1000, 3)], 2 if quick else 10), True),
         sensitivity(20 if quick else 10_000),
         order(1 if quick else 20),
         extremal(),

@@ -175,7 +175,7 @@ class Partition:
                 self.spent += 1
                 centre = tuple((a + b) // 2 for a, b in box)
                 if not self.score.problem.relative or self.score.admits(centre):
-                    self.levels.bracket(centre)
+                    self.levels.add_cut(centre)
             elif self._light(-weight):
                 self._push(box, low, self.levels.cuts.constants.size)
                 break

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from problems.records import as_records
+from sosdp.fitted import FitFirst
 from sosdp.privacy.calibrate import check_delta, check_epsilon, zcdp_epsilon
 from sosdp.privacy.guarantee import Guarantee, compose
 from sosdp.privacy.quiet import no_warnings
@@ -29,7 +30,7 @@ def silenced() -> Iterator[None]:
         yield
 
 
-class RecordEstimator(BaseEstimator):
+class RecordEstimator(FitFirst, BaseEstimator):
     """Base of the private estimators: `fit(X)` spends the budget once and keeps what was released.
 
     X: (n, d) array or data frame; n and d are public, one record replaced makes a neighbour. Records that

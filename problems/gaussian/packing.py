@@ -20,11 +20,12 @@ from sosdp.conic.program import triangle
 from sosdp.conic.rigorous import UNIT
 from sosdp.privacy.quiet import no_warnings
 
+from .interior import interior
 from .limit import Limit, as_limit
 from .quiet import solve_quietly
 
-COLD = 200  # weights left free at the first attempt, at least
-SAMPLE = 800  # records up to which a problem is solved as it is
+COLD = 600  # weights left free at the first attempt, at least
+SAMPLE = 20000  # records up to which a problem is solved as it is
 _COARSE = 0.3  # width of the brackets of the smaller problems that a large one starts from
 GROWTH = 2.5
 ROUNDS = 8
@@ -96,8 +97,8 @@ def solve(
         rows: (n, k) float64, taken exactly. bound: the right side, its diagonal (k,), (k, k), or a `Limit`.
         near: factor V of a nearby problem: only records with a^T P a near 1 are left free (warm start).
 
-    Cost: a conic solve in the free weights (a fiftieth of all, at least 200) and k(k+1)/2 equations, again
-    with more of them where that was too few, and passes of n k^2 operations.
+    Cost: an interior point (`interior`) in the free weights: all of at most 20000 records, else and with
+    ``near`` a fiftieth, at least 600, and more where that was too few; and passes of n k^2 operations.
     """
     n, k = rows.shape
     limit = as_limit(bound)
@@ -109,16 +110,20 @@ def solve(
         part = rows[::4]
         near = solve(part, limit.times(part.shape[0] / n), tolerance=_COARSE).factor
     quadratic = None if near is None else ((rows @ near) ** 2).sum(axis=1)
-    count = n if near is None else max(COLD, n // 50)
+    count = n if near is None else max(COLD, n // 50, k * k // 2)
+    count = n if 4 * count > n else count
     for _ in range(ROUNDS):
         count = min(count, n)
-        found = _attempt_light(scaled, quadratic, count, long)
+        found = _attempt_light(scaled, quadratic, count, long, tolerance / 4)
         if found is not None:
             weights, dual = found
+            before = best.width
             best = _better(best, _bracket(rows, limit, weights, limit.unwhiten(dual)))
             if best.width <= tolerance:
                 return best
             quadratic = ((rows @ best.factor) ** 2).sum(axis=1) if best.factor.any() else None
+            if count < n and best.width < 0.25 * before:
+                continue  # the boundary is known better now: the same number of weights may do
         elif count < n:
             quadratic = None if count > n // 4 else quadratic
         if count == n:
@@ -164,7 +169,7 @@ def _scaled_factor(rows: np.ndarray, bound: Limit, factor: np.ndarray) -> np.nda
 
 
 def _attempt_light(
-    scaled: np.ndarray, quadratic: np.ndarray | None, count: int, long: float
+    scaled: np.ndarray, quadratic: np.ndarray | None, count: int, long: float, gap: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """`_attempt` without the records of |a|^2 > long, which are given up.
 
@@ -176,11 +181,11 @@ def _attempt_light(
     with np.errstate(over="ignore"):
         light = np.flatnonzero((scaled**2).sum(axis=1) <= long)
     if light.size == n:
-        return _attempt(scaled, quadratic, count)
+        return _attempt(scaled, quadratic, count, gap)
     weights, dual = np.zeros(n), np.eye(k) / long
     if light.size:
         near = None if quadratic is None else quadratic[light]
-        found = _attempt(scaled[light], near, min(count, light.size))
+        found = _attempt(scaled[light], near, min(count, light.size), gap)
         if found is None:
             return None
         weights[light] = found[0]
@@ -190,7 +195,7 @@ def _attempt_light(
 
 
 def _attempt(
-    scaled: np.ndarray, quadratic: np.ndarray | None, count: int
+    scaled: np.ndarray, quadratic: np.ndarray | None, count: int, gap: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Weights (n,) and a dual factor (k, k), or None: ``count`` weights are free, those whose quadratic form
     is nearest to 1; below it a weight is fixed at 1, above at 0."""
@@ -210,7 +215,7 @@ def _attempt(
         reduced = solve_triangular(lower, scaled[chosen].T, lower=True).T
     except (LinAlgError, ValueError):
         return None
-    found = _conic(reduced)
+    found = interior(reduced, gap) or _conic(reduced)
     if found is None:
         return None
     weights[chosen] = found[0]
@@ -220,7 +225,7 @@ def _attempt(
 
 
 def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """max sum w, 0 <= w <= 1, sum w b b^T <= I by an interior point: (w, P), or None."""
+    """The same by a conic solver, where our own method broke down: (w, P), or None."""
     import clarabel
 
     count, k = rows.shape

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sosdp.fitted import FitFirst
 from sosdp.privacy.calibrate import check_positive
 
 from .packing import Bracket, solve
@@ -22,7 +23,7 @@ from .theory import default_lam
 STEPS = 40
 
 
-class RobustMean(BaseEstimator):
+class RobustMean(FitFirst, BaseEstimator):
     """NOT PRIVATE: a candidate at which the completion score has a local minimum, with its certified score.
 
     Args:
@@ -91,7 +92,7 @@ class RobustMean(BaseEstimator):
         return candidate, found
 
 
-class FilteredMean(BaseEstimator):
+class FilteredMean(FitFirst, BaseEstimator):
     """NOT PRIVATE: the mean after records that stretch the leading eigenvector of the covariance are removed.
 
     Args:

@@ -31,6 +31,7 @@ from .problem import DIGITS, PackingProblem, smat, svec_of_outer
 
 QUANTUM = Fraction(1, 64)  # unit of a level
 WIDTH = Fraction(1, 1024)  # promised width of every bracket
+ROUGH = 0.1  # width of brackets that only serve as cuts
 CONDITION = f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
 
 
@@ -176,6 +177,13 @@ class PackingLevels(Levels):
             self.known[point] = found
             self.cuts.add(found.factor, theta)
         return self.known[point]
+
+    def add_cut(self, point: Point) -> None:
+        """A cut that is nearly tight at a lattice point, at a fraction of the cost of its bracket."""
+        theta = self.score.lattice.value(point)
+        rows = self.score.problem.rows(self.features, theta)
+        bound = self.score.problem.bound(self.score.records, theta)
+        self.cuts.add(contained(rows, bound, ROUGH, self.cuts.nearest(theta)).factor, theta)
 
     def level(self, point: Point) -> int:
         """ceil(64 high) of the bracket; the highest outside the domain of a relative bound."""

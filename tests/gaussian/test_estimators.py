@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from problems.gaussian import PrivateGaussian, RobustPrivateCovariance, RobustPrivateMean, plan
+from problems.gaussian import (
+    FilteredMean,
+    PrivateGaussian,
+    RobustMean,
+    RobustPrivateCovariance,
+    RobustPrivateMean,
+    plan,
+)
 from problems.gaussian.covariance import pairs_of
 from problems.gaussian.estimator import groups, shares
 
@@ -148,3 +155,20 @@ def test_plans_say_when_n_is_too_small():
     for call in (lambda: plan(1, 1, 1.0), lambda: plan(10, 1, 1.0, what="mode"), lambda: plan(10, 1, -1.0)):
         with pytest.raises(ValueError):
             call()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (RobustPrivateMean(radius=1.0), "mean_"),
+        (RobustPrivateCovariance(), "covariance_"),
+        (PrivateGaussian(radius=1.0), "covariance_"),
+        (RobustPrivateMean(radius=1.0), "guarantee_"),
+        (RobustMean(), "mean_"),
+        (FilteredMean(), "kept_"),
+    ],
+)
+def test_before_fit_an_attribute_says_so(estimator, name):
+    assert not hasattr(estimator, name)
+    with pytest.raises(AttributeError, match="call fit first"):
+        getattr(estimator, name)

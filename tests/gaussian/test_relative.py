@@ -198,7 +198,7 @@ def _score(n, d, spacing=Fraction(1, 4), domain=(0.5, 2.0), lam=2.2):
 
 @pytest.mark.parametrize(("d", "epsilon"), [(1, 4.0), (2, 6.0)])
 def test_draws_follow_the_law_on_the_domain(d, epsilon):
-    n, count = 12, 2500
+    n, count = 12, 1200
     data = np.random.default_rng(2).normal(size=(n, d)) * 1.2
     score = _score(n, d, Fraction(1, 8) if d == 1 else Fraction(1, 2))
     base = rational_base(epsilon, score.step)

@@ -1,0 +1,76 @@
+"""The interior point of the packing program: both sides feasible, gap as asked, hostile rows contained."""
+
+import numpy as np
+import pytest
+
+from problems.gaussian import packing
+from problems.gaussian.interior import interior
+from problems.gaussian.packing import solve
+
+
+def sides(rows, found):
+    """Value of the weights, value of the dual, and by how much either is infeasible."""
+    w, P = found
+    k = rows.shape[1]
+    slack = np.linalg.eigvalsh(np.eye(k) - (rows * w[:, None]).T @ rows)[0]
+    q = ((rows @ P) * rows).sum(axis=1)
+    dual = np.trace(P) + np.maximum(0.0, 1.0 - q).sum()
+    return w.sum(), dual, max(0.0, -slack, -np.linalg.eigvalsh(P)[0], -w.min(), w.max() - 1.0)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (3, 2), (40, 2), (200, 4), (1500, 11), (60, 20)])
+@pytest.mark.parametrize("gap", [1e-1, 1e-5])
+def test_the_gap_is_what_was_asked_and_both_sides_are_feasible(n, k, gap):
+    rows = np.random.default_rng(n + k).normal(size=(n, k)) * (1.5 / np.sqrt(n))
+    primal, dual, wrong = sides(rows, interior(rows, gap))
+    assert wrong < 1e-12 and -1e-9 <= dual - primal <= 1.01 * gap
+
+
+def test_it_agrees_with_a_conic_solver():
+    generator = np.random.default_rng(5)
+    for n, k in ((30, 2), (80, 3), (300, 6)):
+        rows = generator.standard_t(3, size=(n, k)) * (1.2 / np.sqrt(n))
+        ours, theirs = sides(rows, interior(rows, 1e-7)), sides(rows, packing._conic(rows))
+        assert ours[0] == pytest.approx(theirs[0], abs=1e-5) and ours[1] == pytest.approx(theirs[1], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((5, 2)),
+        np.full((4, 3), 1e-160),
+        np.vstack([np.full((5, 2), 1e6), np.eye(2)]),
+        np.repeat([[0.5, 0.0]], 50, axis=0),
+        np.array([[1e150, 1e150], [1.0, 0.0]]),
+    ],
+    ids=["zero", "tiny", "long", "equal", "enormous"],
+)
+def test_hostile_rows_end_in_an_answer_or_in_none(rows):
+    found = interior(rows, 1e-6)
+    if found is not None:
+        assert np.isfinite(found[0]).all() and np.isfinite(found[1]).all()
+    bracket = solve(rows, np.ones(rows.shape[1]), tolerance=1e-3)
+    assert 0.0 <= bracket.low <= bracket.high <= rows.shape[0]
+    assert bracket.width < 0.01
+
+
+def test_numbers_that_are_not_finite_give_none():
+    assert interior(np.full((3, 2), np.nan), 1e-3) is None
+    assert interior(np.full((3, 2), np.inf), 1e-3) is None
+
+
+def test_where_it_breaks_down_the_conic_solver_takes_over(monkeypatch):
+    rows = np.hstack([np.random.default_rng(1).normal(size=(50, 1)) - 0.4, np.ones((50, 1))])
+    bound = np.array([50 * 1.2, 50.0])
+    right = solve(rows, bound, tolerance=1e-5)
+    monkeypatch.setattr(packing, "interior", lambda rows, gap: None)
+    other = solve(rows, bound, tolerance=1e-5)
+    assert other.low == pytest.approx(right.low, abs=1e-4) and other.width < 1e-4
+
+
+def test_large_tables_go_from_coarse_to_fine():
+    records = np.random.default_rng(0).normal(size=(30000, 2)) - 0.1
+    rows = np.hstack([records, np.ones((30000, 1))])
+    bound = np.array([30000 * 1.05, 30000 * 1.05, 30000.0])
+    found = solve(rows, bound, tolerance=1e-2)
+    assert found.width <= 1e-2 and found.low > 10
