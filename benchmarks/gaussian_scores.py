@@ -165,7 +165,7 @@ def sensitivity(count: int) -> tuple[Table, bool]:
         least, most, broken = (max(part[k] for part in found) for k in range(3))
         holds = least <= 1 + 1e-9 and broken <= 1e-9
         fine &= holds
-        rows.append([kind, count, least, most, broken, holds])
+        rows.append([kind, count, least, most, broken if np.isfinite(broken) else None, holds])
     columns = [
         "pairs",
         "number",
