@@ -240,6 +240,22 @@ def literal(degrees: list[int]) -> tuple[Table, bool]:
     return Table("The published program, n = 4, d = 1", columns, rows), fine
 
 
+def literal_covariance(degrees: list[int]) -> tuple[Table, bool]:
+    """The published program for a variance (fixed bound) at n = 3, records -1, .4, 1.3, lam = 2."""
+    records = np.array([-1.0, 0.4, 1.3])[:, None]
+    rows, fine = [], True
+    for degree in degrees:
+        for candidate in (0.5, 1.0, 3.0):
+            score_of = LiteralSoSScore(3, degree=degree, lam=2.0, reach=4.0, features="covariance")
+            found = score_of.bracket(records, [candidate], tolerance=4e-3)
+            s4 = LocalisedLiftScore(3, 1, 2.0).bracket(records**2, [candidate])
+            s2 = packing_score(PackingProblem("covariance", 1, 2.0), records, [candidate])
+            fine &= s4[0] <= found.found + 4e-3 and s2.low <= found.found + 4e-3
+            rows.append([degree, candidate, found.low, found.found, s4[1], s2.low])
+    columns = ["degree", "candidate", "refuted below", "found", "s4", "s2"]
+    return Table("The published program for a variance, n = 3", columns, rows), fine
+
+
 def sampler(sizes: list[tuple[int, int]], draws: int) -> Table:
     """CPU seconds to build the partition and to draw, epsilon = 1, mean of N(0, I) on [-10, 10]^d."""
     rows = []
@@ -272,5 +288,6 @@ def run(quick: bool) -> dict[str, Any]:
         order(1 if quick else 20),
         extremal(),
         literal([2] if quick else [2, 4, 6]),
+        literal_covariance([] if quick else [4, 6]),
     ]
     return {"tables": [table.to_dict() for table, _ in parts], "ok": all(fine for _, fine in parts)}

@@ -10,6 +10,8 @@ import pytest
 from problems.gaussian.literal import LiteralSoSScore
 from problems.gaussian.localised import LocalisedLiftScore
 from problems.gaussian.packing import solve
+from problems.gaussian.problem import PackingProblem
+from problems.gaussian.scores import packing_score
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect
 from sosdp.privacy.score import cube
 
@@ -125,6 +127,16 @@ def test_the_degree_four_program_on_three_records():
     assert low <= found.found + 1e-6 and 0 < found.low <= found.high <= 3
     moved = score.bracket([-0.5, 0.1, 3.0], [0.7], tolerance=0.05)
     assert moved.low - found.found <= 1 and found.low - moved.found <= 1
+
+
+def test_the_program_for_a_variance_is_above_the_lift():
+    records = np.array([-1.0, 0.4, 1.3])[:, None]
+    score = LiteralSoSScore(3, degree=4, lam=2.0, reach=4.0, features="covariance")
+    found = score.bracket(records, [3.0], tolerance=0.05)
+    s4, s2 = LocalisedLiftScore(3, 1, 2.0), PackingProblem("covariance", 1, 2.0)
+    assert found.found == pytest.approx(1.878, abs=0.05) and found.low > 1.8
+    assert s4.bracket(records**2, [3.0])[0] <= found.found
+    assert packing_score(s2, records, [3.0]).low <= found.found
 
 
 def test_sizes_are_checked():
