@@ -20,6 +20,9 @@ SHOWN = (
     "certificates",
     "noise",
     "robust_to_private",
+    "gaussian_scores",
+    "gaussian",
+    "gmm",
     "sbm_recovery",
     "sbm_weak",
 )
