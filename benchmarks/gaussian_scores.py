@@ -31,6 +31,7 @@ from sosdp.privacy.words import open_words
 
 WIDTH = 1e-3
 EPSILON = 1.0
+SHARP = 8e-10  # width of the brackets between which a change of more than 1 would show
 # seconds of a prototype on one core: cold, warm
 EARLIER = {(10_000, 10): (0.86, 0.08), (100_000, 10): (19.0, 1.4), (5000, 50): (104.0, None)}
 PEER = {(1000, 5), (10_000, 10)}  # where the conic solver is timed too
@@ -130,7 +131,7 @@ def _pairs(kind: str, count: int, seed: int) -> tuple[float, float, float]:
         if kind == "relative":
             one, two = _relative(generator, records, other, lam)
         else:
-            one, two = (score(x, candidate, lam, 1e-7) for x in (records, other))
+            one, two = (score(x, candidate, lam, SHARP) for x in (records, other))
         least = max(least, one.low - two.high, two.low - one.high)
         most = max(most, one.high - two.low, two.high - one.low)
         if k % 5 == 0 and kind != "relative":
