@@ -38,7 +38,7 @@ class DyadicBoxes(Sampler):
     """Rejection from a partition refined by dual cuts; for packing scores with at most four coordinates.
 
     Attributes:
-        evaluations: scores computed while building, by default 40, 120, 300, 600 for 1 to 4 coordinates.
+        evaluations: cuts computed while building, by default 30, 80, 150, 300 for 1 to 4 coordinates.
         boxes: boxes of the partition at most.
     """
 
@@ -129,6 +129,8 @@ class Partition:
         self.number = 0
         self.spent = 0
         self._push(whole)
+        if not self.heap:
+            raise ValueError("no lattice point lies in the domain: widen it, or refine the lattice")
         self._build()
 
     def grow(self) -> None:
@@ -194,11 +196,22 @@ class Partition:
 
     def _split(self, box: Box, least: int) -> None:
         """Two halves along the axis whose halves are bounded best."""
-        axis = max(range(len(box)), key=lambda k: box[k][1] - box[k][0])
+        scale = self._scale(box)
+        axis = max(range(len(box)), key=lambda k: float((box[k][1] - box[k][0]) * scale[k]))
         low, high = box[axis]
         middle = (low + high) // 2
         for part in ((low, middle), (middle + 1, high)):
             self._push((*box[:axis], part, *box[axis + 1 :]), least)
+
+    def _scale(self, box: Box) -> np.ndarray:
+        """How fast the best cut at the middle of a box falls along every axis: coordinates may have units
+        that differ a thousandfold."""
+        middle = np.array([(a + b) / 2 * self.unit for a, b in box])
+        near = self.levels.cuts.nearest(middle)
+        if near is None:
+            return np.ones(len(box))
+        steep = np.sqrt((near[:-1] ** 2).sum(axis=1))
+        return np.maximum(steep, 1e-6 * float(steep.max(initial=0.0)) + 1e-300)
 
     def refreshed(self) -> list[tuple[Box, int]]:
         """The boxes with bounds from all cuts."""

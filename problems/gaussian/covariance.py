@@ -45,7 +45,8 @@ class RobustPrivateCovariance(RecordEstimator):
 
     Args:
         epsilon: budget, pure.
-        condition: public K, 1 to 10^6, with I/K <= Sigma <= K I. Only its logarithm costs.
+        condition: public K, 1 to 10^4, with I/K <= Sigma <= K I. Only its logarithm costs. The ratio of the
+            eigenvalues of what is released is at most 10^7 / n for pairs (rounding, see `PackingScore`).
         paired: True: records have an unknown mean, and differences of consecutive ones are used, n/2 of them.
         contamination: fraction of records expected to be arbitrary; widens the bound on the fourth moments.
         insecure_seed: tests only; voids the guarantee.
@@ -110,10 +111,10 @@ class RobustPrivateCovariance(RecordEstimator):
 
 
 def check_condition(condition: float) -> None:
-    """ValueError unless 1 <= K <= 10^6: beyond that squares of records have too many digits for a float."""
+    """ValueError unless 1 <= K <= 10^4: records are clipped at 2^10, ten standard deviations then."""
     check_positive(condition, "condition")
-    if not 1.0 <= condition <= 1e6:
-        raise ValueError(f"condition must lie in [1, 10^6], got {condition!r}: rescale the records publicly")
+    if not 1.0 <= condition <= 1e4:
+        raise ValueError(f"condition must lie in [1, 10^4], got {condition!r}: rescale the records publicly")
 
 
 def pairs_of(rows: np.ndarray) -> np.ndarray:

@@ -73,6 +73,8 @@ class Cuts:
         sizes = times * np.einsum("ab,abcd->cd", np.abs(factor) @ np.abs(factor).T, np.abs(tensor))
         rounding = (4 * k * k + 8 * k + 96) * UNIT * sizes
         whole = Q + self.n * (factor @ factor.T)
+        if not (np.isfinite(whole).all() and np.isfinite(rounding).all()):
+            return None
         # what the floats may be away from the true quadratic form, in norm
         size = np.abs(factor) @ np.abs(factor).T
         doubt = 2.0 * float(rounding.sum()) + (k * k + 8) * UNIT * (

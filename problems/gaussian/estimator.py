@@ -102,6 +102,15 @@ def joined(
     return Release(value, guarantee, public=public)
 
 
+def check_fineness(n: int, scale: float, reach: float) -> None:
+    """ValueError where a lattice for n records would have over 2^50 steps up to the public ``reach``."""
+    if not reach < float(spacing_for(n, scale)) * 2.0**50:
+        raise ValueError(
+            f"a lattice of {float(spacing_for(n, scale)):.3g} is too fine for numbers up to {reach:.3g}: "
+            "make the radius smaller, or sigma larger"
+        )
+
+
 def spacing_for(n: int, scale: float) -> Fraction:
     """A power of two at most ``scale / (100 n)``: the score moves by less than .01 from point to point."""
     return Fraction(2) ** math.floor(math.log2(scale / (100.0 * n)))

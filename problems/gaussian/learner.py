@@ -15,7 +15,7 @@ import numpy as np
 from sosdp.privacy.calibrate import check_epsilon, check_positive
 
 from .covariance import LARGEST, SPECTRAL, check_condition, pairs_of, release_covariance
-from .estimator import RecordEstimator, joined, silenced
+from .estimator import RecordEstimator, check_fineness, joined, silenced
 from .mean import RobustPrivateMean
 from .theory import default_lam
 
@@ -66,6 +66,8 @@ class PrivateGaussian(RecordEstimator):
         n, d = rows.shape
         if d > LARGEST or n < 4:
             raise ValueError(f"needs at least 4 records of at most {LARGEST} coordinates, got {rows.shape}")
+        # the least eigenvalue that can be released is above .0025 / condition
+        check_fineness(n, 1.0, 20.0 * float(self.radius) * math.sqrt(d * float(self.condition)))
         with silenced():
             parts, covariance = release_covariance(
                 pairs_of(rows),

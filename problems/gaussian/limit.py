@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 
 _TINY = 1e-300
+LEAST = 1e-290  # of a diagonal entry: below it roundings are no longer relative
 
 
 class Limit:
@@ -62,6 +63,8 @@ class Limit:
     def multiple(self, rows: np.ndarray, weights: np.ndarray) -> float:
         """c, proven, with ``sum_i w_i a_i a_i^T <= c B``; infinite where none is found."""
         n, k = rows.shape
+        if self.diagonal and not (self.entries >= LEAST).all():
+            return np.inf
         scaled, sizes, spoiled = self._sizes(rows, weights)
         gram = (scaled * weights[:, None]).T @ scaled
         # rounding of the whitening, the products and the sums, in norm

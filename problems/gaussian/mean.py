@@ -22,7 +22,7 @@ from sosdp.privacy.score import Lattice
 from sosdp.privacy.scores.location import coordinate_max, median_weights
 
 from .boxes import DyadicBoxes
-from .estimator import RecordEstimator, groups, joined, shares, silenced, spacing_for
+from .estimator import RecordEstimator, check_fineness, groups, joined, shares, silenced, spacing_for
 from .problem import PackingProblem
 from .scores import CONDITION, PackingScore
 from .theory import default_lam
@@ -83,6 +83,9 @@ class RobustPrivateMean(RecordEstimator):
         n, d = rows.shape
         budget, centre, parts = float(self.epsilon), np.zeros(d), []
         radius = self.radius
+        lam = default_lam(n, 1) if self.lam is None else float(self.lam)
+        reach = 2.0**20 if self.radius is None else float(self.radius)
+        check_fineness(n, float(self.sigma) * math.sqrt(lam), reach)
         with silenced():
             if radius is None:
                 found = localise(

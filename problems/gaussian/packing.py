@@ -127,6 +127,13 @@ def solve(
         elif count < n:
             quadratic = None if count > n // 4 else quadratic
         if count == n:
+            found = _conic(scaled) if found is not None and best.width > tolerance else None
+            if found is not None:  # where our own method stopped short
+                values, vectors = np.linalg.eigh(found[1])
+                dual = vectors * np.sqrt(np.maximum(values, 0.0))
+                best = _better(best, _bracket(rows, limit, found[0], limit.unwhiten(dual)))
+            if best.width <= tolerance:
+                return best
             break
         count = n if quadratic is None else int(GROWTH * count) + 1
     return _polish(rows, limit, best)

@@ -30,7 +30,9 @@ from .packing import Bracket, solve
 from .problem import DIGITS, PackingProblem, smat, svec_of_outer
 
 QUANTUM = Fraction(1, 64)  # unit of a level
-WIDTH = Fraction(1, 1024)  # promised width of every bracket
+WIDTH = Fraction(1, 64)  # promised width of every bracket
+AIM = 2.0**-11  # and the width that the solver stops at
+SPREAD = 1e7  # n times the eigenvalue ratio of a covariance: up to it rounding is far below the promise
 ROUGH = 0.1  # width of brackets that only serve as cuts
 CONDITION = f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
 
@@ -46,7 +48,7 @@ def packing_score(
     Raises:
         ValueError: wrong shapes.
     """
-    features = problem.records(X, Fraction(1, 2**40))
+    features = problem.records(X, Fraction(1, 2**30))
     theta = np.asarray(candidate, dtype=np.float64).reshape(-1)
     if theta.size != problem.size or not np.isfinite(theta).all():
         raise ValueError(f"a candidate has {problem.size} finite coordinates, got {theta!r}")
@@ -57,11 +59,13 @@ def packing_score(
 
 
 class PackingScore(ScoreFunction):
-    """The packing score on a public lattice, in levels of 1/64 unit with brackets of width 1/1024.
+    """The packing score on a public lattice, in levels of 1/64 unit with brackets of width 1/64 at most.
 
     Args:
         problem: features and lam. lattice: public candidates. records: n.
-        domain: for covariances, candidates outside low I <= Sigma <= high I are not in the domain.
+        domain: for covariances, candidates outside low I <= Sigma <= high I are not in the domain; for
+            relative bounds neither are those of eigenvalue ratio above 10^7 / n, where rounding would widen
+            brackets.
 
     The guarantee is conditional on every bracket reaching its width: no run was seen that does not, and no
     proof bounds the conic solver's steps.
@@ -75,8 +79,8 @@ class PackingScore(ScoreFunction):
         *,
         domain: tuple[float, float] | None = None,
     ) -> None:
-        if problem.relative and not (domain is not None and 0 < domain[0] < domain[1]):
-            raise ValueError("a relative bound needs domain=(low, high) with 0 < low < high")
+        if problem.relative and not (domain is not None and 0 < domain[0] <= domain[1]):
+            raise ValueError("a relative bound needs domain=(low, high) with 0 < low <= high")
         if lattice.dimension != problem.size:
             raise ValueError(f"the lattice has dimension {lattice.dimension}, candidates have {problem.size}")
         if lattice.box is not None and max(max(abs(a), abs(b)) for a, b in lattice.box) > DIGITS:
@@ -108,7 +112,8 @@ class PackingScore(ScoreFunction):
         if self.domain is None:
             return True
         values = np.linalg.eigvalsh(smat(self.lattice.value(point)))
-        return bool(self.domain[0] <= values[0] and values[-1] <= self.domain[1])
+        inside = self.domain[0] <= values[0] and values[-1] <= self.domain[1]
+        return bool(inside and (not self.problem.relative or self.records * values[-1] <= SPREAD * values[0]))
 
     def excludes(self, low: np.ndarray, high: np.ndarray) -> bool:
         """Whether a box of candidates is surely outside the domain: for some direction v, v^T Sigma v is too
@@ -118,7 +123,8 @@ class PackingScore(ScoreFunction):
             return False
         weights = _directions(self.problem.dimension)
         middle, half = weights @ ((low + high) / 2), np.abs(weights) @ ((high - low) / 2)
-        spare = 1e-9 * self.domain[0] + 1e-12 * (np.abs(middle) + half)
+        # far above the rounding here and in the eigenvalues that decide, which is relative to all entries
+        spare = 1e-9 * self.domain[0] + 1e-12 * float(np.maximum(np.abs(low), np.abs(high)).sum())
         small, large = middle + half < self.domain[0] - spare, middle - half > self.domain[1] + spare
         return bool((small | large).any())
 
@@ -169,10 +175,9 @@ class PackingLevels(Levels):
             rows = self.score.problem.rows(self.features, theta)
             bound = self.score.problem.bound(self.score.records, theta)
             near = self.cuts.nearest(theta)
-            tolerance = float(WIDTH) / 2
-            found = contained(rows, bound, tolerance, near)
-            if found.width > tolerance and near is not None:
-                cold = contained(rows, bound, tolerance, None)
+            found = contained(rows, bound, AIM, near)
+            if found.width > AIM and near is not None:
+                cold = contained(rows, bound, AIM, None)
                 found = cold if cold.width < found.width else found
             self.known[point] = found
             self.cuts.add(found.factor, theta)

@@ -139,6 +139,10 @@ def test_parameters_out_of_range_are_told():
         (RobustPrivateMean(radius=1.0, lam=-2.0), "lam"),
         (RobustPrivateCovariance(condition=0.5), "condition"),
         (PrivateGaussian(radius=5.0, split=1.0), "split"),
+        (PrivateGaussian(radius=1e12, condition=1e4), "too fine"),
+        (RobustPrivateMean(radius=1e15), "too fine"),
+        (RobustPrivateMean(delta=1e-3, sigma=1e-10), "too fine"),
+        (RobustPrivateCovariance(condition=1e5), "condition"),
     ]:
         with pytest.raises(ValueError, match=words):
             estimator.fit(X)

@@ -226,6 +226,22 @@ def test_no_box_that_is_thrown_away_holds_a_candidate():
     assert all(low <= levels.level(p) for box, low in tree.refreshed() for p in [tuple(a for a, _ in box)])
 
 
+def test_an_admitted_point_is_never_thrown_away_for_rounding():
+    """A point on the lower edge of the domain whose other entries are ten orders larger."""
+    corner = (473823201697337, -670087198005898, 473823201697337)
+    high, less = 4 << 30, int(0.7 * (4 << 30))
+    box = (
+        (corner[0] - high + 1, corner[0] + high),
+        (corner[1], corner[1]),
+        (corner[2] - less + 1, corner[2] + less),
+    )
+    problem = PackingProblem("covariance", 2, 4.0, relative=True)
+    score = PackingScore(problem, Lattice(Fraction(1, 2**30), 3, box), 2, domain=(1e-6, 1e6))
+    point = np.array(corner) / 2**30
+    assert not score.excludes(point, point)
+    assert score.excludes(np.array([-9.0, 0.0, 1.0]), np.array([-8.0, 1.0, 2.0]))
+
+
 @pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
     epsilon, alphabet = 1.0, (-1.3, 0.0, 0.7, 40.0)

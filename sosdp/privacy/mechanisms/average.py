@@ -110,7 +110,9 @@ def _ball(
 ) -> Release:
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"vectors come as a non-empty (n, d) array, got shape {rows.shape}")
-    unit = Fraction(calibrate.check_positive(radius, "radius")) / RESOLUTION
+    if calibrate.check_positive(radius, "radius") > 1e200:
+        raise ValueError(f"radius must be at most 1e200, got {radius!r}")
+    unit = Fraction(radius) / RESOLUTION
     n, d = rows.shape
     words = source(insecure_seed)
     if epsilon is not None and delta is None and rho is None:
