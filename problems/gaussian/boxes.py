@@ -196,22 +196,11 @@ class Partition:
 
     def _split(self, box: Box, least: int) -> None:
         """Two halves along the axis whose halves are bounded best."""
-        scale = self._scale(box)
-        axis = max(range(len(box)), key=lambda k: float((box[k][1] - box[k][0]) * scale[k]))
+        axis = max(range(len(box)), key=lambda k: box[k][1] - box[k][0])
         low, high = box[axis]
         middle = (low + high) // 2
         for part in ((low, middle), (middle + 1, high)):
             self._push((*box[:axis], part, *box[axis + 1 :]), least)
-
-    def _scale(self, box: Box) -> np.ndarray:
-        """How fast the best cut at the middle of a box falls along every axis: coordinates may have units
-        that differ a thousandfold."""
-        middle = np.array([(a + b) / 2 * self.unit for a, b in box])
-        near = self.levels.cuts.nearest(middle)
-        if near is None:
-            return np.ones(len(box))
-        steep = np.sqrt((near[:-1] ** 2).sum(axis=1))
-        return np.maximum(steep, 1e-6 * float(steep.max(initial=0.0)) + 1e-300)
 
     def refreshed(self) -> list[tuple[Box, int]]:
         """The boxes with bounds from all cuts."""
