@@ -22,13 +22,14 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench mutants clean
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
 	@echo "make test   run the tests (PYTEST='--slow' for the long ones too)"
 	@echo "make lint   formatter, linter and type checker"
 	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
+	@echo "make mutants  undo single terms of proofs; a test must fail each time (NAME=privacy for one table)"
 	@echo "make clean  remove the environment and everything generated"
 
 # The stamps depend on pyproject.toml alone: the package is installed in place, so nothing else needs a reinstall.
@@ -70,3 +71,6 @@ bench: $(VENV)/installed-dev
 clean:
 	rm -rf $(VENV) sosdp-demo build dist .pytest_cache .mypy_cache .ruff_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+mutants: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.mutants $(NAME:all=)

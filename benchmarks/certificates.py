@@ -23,9 +23,9 @@ import sosdp as sd
 from benchmarks.cases import CASES
 from benchmarks.harness import Table
 from certificates import NotCertifiable
-from certificates.extraction import mixture
+from certificates.find.float_certificate import mixture
+from certificates.find.rounding import Rounder
 from certificates.proof import Proof
-from certificates.rounding import Rounder
 from sosdp.conic.rigorous import least_eigenvalue_bound
 
 SLACKS = (1e-5, 1e-7)

@@ -12,8 +12,8 @@ import numpy as np
 
 import sosdp as sd
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.pseudoexpectation import PseudoExpectation
-from sosdp.system import System
+from sosdp.model.system import System
+from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 
 CHAINS = ("rosenbrock", "wood", "broyden", "ising", "path")
 

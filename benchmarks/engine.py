@@ -29,7 +29,7 @@ from benchmarks.chains import chain
 from benchmarks.harness import Table, available, not_installed
 from benchmarks.peers import PEERS, Peer, drake, of_polynomials
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.system import System
+from sosdp.model.system import System
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG = 10.0
@@ -104,9 +104,9 @@ FULL = QUICK + [
 
 def bare(objective: Polynomial, system: System, degree: int) -> Peer:
     """This library without reductions and without a certificate, solved by Clarabel."""
-    from sosdp.engine.forms import GramProgram
-    from sosdp.engine.scaling import find_scaling, scale
-    from sosdp.engine.solving import solve_program
+    from sosdp.relaxation.build.scaling import find_scaling, scale
+    from sosdp.relaxation.solve.forms import GramProgram
+    from sosdp.relaxation.solve.solve import solve_program
 
     def build() -> Any:
         relaxation = sd.Relaxation(

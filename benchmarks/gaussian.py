@@ -25,9 +25,9 @@ from benchmarks.gaussian_baselines import (
     relative_error,
 )
 from benchmarks.harness import Table
-from problems.gaussian.covariance import RobustPrivateCovariance
-from problems.gaussian.mean import RobustPrivateMean
-from problems.gaussian.robust import FilteredMean, RobustMean
+from problems.gaussian.estimators.covariance import RobustPrivateCovariance
+from problems.gaussian.estimators.mean import RobustPrivateMean
+from problems.gaussian.estimators.not_private import FilteredMean, RobustMean
 
 EPSILON, RADIUS, CONDITION = 1.0, 10.0, 10.0
 # Medians measured when the mechanism was designed (radial quadrature, distance to the sample mean only).

@@ -100,7 +100,7 @@ def coinpress_weak(data: np.ndarray, epsilon: float, radius: float, generator: G
 
 def quantiles(data: np.ndarray, epsilon: float, radius: float, generator: Generator) -> np.ndarray:
     """Private median of every coordinate, epsilon split evenly; epsilon-DP, by this library's mechanism."""
-    from sosdp.privacy.mechanisms.quantile import private_quantile
+    from sosdp.privacy.mechanisms.basic.quantile import private_quantile
 
     n, d = data.shape
     return np.array(

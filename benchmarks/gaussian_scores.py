@@ -16,18 +16,18 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import Table
-from problems.gaussian import packing
-from problems.gaussian.boxes import DyadicBoxes
-from problems.gaussian.limit import Limit
-from problems.gaussian.literal import LiteralSoSScore
-from problems.gaussian.localised import LocalisedLiftScore
-from problems.gaussian.packing import Bracket, solve
-from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
-from problems.gaussian.scores import PackingScore, packing_score
+from problems.gaussian.model import PackingProblem, smat, svec_of_outer
+from problems.gaussian.program import PackingScore, packing_score
+from problems.gaussian.published.localised_lift import LocalisedLiftScore
+from problems.gaussian.published.program import LiteralSoSScore
+from problems.gaussian.sampler import DyadicBoxes
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.score import Lattice
-from sosdp.privacy.words import open_words
+from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice
+from sosdp.structured import packing
+from sosdp.structured.packing import Bracket, solve
+from sosdp.structured.packing_bound import Limit
 
 WIDTH = 1e-3
 EPSILON = 1.0

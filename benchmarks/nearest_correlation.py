@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from benchmarks.harness import Table, alternate, available, not_installed
 from problems.sbm import StochasticBlockModel
 from problems.sbm.program import centred_matrix, projection_sensitivity
-from sosdp.projection import StructuredMatrix, nearest_correlation
-from sosdp.projection.burer_monteiro import low_rank_projection
+from sosdp.structured import StructuredMatrix, nearest_correlation
+from sosdp.structured.burer_monteiro import low_rank_projection
 
 BAR = 5.0
 LARGE_SECONDS = 120.0

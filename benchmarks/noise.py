@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Table, alternate
-from sosdp.privacy import noise
-from sosdp.privacy.noise import opendp_sampler
-from sosdp.privacy.words import keystream_available, open_words
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.randomness import opendp_sampler
+from sosdp.privacy.randomness.bits import keystream_available, open_words
 
 SCALES = [10.0, 1e3, 2.0**30]
 OURS, THEIRS = 1 << 21, 20_000

@@ -19,9 +19,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import Table
-from sosdp.privacy.roads.exponential import pure_exponential
-from sosdp.privacy.score import cube
+from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.scores.location import directional, integer_directions, trimmed_weights
+from sosdp.privacy.scores.score import cube
 
 EPSILON = 1.0
 RADIUS = 10.0

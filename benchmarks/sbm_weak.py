@@ -22,7 +22,7 @@ from problems.sbm import (
     predict_error,
 )
 from problems.sbm.labelling import canonical_signs, leading_eigenvector
-from problems.sbm.recommend import projected_eigenvalue
+from problems.sbm.planning import projected_eigenvalue
 from problems.sbm.theory import gaussian_multiplier
 
 DELTA, GAMMA, SEED = 1e-6, 0.5, 1000

@@ -187,8 +187,8 @@ class Multiplier:
         return tuple(Polynomial.from_arrays(monos_of([row]), [1]) for row in self.basis)
 
     def picture(self) -> Any:
-        """The Gram matrix and its squares as a matplotlib figure (see `certificates.picture`)."""
-        from certificates.picture import gram_picture
+        """The Gram matrix and its squares as a matplotlib figure (see `certificates.write.picture`)."""
+        from certificates.write.picture import gram_picture
 
         return gram_picture(self)
 
@@ -261,13 +261,13 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of a certificate file, digest included (docs/certificates.md)."""
-        from certificates.io import to_dict
+        from certificates.write.json import to_dict
 
         return to_dict(self)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the certificate file."""
-        from certificates.io import save
+        from certificates.write.json import save
 
         save(self, path)
 
@@ -295,20 +295,20 @@ class Proof:
 
         `environment`: "aligned" (inside a displayed formula) or "align*" (stands alone).
         """
-        from certificates.latex import proof_latex
+        from certificates.write.latex import proof_latex
 
         return proof_latex(self, largest, environment)
 
     def to_sympy(self, target: int = 0) -> Any:
-        """The identity of one target as an unevaluated ``sympy.Eq`` (see `certificates.sympy_form`)."""
-        from certificates.sympy_form import proof_sympy
+        """The identity of one target as an unevaluated ``sympy.Eq`` (see `certificates.write.sympy`)."""
+        from certificates.write.sympy import proof_sympy
 
         return proof_sympy(self, target)
 
     def lean(self, name: str = "claim") -> str:
         """Lean 4 source (with Mathlib) of a theorem with its proof; raises NoLean where there is no such
         form."""
-        from certificates.lean import proof_lean
+        from certificates.write.lean import proof_lean
 
         return proof_lean(self, name)
 

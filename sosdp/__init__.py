@@ -19,32 +19,32 @@ _HOME = {
     "Inequality": "algebra",
     "Equality": "algebra",
     "PSD": "algebra",
-    "System": "system",
+    "System": "model.system",
     "interchange": "reduction.permutation",
-    "Relaxation": "relaxation",
-    "sum_squares": "expectation",
-    "for_all": "expectation",
-    "SosProgram": "sosprogram",
-    "SosSolution": "sosprogram",
-    "PseudoExpectation": "pseudoexpectation",
-    "minimize": "solve",
-    "maximize": "solve",
-    "feasible": "solve",
-    "prove_sos": "solve",
-    "load_problem": "problemfile",
-    "Problem": "problemfile",
-    "ProblemFileError": "problemfile",
+    "Relaxation": "relaxation.relaxation",
+    "sum_squares": "model.expectation",
+    "for_all": "model.expectation",
+    "SosProgram": "relaxation.sos_program",
+    "SosSolution": "relaxation.sos_program",
+    "PseudoExpectation": "relaxation.pseudoexpectation",
+    "minimize": "relaxation.minimize",
+    "maximize": "relaxation.minimize",
+    "feasible": "relaxation.minimize",
+    "prove_sos": "relaxation.minimize",
+    "load_problem": "model.problem_file",
+    "Problem": "model.problem_file",
+    "ProblemFileError": "model.problem_file",
     "ConicProgram": "conic.program",
     "ConicSolution": "conic.program",
     "solve_conic": "conic.choose",
     "ProblemTooLarge": "conic.program",
     "SolverUnavailable": "conic.program",
-    "nearest_correlation": "projection",
-    "Guarantee": "privacy.guarantee",
-    "Release": "privacy.release",
-    "ScoreProgram": "score_program",
-    "private_estimator": "estimators",
-    "MissingFact": "estimators",
+    "nearest_correlation": "structured",
+    "Guarantee": "privacy.guarantee.guarantee",
+    "Release": "privacy.guarantee.release",
+    "ScoreProgram": "estimator.score_program",
+    "private_estimator": "estimator.private_estimator",
+    "MissingFact": "estimator.private_estimator",
 }
 
 __all__ = [
@@ -86,31 +86,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .algebra import (
-        PSD,
-        Equality,
-        Inequality,
-        Polynomial,
-        PolynomialArray,
-        polynomial,
-        variables,
-    )
+    from .algebra import PSD, Equality, Inequality, Polynomial, PolynomialArray, polynomial, variables
     from .algebra.build import monomials
     from .conic.choose import solve_conic
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
-    from .estimators import MissingFact, private_estimator
-    from .expectation import for_all, sum_squares
-    from .privacy.guarantee import Guarantee
-    from .privacy.release import Release
-    from .problemfile import Problem, ProblemFileError, load_problem
-    from .projection import nearest_correlation
-    from .pseudoexpectation import PseudoExpectation
+    from .estimator.private_estimator import MissingFact, private_estimator
+    from .estimator.score_program import ScoreProgram
+    from .model.expectation import for_all, sum_squares
+    from .model.problem_file import Problem, ProblemFileError, load_problem
+    from .model.system import System
+    from .privacy.guarantee.guarantee import Guarantee
+    from .privacy.guarantee.release import Release
     from .reduction.permutation import interchange
-    from .relaxation import Relaxation
-    from .score_program import ScoreProgram
-    from .solve import feasible, maximize, minimize, prove_sos
-    from .sosprogram import SosProgram, SosSolution
-    from .system import System
+    from .relaxation.minimize import feasible, maximize, minimize, prove_sos
+    from .relaxation.pseudoexpectation import PseudoExpectation
+    from .relaxation.relaxation import Relaxation
+    from .relaxation.sos_program import SosProgram, SosSolution
+    from .structured import nearest_correlation
 
 
 def __getattr__(name: str) -> Any:

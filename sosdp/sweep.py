@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from .spelling import did_you_mean
+from .model.option_names import did_you_mean
 
 BACKENDS = {"sequential": "sequential", "threads": "threading", "processes": "loky", "dask": "dask"}
 

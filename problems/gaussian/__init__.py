@@ -1,16 +1,17 @@
 """Robust and private mean, covariance and Gaussian learning by packing scores."""
 
-from .boxes import DyadicBoxes
-from .covariance import RobustPrivateCovariance
-from .learner import PrivateGaussian
-from .literal import LiteralSoSScore
-from .localised import LocalisedLiftScore
-from .mean import RobustPrivateMean
-from .packing import Bracket
-from .plan import Plan, plan
-from .problem import PackingProblem
-from .robust import FilteredMean, RobustMean
-from .scores import PackingScore, packing_score
+from sosdp.structured.packing import Bracket
+
+from .estimators.covariance import RobustPrivateCovariance
+from .estimators.gaussian import PrivateGaussian
+from .estimators.mean import RobustPrivateMean
+from .estimators.not_private import FilteredMean, RobustMean
+from .model import PackingProblem
+from .planning import Plan, plan
+from .program import PackingScore, packing_score
+from .published.localised_lift import LocalisedLiftScore
+from .published.program import LiteralSoSScore
+from .sampler import DyadicBoxes
 
 __all__ = [
     "Bracket",

@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+from sosdp.structured.packing import dual_parts
 
-from .packing import dual_parts
-from .problem import PackingProblem
+from .model import PackingProblem
 
 
 class Cuts:

@@ -1,13 +1,14 @@
 """Private means of well separated spherical clusters, by sums of squares in blocks."""
 
+from sosdp.structured.clustering import KernelSolution, kernel_program, membership
+
 from .aggregate import aggregate_guarantee, release_mixture
 from .blocks import SumOfSquaresBlocks, kmeans_blocks, mixture_blocks
-from .direct import ModeVerdict, direct_verdict, paper_verdict
-from .estimator import PrivateGaussianMixture
-from .kernel import KernelSolution, kernel_program, membership
+from .estimators.mixture import PrivateGaussianMixture
 from .model import SampledMixture, SphericalMixture, centre_error, cluster_matrix
 from .planning import AggregatePlan, aggregate_plan, required_n
 from .program import ClusteringProgram, ClusteringSolution, literal_program, pairwise_program
+from .published import ModeVerdict, direct_verdict, paper_verdict
 from .theory import DirectBounds
 
 __all__ = [

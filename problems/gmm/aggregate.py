@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from problems.records import as_records
+from sosdp.estimator.records import as_records
 from sosdp.privacy import calibrate
-from sosdp.privacy.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.composition import halting
-from sosdp.privacy.guarantee import Guarantee, compose
-from sosdp.privacy.mechanisms.common import source
-from sosdp.privacy.release import Release
-from sosdp.privacy.roads.agreement import run_blocks, split_blocks
-from sosdp.privacy.roads.friends import mean_of_friends
-from sosdp.privacy.words import generator_assumption
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.composition import halting
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import source
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import mean_of_friends
+from sosdp.privacy.randomness.bits import generator_assumption
 
 from .blocks import BlockSolver, SumOfSquaresBlocks
 from .planning import GRID, AggregatePlan
@@ -73,7 +73,7 @@ def release_mixture(
     """Run the plan on n records.
 
     Args:
-        data: (n, d) table; any entries (`problems.records.as_records`).
+        data: (n, d) table; any entries (`sosdp.estimator.records.as_records`).
         plan: from `aggregate_plan` for these n and d.
         solver: from the (m, d) records of one block, in units of sigma, to k points; the sum-of-squares
             program by default. It may raise, print or be wrong; it must not use other blocks or a clock.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .kernel import kernel_program
+from sosdp.structured.clustering import kernel_program
 
 Array = npt.NDArray[np.float64]
 BlockSolver = Callable[[Array], Any]

@@ -13,8 +13,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sosdp.privacy import calibrate
-from sosdp.privacy.mechanisms.common import integer
-from sosdp.privacy.roads.friends import FriendsTest, friends_test, mean_sensitivity
+from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
+    FriendsTest,
+    friends_test,
+    mean_sensitivity,
+)
 
 EFFICIENCY = 1.15
 """Variance of a block's points over that of means of m / k records (measured 0.8 to 1.2; docs/gmm.md)."""

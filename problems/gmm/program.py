@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp as sd
-from sosdp.expectation import expectation
+from sosdp.model.expectation import expectation
 
 Array = npt.NDArray[np.float64]
 

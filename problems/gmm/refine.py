@@ -12,8 +12,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate, exact
-from sosdp.privacy.words import Words
+from sosdp.privacy import calibrate
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import Words
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

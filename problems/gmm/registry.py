@@ -6,5 +6,5 @@ from sosdp.privacy.registry import Mechanism
 
 REGISTRY = {
     "release_mixture": Mechanism("release_mixture", "problems.gmm.aggregate", "docs/proofs/gmm_aggregate.md"),
-    "declined": Mechanism("declined", "problems.gmm.estimator", "docs/proofs/gmm_aggregate.md"),
+    "declined": Mechanism("declined", "problems.gmm.estimators.mixture", "docs/proofs/gmm_aggregate.md"),
 }

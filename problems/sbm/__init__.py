@@ -1,17 +1,19 @@
 """Private recovery of two communities in the stochastic block model."""
 
-from .baselines import LinearProgramRecovery, SpectralRecovery
-from .certificate_recovery import CertificateRecovery
-from .communities import CommunitiesRecovery, partition_error
 from .datasets import LabelledGraph, digits_graph, karate_club
-from .exponential import ExponentialRecovery
+from .estimators.certificate import CertificateRecovery
+from .estimators.communities import CommunitiesRecovery, partition_error
+from .estimators.exponential import ExponentialRecovery
+from .estimators.majority_vote import MajorityVoteRecovery
+from .estimators.not_private import LinearProgramRecovery, SpectralRecovery
+from .estimators.output_perturbation import ProjectionRecovery
+from .estimators.randomised_response import RandomizedResponseRecovery
+from .estimators.vote import VotingRecovery
 from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
 from .model import PlantedPartition, SampledGraph, StochasticBlockModel
 from .parameters import ModelParameters, estimate_parameters
-from .projection_recovery import ProjectionRecovery
-from .randomised_response import RandomizedResponseRecovery
-from .recommend import Forecast, Recommendation, achieved_epsilon, recommend, vote_error
+from .planning import Forecast, Recommendation, achieved_epsilon, recommend, vote_error
 from .theory import (
     exact_recovery_possible,
     lower_bound_epsilon,
@@ -22,8 +24,6 @@ from .theory import (
     required_slack,
     weak_recovery_possible,
 )
-from .vote_recovery import VotingRecovery
-from .voting import MajorityVoteRecovery
 
 __all__ = [
     "CertificateRecovery",

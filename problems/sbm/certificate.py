@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.projection import maximise_over_elliptope
+from sosdp.structured import maximise_over_elliptope
 
 from .labelling import canonical_signs, leading_eigenvector, majority_polish
 from .program import dual_slack, tilted_adjacency

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from sosdp.privacy import exact, noise
+from sosdp.privacy import randomness as noise
 from sosdp.privacy.calibrate import check_epsilon, check_positive
-from sosdp.privacy.guarantee import Guarantee, compose
-from sosdp.privacy.release import Release
-from sosdp.privacy.words import generator_assumption, open_words
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import generator_assumption, open_words
 
-from .estimator import ADJACENCY, NUMERICAL_FAILURES, silenced
+from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph
 
 GRID = 2.0**-20

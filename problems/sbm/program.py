@@ -10,8 +10,8 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from sosdp.privacy.roads.stability import SMALLEST_COIN
-from sosdp.projection import StructuredMatrix
+from sosdp.privacy.mechanisms.propose_test_release.stability import SMALLEST_COIN
+from sosdp.structured import StructuredMatrix
 
 UNIT_ROUNDOFF = float(np.finfo(float).eps) / 2
 

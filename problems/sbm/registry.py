@@ -11,13 +11,13 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 
 REGISTRY = dict(
     (
-        _entry("CertificateRecovery", "certificate_recovery", "sbm_certificate"),
-        _entry("CommunitiesRecovery", "communities", "sbm_communities"),
-        _entry("ExponentialRecovery", "exponential", "sbm_exponential"),
-        _entry("MajorityVoteRecovery", "voting", "sbm_voting"),
-        _entry("ProjectionRecovery", "projection_recovery", "sbm_weak_recovery"),
-        _entry("RandomizedResponseRecovery", "randomised_response", "sbm_randomized_response"),
+        _entry("CertificateRecovery", "estimators.certificate", "sbm_certificate"),
+        _entry("CommunitiesRecovery", "estimators.communities", "sbm_communities"),
+        _entry("ExponentialRecovery", "estimators.exponential", "sbm_exponential"),
+        _entry("MajorityVoteRecovery", "estimators.majority_vote", "sbm_voting"),
+        _entry("ProjectionRecovery", "estimators.output_perturbation", "sbm_weak_recovery"),
+        _entry("RandomizedResponseRecovery", "estimators.randomised_response", "sbm_randomized_response"),
         _entry("estimate_parameters", "parameters", "sbm_parameters"),
-        _entry("VotingRecovery", "vote_recovery", "sbm_voting"),
+        _entry("VotingRecovery", "estimators.vote", "sbm_voting"),
     )
 )

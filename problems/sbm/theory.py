@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from sosdp.privacy.accept import accept_profile, accept_rule
 from sosdp.privacy.calibrate import (
     check_delta,
     check_epsilon,
@@ -17,7 +16,8 @@ from sosdp.privacy.calibrate import (
     gaussian_sigma_paper,
     gaussian_sigma_tight,
 )
-from sosdp.privacy.roads.stability import StabilityRule
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, accept_rule
+from sosdp.privacy.mechanisms.propose_test_release.stability import StabilityRule
 
 from .program import DEFAULT_TAU0, chosen_decision
 

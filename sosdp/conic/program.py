@@ -92,14 +92,14 @@ class ConicProgram:
 
     @classmethod
     def from_file(cls, path: str | Path) -> ConicProgram:
-        """The program in a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.files.read_program``."""
-        from .files import read_program
+        """The program in a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.formats.files.read_program``."""
+        from .formats.files import read_program
 
         return read_program(path)
 
     def to_file(self, path: str | Path, *, comment: str = "sosdp") -> None:
-        """Write a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.files.write_program``."""
-        from .files import write_program
+        """Write a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.formats.files.write_program``."""
+        from .formats.files import write_program
 
         write_program(self, path, comment=comment)
 

@@ -8,26 +8,26 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sosdp.privacy.guarantee import Guarantee, compose
-from sosdp.privacy.release import Release
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.release import Release
 
 _HOME = {
-    "Adjacency": "adjacency",
-    "Budget": "budget",
-    "BudgetExceeded": "budget",
-    "PrivacyLoss": "loss",
-    "accept_profile": "accept",
-    "falsify_program": "roads.strongly_convex",
-    "halting": "composition",
-    "parallel": "composition",
-    "pure_exponential": "roads.exponential",
-    "random_split": "composition",
-    "release_by_friends": "roads.friends",
-    "release_by_vote": "roads.agreement",
-    "release_with_margin": "roads.agreement",
-    "subsample": "composition",
-    "truncated_exponential": "roads.exponential",
-    "verify_sensitivity": "verify",
+    "Adjacency": "guarantee.adjacency",
+    "Budget": "guarantee.budget",
+    "BudgetExceeded": "guarantee.budget",
+    "PrivacyLoss": "guarantee.loss",
+    "accept_profile": "mechanisms.propose_test_release.acceptance",
+    "falsify_program": "verification.strongly_convex",
+    "halting": "guarantee.composition",
+    "parallel": "guarantee.composition",
+    "pure_exponential": "mechanisms.exponential",
+    "random_split": "guarantee.composition",
+    "release_by_friends": "mechanisms.propose_test_release.friendly_core",
+    "release_by_vote": "mechanisms.propose_test_release.block_vote",
+    "release_with_margin": "mechanisms.propose_test_release.block_vote",
+    "subsample": "guarantee.composition",
+    "truncated_exponential": "mechanisms.exponential",
+    "verify_sensitivity": "verification.sensitivity",
 }
 
 __all__ = [
@@ -53,16 +53,16 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sosdp.privacy.accept import accept_profile
-    from sosdp.privacy.adjacency import Adjacency
-    from sosdp.privacy.budget import Budget, BudgetExceeded
-    from sosdp.privacy.composition import halting, parallel, random_split, subsample
-    from sosdp.privacy.loss import PrivacyLoss
-    from sosdp.privacy.roads.agreement import release_by_vote, release_with_margin
-    from sosdp.privacy.roads.exponential import pure_exponential, truncated_exponential
-    from sosdp.privacy.roads.friends import release_by_friends
-    from sosdp.privacy.roads.strongly_convex import falsify_program
-    from sosdp.privacy.verify import verify_sensitivity
+    from sosdp.privacy.guarantee.adjacency import Adjacency
+    from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
+    from sosdp.privacy.guarantee.composition import halting, parallel, random_split, subsample
+    from sosdp.privacy.guarantee.loss import PrivacyLoss
+    from sosdp.privacy.mechanisms.exponential import pure_exponential, truncated_exponential
+    from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
+    from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote, release_with_margin
+    from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
+    from sosdp.privacy.verification.sensitivity import verify_sensitivity
+    from sosdp.privacy.verification.strongly_convex import falsify_program
 
 
 def __getattr__(name: str) -> Any:

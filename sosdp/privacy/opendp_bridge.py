@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate, noise
-from sosdp.privacy.guarantee import Guarantee
-from sosdp.privacy.mechanisms.common import floats
-from sosdp.privacy.noise import opendp_sampler
-from sosdp.privacy.release import Release
-from sosdp.privacy.roads.projection import NoisyArray
+from sosdp.privacy import calibrate
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import floats
+from sosdp.privacy.mechanisms.output_perturbation import NoisyArray
+from sosdp.privacy.randomness import opendp_sampler
 
 TRUSTED_KINDS = ("exact", "certified")
 

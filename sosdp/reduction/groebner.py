@@ -20,7 +20,7 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-from ..system import System
+from ..model.system import System
 
 _VARIABLES = 40
 # the naive algorithm stops when the basis has so many elements, terms in one, or bits in a coefficient

@@ -25,8 +25,8 @@ from scipy.sparse.csgraph import connected_components
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
-from ..expectation import ExpectationConstraint
-from ..system import System
+from ..model.expectation import ExpectationConstraint
+from ..model.system import System
 
 # refinements spent on the search, and factors of terms they may visit together (about half a minute)
 _BUDGET, _VISITS = 4000, 4e7

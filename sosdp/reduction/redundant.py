@@ -14,7 +14,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
-from ..system import System
+from ..model.system import System
 from .bounds import deduce_bounds
 from .quotient import find_quotient
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sosdp.algebra import PSD, variables
-from sosdp.problemfile import Problem, ProblemFileError, load_problem
-from sosdp.system import System
+from sosdp.model.problem_file import Problem, ProblemFileError, load_problem
+from sosdp.model.system import System
 
 CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.sos.json"))
 x, y, z, c = variables("x y z c")

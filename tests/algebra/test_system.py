@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sosdp.algebra import PSD, Equality, Inequality, PolynomialArray, polynomial, variables
-from sosdp.system import System
+from sosdp.model.system import System
 
 x, y, z = variables("x y z")
 

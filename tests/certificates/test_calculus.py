@@ -5,16 +5,9 @@ from fractions import Fraction
 import pytest
 
 import sosdp as sd
-from certificates import extract, lemmas
-from certificates.calculus import (
-    NotDerived,
-    Upper,
-    assume,
-    from_proof,
-    same,
-    square,
-    sum_of_squares,
-)
+from certificates import extract
+from certificates.derive import lemmas
+from certificates.derive.calculus import NotDerived, Upper, assume, from_proof, same, square, sum_of_squares
 from tests.certificates.independent import proves
 
 x, y, z = sd.variables("x y z")

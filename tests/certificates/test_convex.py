@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from certificates import NotCertifiable
-from certificates.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
-from certificates.io import from_dict
-from sosdp.projection.elliptope import maximise_over_elliptope
-from sosdp.projection.nearest_correlation import nearest_correlation
+from certificates.derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
+from certificates.write.json import from_dict
+from sosdp.structured.elliptope import maximise_over_elliptope
+from sosdp.structured.nearest_correlation import nearest_correlation
 from tests.certificates.independent import proves
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import certificates
 import sosdp as sd
-from certificates.facial import _complement, _rational_kernel
-from certificates.redundant import boxed_proof
-from certificates.rescale import intervals, rescaled_proof
-from certificates.rounding import NotCertifiable
+from certificates.find.facial import _complement, _rational_kernel
+from certificates.find.redundant import boxed_proof
+from certificates.find.rescale import intervals, rescaled_proof
+from certificates.find.rounding import NotCertifiable
 from tests.certificates.solved import path_of
 
 x, y, z = sd.variables("x y z")

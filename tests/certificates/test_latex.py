@@ -7,9 +7,9 @@ import pytest
 
 import certificates
 import sosdp as sd
-from certificates import lemmas
-from certificates.calculus import assume
-from certificates.latex import WIDTH, document, number_latex, printed_width, wrapped
+from certificates.derive import lemmas
+from certificates.derive.calculus import assume
+from certificates.write.latex import WIDTH, document, number_latex, printed_width, wrapped
 
 x, y = sd.variables("x y")
 

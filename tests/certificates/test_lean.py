@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from certificates import extract
-from certificates.lean import NoLean, agrees, proof_lean, read_lean
+from certificates.write.lean import NoLean, agrees, proof_lean, read_lean
 
 x, y, z = sd.variables("x y z")
 

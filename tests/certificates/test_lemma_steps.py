@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from certificates import lemmas
-from certificates.calculus import assume, same, sum_of_squares
+from certificates.derive import lemmas
+from certificates.derive.calculus import assume, same, sum_of_squares
 from certificates.exact import terms_of, value_at
-from certificates.rounding import CertificateError
+from certificates.find.rounding import CertificateError
 from tests.certificates.test_lemmas import _proves, _total, v, w, x, y
 
 

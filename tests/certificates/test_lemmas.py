@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from certificates import lemmas
-from certificates.calculus import Derivation, same, square
-from certificates.rounding import CertificateError
+from certificates.derive import lemmas
+from certificates.derive.calculus import Derivation, same, square
+from certificates.find.rounding import CertificateError
 from tests.certificates.independent import proves
 
 x = sd.variables("x", 6)

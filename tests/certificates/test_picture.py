@@ -6,7 +6,7 @@ import pytest
 
 import certificates
 import sosdp as sd
-from sosdp.plot import png
+from sosdp.plot.figures import png
 
 pytest.importorskip("matplotlib")
 

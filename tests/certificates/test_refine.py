@@ -6,7 +6,7 @@ import pytest
 
 import sosdp as sd
 from certificates import NotCertifiable, extract
-from certificates.refine import refined_proof, shortest_decimal
+from certificates.find.refine import refined_proof, shortest_decimal
 from tests.certificates.independent import proves
 
 x, y = sd.variables("x y")

@@ -11,9 +11,9 @@ from flint import fmpq
 
 import sosdp as sd
 from certificates.exact import Rules, monos_of, multiply, polynomial_of, rows_of, terms_of
-from certificates.extraction import short_decimal
+from certificates.find.float_certificate import short_decimal
+from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.proof import Claim, Multiplier, Proof
-from certificates.rounding import NotCertifiable, Rounder
 
 x, y, z = sd.variables("x y z")
 ONE = sd.polynomial(1)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from certificates import NotCertifiable, extract, zeros
-from certificates.refine import bracket, simplest_fraction
-from certificates.rounding import Rounder
+from certificates import NotCertifiable, extract
+from certificates.find import zeros
+from certificates.find.refine import bracket, simplest_fraction
+from certificates.find.rounding import Rounder
 from tests.certificates.independent import proves
 
 x, y = sd.variables("x y")

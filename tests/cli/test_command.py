@@ -156,7 +156,7 @@ def test_verify_on_a_terminal(tmp_path):
     from rich.console import Console
 
     from certificates.check import check_file
-    from sosdp.commands.verify import show
+    from sosdp.cli.verify import show
 
     text = io.StringIO()
     path = file(tmp_path, "c.json", CERTIFICATE)

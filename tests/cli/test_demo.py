@@ -10,8 +10,8 @@ import pytest
 
 from problems.sbm import digits_graph
 from problems.sbm.program import dual_slack
-from sosdp import plot, report
-from sosdp.cli import main
+from sosdp.cli import main, report
+from sosdp.plot import figures as plot
 
 PNG = b"\x89PNG\r\n"
 

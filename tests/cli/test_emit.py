@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import certificates
-from certificates.lean import agrees
+from certificates.write.lean import agrees
 from sosdp.cli import main
 
 CASES = Path(__file__).resolve().parents[1] / "cases"

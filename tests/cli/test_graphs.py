@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sosdp.commands.graphs import GraphFileError, read_graph
+from sosdp.cli.graphs import GraphFileError, read_graph
 
 
 def written(folder, name, text):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sosdp.cli import main
-from sosdp.commands.tables import TableFileError, read_table
+from sosdp.cli.tables import TableFileError, read_table
 
 
 def _run(capsys, *arguments):

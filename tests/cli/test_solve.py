@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.cases import CASES, judge, solve_in_process
 from sosdp.cli import main
-from sosdp.commands.output import rounded_safely
+from sosdp.cli.output import rounded_safely
 from sosdp.conic.program import ProblemTooLarge
 
 KEYS = {
@@ -168,7 +168,7 @@ def test_unbounded_has_no_numbers_that_json_lacks(tmp_path, capsys):
 
 def test_certificate_of_the_examples(tmp_path, capsys):
     for name in ("motzkin_ball", "maxcut_petersen"):
-        path = str(files("sosdp") / "examples" / f"{name}.sos.json")
+        path = str(files("sosdp.cli") / "examples" / f"{name}.sos.json")
         target = str(tmp_path / f"{name}.json")
         result, code, _ = solved(capsys, path, "--certificate", target)
         assert code == 0 and result["certificate"] == target
@@ -269,7 +269,7 @@ def test_the_export_solved_by_another_program_has_the_same_value(tmp_path, capsy
 
 
 def test_the_export_as_cbf_reads_back(tmp_path):
-    from sosdp.conic.files import read_program
+    from sosdp.conic.formats.files import read_program
 
     path = problem(tmp_path)
     targets = [str(tmp_path / name) for name in ("p.cbf", "p.dat-s")]
@@ -295,7 +295,7 @@ def test_what_cannot_be_computed_here_is_a_failed_answer_not_bad_input(
     def refuse(*arguments, **options):
         raise breakdown
 
-    monkeypatch.setattr("sosdp.solve.minimize", refuse)
+    monkeypatch.setattr("sosdp.relaxation.minimize.minimize", refuse)
     target = str(tmp_path / "c.json")
     result, code, _ = solved(capsys, problem(tmp_path), "--certificate", target)
     assert (result["status"], code) == ("failed", 1) and set(result) >= KEYS
@@ -308,7 +308,7 @@ def test_a_bug_is_not_called_bad_input(tmp_path, monkeypatch):
     def broken(*arguments, **options):
         raise AttributeError("a bug")
 
-    monkeypatch.setattr("sosdp.solve.minimize", broken)
+    monkeypatch.setattr("sosdp.relaxation.minimize.minimize", broken)
     with pytest.raises(AttributeError, match="a bug"):
         main(["solve", problem(tmp_path)])
 

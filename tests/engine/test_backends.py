@@ -415,7 +415,7 @@ def test_the_licence_error_is_told_by_a_module_that_has_none(monkeypatch):
 
 def test_mosek_builds_the_task_of_a_relaxation_in_the_dual_of_its_moment_form():
     pytest.importorskip("mosek")
-    from sosdp.engine.forms import GramProgram, moment_form
+    from sosdp.relaxation.solve.forms import GramProgram, moment_form
 
     x, y = sd.variables("mkx mky")
     relax = sd.Relaxation(sd.System(x**2 + y**2 <= 1), 4)

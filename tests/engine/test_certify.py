@@ -7,10 +7,10 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
-from sosdp.engine.assembly import ONE, Block, assemble
-from sosdp.engine.atoms import extract_atoms
-from sosdp.engine.certify import certify
-from sosdp.engine.scaling import find_scaling, scale
+from sosdp.relaxation.atoms import extract_atoms
+from sosdp.relaxation.build.assemble import ONE, Block, assemble
+from sosdp.relaxation.build.scaling import find_scaling, scale
+from sosdp.relaxation.certify.bound import certify
 
 
 def setting(name, rng):

@@ -8,11 +8,11 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.engine.assembly import assemble
-from sosdp.engine.blocks import Options, plan
-from sosdp.engine.face import find_face
-from sosdp.engine.solving import solve_program
 from sosdp.reduction.facial import face, find_zeros, functionals
+from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.plan import Options, plan
+from sosdp.relaxation.certify.face import find_face
+from sosdp.relaxation.solve.solve import solve_program
 
 x, y, z = sd.variables("x y z")
 MOTZKIN = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1

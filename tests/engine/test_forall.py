@@ -9,9 +9,9 @@ import sosdp as sd
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.engine.certify import certify
-from sosdp.engine.forall import expand
-from sosdp.engine.null import NullConditions, null_conditions
+from sosdp.relaxation.build.forall import expand
+from sosdp.relaxation.certify.bound import certify
+from sosdp.relaxation.certify.free_directions import NullConditions, null_conditions
 
 x = sd.variables("x", 2)
 y = sd.variables("y", 2)

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.conic import clarabel
-from sosdp.conic.cbf_format import read_cbf, write_cbf
+from sosdp.conic.formats.cbf import read_cbf, write_cbf
+from sosdp.conic.formats.sdpa import read_sdpa, write_sdpa
 from sosdp.conic.lines import FormatError
 from sosdp.conic.program import Cones, ConicProgram, svec
-from sosdp.conic.sdpa_format import read_sdpa, write_sdpa
 
 
 def random_program(seed, zero=3, nonnegative=4, sides=(3, 2, 5), columns=7):

@@ -6,9 +6,9 @@ import pytest
 import sosdp as sd
 from benchmarks.chains import chain
 from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds
-from sosdp.engine import answer
-from sosdp.engine.certify import certify
-from sosdp.engine.lift import lift_constant
+from sosdp.relaxation.certify import classify as answer
+from sosdp.relaxation.certify.bound import certify
+from sosdp.relaxation.certify.shift_constant import lift_constant
 
 x = sd.variables("x", 4)
 

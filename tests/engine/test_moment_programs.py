@@ -27,7 +27,7 @@ def test_in_expectation_is_weaker_than_satisfied():
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 def test_nearest_correlation_matrix_as_a_moment_program(solver):
-    from sosdp.projection import nearest_correlation
+    from sosdp.structured import nearest_correlation
 
     rng = np.random.default_rng(3)
     n = 6

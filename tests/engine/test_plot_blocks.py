@@ -4,8 +4,8 @@ import matplotlib.colors as colors
 import numpy as np
 
 import sosdp as sd
-from sosdp.plot import png
-from sosdp.plot_blocks import blocks
+from sosdp.plot.blocks import blocks
+from sosdp.plot.figures import png
 
 
 def _picture(result):

@@ -9,9 +9,9 @@ import sympy
 import sosdp as sd
 from certificates import extract
 from sosdp.algebra import monomials as mono
-from sosdp.engine.certify import certify
-from sosdp.engine.scaling import find_scaling, scale
 from sosdp.reduction.groebner import groebner_ideal, with_groebner
+from sosdp.relaxation.build.scaling import find_scaling, scale
+from sosdp.relaxation.certify.bound import certify
 
 
 def ids_of(*polynomials):

@@ -303,7 +303,7 @@ def test_options_that_resemble_nothing_or_begin_a_known_one():
 
 
 def test_a_block_that_takes_hours_is_announced(monkeypatch):
-    monkeypatch.setattr("sosdp.engine.solving._PATIENCE_SIDE", 2)
+    monkeypatch.setattr("sosdp.relaxation.solve.solve._PATIENCE_SIDE", 2)
     x, y = sd.variables("x y")
     ball = sd.System(x**2 + y**2 <= 1)
     with pytest.warns(

@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 import sosdp as sd
 from sosdp.conic.clarabel import _rotation
 from sosdp.conic.program import Cones, smat, svec
-from sosdp.engine.dominance import CONES, _pieces
-from sosdp.toolkit import gram_factor
+from sosdp.relaxation.build.diagonal_dominance import CONES, _pieces
+from sosdp.relaxation.functionals import gram_factor
 
 x, y, z = sd.variables("x y z")
 (b,) = sd.variables("b", 1)

@@ -164,7 +164,7 @@ def test_bad_programs_are_refused():
 def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
     from dataclasses import replace
 
-    from sosdp.engine import rays
+    from sosdp.relaxation.certify import rays
 
     c, d, x = sd.variables("c d x")
     # a direction improves d, but nothing is feasible: that is what the user needs to know
@@ -183,7 +183,7 @@ def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
         raw = honest(program, **options)
         return replace(raw, status="no_gram" if raw.status == "no_moments" else "no_moments")
 
-    monkeypatch.setattr("sosdp.sosprogram.solve_program", lying)
+    monkeypatch.setattr("sosdp.relaxation.sos_program.solve_program", lying)
     for program in (
         sd.SosProgram([c]).require(x**2 - c),
         sd.SosProgram([c]).require(x**2 + c),

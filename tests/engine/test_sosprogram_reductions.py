@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.engine.unknowns import merged, unknown_orbits
+from sosdp.relaxation.build.unknowns import merged, unknown_orbits
 
 xs = sd.variables("s", 4)
 x, y, z = sd.variables("x y z")

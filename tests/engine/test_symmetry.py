@@ -10,11 +10,11 @@ import sosdp as sd
 from certificates import extract
 from sosdp import interchange
 from sosdp.conic.program import svec_length, triangle
-from sosdp.engine.certify import certify
-from sosdp.engine.scaling import find_scaling, scale
-from sosdp.engine.symmetric import _decompose
 from sosdp.reduction.permutation import Data, find_symmetries, orbit_numbers, read_generators
 from sosdp.reduction.rows import distinct_rows
+from sosdp.relaxation.build.scaling import find_scaling, scale
+from sosdp.relaxation.build.symmetry import _decompose
+from sosdp.relaxation.certify.bound import certify
 
 
 def ids_of(*polynomials):
@@ -358,7 +358,7 @@ def test_any_multipliers_of_the_reduced_program_give_true_bounds():
 
 
 def _raw(gram, reduced, gamma):
-    from sosdp.engine.forms import RawSolution
+    from sosdp.relaxation.solve.forms import RawSolution
 
     moments = np.zeros(reduced.columns.shape[0])
     free, unknowns = np.zeros(reduced.free.shape[0]), np.array([gamma])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp import relaxation as module
-from sosdp.engine.assembly import assemble
+from sosdp.relaxation import relaxation as module
+from sosdp.relaxation.build.assemble import assemble
 
 x = sd.variables("x", 4)
 (t,) = sd.variables("T", 1)

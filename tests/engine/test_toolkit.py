@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.toolkit import covariance, gaussian, gram_factor, mix, push_forward, reweight, violations
+from sosdp.relaxation.functionals import (
+    covariance,
+    gaussian,
+    gram_factor,
+    mix,
+    push_forward,
+    reweight,
+    violations,
+)
 
 
 def cut_of_a_cycle(n=5, degree=4):

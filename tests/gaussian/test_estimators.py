@@ -12,8 +12,8 @@ from problems.gaussian import (
     RobustPrivateMean,
     plan,
 )
-from problems.gaussian.covariance import pairs_of
-from problems.gaussian.estimator import groups, shares
+from problems.gaussian.estimators.base import groups, shares
+from problems.gaussian.estimators.covariance import pairs_of
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems.gaussian import RobustPrivateCovariance
-from problems.gaussian.frames import (
+from problems.gaussian.preconditioner import (
     MOST_SPENT,
     ROUGH,
     frame_share,

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import packing
-from problems.gaussian.interior import interior
-from problems.gaussian.packing import solve, upper_bound
-from problems.gaussian.problem import PackingProblem
-from problems.gaussian.scores import AIM, SPREAD, WIDTH, PackingScore, packing_score
-from sosdp.privacy.score import Lattice
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import AIM, SPREAD, WIDTH, PackingScore, packing_score
+from sosdp.privacy.scores.score import Lattice
+from sosdp.structured import packing
+from sosdp.structured.packing import solve, upper_bound
+from sosdp.structured.packing_interior_point import interior
 
 
 def sides(rows, found):

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian.literal import LiteralSoSScore
-from problems.gaussian.localised import LocalisedLiftScore
-from problems.gaussian.packing import solve
-from problems.gaussian.problem import PackingProblem
-from problems.gaussian.scores import packing_score
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import packing_score
+from problems.gaussian.published.localised_lift import LocalisedLiftScore
+from problems.gaussian.published.program import LiteralSoSScore
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect
-from sosdp.privacy.score import cube
+from sosdp.privacy.scores.score import cube
+from sosdp.structured.packing import solve
 
 Y = [-1.0, -0.3, 0.2, 0.9]
 
@@ -81,7 +81,7 @@ def test_sublevel_sets_of_the_lift_are_convex_along_segments():
 
 def test_a_wrong_multiplier_refutes_nothing():
     # negative control: a feasible threshold can never be refuted, whatever the multipliers
-    from problems.gaussian.localised import _Lift
+    from problems.gaussian.published.localised_lift import _Lift
 
     generator = np.random.default_rng(3)
     records = generator.normal(size=(6, 1))

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from problems.gaussian import theory
-from problems.gaussian.boxes import DyadicBoxes, Partition
 from problems.gaussian.cuts import Cuts
-from problems.gaussian.limit import Limit
-from problems.gaussian.packing import lower_bound, solve, upper_bound
-from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
-from problems.gaussian.scores import PackingScore, packing_score
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.roads.exponential import exact_law, pure_exponential
-from sosdp.privacy.score import Lattice
-from sosdp.privacy.words import open_words
+from problems.gaussian.model import PackingProblem, smat, svec_of_outer
+from problems.gaussian.program import PackingScore, packing_score
+from problems.gaussian.sampler import DyadicBoxes, Partition
+from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
+from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice
+from sosdp.structured.packing import lower_bound, solve, upper_bound
+from sosdp.structured.packing_bound import Limit
 from tests.gaussian.test_scores import hard_rows, is_psd
 
 

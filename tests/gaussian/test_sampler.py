@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from problems.gaussian.boxes import DyadicBoxes, Partition, predicted_acceptance
-from problems.gaussian.problem import PackingProblem
-from problems.gaussian.scores import QUANTUM, PackingScore
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.roads.exponential import exact_law, pure_exponential
-from sosdp.privacy.score import Lattice, box_size
-from sosdp.privacy.words import open_words
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import QUANTUM, PackingScore
+from problems.gaussian.sampler import DyadicBoxes, Partition, predicted_acceptance
+from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
+from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice, box_size
 
 
 def _score(n, d=1, spacing=Fraction(1, 4), reach=8, lam=1.5, features="identity", domain=None):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from problems.gaussian.cuts import Cuts
-from problems.gaussian.packing import lower_bound, solve, upper_bound
-from problems.gaussian.problem import PackingProblem, smat, svec_of_outer
-from problems.gaussian.scores import QUANTUM, PackingScore
-from sosdp.privacy.score import cube
+from problems.gaussian.model import PackingProblem, smat, svec_of_outer
+from problems.gaussian.program import QUANTUM, PackingScore
+from sosdp.privacy.scores.score import cube
+from sosdp.structured.packing import lower_bound, solve, upper_bound
 
 
 def bracket(records, candidate, lam, tolerance=1e-7):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from problems.gaussian import theory
-from problems.gaussian.packing import solve
-from problems.gaussian.robust import FilteredMean, RobustMean
+from problems.gaussian.estimators.not_private import FilteredMean, RobustMean
+from sosdp.structured.packing import solve
 
 
 def bracket(records, candidate, lam, tolerance=1e-6):

@@ -12,13 +12,13 @@ from sklearn.exceptions import NotFittedError
 
 from problems.gmm import aggregate, refine
 from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks, near_means
-from problems.gmm.estimator import PrivateGaussianMixture
+from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.gmm.planning import aggregate_plan, expected_friends, required_n
-from problems.records import as_records
+from sosdp.estimator.records import as_records
 from sosdp.privacy import calibrate
-from sosdp.privacy.roads import friends
-from sosdp.privacy.words import InsecureWords
+from sosdp.privacy.mechanisms.propose_test_release import friendly_core as friends
+from sosdp.privacy.randomness.bits import InsecureWords
 
 # ------------------------------------------------------------------------------------------------------------
 # Friends on small sets of tuples

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems.gmm.kernel import kernel_program, membership
 from problems.gmm.model import SphericalMixture, cluster_matrix
 from problems.gmm.theory import (
     DirectBounds,
@@ -21,6 +20,7 @@ from problems.gmm.theory import (
     value_sensitivity,
     whole_bound,
 )
+from sosdp.structured.clustering import kernel_program, membership
 
 
 def reference(points, clusters, budget, cap, weight):
@@ -251,7 +251,7 @@ def test_certified_integrality():
 
 def test_adversarial_neighbours_do_not_beat_the_bound():
     """Climbs of base and neighbour against Theorem S(b); a tenth of the bound is refuted (control)."""
-    from sosdp.privacy.verify import ReplaceOne, verify_sensitivity
+    from sosdp.privacy.verification.sensitivity import ReplaceOne, verify_sensitivity
 
     generator = np.random.default_rng(5)
     bases = [SphericalMixture(2, 1, 6.0, offset=0.0).sample(12, seed).points for seed in range(4)]

@@ -11,11 +11,10 @@ import pytest
 
 import problems.gmm
 import sosdp as sd
-from problems.gmm.direct import direct_guarantee, direct_verdict, paper_verdict, sample_failure, trace
-from problems.gmm.estimator import PrivateGaussianMixture
-from problems.gmm.kernel import kernel_program, membership
+from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import cluster_matrix
 from problems.gmm.program import linked_mean_excess, literal_program, pairwise_program
+from problems.gmm.published import direct_guarantee, direct_verdict, paper_verdict, sample_failure, trace
 from problems.gmm.registry import REGISTRY
 from problems.gmm.theory import (
     DirectBounds,
@@ -28,6 +27,7 @@ from problems.gmm.theory import (
     row_term,
     value_sensitivity,
 )
+from sosdp.structured.clustering import kernel_program, membership
 
 BUDGET = 2.0
 
@@ -200,7 +200,7 @@ def test_means_of_close_laws(order):
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 def test_free_directions_of_quartic_forms(dimension):
     """d^2 (d^2 - 1)/12 of them: 0, 1, 6, 20."""
-    from sosdp.engine.forall import expand
+    from sosdp.relaxation.build.forall import expand
 
     (t,) = sd.variables("t", 1)
     v = sd.variables("v", dimension)
@@ -279,8 +279,8 @@ def test_published_constants_need_more_records_than_there_are():
 def test_every_mechanism_is_registered_with_its_proof():
     root = pathlib.Path(problems.gmm.__file__).parents[2]
     found = set()
-    for info in pkgutil.iter_modules(problems.gmm.__path__):
-        module = importlib.import_module(f"problems.gmm.{info.name}")
+    for info in pkgutil.walk_packages(problems.gmm.__path__, "problems.gmm."):
+        module = importlib.import_module(info.name)
         for name, thing in vars(module).items():
             if getattr(thing, "__module__", None) == module.__name__ and not isinstance(thing, type):
                 if getattr(thing, "__annotations__", {}).get("return") == "Release":

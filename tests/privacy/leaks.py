@@ -30,9 +30,11 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy import exact, noise, opendp_bridge
-from sosdp.privacy.guarantee import Guarantee
-from sosdp.privacy.release import Release
+from sosdp.privacy import opendp_bridge
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness import exact
 
 
 @dataclass(frozen=True)
@@ -319,7 +321,7 @@ def broken_graphs(n: int) -> dict[str, Callable[[], np.ndarray]]:
 
 
 def _vector(values: np.ndarray, **options: Any) -> Release:
-    from sosdp.privacy.roads.projection import release_vector
+    from sosdp.privacy.mechanisms.output_perturbation import release_vector
 
     return release_vector(
         values, sensitivity=0.5, adjacency="one record (replace)", low=-1.0, high=1.0, **options
@@ -327,7 +329,7 @@ def _vector(values: np.ndarray, **options: Any) -> Release:
 
 
 def _symmetric(matrix: np.ndarray, certified: float | None = 0.0) -> Release:
-    from sosdp.privacy.roads.projection import release_symmetric
+    from sosdp.privacy.mechanisms.output_perturbation import release_symmetric
 
     return release_symmetric(
         matrix,
@@ -342,7 +344,7 @@ def _symmetric(matrix: np.ndarray, certified: float | None = 0.0) -> Release:
 
 
 def _stable(statistic: Any) -> Release:
-    from sosdp.privacy.roads.stability import release_if_stable
+    from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
 
     return release_if_stable(
         "answer", statistic, epsilon=1.0, delta=1e-6, adjacency="one edge", noisy_statistic=False
@@ -415,7 +417,7 @@ def _named(module: str, function: str, **options: Any) -> Callable[[Any], Any]:
 
 
 def _vote(records: Any) -> Release:
-    from sosdp.privacy.roads.agreement import release_by_vote
+    from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote
 
     return release_by_vote(np.sum, records, blocks=6, epsilon=1.0, delta=1e-3)
 
@@ -434,19 +436,19 @@ def _loud(block: Any) -> Any:
 
 
 def _loud_vote(records: Any) -> Release:
-    from sosdp.privacy.roads.agreement import release_by_vote
+    from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote
 
     return release_by_vote(_loud, records, blocks=6, epsilon=1.0, delta=1e-3)
 
 
 def _margin(margin: Any) -> Release:
-    from sosdp.privacy.roads.agreement import release_with_margin
+    from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_with_margin
 
     return release_with_margin("answer", margin, 1, epsilon=1.0, delta=1e-3, adjacency="one edge")
 
 
 def _friends(results: Any) -> Release:
-    from sosdp.privacy.roads.friends import release_by_friends
+    from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
 
     budget = {"epsilon_test": 1.0, "delta_test": 1e-3, "epsilon": 1.0, "delta": 1e-3}
     return release_by_friends(results, 1, 2, radius=0.5, **budget)
@@ -459,9 +461,9 @@ def _mixture(records: Any) -> Any:
 
 
 def _exponential(records: Any) -> Release:
-    from sosdp.privacy.roads.exponential import pure_exponential
-    from sosdp.privacy.score import cube
+    from sosdp.privacy.mechanisms.exponential import pure_exponential
     from sosdp.privacy.scores.location import directional, integer_directions, trimmed_weights
+    from sosdp.privacy.scores.score import cube
 
     score = directional(trimmed_weights(12, 2), integer_directions(2), cube(Fraction(1, 10), 2, 2))
     return pure_exponential(score, records, epsilon=1.0)
@@ -504,32 +506,36 @@ CASES: list[Case] = [
     Case("sbm randomized response", _fit("RandomizedResponseRecovery"), graphs(12), broken_graphs(12)),
     Case(
         "private_histogram",
-        _named("mechanisms.histogram", "private_histogram", epsilon=1.0, delta=1e-3),
+        _named("mechanisms.basic.histogram", "private_histogram", epsilon=1.0, delta=1e-3),
         lists(9),
         free=True,
     ),
     Case(
         "report_noisy_max",
-        _named("mechanisms.noisy_max", "report_noisy_max", sensitivity=1, epsilon=1.0),
+        _named("mechanisms.basic.noisy_max", "report_noisy_max", sensitivity=1, epsilon=1.0),
         lists(6),
     ),
     Case(
         "permute-and-flip maximum",
         _named(
-            "mechanisms.noisy_max", "report_noisy_max", sensitivity=1, epsilon=1.0, noise="permute-and-flip"
+            "mechanisms.basic.noisy_max",
+            "report_noisy_max",
+            sensitivity=1,
+            epsilon=1.0,
+            noise="permute-and-flip",
         ),
         lists(6),
     ),
     Case(
         "above_threshold",
-        _named("mechanisms.sparse_vector", "above_threshold", threshold=2, epsilon=1.0),
+        _named("mechanisms.basic.sparse_vector", "above_threshold", threshold=2, epsilon=1.0),
         lists(6),
         free=True,
     ),
     Case(
         "multiplicative_weights",
         _named(
-            "mechanisms.weights",
+            "mechanisms.basic.multiplicative_weights",
             "multiplicative_weights",
             queries=[[1, 0, 0], [0, 1, 1]],
             rounds=2,
@@ -537,16 +543,18 @@ CASES: list[Case] = [
         ),
         lists(8),
     ),
-    Case("private_quantile", _named("mechanisms.quantile", "private_quantile", rank=4, **GRID), lists(8)),
-    Case("interior_point", _named("mechanisms.interior", "interior_point", **GRID), lists(8)),
+    Case(
+        "private_quantile", _named("mechanisms.basic.quantile", "private_quantile", rank=4, **GRID), lists(8)
+    ),
+    Case("interior_point", _named("mechanisms.basic.interior_point", "interior_point", **GRID), lists(8)),
     Case(
         "bounded_average",
-        _named("mechanisms.average", "bounded_average", low=0.0, high=1.0, epsilon=1.0),
+        _named("mechanisms.basic.average", "bounded_average", low=0.0, high=1.0, epsilon=1.0),
         lists(8),
     ),
     Case(
         "bounded_average of vectors",
-        _named("mechanisms.average", "bounded_average", radius=1.0, rho=0.5),
+        _named("mechanisms.basic.average", "bounded_average", radius=1.0, rho=0.5),
         vectors((6, 2)),
     ),
     Case("release_by_vote", _vote, lists(24), may_decline=True),

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from sosdp.privacy.accept import accept_profile, decay_curve
-from sosdp.privacy.words import InsecureWords
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, decay_curve
+from sosdp.privacy.randomness.bits import InsecureWords
 
 # (epsilon, delta): first k with pi = 1, with pi >= 1/2, with pi >= 0.999
 TABLE = {

@@ -11,21 +11,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.estimators import VectorOutput, private_estimator
-from sosdp.privacy.budget import Budget
-from sosdp.privacy.guarantee import Guarantee
+from sosdp.estimator.private_estimator import VectorOutput, private_estimator
+from sosdp.privacy.guarantee.budget import Budget
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.inputs import floats, number, whole
 from sosdp.privacy.mechanisms import bounded_average, multiplicative_weights, private_quantile
-from sosdp.privacy.mechanisms.common import floats, number, whole
-from sosdp.privacy.quiet import no_output, no_warnings
-from sosdp.privacy.roads import agreement
-from sosdp.privacy.roads.agreement import release_by_vote, release_with_margin
-from sosdp.privacy.roads.exponential import pure_exponential
-from sosdp.privacy.roads.projection import StrongConvexProgram, release_symmetric, release_vector
-from sosdp.privacy.roads.stability import release_if_stable, stability_rule
-from sosdp.privacy.score import Lattice, cube
+from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.mechanisms.output_perturbation import (
+    StrongConvexProgram,
+    release_symmetric,
+    release_vector,
+)
+from sosdp.privacy.mechanisms.propose_test_release import block_vote as agreement
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote, release_with_margin
+from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable, stability_rule
 from sosdp.privacy.scores.depth import TukeyDepth
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.location import l_statistic, median_weights
+from sosdp.privacy.scores.score import Lattice, cube
+from sosdp.privacy.silence import no_output, no_warnings
 
 
 class Panic(BaseException):

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import scores
-from problems.gaussian.mean import RobustPrivateMean
-from problems.gaussian.problem import PackingProblem
-from problems.gaussian.scores import WIDTH, PackingScore
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.score import Lattice
+from problems.gaussian import program as scores
+from problems.gaussian.estimators.mean import RobustPrivateMean
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import WIDTH, PackingScore
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice
 
 EPSILON = 1.0
 

@@ -12,10 +12,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.accept import accept_profile
-from sosdp.privacy.roads import agreement, friends
-from sosdp.privacy.roads.agreement import h_score, release_by_vote, release_with_margin, vote_margin
-from sosdp.privacy.roads.friends import friends_test, release_by_friends
+from sosdp.privacy.mechanisms.propose_test_release import block_vote as agreement
+from sosdp.privacy.mechanisms.propose_test_release import friendly_core as friends
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
+    h_score,
+    release_by_vote,
+    release_with_margin,
+    vote_margin,
+)
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import friends_test, release_by_friends
 
 
 def close(first: dict, second: dict, factor: Fraction, delta: Fraction) -> bool:
@@ -274,7 +280,7 @@ def test_friends_test_on_all_pairs(blocks, epsilon, delta):
 
 
 def test_friends_noise_has_the_law_it_is_said_to_have():
-    from sosdp.privacy.words import InsecureWords
+    from sosdp.privacy.randomness.bits import InsecureWords
 
     test = friends_test(5, 2.0, 0.05, Fraction(4, 5))
     for pairs in (test.needed + test.shift - 3, test.needed + test.shift + 4):

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from sosdp.privacy import audit
+from sosdp.privacy.verification import audit
 
 
 def test_randomised_response() -> None:

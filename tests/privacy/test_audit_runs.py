@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from sosdp.privacy import audit, exact
-from sosdp.privacy.audit_runs import audit_runs, clopper_pearson
 from sosdp.privacy.mechanisms import report_noisy_max
-from sosdp.privacy.words import InsecureWords
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.verification import audit
+from sosdp.privacy.verification.audit_runs import audit_runs, clopper_pearson
 
 WORDS = InsecureWords(1)
 

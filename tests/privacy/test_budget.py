@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.budget import Budget, BudgetExceeded
-from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.guarantee.adjacency import ONE_EDGE, ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
+from sosdp.privacy.guarantee.guarantee import Guarantee
 
 
 def pair(epsilon: float, delta: float = 0.0, **more) -> Guarantee:

@@ -9,7 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy import audit, calibrate, noise
+from sosdp.privacy import calibrate
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.verification import audit
 
 TABLE = {  # epsilon: (tight, paper, zCDP) multipliers at delta = 1e-6
     0.25: (15.41, 21.55, None),

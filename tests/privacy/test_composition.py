@@ -9,10 +9,11 @@ from collections import defaultdict
 
 import pytest
 
-from sosdp.privacy import audit, composition
-from sosdp.privacy.adjacency import ONE_EDGE, ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.guarantee import Guarantee, compose
-from sosdp.privacy.loss import Part, PrivacyLoss
+from sosdp.privacy.guarantee import composition
+from sosdp.privacy.guarantee.adjacency import ONE_EDGE, ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
+from sosdp.privacy.verification import audit
 
 
 def pair(epsilon: float, delta: float = 0.0, adjacency: str = ONE_EDGE, **more) -> Guarantee:

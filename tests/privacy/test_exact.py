@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sosdp.privacy import exact, words
+from sosdp.privacy.randomness import bits as words
+from sosdp.privacy.randomness import exact
 
 FLOOR = 1e-4  # the streams are fixed, so nothing here flakes
 

@@ -9,11 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.audit import epsilon_between
-from sosdp.privacy.levels import level_of, rational_base
-from sosdp.privacy.roads.exponential import exact_law, predict_level_quantile, pure_exponential
-from sosdp.privacy.score import Lattice, cube
+from sosdp.privacy.mechanisms.exponential import exact_law, predict_level_quantile, pure_exponential
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
+from sosdp.privacy.scores.levels import level_of, rational_base
 from sosdp.privacy.scores.location import (
     coordinate_max,
     directional,
@@ -23,6 +21,8 @@ from sosdp.privacy.scores.location import (
     median_weights,
     trimmed_weights,
 )
+from sosdp.privacy.scores.score import Lattice, cube
+from sosdp.privacy.verification.audit import epsilon_between
 
 
 class Exhaustive:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sosdp.privacy import calibrate
-from sosdp.privacy.guarantee import ONE_EDGE, Guarantee, compose
-from sosdp.privacy.release import Release
-from sosdp.privacy.roads.projection import NoisyArray
+from sosdp.privacy.guarantee.guarantee import ONE_EDGE, Guarantee, compose
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.output_perturbation import NoisyArray
 
 
 def pair(epsilon: float, delta: float, **more: Any) -> Guarantee:

@@ -14,9 +14,9 @@ import leaks
 import numpy as np
 import pytest
 
-from sosdp.privacy import words
-from sosdp.privacy.guarantee import Guarantee
-from sosdp.privacy.release import Release
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness import bits as words
 
 
 @pytest.mark.parametrize("case", leaks.CASES, ids=lambda case: case.name)

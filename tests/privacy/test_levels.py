@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sosdp.privacy.levels import BITS, check_step, level_of, level_step, rational_base
+from sosdp.privacy.scores.levels import BITS, check_step, level_of, level_step, rational_base
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, 2.0, 8.0, 40.0])

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sosdp.privacy
-from sosdp.privacy import audit, mechanisms
-from sosdp.privacy.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
+from sosdp.privacy import mechanisms
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.mechanisms import (
     SparseVector,
     above_threshold,
@@ -26,13 +26,14 @@ from sosdp.privacy.mechanisms import (
     private_quantile,
     report_noisy_max,
 )
-from sosdp.privacy.mechanisms.average import RESOLUTION, whole_vector
-from sosdp.privacy.mechanisms.histogram import calibration, canonical
-from sosdp.privacy.mechanisms.interior import failure_bound
-from sosdp.privacy.mechanisms.quantile import grid, runs
-from sosdp.privacy.mechanisms.sparse_vector import scales
-from sosdp.privacy.mechanisms.weights import budgets
+from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
+from sosdp.privacy.mechanisms.basic.histogram import calibration, canonical
+from sosdp.privacy.mechanisms.basic.interior_point import failure_bound
+from sosdp.privacy.mechanisms.basic.multiplicative_weights import budgets
+from sosdp.privacy.mechanisms.basic.quantile import grid, runs
+from sosdp.privacy.mechanisms.basic.sparse_vector import scales
 from sosdp.privacy.registry import REGISTRY
+from sosdp.privacy.verification import audit
 
 PACKAGE = pathlib.Path(sosdp.privacy.__file__).parent
 ROOT = PACKAGE.parent.parent
@@ -122,14 +123,14 @@ def releasing_functions() -> set[str]:
                 and node.returns is not None
                 and not node.name.startswith("_")
             ):
-                if ast.unparse(node.returns) == "Release" and path.stem != "common":
+                if ast.unparse(node.returns) == "Release" and path.stem != "inputs":
                     found.add(node.name)
     return found
 
 
 def test_every_public_mechanism_links_to_a_proof_that_exists():
     assert releasing_functions() | {"SparseVector"} == set(REGISTRY)
-    assert set(mechanisms.__all__) == {n for n, e in REGISTRY.items() if ".mechanisms." in e.module}
+    assert set(mechanisms.__all__) == {n for n, e in REGISTRY.items() if ".mechanisms.basic." in e.module}
     for name, entry in REGISTRY.items():
         assert callable(entry.load()) and entry.function == name
         assert entry.proof in (importlib.import_module(entry.module).__doc__ or "")
@@ -629,7 +630,7 @@ def test_average_release():
 
 
 def test_a_sparse_vector_of_a_hundred_thousand_answers_keeps_a_budget_for_its_threshold():
-    from sosdp.privacy.mechanisms.sparse_vector import scales
+    from sosdp.privacy.mechanisms.basic.sparse_vector import scales
 
     first, second = scales(1.0, 1, 100_000, False)
     assert 1 / first + 2 * 100_000 / second == 1

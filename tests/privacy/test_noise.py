@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 import sosdp.privacy
-from sosdp.privacy import exact, noise
-from sosdp.privacy.noise import cells, tables
-from sosdp.privacy.words import InsecureWords, Words
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.randomness import cells, exact, tables
+from sosdp.privacy.randomness.bits import InsecureWords, Words
 
 FLOOR = 1e-6  # operating-system randomness: a false alarm once in a million runs per test
 FIXED = 1e-4  # fixed streams: they never flake
@@ -467,7 +467,7 @@ def test_array_coins() -> None:
 
 
 def test_array_coins_equal_exact_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sosdp.privacy.noise import choice
+    from sosdp.privacy.randomness import choice
 
     gamma = np.random.default_rng(1).exponential(2.0, 4000)
     fast = noise.bernoulli_exp(gamma, insecure_seed=6)

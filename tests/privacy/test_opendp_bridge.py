@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sosdp.privacy import audit, exact, opendp_bridge
-from sosdp.privacy.guarantee import ONE_EDGE, ONE_RECORD_REPLACED, Guarantee
-from sosdp.privacy.release import Release
-from sosdp.privacy.roads.projection import release_symmetric, release_vector
+from sosdp.privacy import opendp_bridge
+from sosdp.privacy.guarantee.guarantee import ONE_EDGE, ONE_RECORD_REPLACED, Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.output_perturbation import release_symmetric, release_vector
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.verification import audit
 
 
 @pytest.fixture(autouse=True)

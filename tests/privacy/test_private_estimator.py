@@ -14,13 +14,13 @@ from sklearn.base import clone
 
 import sosdp
 from sosdp import MissingFact, ScoreProgram, System, private_estimator, variables
-from sosdp.estimators import VectorOutput
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.roads.exponential import exact_law, pure_exponential
-from sosdp.privacy.roads.projection import StrongConvexProgram
-from sosdp.privacy.score import Lattice, cube
+from sosdp.estimator.private_estimator import VectorOutput
+from sosdp.estimator.score_program import value_if_feasible
+from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
+from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.lifted import BracketScore
-from sosdp.score_program import value_if_feasible
+from sosdp.privacy.scores.score import Lattice, cube
 
 REACH, SLACK, SPREAD = 2.0, 0.125, 0.5
 PROOF = (

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sosdp.privacy.roads.projection import (
+from sosdp.privacy.mechanisms.output_perturbation import (
     NoisyArray,
     ProjectionProgram,
     StrongConvexProgram,

@@ -11,20 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sosdp.privacy.enclosure import certified_maximum, polytope_box, polytope_is_empty
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.roads.exponential import default_sampler, exact_law, pure_exponential
-from sosdp.privacy.sampling import (
-    BoxLattice,
-    FiniteGrid,
-    HitAndRun,
-    IntervalLattice,
-    Layered,
-    PermuteAndFlip,
-    Sampler,
-)
-from sosdp.privacy.score import Lattice, Levels, cube
+from sosdp.privacy.mechanisms.exponential import default_sampler, exact_law, pure_exponential
+from sosdp.privacy.randomness.bits import InsecureWords
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
+from sosdp.privacy.scores.enclosure import certified_maximum, polytope_box, polytope_is_empty
+from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.location import (
     coordinate_max,
     directional,
@@ -33,7 +24,16 @@ from sosdp.privacy.scores.location import (
     median_weights,
     trimmed_weights,
 )
-from sosdp.privacy.words import InsecureWords
+from sosdp.privacy.scores.sampling import (
+    BoxLattice,
+    FiniteGrid,
+    HitAndRun,
+    IntervalLattice,
+    Layered,
+    PermuteAndFlip,
+    Sampler,
+)
+from sosdp.privacy.scores.score import Lattice, Levels, cube
 
 
 def p_value(law, points):

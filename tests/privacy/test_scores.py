@@ -9,14 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.score import (
-    ClippedScore,
-    Lattice,
-    MaxScore,
-    box_size,
-    cube,
-    intersect,
-)
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth, half_space_depth
 from sosdp.privacy.scores.location import (
     coordinate_max,
@@ -28,6 +20,7 @@ from sosdp.privacy.scores.location import (
     quantile_weights,
     trimmed_weights,
 )
+from sosdp.privacy.scores.score import ClippedScore, Lattice, MaxScore, box_size, cube, intersect
 
 
 def multisets(values, n):

@@ -11,9 +11,13 @@ from fractions import Fraction
 
 import pytest
 
-from sosdp.privacy import audit
-from sosdp.privacy.accept import AcceptRule, accept_rule, tail_margin
-from sosdp.privacy.roads.stability import StabilityRule, release_if_stable, stability_rule
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptRule, accept_rule, tail_margin
+from sosdp.privacy.mechanisms.propose_test_release.stability import (
+    StabilityRule,
+    release_if_stable,
+    stability_rule,
+)
+from sosdp.privacy.verification import audit
 
 FAIL = "FAIL"
 
@@ -268,7 +272,7 @@ def test_noisy_statistic_is_released_on_request() -> None:
 
 def test_the_coin_of_a_stability_release():
     """decision="coin": released surely far from instability, never at it, by the profile between."""
-    from sosdp.privacy.accept import accept_profile
+    from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 
     curve = accept_profile(0.5, 0.05)
     budget = {"epsilon": 0.5, "delta": 0.05, "adjacency": "one edge", "decision": "coin"}

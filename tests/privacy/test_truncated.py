@@ -9,9 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.audit import delta_between
-from sosdp.privacy.levels import rational_base
-from sosdp.privacy.roads.exponential import (
+from sosdp.privacy.mechanisms.exponential import (
     TruncatedPlan,
     VolumeTheorem,
     exact_law,
@@ -19,10 +17,12 @@ from sosdp.privacy.roads.exponential import (
     plan_truncated,
     truncated_exponential,
 )
-from sosdp.privacy.sampling import HitAndRun, PermuteAndFlip
-from sosdp.privacy.score import Lattice, cube
 from sosdp.privacy.scores.depth import TukeyDepth
+from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.location import coordinate_max, l_statistic, median_weights, trimmed_weights
+from sosdp.privacy.scores.sampling import HitAndRun, PermuteAndFlip
+from sosdp.privacy.scores.score import Lattice, cube
+from sosdp.privacy.verification.audit import delta_between
 
 
 def law_of(plan, levels, points, distance):
@@ -116,7 +116,7 @@ def test_random_level_chains(m):
     """Distance has sensitivity 1 and the mechanism is private on arbitrary levels that move by at most m."""
     rng = np.random.default_rng(m)
     base = rational_base(6.0, m, Fraction(1, 10))
-    from sosdp.privacy.accept import accept_profile
+    from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 
     profile = accept_profile(1.0, Fraction(1, 10))
     released = 0

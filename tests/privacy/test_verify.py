@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sosdp.privacy.roads.projection import ProjectionProgram, StrongConvexProgram
-from sosdp.privacy.roads.strongly_convex import Isometry, Oracle, falsify_program
-from sosdp.privacy.verify import AddOrRemove, FlipEdge, ReplaceOne, verify_sensitivity
+from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, StrongConvexProgram
+from sosdp.privacy.verification.sensitivity import AddOrRemove, FlipEdge, ReplaceOne, verify_sensitivity
+from sosdp.privacy.verification.strongly_convex import Isometry, Oracle, falsify_program
 
 GRID = [-1.0, -0.5, 0.0, 0.5, 1.0]
 BASES = [[0.0, 0.5, 1.0, -0.5], [0.25] * 5]

@@ -20,9 +20,9 @@ from problems.sbm.program import (
     slack_matrix,
     tilted_adjacency,
 )
-from sosdp.privacy.accept import AcceptRule, accept_profile
-from sosdp.privacy.roads.stability import StabilityRule, stability_rule
-from sosdp.projection.elliptope import _interior_point, certified_gap
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptRule, accept_profile
+from sosdp.privacy.mechanisms.propose_test_release.stability import StabilityRule, stability_rule
+from sosdp.structured.elliptope import _interior_point, certified_gap
 
 TAUS = (-0.3, 0.2, 0.5, 0.7)
 CUTS = [  # (tau, tau0)

@@ -10,8 +10,8 @@ import sklearn.base
 from graphs import all_adjacencies, neighbours
 
 from problems.sbm import CommunitiesRecovery, PlantedPartition, partition_error
-from problems.sbm.communities import partition_program, renumbered, vote
-from sosdp.projection import StructuredMatrix, nearest_correlation
+from problems.sbm.estimators.communities import partition_program, renumbered, vote
+from sosdp.structured import StructuredMatrix, nearest_correlation
 
 
 @pytest.mark.parametrize("p_in, p_out", [(0.5, 0.1), (1.0, 0.0), (0.9, 0.6)])

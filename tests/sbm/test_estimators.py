@@ -18,13 +18,17 @@ from problems.sbm import (
     StochasticBlockModel,
     VotingRecovery,
     certificate,
-    certificate_recovery,
     digits_graph,
     error_rate,
     karate_club,
-    projection_recovery,
 )
-from sosdp.projection import ElliptopeOptimum
+from problems.sbm.estimators import (
+    certificate as certificate_recovery,
+)
+from problems.sbm.estimators import (
+    output_perturbation as projection_recovery,
+)
+from sosdp.structured import ElliptopeOptimum
 
 ESTIMATORS = [
     CertificateRecovery(1.0, 1e-6),

@@ -9,7 +9,7 @@ import pytest
 from graphs import all_adjacencies, neighbours
 
 from problems.sbm import ExponentialRecovery, StochasticBlockModel, error_rate
-from problems.sbm.exponential import agreements, labelling, levels
+from problems.sbm.estimators.exponential import agreements, labelling, levels
 
 
 def law(adjacency, epsilon, degree, rate_factor=1.0):

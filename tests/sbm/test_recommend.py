@@ -13,8 +13,8 @@ from problems.sbm import (
     recommend,
     vote_error,
 )
+from problems.sbm.planning import certificate_probability, predicted_slack, projected_eigenvalue
 from problems.sbm.program import dual_slack
-from problems.sbm.recommend import certificate_probability, predicted_slack, projected_eigenvalue
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pkgutil
 import re
 
 import problems.sbm
-from problems.sbm.estimator import RecoveryEstimator
+from problems.sbm.estimators.base import RecoveryEstimator
 from problems.sbm.registry import REGISTRY
 
 ROOT = pathlib.Path(problems.sbm.__file__).parents[2]
@@ -17,8 +17,8 @@ BASELINES = {"SpectralRecovery", "LinearProgramRecovery"}
 def mechanisms():
     """Concrete estimators, and public functions that return a Release, found by import."""
     found = set()
-    for info in pkgutil.iter_modules(problems.sbm.__path__):
-        module = importlib.import_module(f"problems.sbm.{info.name}")
+    for info in pkgutil.walk_packages(problems.sbm.__path__, "problems.sbm."):
+        module = importlib.import_module(info.name)
         for name, thing in vars(module).items():
             if getattr(thing, "__module__", None) != module.__name__ or name.startswith("_"):
                 continue

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
+from problems.sbm.estimators.output_perturbation import projection_program
 from problems.sbm.model import StochasticBlockModel
 from problems.sbm.program import centred_matrix, projection_sensitivity
-from problems.sbm.projection_recovery import projection_program
-from sosdp.projection import nearest_correlation
+from sosdp.structured import nearest_correlation
 
 # (n, d, gamma, measured maximum over all graphs and neighbours, tight bound, paper bound), scaled space.
 TABLE = [

@@ -70,7 +70,7 @@ def test_required_slack_and_release_probability():
 def test_the_estimator_uses_the_planned_threshold():
     """The planning formula and the estimator's own rule give the same release probability."""
     from problems.sbm.program import slack_error_bound
-    from sosdp.privacy.roads.stability import stability_rule
+    from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
 
     rule = stability_rule(
         1.0, 1e-6, error=slack_error_bound(360, 0.5), shift=CertificateRecovery(1.0, 1e-6).tau0

@@ -17,12 +17,12 @@ from problems.sbm import (
     canonical_graph,
     error_rate,
 )
-from problems.sbm.exponential import labelling, levels
+from problems.sbm.estimators.exponential import labelling, levels
+from problems.sbm.estimators.majority_vote import vote_scale, votes
+from problems.sbm.estimators.vote import WORD, _complement, split_edges
 from problems.sbm.graph_input import WEIGHT_UNITS
-from problems.sbm.vote_recovery import WORD, _complement, split_edges
-from problems.sbm.voting import vote_scale, votes
-from sosdp.privacy.composition import random_split
-from sosdp.privacy.guarantee import Guarantee
+from sosdp.privacy.guarantee.composition import random_split
+from sosdp.privacy.guarantee.guarantee import Guarantee
 
 
 def keep_probability(count, scale):

@@ -11,8 +11,8 @@ from problems.sbm import CertificateRecovery, EdgeList, ProjectionRecovery, cano
 from problems.sbm.certificate import certified_bisection
 from problems.sbm.graph_input import WEIGHT_UNITS, GraphInputError, scaled_weights
 from problems.sbm.program import centred_matrix, projection_sensitivity, slack_error_bound
-from sosdp.privacy.roads.stability import stability_rule
-from sosdp.projection import nearest_correlation
+from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
+from sosdp.structured import nearest_correlation
 
 STEPS = (0.0, 0.5, 1.0)
 

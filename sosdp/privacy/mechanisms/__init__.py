@@ -1,4 +1,4 @@
-"""Mechanisms that need no program: counts, choices, tests, order statistics and averages, all exact.
+"""Every mechanism, one a file; those that need no program (counts, choices, averages) in `basic`.
 
 Each is listed, with the page that proves it, in `sosdp.privacy.registry.REGISTRY`.
 """
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sosdp.privacy.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from sosdp.privacy.mechanisms.average import bounded_average
-    from sosdp.privacy.mechanisms.histogram import private_histogram
-    from sosdp.privacy.mechanisms.interior import interior_point
-    from sosdp.privacy.mechanisms.noisy_max import report_noisy_max
-    from sosdp.privacy.mechanisms.quantile import private_quantile
-    from sosdp.privacy.mechanisms.sparse_vector import SparseVector, above_threshold
-    from sosdp.privacy.mechanisms.weights import multiplicative_weights
+    from sosdp.privacy.mechanisms.basic.average import bounded_average
+    from sosdp.privacy.mechanisms.basic.histogram import private_histogram
+    from sosdp.privacy.mechanisms.basic.interior_point import interior_point
+    from sosdp.privacy.mechanisms.basic.multiplicative_weights import multiplicative_weights
+    from sosdp.privacy.mechanisms.basic.noisy_max import report_noisy_max
+    from sosdp.privacy.mechanisms.basic.quantile import private_quantile
+    from sosdp.privacy.mechanisms.basic.sparse_vector import SparseVector, above_threshold
 
 __all__ = [
     "SparseVector",

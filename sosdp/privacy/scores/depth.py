@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.mechanisms.common import floats
-from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.inputs import floats
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
 Vector = tuple[int, ...]
 

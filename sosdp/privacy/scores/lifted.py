@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.guarantee import ONE_RECORD_REPLACED
-from sosdp.privacy.levels import level_of, level_step
-from sosdp.privacy.quiet import no_warnings
-from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
+from sosdp.privacy.scores.levels import level_of, level_step
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
+from sosdp.privacy.silence import no_warnings
 
 Bracket = Callable[[Any, np.ndarray], tuple[float, float]]
 """(data, candidate) -> certified (lo, hi); any failure may be reported as (0, largest)."""

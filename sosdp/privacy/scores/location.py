@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.mechanisms.common import floats
-from sosdp.privacy.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.inputs import floats
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
 _UNBOUNDED_REACH = 1 << 44
 
@@ -294,7 +294,7 @@ class LocationLevels(Levels):
         if k >= self.score.top:
             return lattice.box
         if not self.exact_boxes:
-            from sosdp.privacy.enclosure import polytope_box
+            from sosdp.privacy.scores.enclosure import polytope_box
 
             return polytope_box(self.halfspaces(k), self.factor, lattice.box)
         if lattice.box is None and k > self.score.finite_below:
@@ -317,7 +317,7 @@ class LocationLevels(Levels):
         box = self.score.lattice.box
         if self.exact_boxes or box is None:
             return 0
-        from sosdp.privacy.enclosure import polytope_is_empty
+        from sosdp.privacy.scores.enclosure import polytope_is_empty
 
         def empty(k: int) -> bool:
             return polytope_is_empty(self.halfspaces(k), self.factor, box)

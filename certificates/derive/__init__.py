@@ -1,0 +1,1 @@
+"""Derivations: lemmas and inequalities put together into longer proofs."""

@@ -1,0 +1,258 @@
+"""Exact dual bounds of convex matrix programs, from float dual points.
+
+    maximise <C, X>  subject to  <A_k, X> = b_k or <= b_k,  X psd        (semidefinite_bound)
+    minimise ||X - A||^2 over correlation matrices                       (nearest_correlation_bound)
+
+The unknown matrix is a symmetric matrix of variables and the dual point the multipliers of an ordinary claim:
+
+    bound - <C, X> = <S, X> + sum_k y_k (b_k - <A_k, X>),   S = sum_k y_k A_k - C psd,  y_k >= 0 for <=.
+
+Rounded multipliers leave S a little indefinite; a multiple of the identity is added by raising the
+multipliers of constraints that make one (X_ii = 1, or the trace), and the bound pays for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certificates.find.rounding import NotCertifiable
+from certificates.proof import Claim, Multiplier, Proof
+from sosdp.algebra.build import variables
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.conic.rigorous import least_eigenvalue_bound
+
+BITS = 40
+_TRIES = 8
+
+
+def matrix_of_variables(side: int, name: str = "X") -> np.ndarray:
+    """A symmetric (side, side) object array of variables `name_i_j`, i <= j."""
+    out = np.empty((side, side), dtype=object)
+    for i in range(side):
+        for j in range(i, side):
+            out[i, j] = out[j, i] = variables(f"{name}_{i}_{j}")
+    return out
+
+
+def semidefinite_bound(
+    objective: Any,
+    constraints: Sequence[tuple[Any, str, Any]],
+    dual: Any,
+    name: str = "X",
+    bits: int = BITS,
+) -> Proof:
+    """A proof that <objective, X> <= bound for all psd X of the constraints, from a float dual point.
+
+    objective: (n, n) symmetric, exact or float (read as shortest decimals); constraints: (A, "==" or "<=",
+    b), A as a matrix or, for one entry, as a pair (i, j); dual: one number for each constraint.  It is
+    rounded to `bits` binary places and moved inside along constraints that together make the identity matrix
+    (a trace, or all diagonal entries), so the bound is worse than the float one by about n times the least
+    eigenvalue's defect.  Raises NotCertifiable when S stays indefinite.  Cost: O(n^3), and the checker.
+    """
+    cost = _exact_matrix(objective)
+    side = len(cost)
+    kinds = [kind for _, kind, _ in constraints]
+    if any(kind not in ("==", "<=") for kind in kinds):
+        raise ValueError('a constraint is "==" or "<=": change the sign of those that are ">="')
+    multipliers = np.asarray(dual, dtype=float)
+    if multipliers.shape != (len(constraints),) or not np.isfinite(multipliers).all():
+        raise ValueError(f"the dual point needs one finite number for each of {len(constraints)} constraints")
+    sides = [Fraction(_number(b)) for _, _, b in constraints]
+    entries = [_entries(a) for a, _, _ in constraints]
+    y = [Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in multipliers]
+    y = [max(v, Fraction(0)) if kind == "<=" else v for v, kind in zip(y, kinds, strict=True)]
+    unit = _identity_combination(entries, side)
+    shift = Fraction(0)
+    for attempt in range(_TRIES):
+        moved = [v + shift * u for v, u in zip(y, unit, strict=True)] if unit else y
+        slack = [[-cost[i][j] for j in range(side)] for i in range(side)]
+        for v, found in zip(moved, entries, strict=True):
+            for (i, j), a in found.items():
+                slack[i][j] += v * a
+        least = least_eigenvalue_bound(np.array(slack, dtype=float))
+        size = max((abs(float(v)) for row in slack for v in row), default=1.0)
+        if least > 0 or least >= -1e-13 * size * side and attempt + 1 == _TRIES:
+            break
+        if not unit:
+            raise NotCertifiable(
+                "the dual slack is indefinite and no constraints add up to the identity matrix"
+            )
+        extra = max(-least, 1e-15 * size) * 1.01
+        shift += Fraction(extra).limit_denominator(1 << 60) or Fraction(1, 1 << 60)
+    return _linear_proof(cost, entries, kinds, sides, moved, slack, name)
+
+
+def _linear_proof(
+    cost: list[list[Fraction]],
+    entries: list[dict[tuple[int, int], Fraction]],
+    kinds: list[str],
+    sides: list[Fraction],
+    y: list[Fraction],
+    slack: list[list[Fraction]],
+    name: str,
+) -> Proof:
+    side = len(cost)
+    x = matrix_of_variables(side, name)
+    objective = _pairing({(i, j): cost[i][j] for i in range(side) for j in range(side)}, x)
+    equalities: list[Polynomial] = []
+    inequalities: list[Polynomial] = []
+    multipliers = [_psd_multiplier(slack)]
+    for found, kind, b, v in zip(entries, kinds, sides, y, strict=True):
+        rest = Polynomial(b) - _pairing(found, x)
+        if kind == "==":
+            multipliers.append(Multiplier("equality", (len(equalities),), polynomial=Polynomial(v)))
+            equalities.append(rest)
+        else:
+            if v:
+                gram = ((v.numerator,),)
+                multipliers.append(Multiplier("inequality", (len(inequalities),), ((),), gram, v.denominator))
+            inequalities.append(rest)
+    bound = sum((v * b for v, b in zip(y, sides, strict=True)), Fraction(0))
+    matrix = tuple(tuple(row) for row in x.tolist())
+    claim = Claim("upper_bound", (objective,), bound, tuple(equalities), tuple(inequalities), (matrix,))
+    return _accepted(Proof(claim, tuple(multipliers)))
+
+
+def nearest_correlation_bound(target: Any, dual: Any, name: str = "X", bits: int = BITS) -> Proof:
+    """A proof that ||X - A||_F^2 >= bound for all correlation matrices X, from an approximate dual point.
+
+    target: A, (n, n) symmetric; dual: y of length n, with (A + Diag(y))_+ near the projection.  With V = Z +
+    Diag(y), Z psd near the psd part of -(A + Diag(y)): ||X - A||^2 >= <2 V, X - A> - ||V||^2, where
+    <Z, X> >= 0 and X_ii = 1.  Raises NotCertifiable when the checker refuses.  Cost: one eigendecomposition,
+    exact sums over n^2 entries.
+    """
+    exact = _exact_matrix(target)
+    side = len(exact)
+    y = np.asarray(dual, dtype=float)
+    if y.shape != (side,):
+        raise ValueError(f"the dual point needs {side} numbers, not shape {y.shape}")
+    values, vectors = np.linalg.eigh(-(np.array(exact, dtype=float) + np.diag(y)))
+    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    lift = max(0.0, -least_eigenvalue_bound(positive)) * 1.01 + 2.0 ** -(bits - 2) * side
+    z = _dyadic(positive + lift * np.eye(side), bits)
+    diagonal = [Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in y]
+    x = matrix_of_variables(side, name)
+    # weights 1 on the diagonal, 2 off it: ||X - A||^2 = sum of w p^2, p = X_ij - A_ij, slope u = 2 w v
+    squares, multipliers, bound = [], [], Fraction(0)
+    slack = [[2 * z[i][j] for j in range(side)] for i in range(side)]
+    for i in range(side):
+        for j in range(i, side):
+            weight = Fraction(1 if i == j else 2)
+            slope = z[i][j] + (diagonal[i] if i == j else 0)
+            squares.append((weight, x[i, j] - Polynomial(exact[i][j])))
+            if slope:
+                polynomial = Polynomial(2 * weight * slope)
+                multipliers.append(Multiplier("square", (len(squares) - 1,), polynomial=polynomial))
+                bound -= weight * slope * slope + 2 * weight * slope * exact[i][j]
+    # u p summed: <2 Z, X> + sum 2 y_i X_ii - const, and X_ii = 1
+    bound += sum((2 * v for v in diagonal), Fraction(0))
+    equalities = tuple(x[i, i] - Polynomial(1) for i in range(side))
+    multipliers.append(_psd_multiplier(slack))
+    multipliers.extend(
+        Multiplier("equality", (i,), polynomial=Polynomial(2 * v)) for i, v in enumerate(diagonal) if v
+    )
+    matrix = tuple(tuple(row) for row in x.tolist())
+    claim = Claim("lower_bound", (Polynomial(0),), bound, equalities, (), (matrix,), squares=tuple(squares))
+    return _accepted(Proof(claim, tuple(multipliers)))
+
+
+def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C") -> Proof:
+    """A proof that x x^T alone maximises <A - centre (J - I), C> over correlation matrices C.
+
+    adjacency: (n, n) symmetric, rational or integer; labels: x, n numbers +-1.  The dual slack is
+    M = Diag(x * (B x)) - B with B = A - centre (J - I): M x = 0, and if M is psd of rank n - 1, <B, C> =
+    x^T B x - <M, C> <= x^T B x with equality for C = x x^T alone.  Raises NotCertifiable if M is not psd; the
+    proof is not `unique` when its rank is less.  Cost: exact elimination of side n - 1.
+    """
+    exact = _exact_matrix(adjacency)
+    side = len(exact)
+    x = [int(v) for v in np.asarray(labels).tolist()]
+    if len(x) != side or any(v not in (1, -1) for v in x):
+        raise ValueError(f"labels must be {side} numbers +1 or -1")
+    shift = Fraction(_number(centre))
+    b = [[exact[i][j] - (shift if i != j else 0) for j in range(side)] for i in range(side)]
+    degree = [sum((x[i] * b[i][j] * x[j] for j in range(side)), Fraction(0)) for i in range(side)]
+    slack = [[(degree[i] if i == j else Fraction(0)) - b[i][j] for j in range(side)] for i in range(side)]
+    entries = [{(i, i): Fraction(1)} for i in range(side)]
+    proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, slack, name)
+    from certificates.find.float_certificate import attained
+
+    matrix = matrix_of_variables(side, name)
+    point = {
+        int(matrix[i, j].variable_ids[0]): Fraction(x[i] * x[j]) for i in range(side) for j in range(i, side)
+    }
+    return attained(proof, point)
+
+
+def _accepted(proof: Proof) -> Proof:
+    if not proof.verdict:
+        raise NotCertifiable(f"the checker says {proof.verdict}")
+    return proof
+
+
+def _psd_multiplier(slack: list[list[Fraction]]) -> Multiplier:
+    common = int(np.lcm.reduce(np.array([v.denominator for row in slack for v in row], dtype=object)))
+    gram = tuple(tuple(int(v * common) for v in row) for row in slack)
+    side = len(slack)
+    return Multiplier("psd", (0,), ((),) * side, gram, common, tuple(range(side)))
+
+
+def _pairing(entries: dict[tuple[int, int], Fraction], x: np.ndarray) -> Polynomial:
+    """<A, X> as a polynomial in the entries of X."""
+    total: dict[tuple[int, int], Fraction] = {}
+    for (i, j), value in entries.items():
+        place = (min(i, j), max(i, j))
+        total[place] = total.get(place, Fraction(0)) + value
+    used = [(place, value) for place, value in total.items() if value]
+    ids = np.array([[int(x[place].variable_ids[0])] for place, _ in used], dtype=np.int32).reshape(-1, 1)
+    return Polynomial.from_arrays(ids, [value for _, value in used])
+
+
+def _identity_combination(entries: list[dict[tuple[int, int], Fraction]], side: int) -> list[Fraction]:
+    """Nonnegative coefficients of constraints that add up to the identity; empty when none are seen."""
+    diagonal: dict[int, int] = {}
+    for k, found in enumerate(entries):
+        places = {place for place, v in found.items() if v}
+        if places == {(i, i) for i in range(side)} and len(set(found.values())) == 1 and found[0, 0] > 0:
+            return [1 / found[0, 0] if c == k else Fraction(0) for c in range(len(entries))]
+        if len(places) == 1:
+            ((i, j),) = places
+            if i == j and found[i, j] > 0:
+                diagonal.setdefault(i, k)
+    if len(diagonal) < side:
+        return []
+    out = [Fraction(0)] * len(entries)
+    for i, k in diagonal.items():
+        out[k] = 1 / entries[k][i, i]
+    return out
+
+
+def _entries(a: Any) -> dict[tuple[int, int], Fraction]:
+    """A constraint matrix as its entries; a pair (i, j) is X_ij."""
+    if isinstance(a, tuple) and len(a) == 2 and all(isinstance(v, (int, np.integer)) for v in a):
+        i, j = int(a[0]), int(a[1])
+        return {(i, i): Fraction(1)} if i == j else {(i, j): Fraction(1, 2), (j, i): Fraction(1, 2)}
+    rows = _exact_matrix(a)
+    return {(i, j): v for i, row in enumerate(rows) for j, v in enumerate(row) if v}
+
+
+def _exact_matrix(matrix: Any) -> list[list[Fraction]]:
+    rows = [[_number(v) for v in row] for row in np.asarray(matrix, dtype=object).tolist()]
+    if any(len(row) != len(rows) for row in rows):
+        raise ValueError("a matrix must be square")
+    if any(rows[i][j] != rows[j][i] for i in range(len(rows)) for j in range(i)):
+        raise ValueError("a matrix must be symmetric")
+    return rows
+
+
+def _number(value: Any) -> Fraction:
+    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
+
+
+def _dyadic(matrix: np.ndarray, bits: int) -> list[list[Fraction]]:
+    symmetric = (matrix + matrix.T) / 2
+    return [[Fraction(round(float(v) * (1 << bits)), 1 << bits) for v in row] for row in symmetric]

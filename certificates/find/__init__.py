@@ -1,0 +1,1 @@
+"""From a solved relaxation to an exact proof: rounding, faces, zeros, rescaling."""

@@ -1,0 +1,502 @@
+"""Exact proofs whose Gram matrices must be singular: facial reduction with rational kernels.
+
+Where no multipliers have positive definite Gram matrices, rounding cannot work in the whole cone.  The
+matrices are then written as Q_k = W_k R_k W_k^T with integer W_k, and R_k is found, rounded and corrected
+instead.  W_k leaves out a kernel that every proof must have: from exact zeros (where the target vanishes and
+the factor m_k does not, Q_k b_k = 0), and from kernels of nearly singular solutions, whose integer vectors
+are found by lattice reduction.  How W_k was found needs no proof, because restricting Q_k can only make the
+search fail: the identity is solved exactly over the rationals on the face, and the checker has the last word.
+Sources: Permenter and Parrilo 2018; Monniaux and Corbineau 2011 (lattice reduction); Kaltofen, Li, Yang and
+Zhi 2012.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from flint import fmpq, fmpq_mat, fmpz_mat
+
+from certificates.exact import Row, Terms, add_to, multiply, polynomial_of, rows_of, terms_of, value_at
+from certificates.find.rounding import NotCertifiable, Rounder
+from certificates.find.zeros import relations
+from certificates.proof import Claim, Multiplier, Proof
+from sosdp.algebra import monomials as mono
+from sosdp.conic.program import SQRT2, smat, svec_length, triangle
+from sosdp.reduction.quotient import NO_QUOTIENT
+from sosdp.relaxation.build.assemble import ONE, Block, Identity
+from sosdp.relaxation.solve.forms import GramProgram
+from sosdp.relaxation.solve.solve import solve_program
+
+ROUNDS = 8  # kernels taken out one after another
+LARGEST_ENTRIES = 6000  # Gram entries and equality coefficients together
+LARGEST_ROWS = 1500  # monomials: the exact linear system is cubic in them
+_SMALL = (1e-6, 1e-4, 1e-3)  # eigenvalues below this may belong to a kernel; tried one after another
+_GAP = 30.0  # and those on the two sides of the cut differ by this factor at least
+_BITS = (16, 24, 34, 46)
+_DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
+_SHORT = 400  # entries up to which that is worth a few exact linear solves
+_LATTICE = (1e3, 1e2, 1e4)
+_CLOSE = 2e-2  # angle between an integer vector and the numerical kernel
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """All numbers that may vary, exactly: entries of Gram matrices, coefficients of equality multipliers.
+
+    `effects[k][e]`: what one unit of lower-triangle entry e of block k adds (normal form, by row number);
+    `free`: (target, equality, monomial) with its effect; `goal`: what is to be matched.
+    """
+
+    rounder: Rounder
+    effects: list[list[dict[int, fmpq]]]
+    free: list[tuple[tuple[int, int, Row], dict[int, fmpq]]]
+    goal: list[fmpq]
+
+
+@dataclass(eq=False)
+class Faces:
+    """The search for a proof of one claim: integer bases W of the faces, updated round by round."""
+
+    claim: Claim
+    dual: Any
+    squares: Sequence[Fraction] = ()
+    bases: list[fmpz_mat] = field(default_factory=list)
+
+    def prove(
+        self,
+        points: Sequence[dict[int, Fraction]] = (),
+        near: Callable[[], Sequence[dict[int, float]]] = tuple,
+    ) -> Proof:
+        """A proof that the checker accepts; raises NotCertifiable with the reason in words.
+
+        `points`: exact points of the set where the target may vanish; `near`: gives minimisers in floating
+        point, asked where the exact points do not lead to a proof (see `certificates.find.zeros`).  Cost: a
+        solve a round, and exact linear algebra of the size of the number of monomials.
+        """
+        rounder = Rounder(self.claim, self.dual, self.squares)
+        entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
+        if entries > LARGEST_ENTRIES:
+            raise NotCertifiable(
+                f"facial reduction is made up to {LARGEST_ENTRIES} Gram entries, here are {entries}"
+            )
+        system = _system(rounder)
+        if len(system.goal) > LARGEST_ROWS:
+            raise NotCertifiable(
+                f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
+            )
+        kernels = self._zero_kernels(rounder, points)
+        reasons = []
+        for small in _SMALL:
+            self.bases = [_complement(kernel, len(b)) for kernel, b in kernels]
+            try:
+                return self._search(system, small)
+            except NotCertifiable as error:
+                reasons.append(str(error))
+        found = relations(rounder, near())
+        if found is None:
+            raise NotCertifiable(reasons[-1])
+        bases, zeros = found
+        self.bases = [_shortened(w) for w in bases]
+        try:
+            return self._search(system, _SMALL[0])
+        except NotCertifiable as error:
+            raise NotCertifiable(
+                f"the target vanishes at the point {zeros[0]}, known to {zeros[0].bits} bits, and integer "
+                f"relations of its monomials leave faces of sides {[w.ncols() for w in bases]}: {error}"
+            ) from error
+
+    def _search(self, system: _System, small: float) -> Proof:
+        """Take out one kernel after another until the multipliers on the face can be rounded."""
+        reason = ""
+        for _ in range(ROUNDS):
+            matrix = _face_matrix(system, self.bases)
+            found = _inside(system, self.bases, matrix)
+            if found is None:
+                raise NotCertifiable(
+                    "on the face that the kernels leave there are no multipliers: a kernel was misread, or "
+                    "no certificate of this degree attains the bound"
+                )
+            grams, free, margin = found
+            if margin > 0:
+                try:
+                    return self._round(system, matrix, grams, free)
+                except NotCertifiable as error:
+                    reason = str(error)
+            kernels = [_rational_kernel(g, small) for g in grams]
+            if all(k is None for k in kernels):
+                break
+            for k, kernel in enumerate(kernels):
+                if kernel is not None:
+                    self.bases[k] = _shortened(self.bases[k] * _complement(kernel, len(kernel[0])))
+        raise NotCertifiable(
+            "the Gram matrices are singular and no rational kernel explains it "
+            f"({reason or 'no gap between the eigenvalues'}); if the optimum or its kernel is irrational, "
+            "there may be no rational proof at this very bound: allow a slack"
+        )
+
+    def _zero_kernels(
+        self, rounder: Rounder, points: Sequence[dict[int, Fraction]]
+    ) -> list[tuple[list[list[int]], list[Row]]]:
+        """Integer vectors that every Gram matrix must annihilate, from exact zeros of the target."""
+        out: list[tuple[list[list[int]], list[Row]]] = []
+        zeros = [z for z in points if len(rounder.targets) == 1 and value_at(rounder.targets[0], z) == 0]
+        for k, (block, basis) in enumerate(zip(rounder.blocks, rounder.bases, strict=True)):
+            vectors: list[list[int]] = []
+            for z in zeros if not block.kind.startswith("expectation") else ():
+                values = [value_at({row: fmpq(1)}, z) for row in basis]
+                factor = rounder.factors[k]
+                if factor is None:
+                    matrix = [[value_at(terms_of(p), z) for p in row] for row in rounder._matrix(block)]
+                    entry = [int(e) for e in block.entry]
+                    for column in range(len(matrix)):
+                        vectors.append(
+                            _integral([v * matrix[e][column] for v, e in zip(values, entry, strict=True)])
+                        )
+                elif value_at(factor, z) != 0:
+                    vectors.append(_integral(values))
+            out.append(([v for v in vectors if any(v)], basis))
+        return out
+
+    def _round(self, system: _System, matrix: list, grams: list[np.ndarray], free: np.ndarray) -> Proof:
+        """The exact proof near float multipliers on the face."""
+        solver = _ExactSolver(matrix, system.free, len(system.goal))
+        reason = ""
+        entries = sum(g.size for g in grams) + len(free)
+        ways = [(f"denominators of {d}", partial(_simple, d)) for d in _DENOMINATORS if entries <= _SHORT]
+        ways += [(f"{bits} bits", partial(_dyadics, bits)) for bits in _BITS]
+        for words, rounded in ways:
+            numbers = rounded(grams, free)
+            changed = solver.correct(numbers, system.goal)
+            if changed is None:
+                raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
+            proof = self._assemble(system, changed)
+            verdict = proof.verdict
+            if verdict:
+                return proof
+            reason = f"the checker says {verdict} ({words} on the face)"
+        raise NotCertifiable(reason)
+
+    def _assemble(self, system: _System, numbers: list[fmpq]) -> Proof:
+        rounder = system.rounder
+        multipliers: list[Multiplier] = []
+        rest = [dict(t) for t in rounder.targets]
+        cursor = 0
+        for k, w in enumerate(self.bases):
+            side = w.ncols()
+            small = fmpq_mat(side, side)
+            for a in range(side):
+                for b in range(a + 1):
+                    small[a, b] = small[b, a] = numbers[cursor]
+                    cursor += 1
+            if not side:
+                continue
+            wide = fmpq_mat(w)
+            gram = wide * small * wide.transpose()
+            found, effect = _multiplier(rounder, k, gram)
+            if found is not None:
+                multipliers.append(found)
+                add_to(rest[found.target], effect, -1)
+        cofactors: list[dict[int, Terms]] = [{} for _ in rest]
+        for ((target, j, row), _), value in zip(system.free, numbers[cursor:], strict=True):
+            if value:
+                add_to(cofactors[target].setdefault(j, {}), {row: value})
+                add_to(rest[target], multiply({row: value}, rounder.equalities[j]), -1)
+        plain = len(self.claim.equalities)
+        for target, terms in enumerate(rest):
+            rounder.rules.divide(terms, cofactors[target])  # what is left, if anything, the checker finds
+            for j, found_terms in sorted(cofactors[target].items()):
+                if found_terms:
+                    kind, index = ("equality", j) if j < plain else ("expectation_equality", j - plain)
+                    polynomial = polynomial_of(found_terms)
+                    multipliers.append(Multiplier(kind, (index,), polynomial=polynomial, target=target))
+        multipliers.extend(rounder.square_multipliers())
+        return Proof(self.claim, tuple(multipliers))
+
+
+def _integral(values: list[fmpq]) -> list[int]:
+    scale = math.lcm(*(int(v.q) for v in values)) if values else 1
+    whole = [int(v.p) * (scale // int(v.q)) for v in values]
+    common = math.gcd(*whole) or 1
+    return [v // common for v in whole]
+
+
+def _system(rounder: Rounder) -> _System:
+    numbers: dict[tuple[int, Row], int] = {}
+
+    def by_number(target: int, terms: Terms) -> dict[int, fmpq]:
+        return {numbers.setdefault((target, row), len(numbers)): value for row, value in terms.items()}
+
+    effects = []
+    for k in range(len(rounder.blocks)):
+        target = rounder.target_of[k]
+        entries = zip(*(t.tolist() for t in rounder.triangles[k]), strict=True)
+        effects.append(
+            [
+                by_number(target, rounder.rules.divide(rounder.entry_effect(k, i, j, fmpq(1)), {}))
+                for i, j in entries
+            ]
+        )
+    free = []
+    for target, j, polynomial in rounder.free:
+        for row in rows_of(polynomial.monos):
+            effect = rounder.rules.divide(multiply({row: fmpq(1)}, rounder.equalities[j]), {})
+            free.append(((target, j, row), by_number(target, effect)))
+    goals = [by_number(t, rounder.rules.divide(dict(p), {})) for t, p in enumerate(rounder.targets)]
+    goal = [fmpq(0)] * len(numbers)
+    for found in goals:
+        for number, value in found.items():
+            goal[number] = value
+    return _System(rounder, effects, free, goal)
+
+
+def _complement(vectors: list[list[int]], side: int) -> fmpz_mat:
+    """Integer basis (columns, reduced) of the vectors orthogonal to all given ones."""
+    if not vectors:
+        return fmpz_mat([[int(i == j) for j in range(side)] for i in range(side)])
+    null, count = fmpz_mat(vectors).nullspace()
+    columns = [[int(null[i, j]) for i in range(side)] for j in range(count)]
+    if not columns:
+        return fmpz_mat(side, 0)
+    rows = []
+    for column in columns:
+        common = math.gcd(*column) or 1
+        rows.append([v // common for v in column])
+    return _shortened(fmpz_mat(rows).transpose())
+
+
+def _shortened(w: fmpz_mat) -> fmpz_mat:
+    return w.transpose().lll().transpose() if w.ncols() and w.nrows() else w
+
+
+def _face_matrix(system: _System, bases: list[fmpz_mat]) -> list[dict[int, fmpq]]:
+    """Effects of the entries of every R (lower triangle, an off-diagonal entry counts twice), by row."""
+    out: list[dict[int, fmpq]] = []
+    for effects, w in zip(system.effects, bases, strict=True):
+        side, small = w.nrows(), w.ncols()
+        columns = [[int(w[i, a]) for i in range(side)] for a in range(small)]
+        support = [[i for i, v in enumerate(column) if v] for column in columns]
+        for a, b in zip(*(t.tolist() for t in np.tril_indices(small)), strict=True):
+            weights: dict[int, int] = {}
+            for i in support[a]:
+                for j in support[b]:
+                    # effects of off-diagonal entries are those of the symmetric pair
+                    number = i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
+                    share = columns[a][i] * columns[b][j]
+                    weights[number] = weights.get(number, 0) + (2 * share if i == j else share)
+            total: dict[int, fmpq] = {}
+            half = fmpq(1, 2) if a == b else fmpq(1)
+            for number, weight in weights.items():
+                if weight:
+                    for row, value in effects[number].items():
+                        total[row] = total.get(row, fmpq(0)) + value * weight * half
+            out.append({row: value for row, value in total.items() if value})
+    return out
+
+
+def _inside(
+    system: _System, bases: list[fmpz_mat], matrix: list[dict[int, fmpq]]
+) -> tuple[list[np.ndarray], np.ndarray, float] | None:
+    """Float multipliers on the face, as far inside as possible (margin t <= 1); None without convergence."""
+    sides = [w.ncols() for w in bases]
+    kept = [n for n in sides if n]
+    width = len(system.goal)
+    gram = _sparse(matrix, width)
+    # columns of W of norm 1: the margin then means something
+    lengths = [np.sqrt((np.array(w.tolist(), dtype=float) ** 2).sum(axis=0)) for w in bases]
+    scale, factor = [], []
+    for n, length in zip(sides, lengths, strict=True):
+        row, column = triangle(n)
+        scale.append(1.0 / (length[row] * length[column]) if n else np.zeros(0))
+        factor.append(np.where(row == column, 1.0, 1.0 / SQRT2))
+    shrink = np.concatenate([*scale, np.zeros(0)])
+    order = np.concatenate([np.zeros(0, dtype=int), *_triangle_order(sides)]).astype(int)
+    gram = sp.csr_matrix(sp.diags_array(shrink * np.concatenate([*factor, np.zeros(0)])) @ gram[order])
+    free = _sparse([effect for _, effect in system.free], width)
+    size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))
+    free = sp.csr_matrix(sp.diags_array(size) @ free)
+    goal = np.array([float(Fraction(int(v.p), int(v.q))) for v in system.goal])
+    everything = sp.vstack([gram, free], format="csr")
+    if not everything.shape[0]:
+        return None
+    independent = _independent(everything)
+    identity = Identity(
+        blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in kept),
+        equalities=(),
+        columns=np.arange(1, independent.size + 1, dtype=mono.MONOMIAL)[:, None],
+        gram=sp.csr_matrix(gram[:, independent]),
+        free=sp.csr_matrix(free[:, independent]),
+        target=goal[independent],
+        unknown=sp.csr_matrix((0, independent.size)),
+        quotient=NO_QUOTIENT,
+    )
+    if kept:
+        identity = replace(identity, unknown=sp.csr_matrix(-identity.trace_vector()))
+    else:
+        return None
+    raw = solve_program(GramProgram(identity, np.ones(1), np.ones(1)))
+    if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+        return None
+    t = float(raw.unknowns[0])
+    grams, cursor = [], 0
+    for n, length in zip(sides, lengths, strict=True):
+        size_of = svec_length(n)
+        block = smat(raw.gram[cursor : cursor + size_of], n) + t * np.eye(n) if n else np.zeros((0, 0))
+        grams.append(block / np.outer(length, length) if n else block)
+        cursor += size_of
+    if t < -1e-3:
+        return None
+    return grams, raw.free * size, t
+
+
+def _triangle_order(sides: list[int]) -> list[np.ndarray]:
+    """For every block: where the entries of the solver's triangle stand among those of the lower one."""
+    out, start = [], 0
+    for n in sides:
+        row, column = triangle(n)
+        i, j = np.maximum(row, column), np.minimum(row, column)
+        out.append(start + i * (i + 1) // 2 + j)
+        start += svec_length(n)
+    return out
+
+
+def _sparse(rows: list[dict[int, fmpq]], width: int) -> sp.csr_matrix:
+    pointers = np.cumsum([0, *(len(r) for r in rows)])
+    indices = [c for r in rows for c in r]
+    data = [float(Fraction(int(v.p), int(v.q))) for r in rows for v in r.values()]
+    return sp.csr_matrix((data, indices, pointers), shape=(len(rows), width))
+
+
+def _independent(matrix: sp.csr_matrix) -> np.ndarray:
+    """Columns of a maximal independent set, by pivoted QR; a wrong choice makes the search fail, no more."""
+    dense = matrix.toarray()
+    r, pivot = la.qr(dense, mode="r", pivoting=True)[:2]
+    size = np.abs(np.diag(r[: min(r.shape)]))
+    return np.sort(pivot[: int((size > 1e-9 * size.max(initial=1e-300)).sum())])
+
+
+def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
+    """Integer vectors near the kernel of a nearly singular matrix, or None where it has none to see."""
+    side = gram.shape[0]
+    if not side:
+        return None
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-30 + 1e-9 * np.abs(gram).max()))
+    values, vectors = la.eigh(gram * np.outer(scale, scale))
+    if side == 1:
+        values = np.array([gram[0, 0]])
+    count = int((values < small).sum())
+    while count and count < side and values[count] < _GAP * max(values[count - 1], 1e-14):
+        count -= 1
+    if not count:
+        return None
+    kernel = np.linalg.qr(scale[:, None] * vectors[:, :count])[0]
+    if count == side:
+        return [[int(i == j) for j in range(side)] for i in range(side)]
+    rest = la.null_space(kernel.T)
+    for size in _LATTICE:
+        penalty = np.rint(size * rest).astype(int).tolist()
+        lattice = fmpz_mat([[int(i == j) for j in range(side)] + penalty[i] for i in range(side)]).lll()
+        found = [[int(lattice[i, j]) for j in range(side)] for i in range(count)]
+        angles = [np.linalg.norm(rest.T @ v) / np.linalg.norm(v) for v in np.array(found, dtype=float)]
+        if max(angles) < _CLOSE and max(abs(x) for v in found for x in v) < size / 3:
+            return found
+    return None
+
+
+class _ExactSolver:
+    """Corrects rounded numbers so that a linear system over the rationals holds exactly."""
+
+    def __init__(
+        self,
+        matrix: list[dict[int, fmpq]],
+        free: list[tuple[Any, dict[int, fmpq]]],
+        width: int,
+    ) -> None:
+        self.columns = [*matrix, *(effect for _, effect in free)]
+        self.width = width
+        dense = _sparse(self.columns, width).toarray().T
+        scale = np.maximum(np.linalg.norm(dense, axis=0), 1e-300)
+        r, pivot = la.qr(dense / scale, mode="r", pivoting=True)[:2]
+        size = np.abs(np.diag(r[: min(r.shape)]))
+        rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+        self.chosen = [int(c) for c in pivot[:rank]]
+        row_pivot = la.qr(dense[:, self.chosen].T, mode="r", pivoting=True)[1]
+        self.used = [int(v) for v in row_pivot[:rank]]
+        position = {row: k for k, row in enumerate(self.used)}
+        table = fmpq_mat(rank, rank)
+        for k, c in enumerate(self.chosen):
+            for row, value in self.columns[c].items():
+                if row in position:
+                    table[position[row], k] = value
+        self.table = table
+
+    def correct(self, numbers: list[fmpq], goal: list[fmpq]) -> list[fmpq] | None:
+        """Numbers near the given ones with columns @ numbers = goal exactly, or None when there are none."""
+        residual = self._residual(numbers, goal)
+        if not self.chosen:
+            return numbers if not any(residual) else None
+        try:
+            change = self.table.solve(fmpq_mat([[residual[row]] for row in self.used]))
+        except ZeroDivisionError:
+            return None
+        out = list(numbers)
+        for k, c in enumerate(self.chosen):
+            out[c] += change[k, 0]
+        return out if not any(self._residual(out, goal)) else None
+
+    def _residual(self, numbers: list[fmpq], goal: list[fmpq]) -> list[fmpq]:
+        rest = list(goal)
+        for column, value in zip(self.columns, numbers, strict=True):
+            if value:
+                for row, effect in column.items():
+                    rest[row] -= effect * value
+        return rest
+
+
+def _simple(denominator: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
+    """All numbers rounded to multiples of 1/denominator."""
+    parts = [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]
+    return [fmpq(int(v), denominator) for part in parts for v in np.rint(part * denominator).tolist()]
+
+
+def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]:
+    """All numbers rounded to `bits` binary places relative to the largest of their matrix."""
+    out: list[fmpq] = []
+    for values in [*(g[np.tril_indices(g.shape[0])] for g in grams), np.asarray(free)]:
+        size = float(np.abs(values).max(initial=0.0))
+        places = bits - (math.frexp(size)[1] if size > 0 else 0)
+        power = fmpq(2) ** (-places)
+        out.extend(fmpq(int(v)) * power for v in np.rint(np.ldexp(values, places)).tolist())
+    return out
+
+
+def _multiplier(rounder: Rounder, k: int, gram: fmpq_mat) -> tuple[Multiplier | None, Terms]:
+    """Block k as a multiplier, and what it adds to its target."""
+    side = gram.nrows()
+    values = [[gram[i, j] for j in range(side)] for i in range(side)]
+    common = math.lcm(*(int(v.q) for row in values for v in row))
+    whole = [[int(v.p) * (common // int(v.q)) for v in row] for row in values]
+    keep = [i for i, row in enumerate(whole) if any(row)]
+    if not keep:
+        return None, {}
+    block = rounder.blocks[k]
+    matrix = np.empty((side, side), dtype=object)
+    matrix[:] = whole
+    found = Multiplier(
+        block.kind,
+        tuple(int(v) for v in block.index) if block.kind != "sos" else (),
+        tuple(rounder.bases[k][i] for i in keep),
+        tuple(tuple(whole[i][j] for j in keep) for i in keep),
+        common,
+        tuple(int(block.entry[i]) for i in keep) if rounder.factors[k] is None else (),
+        None,
+        rounder.target_of[k],
+    )
+    return found, rounder.contribution(k, matrix, common)

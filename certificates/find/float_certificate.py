@@ -1,0 +1,635 @@
+"""From a solved relaxation to a proof: choose a bound, centre the multipliers, round, check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from certificates.exact import fraction, terms_of, value_at
+from certificates.find.redundant import boxed_proof
+from certificates.find.rescale import intervals, rescaled_proof
+from certificates.find.rounding import NotCertifiable, Rounder
+from certificates.find.zeros import minimisers, value_to
+from certificates.proof import Claim, InExpectation, Proof
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
+from sosdp.reduction.facial import find_zeros
+from sosdp.relaxation.pseudoexpectation import dual_data
+from sosdp.relaxation.solve.solve import cubic_work, solve_program
+
+SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
+INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
+BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
+BITS = (20, 34, 53)
+FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
+_FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
+_SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
+_SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
+_DIGITS = 30  # to which an optimum that is no short fraction is computed
+_SHORT_DENOMINATOR = 10**6
+_LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
+
+_ADVICE = (
+    "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
+    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone, with a kernel that is not "
+    "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
+    "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a claim: `status` is "proved", "refuted" or "undecided"; `reason` in words.
+
+    `proof`: of the claim, or of the claim that there is no certificate of this degree; None when undecided.
+    """
+
+    status: str
+    proof: Proof | None
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class FloatCertificate:
+    """The float multipliers of a solved relaxation, with the claim they point to.
+
+    `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
+    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares.
+    """
+
+    result: Any = field(repr=False)
+    claim: Claim
+    value: float | None
+    squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", value={self.value:.9g}"
+        return f"FloatCertificate({self.claim.kind}{value}, {len(self.dual.blocks)} Gram matrices)"
+
+    @cached_property
+    def dual(self) -> Any:
+        """The float multipliers as the solver left them."""
+        return self._renamed(self.result.dual)
+
+    def _renamed(self, dual: Any) -> Any:
+        """Multipliers whose constraints in expectation are numbered as the claim numbers them."""
+        if not self.result.in_expectation or dual is None:
+            return dual
+        kinds = [c.kind for c in self.result.in_expectation]
+        number = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
+        blocks = []
+        for b in dual.blocks:
+            if b.kind == "expectation":
+                kind = "expectation" if b.entry is None else "expectation_psd"
+                b = _Block(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
+            blocks.append(b)
+        plain = len(self.claim.equalities)
+        free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
+        return _Dual(tuple(blocks), free, dual.margin)
+
+    def _recentre(self, at: float) -> Any:
+        """Float multipliers well inside the cone at a bound in the engine's form, with their margin."""
+        if not self.squares:
+            return self._renamed(self.result.recentre(at))
+        paid = sum(u * u / (4 * w) for u, (w, _) in zip(self.squares, self.claim.squares, strict=True))
+        unknowns = np.array([at + float(paid), *map(float, self.squares)])
+        return self._renamed(self.result.recentre(unknowns))
+
+    def exact(
+        self,
+        bound: Any = None,
+        slack: float | None = None,
+        bits: int | tuple[int, ...] | None = None,
+    ) -> Proof:
+        """A proof that the checker accepts, at `bound` or at the solver's value less a slack.
+
+        bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
+        then be proven as it stands.  slack: relative to max(1, |value|); by default the smallest of 1e-7 ...
+        1e-3 that works; the bound is the shortest decimal in the outer half of the slack.  bits: binary
+        places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
+        more solve (two at worst), about as long as the first, and milliseconds.
+        """
+        if bound is not None and slack is not None:
+            raise ValueError("give a bound or a slack, not both")
+        if slack is not None and not 0 < slack < float("inf"):
+            raise ValueError(f"slack must be a positive number, not {slack!r}")
+        places = BITS if bits is None else (bits,) if isinstance(bits, int) else tuple(bits)
+        if not places or any(isinstance(b, bool) or not 1 <= b <= 1000 for b in places):
+            raise ValueError(f"bits must be integers in 1..1000, not {bits!r}")
+        if self.result.status == "refuted":
+            raise NotCertifiable(
+                f"the polynomial is not a sum of squares of this degree: {self.result.reason}; decide() "
+                "gives the exact proof of that"
+            )
+        if self.value is None:
+            if bound is not None or slack is not None:
+                raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
+            at = 1.0 if self.claim.kind == "infeasible" else 0.0
+            return self._at(self.claim, at, places)
+        if bound is not None:
+            chosen = _exact(bound)
+            return self._at(replace(self.claim, bound=chosen), self._sign * float(chosen), places)
+        if slack is not None and slack < BEYOND_DOUBLES:
+            return self._refined(slack)
+        return self._near(SLACKS if slack is None else (slack,), places)
+
+    @property
+    def _sign(self) -> int:
+        """1 for lower bounds, -1 for upper ones (the engine minimises the negative)."""
+        return -1 if self.claim.kind == "upper_bound" else 1
+
+    def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
+        """A proof at the smallest slack that works: by mixing, at the exact optimum, by mixing more accurate
+        multipliers, in shifted variables, with a redundant box, on a face of the cone."""
+        try:
+            return self._mixed(slacks, places)
+        except NotCertifiable as error:
+            reason = str(error)
+        sharper = self._sharper()
+        source = self if sharper is None else sharper
+        assert self.value is not None and source.value is not None
+        room = slacks[-1] * max(1.0, abs(self.value))
+        try:
+            proof = self.optimum()
+            if self._sign * (source.value - float(proof.bound or 0)) <= room:
+                return proof
+        except NotCertifiable as error:
+            reason = f"{reason}; {error}"
+        if sharper is not None:
+            try:
+                return sharper._mixed(slacks, places)
+            except NotCertifiable as error:
+                reason = f"{reason}; with multipliers as accurate as doubles allow: {error}"
+        for slack in slacks:
+            try:
+                return self._refined(slack, quick=True)
+            except NotCertifiable as error:
+                reason = f"{reason}; in higher precision: {error}"
+                break
+        change = intervals(self.claim)
+        if change:
+            for slack in slacks:
+                try:
+                    return rescaled_proof(self.result, self.claim, change, slack)
+                except NotCertifiable as error:
+                    reason = f"{reason}; in shifted variables: {error}"
+        for slack in slacks:
+            try:
+                return boxed_proof(self.result, self.claim, slack)
+            except NotCertifiable as error:
+                boxed = f"{reason}; with a redundant box: {error}"
+        reason = boxed
+        for slack in slacks:  # perhaps no multipliers are positive definite at any bound
+            chosen = source._bound(slack * max(1.0, abs(self.value)))
+            try:
+                return source._on_face(replace(self.claim, bound=self._sign * chosen))
+            except NotCertifiable as error:
+                face = str(error)
+        raise NotCertifiable(
+            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+        )
+
+    def _sharper(self) -> FloatCertificate | None:
+        """The same from a solve to the last digits of doubles, or None where that is costly or fails."""
+        result = self.result
+        identity = result.program.identity
+        if self.squares or self.value is None or max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+            return None
+        if cubic_work(identity) > _SHARPER_WORK or not is_installed("clarabel"):
+            return None
+        raw = solve_program(result.program, solver="clarabel", tolerance=_SHARPEST)
+        if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+            return None
+        value = self._sign * float(raw.unknowns[0])
+        if abs(value - self.value) > 1e-4 * max(1.0, abs(self.value)):
+            return None
+        scaling = result.scaling
+        dual = dual_data(
+            result.identity, raw.gram / scaling.gram, raw.free / scaling.free, self._sign * value
+        )
+        moments = raw.moments * scaling.column
+        sharp = replace(result, bound=value, certified_bound=None, dual=dual, moments=moments)
+        return FloatCertificate(sharp, self.claim, value)
+
+    def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
+        """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
+
+        Every Gram matrix of the mixture is at least (weight) * (margin of the inner point), less the solver's
+        error, so one extra solve serves all slacks.
+        """
+        assert self.value is not None
+        value = self._sign * self.value
+        scale = max(1.0, abs(value))
+        reason = ""
+        for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
+            inner = self._recentre(value - depth * scale)
+            if inner is None or not inner.margin > 0:
+                reason = _no_interior(inner)
+                continue
+            for slack in slacks:
+                chosen = self._bound(slack * scale)
+                claim = replace(self.claim, bound=self._sign * chosen)
+                weight = min(1.0, (value - float(chosen)) / (depth * scale))
+                try:
+                    return self._round(claim, mixture(self.dual, inner, weight), places)
+                except NotCertifiable as error:
+                    reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
+        raise NotCertifiable(reason)
+
+    def _on_face(self, claim: Claim) -> Proof:
+        """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
+        from certificates.find.facial import Faces
+
+        return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self._minimisers)
+
+    @cached_property
+    def _minimisers(self) -> tuple[dict[int, float], ...]:
+        """Minimisers in floating point (see `certificates.find.zeros`)."""
+        if self.value is None or self.claim.expectations or self.squares or self.result.moments is None:
+            return ()
+        return minimisers(self.result, self.claim, self.value)
+
+    @cached_property
+    def points(self) -> tuple[dict[int, Fraction], ...]:
+        """Exact points of the set near the minimisers that the moments show (coordinates by variable id)."""
+        if self.value is None:
+            if len(self.result.system) or len(self.claim.objectives) != 1:
+                return ()
+            objective = self.claim.objectives[0]
+            ids = [int(v) for v in objective.variable_ids]
+            if len(ids) > _FEW_VARIABLES:
+                return ()
+            return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in find_zeros(objective))
+        if self.claim.expectations or self.squares:
+            return ()
+        ids = [int(v) for v in self.result.variable_ids]
+        found = []
+        for row in self.result.atoms():
+            for limit in _LIMITS:
+                z = {i: Fraction(float(v)).limit_denominator(limit) for i, v in zip(ids, row, strict=True)}
+                near = all(
+                    abs(float(z[i]) - v) <= 1e-4 * max(1.0, abs(v)) for i, v in zip(ids, row, strict=True)
+                )
+                if near and _satisfies(self.claim, z):
+                    found.append(z)
+                    break
+        return tuple(found)
+
+    def optimum(self) -> Proof:
+        """A proof at the exact optimum, where that is rational: slack zero, attained where a minimiser is
+        rational.
+
+        The claim then has a `point`, and is `unique` when the multipliers show that it is the only one.
+        Where no minimiser is rational, a short fraction within 1e-7 of the solver's value is what is proven.
+        Raises NotCertifiable when the optimum does not look rational or no proof at it is found.  Cost: a few
+        solves.
+        """
+        if self.value is None:
+            raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
+        reason = (
+            f"the value {self.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
+            "the optimum may be irrational"
+        )
+        tried: set[Fraction] = set()
+        for source in (self, self._sharper()):
+            for bound, point in [] if source is None else source._exact_values():
+                if bound in tried:
+                    continue
+                tried.add(bound)
+                try:
+                    proof = self._on_face(replace(self.claim, bound=bound))
+                except NotCertifiable as error:
+                    reason = f"at the bound {bound}: {error}"
+                    continue
+                return proof if point is None else attained(proof, point)
+        near, words = self._digits()
+        if near is not None and near not in tried:
+            try:
+                return self._on_face(replace(self.claim, bound=near))
+            except NotCertifiable as error:
+                words = f"{words}, where {error}"
+        known = f"{words}; {reason}" if words else reason
+        raise NotCertifiable(f"no proof at the exact optimum found ({known})")
+
+    def _digits(self) -> tuple[Fraction | None, str]:
+        """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
+        from certificates.find.refine import bracket, simplest_fraction
+
+        assert self.value is not None
+        if self.result.moments is None:
+            return None, ""
+        room = Fraction(1, 10**_DIGITS)
+        value = value_to(self.claim, self._minimisers, _DIGITS + 5)
+        where = f"to {_DIGITS} digits it is"
+        if value is not None and abs(float(value) - self.value) <= 1e-6 * max(1.0, abs(self.value)):
+            low, high = value - room, value + room
+            where = f"at the minimiser, to {_DIGITS} digits, it is"
+        else:
+            try:
+                low, high = bracket(self.result, self.claim, self.dual, _DIGITS)
+            except NotCertifiable:
+                return None, ""
+        found = simplest_fraction(low, high)
+        if found.denominator <= _SHORT_DENOMINATOR:
+            return found, f"{where} {found}"
+        return None, (
+            f"{where} {_decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
+            f"denominator below 10^{len(str(found.denominator)) - 1} is that near: by all appearances it is "
+            "irrational, and then no rational proof at the value itself exists"
+        )
+
+    def _exact_values(self) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
+        """Rational numbers that the optimum may be, with a point that attains them where one is known."""
+        assert self.value is not None
+        objective = terms_of(self.claim.objectives[0])
+        out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
+        allowed = 1e-5 * max(1.0, abs(self.value))
+        for z in self.points:
+            exact = fraction(value_at(objective, z))
+            if abs(float(exact) - self.value) <= allowed:
+                out.append((exact, z))
+        # a fraction this short is this near by chance for one value in a thousand
+        guess = Fraction(self.value).limit_denominator(100)
+        if abs(float(guess) - self.value) <= 0.01 * allowed:
+            out.append((guess, None))
+        return out
+
+    def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
+        """`exact` without exceptions: proved, refuted (with a functional that shows it) or undecided.
+
+        Refuted means that no certificate of the relaxation's degree exists, which is not to say that the
+        claim is false.  ValueError for arguments that make no sense.
+        """
+        try:
+            return Outcome("proved", self.exact(bound=bound, slack=slack), "")
+        except NotCertifiable as error:
+            reason = str(error)
+        claim = self.claim if bound is None else replace(self.claim, bound=_exact(bound))
+        if self.claim.bound is None or bound is not None:
+            from certificates.find.separation import separate
+
+            try:
+                return Outcome("refuted", separate(self.result, claim), reason)
+            except NotCertifiable as error:
+                reason += f"; nor is it refuted: {error}"
+        return Outcome("undecided", None, reason)
+
+    def _bound(self, room: float) -> Fraction:
+        """The shortest decimal below the solver's value (minimisation form) by `room` / 2 to `room`."""
+        assert self.value is not None
+        value = self._sign * self.value
+        proven = self.result.certified_bound
+        if proven is not None and 0 < value - self._sign * proven <= room:
+            value = self._sign * proven
+        return short_decimal(value - room, value - room / 2)
+
+    def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
+        """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
+        if self.value is not None and at > self._sign * self.value + 1e-6 * max(1.0, abs(self.value)):
+            side = "below" if self._sign < 0 else "above"
+            raise NotCertifiable(
+                f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
+                "so this degree cannot prove it: try a higher degree"
+            )
+        inner = self._recentre(at)
+        if inner is not None and inner.margin > 0:
+            try:
+                return self._round(claim, inner, places)
+            except NotCertifiable as error:
+                reason = str(error)
+        else:
+            reason = _no_interior(inner)
+        # A face of the cone: short fractions in singular Gram matrices are often met by rounding to few bits.
+        for dual in (inner, self.dual):
+            if dual is not None:
+                try:
+                    return self._round(claim, dual, FEW_BITS)
+                except NotCertifiable:
+                    continue
+        try:
+            return self._on_face(claim)
+        except NotCertifiable as error:
+            face = str(error)
+        try:
+            return self._refined(bound=claim.bound, quick=True)
+        except NotCertifiable as error:
+            precise = str(error)
+        raise NotCertifiable(
+            f"no exact certificate found ({reason}; on a face of the cone: {face}; in higher precision: "
+            f"{precise}); {_ADVICE}"
+        )
+
+    def _refined(
+        self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
+    ) -> Proof:
+        """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
+        from certificates.find.refine import refined_proof
+
+        if self.value is None or self.result.moments is None:
+            raise NotCertifiable("higher precision serves bounds")
+        room = None if slack is None else _exact(slack) * _exact(max(1.0, abs(self.value)))
+        return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
+
+    def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
+        """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
+        rounder = Rounder(claim, dual, self.squares)
+        reason = ""
+        for bits in places:
+            try:
+                multipliers = rounder.multipliers(bits)
+            except NotCertifiable as error:
+                reason = f"{error} ({bits} bits)"
+                continue
+            proof = Proof(claim, multipliers)
+            if proof.verdict:
+                return proof
+            reason = f"the checker says {proof.verdict} ({bits} bits)"
+        raise NotCertifiable(reason)
+
+
+def _no_interior(inner: Any) -> str:
+    if inner is None:
+        return "the solver found no multipliers at this bound"
+    return (
+        "no multipliers strictly inside the cone at this bound: every Gram matrix is at least t I only for "
+        f"t <= {inner.margin:.1e}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A float Gram block (see `certificates.find.rounding.FloatBlock`)."""
+
+    kind: str
+    index: tuple[int, ...]
+    basis: np.ndarray
+    entry: np.ndarray | None
+    gram: np.ndarray
+    target: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """Float multipliers (see `certificates.find.rounding.FloatDual`)."""
+
+    blocks: tuple[_Block, ...]
+    equality_multipliers: tuple[tuple[int, Polynomial], ...]
+    margin: float | None = None
+
+
+def mixture(near: Any, inner: Any, weight: float) -> Any:
+    """(1 - weight) * near + weight * inner of two float duals with the same blocks."""
+    blocks = tuple(
+        _Block(
+            a.kind,
+            tuple(a.index),
+            a.basis,
+            a.entry,
+            (1 - weight) * np.asarray(a.gram) + weight * np.asarray(b.gram),
+            int(getattr(a, "target", 0) or 0),
+        )
+        for a, b in zip(near.blocks, inner.blocks, strict=True)
+    )
+    pairs = zip(near.equality_multipliers, inner.equality_multipliers, strict=True)
+    free = tuple((a[0], (1 - weight) * a[1] + weight * b[1]) for a, b in pairs)
+    return _Dual(blocks, free)
+
+
+def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
+    """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
+
+    NotCertifiable when the point is not in the set or does not attain the bound.
+    """
+    coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
+    for unique in (True, False):
+        found = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
+        if found.verdict:
+            return found
+    raise NotCertifiable(f"the checker says {found.verdict}")
+
+
+def _satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
+    """Whether a point satisfies the plain constraints of a claim (matrices are left to the checker)."""
+    if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
+        return False
+    return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)
+
+
+def extract(result: Any) -> Any:
+    """The float certificate of a solved relaxation, ready for `.exact()`.
+
+    `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
+    result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
+    """
+    if hasattr(result, "certified_values"):
+        from certificates.find.program import ProgramCertificate
+
+        return ProgramCertificate(result)
+    if not hasattr(result, "recentre"):
+        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
+    system = result.system
+    if system.foralls:
+        raise NotCertifiable(
+            "for-all constraints have multipliers that are no sums of squares times a constraint of the "
+            "claim; read certified_bound"
+        )
+    sense, status = result.sense, result.status
+    parts: dict[str, Any] = {
+        "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
+        "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
+        "matrices": tuple(_exact_matrix(matrix) for matrix in system.matrices),
+        "expectations": _in_expectation(result.in_expectation),
+    }
+    objective = result.objective
+    curved = objective is not None and not isinstance(objective, Polynomial)
+    squares: tuple[Fraction, ...] = ()
+    if curved and status != "infeasible":
+        parts["squares"] = tuple((_exact(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
+        if result.moments is not None:
+            # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
+            squares = tuple(_dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
+        objective = objective.linear
+    if status == "infeasible":
+        return FloatCertificate(result, Claim("infeasible", **parts), None)
+    if status == "unbounded":
+        raise NotCertifiable(
+            f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
+        )
+    if sense == "sos":
+        objectives = (_exact_polynomial(objective),)
+        return FloatCertificate(result, Claim("sos", objectives, **parts), None)
+    if sense in ("minimize", "maximize") and np.isfinite(result.bound):
+        kind = "lower_bound" if sense == "minimize" else "upper_bound"
+        value = float(result.bound)
+        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        return FloatCertificate(result, claim, value, squares)
+    if sense == "feasible":
+        raise NotCertifiable(
+            "the relaxation found no contradiction in the system, so there is nothing to certify"
+        )
+    raise NotCertifiable(
+        f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
+    )
+
+
+def short_decimal(low: float, high: float) -> Fraction:
+    """The largest multiple in [low, high], low < high, of the largest power of ten that has one there."""
+    bottom, top = Fraction(low), Fraction(high)
+    if not bottom < top:
+        raise ValueError(f"empty interval [{low}, {high}]")
+    unit = Fraction(10) ** 20
+    for _ in range(400):
+        whole = top // unit
+        if whole * unit >= bottom:
+            return whole * unit
+        unit /= 10
+    raise ValueError(f"no short decimal between {low} and {high}")
+
+
+def _decimal(value: Fraction, places: int) -> str:
+    """A rational in decimals, rounded."""
+    whole = round(value * 10**places)
+    digits = str(abs(whole)).rjust(places + 1, "0")
+    return f"{'-' if whole < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def _exact(value: Any) -> Fraction:
+    if isinstance(value, bool):
+        raise ValueError("a bound must be a number")
+    try:
+        return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError(f"a bound must be a finite number, not {value!r}") from None
+
+
+def _dyadic(value: float) -> Fraction:
+    """A short dyadic rational near a number, relative to its size."""
+    bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
+    return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
+
+
+def _in_expectation(constraints: Any) -> InExpectation:
+    """Constraints in expectation as a claim states them; NotCertifiable for those with quantifiers."""
+    if any(c.kind not in ("equality", "inequality", "psd") for c in constraints):
+        raise NotCertifiable(
+            "for-all constraints have multipliers that a certificate file cannot state; read certified_bound"
+        )
+    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in ("equality", "inequality", "psd")}
+    return InExpectation(
+        tuple(_exact_polynomial(p) for p in of["equality"]),
+        tuple(_exact_polynomial(p) for p in of["inequality"]),
+        tuple(_exact_matrix(m) for m in of["psd"]),
+    )
+
+
+def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
+    return tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
+
+
+def _exact_polynomial(polynomial: Any) -> Polynomial:
+    return (polynomial if isinstance(polynomial, Polynomial) else Polynomial(polynomial)).as_exact()

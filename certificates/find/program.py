@@ -1,0 +1,202 @@
+"""Certificates of programs with unknown coefficients: numbers for these, and a proof for each polynomial."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from certificates.exact import fraction, rational, rows_of, terms_of
+from certificates.find.rounding import NotCertifiable
+from certificates.proof import Claim, Multiplier, Proof, Uses, with_values
+from sosdp.algebra.variables import variable_id, variable_name
+
+WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramCertificate:
+    """The found coefficients of a solved SosProgram, ready for `.exact()`.
+
+    What is proven: with these rational coefficients every polynomial of the program has a certificate on its
+    own constraints, and the objective has the value stated: a minimum is at most that, a maximum at least.
+    """
+
+    solution: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        solution = self.solution
+        if solution.status not in ("optimal", "inaccurate") or solution.program is None:
+            raise NotCertifiable(
+                f"the program has no coefficients to certify (status {solution.status}): "
+                f"{solution.reason or 'no reason given'}"
+            )
+
+    def __repr__(self) -> str:
+        return f"ProgramCertificate({self.solution.sense}, value={self.solution.bound:.9g})"
+
+    @property
+    def value(self) -> float:
+        """The solver's value of the program."""
+        return float(self.solution.bound)
+
+    def exact(self, values: Any = None, weights: tuple[float, ...] = WEIGHTS) -> Proof:
+        """A proof that the checker accepts, for `values` (name: number) or coefficients near the optimum.
+
+        Without `values` the optimum is mixed with coefficients well inside every constraint, with the least
+        of `weights` that works, and rounded to short decimals; equations between coefficients are solved
+        exactly. Raises NotCertifiable with the reason in words.  Cost: one sum-of-squares proof a polynomial
+        and weight.
+        """
+        if values is not None:
+            known = {variable_name(int(v)) for v in self.solution.program.ids}
+            if set(values) != known:
+                raise ValueError(f"values need the unknowns {', '.join(sorted(known))} and no others")
+            return self._prove({name: _number(value) for name, value in values.items()})
+        reason = "it is not close to any"
+        try:  # short numbers are often exactly right, bound and all
+            guess = {n: Fraction(v).limit_denominator(64) for n, v in self.solution.values.items()}
+            if all(abs(float(g) - v) < 1e-5 * max(1.0, abs(v)) for g, v in self._pairs(guess)):
+                return self._prove(self._meeting_equations(guess))
+        except NotCertifiable as error:
+            reason = str(error)
+        if self.solution.inner_values is None:
+            raise NotCertifiable(
+                "no coefficients strictly inside every constraint are known, and the optimum rounded to "
+                f"short fractions is not proven ({reason})"
+            )
+        # an inner point may be very far: small steps are meant relative to the coefficients found
+        near, inner = self.solution.values, self.solution.inner_values
+        far = max((abs(inner[n] - near[n]) for n in near), default=0.0)
+        reach = max([1.0, *map(abs, near.values())])
+        nearer = min(1.0, reach / far) if far > 0 else 1.0
+        for weight in dict.fromkeys([*(nearer * w for w in weights), *weights]):
+            try:
+                return self._prove(self._meeting_equations(self._mixed(weight)))
+            except NotCertifiable as error:
+                reason = f"with weight {weight:g} inside: {error}"
+        raise NotCertifiable(f"no exact certificate of the program found ({reason})")
+
+    def _pairs(self, guess: dict[str, Fraction]) -> list[tuple[Fraction, float]]:
+        return [(guess[name], value) for name, value in self.solution.values.items()]
+
+    def _mixed(self, weight: float) -> dict[str, Fraction]:
+        """Decimals near (1 - weight) * optimum + weight * inner point, short for the distance of the two."""
+        near, inner = self.solution.values, self.solution.inner_values
+        far = max((abs(inner[n] - near[n]) for n in near), default=0.0)
+        digits = max(0, math.ceil(-math.log10(max(1e-2 * weight * max(far, 1e-6), 1e-15))))
+        unit = Fraction(1, 10**digits)
+        return {n: round(Fraction((1 - weight) * near[n] + weight * inner[n]) / unit) * unit for n in near}
+
+    def _meeting_equations(self, values: dict[str, Fraction]) -> dict[str, Fraction]:
+        """The values changed so that every equation between coefficients holds: some follow the rest."""
+        program = self.solution.program
+        ids = [int(v) for v in program.ids]
+        equations: list[list[fmpq]] = []
+        for p in program.vanishing:
+            of_monomial: dict[tuple[int, ...], list[fmpq]] = {}
+            for row, coefficient in terms_of(p).items():
+                unknown = [v for v in row if v in ids]
+                rest = tuple(v for v in row if v not in ids)
+                line = of_monomial.setdefault(rest, [fmpq(0)] * (len(ids) + 1))
+                line[ids.index(unknown[0]) if unknown else -1] += coefficient
+            equations.extend(of_monomial.values())
+        if not equations:
+            return values
+        reduced, rank = fmpq_mat(equations).rref()
+        out = {int(variable_id(name)): rational(value) for name, value in values.items()}
+        for r in range(rank):
+            pivot = next(c for c in range(len(ids) + 1) if reduced[r, c] != 0)
+            if pivot == len(ids):
+                raise NotCertifiable("the equations between coefficients contradict each other")
+            value = -reduced[r, len(ids)]
+            for c in range(pivot + 1, len(ids)):
+                value = value - reduced[r, c] * out[ids[c]]
+            out[ids[pivot]] = value
+        return {variable_name(v): fraction(value) for v, value in out.items()}
+
+    def _prove(self, values: dict[str, Fraction]) -> Proof:
+        """The proof for these coefficients; raises NotCertifiable when a polynomial is not proven."""
+        import sosdp
+        from certificates.find.float_certificate import extract
+
+        program, solution = self.solution.program, self.solution
+        numbers = {int(variable_id(name)): value for name, value in values.items()}
+        for p in program.vanishing:
+            if with_values(p, numbers).coefs.size:
+                raise NotCertifiable("an equation between the coefficients does not hold")
+        parts: dict[str, list] = {"equalities": [], "inequalities": [], "matrices": []}
+        uses: list[Uses] = []
+        multipliers: list[Multiplier] = []
+        objectives = []
+        for target, (p, system, degree, *_) in enumerate(program.constraints):
+            stated = with_values(p, numbers)
+            objectives.append(p.as_exact())
+            if not rows_of(stated.monos) or stated.degree == 0:
+                claim = Claim("sos", (stated,))
+                proof = _constant(claim)
+            else:
+                options = {"degree": degree, "products": program.options.products}
+                try:
+                    proof = extract(sosdp.prove_sos(stated, system, **options)).exact()
+                except NotCertifiable as error:
+                    raise NotCertifiable(f"polynomial {target} is not proven: {error}") from None
+            start = {key: len(found) for key, found in parts.items()}
+            for key, found in parts.items():
+                found.extend(getattr(proof.claim, key))
+            uses.append(
+                Uses(
+                    *(
+                        tuple(range(start[key], start[key] + len(getattr(proof.claim, key))))
+                        for key in ("equalities", "inequalities", "matrices")
+                    )
+                )
+            )
+            multipliers.extend(_moved(m, target, start) for m in proof.multipliers)
+        for p in program.vanishing:
+            # p = 0 is "p and -p are sums of squares"; with these numbers both are 0
+            objectives.extend([p.as_exact(), (-p).as_exact()])
+            uses.extend([Uses(), Uses()])
+        goal = solution.objective.as_exact()
+        value = with_values(goal, numbers)
+        bound = Fraction(value.coefs[0]) if value.coefs.size else Fraction(0)
+        claim = Claim(
+            "program",
+            tuple(objectives),
+            bound,
+            tuple(parts["equalities"]),
+            tuple(parts["inequalities"]),
+            tuple(parts["matrices"]),
+            goal=goal,
+            sense=solution.sense,
+            values=tuple(sorted(numbers.items())),
+            on=tuple(uses),
+        )
+        proof = Proof(claim, tuple(multipliers))
+        if not proof.verdict:
+            raise NotCertifiable(f"the checker says {proof.verdict}")
+        return proof
+
+
+def _constant(claim: Claim) -> Proof:
+    """A number that is not negative is a sum of squares."""
+    number = claim.objectives[0].coefs
+    value = Fraction(number[0]) if number.size else Fraction(0)
+    if value < 0:
+        raise NotCertifiable(f"a linear inequality between the coefficients fails by {float(-value):.3g}")
+    return Proof(claim, (Multiplier("sos", (), ((),), ((value.numerator,),), value.denominator),))
+
+
+def _moved(multiplier: Multiplier, target: int, start: dict[str, int]) -> Multiplier:
+    """A multiplier of one polynomial's proof in the numbering of the whole program."""
+    key = {"equality": "equalities", "psd": "matrices"}.get(multiplier.kind, "inequalities")
+    index = tuple(k + start[key] for k in multiplier.index)
+    return replace(multiplier, index=index, target=target)
+
+
+def _number(value: Any) -> Fraction:
+    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)

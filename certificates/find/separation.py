@@ -1,0 +1,170 @@
+"""Exact proofs that there is no certificate: a rational functional that a pseudo-expectation rounds to.
+
+A linear functional that is nonnegative on all squares (times constraints, up to a degree) and negative on a
+polynomial shows that the polynomial has no certificate of that degree.  The solver's moments are rounded,
+and a little of a functional well inside the cone is added: moments of a Gaussian, or the mean over rational
+points of the set.  The checker decides, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certificates.exact import Row, Rules, Terms, fraction, monos_of, polynomial_of, terms_of, times, value_at
+from certificates.find.rounding import NotCertifiable
+from certificates.proof import Claim, Proof
+
+LARGEST = 20_000  # monomials of the functional
+_SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
+_TRIES = 200  # points tried for each one wanted
+_MOST_TRIES = 20_000
+_HOPELESS = 1000  # without one point by then, give up
+
+
+def separate(result: Any, claim: Claim) -> Proof:
+    """A proof that the target of `claim` has no certificate of the degree of the solved `result`.
+
+    Raises NotCertifiable with the reason when the solver's moments do not separate, when the relaxation uses
+    products of constraints, or when no points inside the set are found.  Cost: exact arithmetic with all
+    monomials up to the degree.
+    """
+    if (
+        claim.expectations
+        or claim.squares
+        or claim.kind in ("program", "infeasible")
+        or len(claim.targets) != 1
+    ):
+        raise NotCertifiable("functionals are made for one polynomial on one set")
+    if result.moments is None:
+        raise NotCertifiable(f"there are no moments (status {result.status})")
+    if any(b.kind == "product" for b in result.identity.blocks):
+        raise NotCertifiable(
+            "the relaxation multiplies constraints, and functionals are checked without that"
+        )
+    target = claim.targets[0]
+    constraints = (claim.equalities, claim.inequalities, claim.matrices)
+    constrained = any(constraints)
+    degree = result.degree if constrained else target.degree
+    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
+    stated = Claim("no_certificate", (target,), None, *constraints, degree=degree)
+    rules = Rules([terms_of(p) for p in claim.equalities])
+    monomials = _monomials(ids, degree, terms_of(target), constrained)
+    normal = {row: rules.normal(row) for row in monomials}
+    wanted = sorted({m for c, m in normal.values() if c})
+    values = dict(zip(wanted, _moments(result, wanted), strict=True))
+    inside = _points_inside(claim, ids, wanted, rules) if constrained else _gaussian(wanted)
+    separation = -float(sum((float(fraction(c)) * values[m] for c, m in _reduced(target, rules)), 0.0))
+    if not separation > 0:
+        raise NotCertifiable("the solver's moments are not negative on the polynomial")
+    cost = abs(float(sum((float(fraction(c)) * float(inside[m]) for c, m in _reduced(target, rules)), 0.0)))
+    for share in _SHARES:
+        weight = Fraction(share * separation / max(cost, separation, 1e-12)).limit_denominator(1 << 30)
+        for bits in (30, 50):
+            chosen = {m: round(Fraction(values[m]) * (1 << bits)) / Fraction(1 << bits) for m in wanted}
+            functional: Terms = {}
+            for row, (c, m) in normal.items():
+                value = (chosen[m] + weight * inside[m]) if c else Fraction(0)
+                if value:
+                    functional[row] = c * fmpq(value.numerator, value.denominator)
+            proof = Proof(stated, (), functional=polynomial_of(functional))
+            if proof.verdict:
+                return proof
+    raise NotCertifiable(f"the rounded moments do not separate: {proof.verdict}")
+
+
+def _reduced(polynomial: Any, rules: Rules) -> Iterator[tuple[fmpq, Row]]:
+    for row, value in terms_of(polynomial).items():
+        c, m = rules.normal(row)
+        if c:
+            yield value * c, m
+
+
+def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) -> list[Row]:
+    """Monomials on which the functional is needed: all up to the degree, or the products of those that a
+    square in the polynomial may have."""
+    top = degree if constrained else degree // 2
+    if math.comb(len(ids) + top, top) > LARGEST:
+        raise NotCertifiable(f"a functional of more than {LARGEST} monomials is not made")
+    every = [row for d in range(top + 1) for row in combinations_with_replacement(ids, d)]
+    if constrained:
+        return every
+    basis = every
+    while True:
+        products = {times(a, b) for i, a in enumerate(basis) for b in basis[:i]}
+        kept = [b for b in basis if times(b, b) in target or times(b, b) in products]
+        if len(kept) == len(basis):
+            break
+        basis = kept
+    return sorted({times(a, b) for a in basis for b in basis} | set(target))
+
+
+def _moments(result: Any, rows: list[Row]) -> list[float]:
+    """The solver's value of each monomial; 0 where the relaxation has none (it was left out, or is odd)."""
+    from sosdp.algebra.polynomial import Polynomial
+
+    out = []
+    for row in rows:
+        try:
+            out.append(float(result(Polynomial.from_arrays(monos_of([row]), [1]))))
+        except ValueError:
+            out.append(0.0)
+    return out
+
+
+def _gaussian(rows: list[Row]) -> dict[Row, Fraction]:
+    """Moments of independent standard Gaussians: positive definite on every set of monomials."""
+    out = {}
+    for row in rows:
+        powers = [row.count(v) for v in dict.fromkeys(row)]
+        odd = any(p % 2 for p in powers)
+        out[row] = Fraction(0 if odd else math.prod(math.prod(range(1, p, 2)) for p in powers))
+    return out
+
+
+def _points_inside(claim: Claim, ids: list[int], rows: list[Row], rules: Rules) -> dict[Row, Fraction]:
+    """Means of the monomials over rational points of the set, enough of them to be in general position."""
+    wanted = 2 * len(rows) + 4
+    generator = np.random.default_rng(0)  # any points serve: the checker sees their means only
+    inequalities = [terms_of(p) for p in claim.inequalities]
+    equalities = [terms_of(p) for p in claim.equalities]
+    choices = {v: _values(v, rules) for v in ids}
+    means = dict.fromkeys(rows, Fraction(0))
+    count = 0
+    for attempt in range(min(_TRIES * wanted, _MOST_TRIES)):
+        if attempt > _HOPELESS and not count:
+            break
+        size = 2.0 ** -(attempt % 8)
+        point = {
+            v: found[int(generator.integers(len(found)))]
+            if (found := choices[v])
+            else Fraction(int(generator.integers(-64, 65)), 64) * Fraction(4 * size)
+            for v in ids
+        }
+        if any(value_at(p, point) < 0 for p in inequalities) or any(value_at(p, point) for p in equalities):
+            continue
+        count += 1
+        for row in rows:
+            means[row] += math.prod((point[v] for v in row), start=Fraction(1))
+        if count >= wanted:
+            return {row: value / count for row, value in means.items()}
+    raise NotCertifiable("too few rational points inside the set were found")
+
+
+def _values(variable: int, rules: Rules) -> list[Fraction]:
+    """The values that an equality such as x^2 = 1 or x^2 = x leaves to a variable; none when it is free."""
+    coefficient, normal = rules.normal((variable, variable))
+    number = fraction(coefficient)
+    if normal == (variable,):
+        return [Fraction(0), number]
+    if normal == () and number >= 0:
+        root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
+        if root * root == number:
+            return [root, -root]
+    return []

@@ -1,0 +1,1 @@
+"""Proofs as files, LaTeX, Lean, sympy and pictures."""

@@ -1,0 +1,1 @@
+"""Estimators of means, covariances and Gaussians, one a file."""

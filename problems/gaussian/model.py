@@ -1,0 +1,130 @@
+"""The public description of a packing score: features, the bound on their moments, and how records are read.
+
+Source: docs/proofs/gaussian_scores.md, 1
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from sosdp.structured.packing_bound import Limit
+
+CLIP = 2.0**20  # records are clipped to this, one by one: far below overflow, far above use
+DIGITS = 2.0**51  # multiples of the spacing up to which differences are exact
+Kind = Literal["completion", "second moment"]
+
+
+@dataclass(frozen=True)
+class PackingProblem:
+    """Public description of one family of packing scores: features, their dimension, and lam.
+
+    Attributes:
+        features: "identity" (means) or "covariance" (svec(x x^T), D = d(d+1)/2 coordinates).
+        dimension: d, of a record. lam: bound on the covariance of the features, > 0.
+        kind: "completion" (default) or "second moment" (without the link to the candidate's mass: a baseline
+            whose accuracy is worse, see docs/gaussian.md).
+        relative: covariance features only. The bound moves with the candidate Sigma: lam times the matrix of
+            X -> Sigma X Sigma, which is half the covariance of svec(x x^T) for x ~ N(0, Sigma). The score is
+            then that of the records Sigma^(-1/2) x at the candidate I: no frame is needed.
+    """
+
+    features: Literal["identity", "covariance"]
+    dimension: int
+    lam: float
+    kind: Kind = "completion"
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        if self.features not in ("identity", "covariance"):
+            raise ValueError(f"features={self.features!r}: choose 'identity' or 'covariance'")
+        if self.kind not in ("completion", "second moment"):
+            raise ValueError(f"kind={self.kind!r}: choose 'completion' or 'second moment'")
+        if not (isinstance(self.dimension, int) and self.dimension >= 1):
+            raise ValueError(f"dimension must be an integer >= 1, not {self.dimension!r}")
+        if not (math.isfinite(self.lam) and self.lam > 0):
+            raise ValueError(f"lam must be a number > 0, not {self.lam!r}")
+        if self.relative and (self.features != "covariance" or self.kind != "completion"):
+            raise ValueError("relative=True is for completion scores of covariance features")
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a candidate."""
+        d = self.dimension
+        return d if self.features == "identity" else d * (d + 1) // 2
+
+    def records(self, X: Any, spacing: Fraction) -> np.ndarray:
+        """The features of checked records, (n, size) float64, rounded to multiples of the spacing.
+
+        Each row is a function of its own record alone: what is not finite counts as 0, what is beyond 2^20
+        (or 2^51 spacings) is clipped. Multiples of a power of two minus multiples of it are exact in float64.
+        """
+        rows = clean(X, self.dimension)
+        if self.features == "covariance":
+            rows = svec_of_outer(np.clip(rows, -(2.0**10), 2.0**10))
+        unit = float(spacing)
+        return np.clip(np.round(rows / unit), -DIGITS, DIGITS) * unit
+
+    def rows(self, features: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """The vectors a_i of the packing program, (n, size + 1), or (n, size) for second moments."""
+        shifted = features - candidate
+        if self.kind == "second moment":
+            return shifted
+        return np.hstack([shifted, np.ones((features.shape[0], 1))])
+
+    def bound(self, n: int, candidate: np.ndarray) -> Limit:
+        """The right side of the matrix inequality, a public function of n and the candidate."""
+        lam = np.full(self.size, n * self.lam)
+        if self.kind == "second moment":
+            return Limit(lam)
+        if not self.relative:
+            return Limit(np.append(lam, float(n)))
+        entries = np.zeros((self.size + 1, self.size + 1))
+        square = np.einsum("abcd,c,d->ab", self.tensor, candidate, candidate)
+        entries[:-1, :-1] = (n * self.lam) * (square + square.T) / 2
+        entries[-1, -1] = n
+        return Limit(entries)
+
+    @cached_property
+    def tensor(self) -> np.ndarray:
+        """K with sum_cd K_abcd t_c t_d the matrix of X -> T X T, T the symmetric matrix of svec t."""
+        basis = np.stack([smat(unit) for unit in np.eye(self.size)])
+        whole = np.einsum("aij,cjk,bkl,dli->abcd", basis, basis, basis, basis)
+        return np.asarray(whole + np.swapaxes(whole, 2, 3)) / 2
+
+
+def clean(X: Any, dimension: int) -> np.ndarray:
+    """Records as (n, dimension) float64, each made finite and clipped by itself.
+
+    Raises:
+        ValueError: the shape is not (n, dimension) with n >= 1; never because of what a record holds.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim == 1 and dimension == 1:
+        rows = rows[:, None]
+    if rows.ndim != 2 or rows.shape[1] != dimension or rows.shape[0] < 1:
+        raise ValueError(f"records must have shape (n, {dimension}) with n >= 1, got {np.shape(X)}")
+    return np.clip(np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0), -CLIP, CLIP)
+
+
+def svec_of_outer(rows: np.ndarray) -> np.ndarray:
+    """svec(x x^T) of every row: upper triangle, off-diagonals times sqrt 2, (n, d(d+1)/2)."""
+    i, j = np.triu_indices(rows.shape[1])
+    return rows[:, i] * rows[:, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def smat(vector: np.ndarray) -> np.ndarray:
+    """The symmetric matrix with this svec."""
+    size = len(vector)
+    d = int((math.isqrt(8 * size + 1) - 1) // 2)
+    if d * (d + 1) // 2 != size:
+        raise ValueError(f"{size} is not the length of the upper triangle of a matrix")
+    i, j = np.triu_indices(d)
+    out = np.zeros((d, d))
+    out[i, j] = out[j, i] = np.asarray(vector) / np.where(i == j, 1.0, math.sqrt(2.0))
+    return out

@@ -1,0 +1,210 @@
+"""Packing scores: the least number of records to give up so that the rest fits a candidate's moments.
+
+For records f_i (the data, or svec(x x^T) for covariances) and a candidate theta the score is
+
+    s(theta) = min sum (1 - w_i)  s.t.  0 <= w_i <= 1,
+               sum_i w_i (f_i - theta, 1)(f_i - theta, 1)^T <= n diag(lam I, 1):
+
+the kept records can be completed to n with mean exactly theta and covariance at most lam (for covariances
+preferably relative to the candidate, `PackingProblem.relative`). It changes by at most 1 when one record is
+replaced, whatever the data. Source: completion score of our proof page docs/proofs/gaussian_scores.md; the
+polynomial programs it replaces are in Hopkins, Kamath, Majid and Narayanan (2023), Definitions 5.5 and 7.2.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
+from sosdp.privacy.scores.levels import level_step
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.structured.packing import Bracket, solve
+from sosdp.structured.packing_bound import Limit
+
+from .cuts import Cuts
+from .model import DIGITS, PackingProblem, smat, svec_of_outer
+
+QUANTUM = Fraction(1, 64)  # unit of a level
+WIDTH = Fraction(1, 64)  # promised width of every bracket
+AIM = 2.0**-11  # and the width that the solver stops at
+SPREAD = 1e7  # n times the eigenvalue ratio of a covariance: up to it rounding is far below the promise
+ROUGH = 0.1  # width of brackets that only serve as cuts
+CONDITION = f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
+
+
+def packing_score(
+    problem: PackingProblem, X: Any, candidate: Any, *, tolerance: float = 1e-6, near: Bracket | None = None
+) -> Bracket:
+    """The score of one candidate with a proven bracket; not private.
+
+    Args:
+        candidate: (size,) coordinates. near: the bracket of a nearby candidate (warm start).
+
+    Raises:
+        ValueError: wrong shapes.
+    """
+    features = problem.records(X, Fraction(1, 2**30))
+    theta = np.asarray(candidate, dtype=np.float64).reshape(-1)
+    if theta.size != problem.size or not np.isfinite(theta).all():
+        raise ValueError(f"a candidate has {problem.size} finite coordinates, got {theta!r}")
+    if problem.relative and np.linalg.eigvalsh(smat(theta))[0] <= 0:
+        raise ValueError(f"a relative bound needs a positive definite candidate, got {smat(theta).tolist()}")
+    rows, bound = problem.rows(features, theta), problem.bound(features.shape[0], theta)
+    return solve(rows, bound, tolerance=tolerance, near=None if near is None else near.factor)
+
+
+class PackingScore(ScoreFunction):
+    """The packing score on a public lattice, in levels of 1/64 unit with brackets of width 1/64 at most.
+
+    Args:
+        problem: features and lam. lattice: public candidates. records: n.
+        domain: for covariances, candidates outside low I <= Sigma <= high I are not in the domain; for
+            relative bounds neither are those of eigenvalue ratio above 10^7 / n, where rounding would widen
+            brackets.
+
+    The guarantee is conditional on every bracket reaching its width: no run was seen that does not, and no
+    proof bounds the conic solver's steps.
+    """
+
+    def __init__(
+        self,
+        problem: PackingProblem,
+        lattice: Lattice,
+        records: int,
+        *,
+        domain: tuple[float, float] | None = None,
+    ) -> None:
+        if problem.relative and not (domain is not None and 0 < domain[0] <= domain[1]):
+            raise ValueError("a relative bound needs domain=(low, high) with 0 < low <= high")
+        if lattice.dimension != problem.size:
+            raise ValueError(f"the lattice has dimension {lattice.dimension}, candidates have {problem.size}")
+        if lattice.box is not None and max(max(abs(a), abs(b)) for a, b in lattice.box) > DIGITS:
+            raise ValueError(
+                f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more "
+                "than 2^51 steps from 0; make the radius smaller, or sigma larger"
+            )
+        super().__init__(
+            lattice=lattice,
+            records=records,
+            step=level_step(Fraction(1), WIDTH, QUANTUM),
+            max_level=math.ceil(records / QUANTUM),
+            adjacency=ONE_RECORD_REPLACED,
+            kind="conditional",
+            assumptions=(
+                "the packing score changes by at most 1 when one record is replaced "
+                "(docs/proofs/gaussian_scores.md)",
+                CONDITION,
+            ),
+        )
+        object.__setattr__(self, "problem", problem)
+        object.__setattr__(self, "domain", domain)
+
+    problem: PackingProblem
+    domain: tuple[float, float] | None
+
+    def admits(self, point: Point) -> bool:
+        """Whether the candidate is in the public domain."""
+        if self.domain is None:
+            return True
+        values = np.linalg.eigvalsh(smat(self.lattice.value(point)))
+        inside = self.domain[0] <= values[0] and values[-1] <= self.domain[1]
+        return bool(inside and (not self.problem.relative or self.records * values[-1] <= SPREAD * values[0]))
+
+    def excludes(self, low: np.ndarray, high: np.ndarray) -> bool:
+        """Whether a box of candidates is surely outside the domain: for some direction v, v^T Sigma v is too
+        small, or too large, all over it. The time of the sampler depends on it, its law does not.
+        """
+        if self.domain is None:
+            return False
+        weights = _directions(self.problem.dimension)
+        middle, half = weights @ ((low + high) / 2), np.abs(weights) @ ((high - low) / 2)
+        # far above the rounding here and in the eigenvalues that decide, which is relative to all entries
+        spare = 1e-9 * self.domain[0] + 1e-12 * float(np.maximum(np.abs(low), np.abs(high)).sum())
+        small, large = middle + half < self.domain[0] - spare, middle - half > self.domain[1] + spare
+        return bool((small | large).any())
+
+    def on(self, data: Any) -> PackingLevels:
+        """The levels of one data set; ValueError where the public shape is another."""
+        features = self.problem.records(data, self.lattice.spacing)
+        if features.shape[0] != self.records:
+            raise ValueError(f"{self.records} records were announced, {features.shape[0]} given")
+        return PackingLevels(self, features)
+
+
+@cache
+def _directions(d: int) -> np.ndarray:
+    """svec(v v^T) for unit vectors v: sixteen in the plane, else the axes and their sums and differences."""
+    if d == 2:
+        angles = np.arange(16) * np.pi / 16
+        return svec_of_outer(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    axes = np.eye(d)
+    i, j = np.triu_indices(d, 1)
+    mixed = np.vstack([axes[i] + axes[j], axes[i] - axes[j]]) / math.sqrt(2.0)
+    return svec_of_outer(np.vstack([axes, mixed]))
+
+
+def contained(rows: np.ndarray, bound: Limit, tolerance: float, near: np.ndarray | None) -> Bracket:
+    """`solve`, or the bracket [0, n] for whatever it raises: that is a function of the records."""
+    try:
+        return solve(rows, bound, tolerance=tolerance, near=near)
+    except KeyboardInterrupt:  # the user
+        raise
+    except BaseException:  # compiled solvers panic with what is no Exception
+        n, k = rows.shape
+        return Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+
+
+class PackingLevels(Levels):
+    """Levels of one data set (private), with the dual cuts found so far: each bounds every candidate."""
+
+    def __init__(self, score: PackingScore, features: np.ndarray) -> None:
+        self.score = score
+        self.features = features
+        self.cuts = Cuts(score.problem, features)
+        self.known: dict[Point, Bracket] = {}
+
+    def bracket(self, point: Point) -> Bracket:
+        """The bracket of a lattice point; found once, warm from the best cut, and it adds a cut."""
+        if point not in self.known:
+            theta = self.score.lattice.value(point)
+            rows = self.score.problem.rows(self.features, theta)
+            bound = self.score.problem.bound(self.score.records, theta)
+            near = self.cuts.nearest(theta)
+            found = contained(rows, bound, AIM, near)
+            if found.width > AIM and near is not None:
+                cold = contained(rows, bound, AIM, None)
+                found = cold if cold.width < found.width else found
+            self.known[point] = found
+            self.cuts.add(found.factor, theta)
+        return self.known[point]
+
+    def add_cut(self, point: Point) -> None:
+        """A cut that is nearly tight at a lattice point, at a fraction of the cost of its bracket."""
+        theta = self.score.lattice.value(point)
+        rows = self.score.problem.rows(self.features, theta)
+        bound = self.score.problem.bound(self.score.records, theta)
+        self.cuts.add(contained(rows, bound, ROUGH, self.cuts.nearest(theta)).factor, theta)
+
+    def level(self, point: Point) -> int:
+        """ceil(64 high) of the bracket; the highest outside the domain of a relative bound."""
+        if self.score.problem.relative and not self.score.admits(point):
+            return self.score.top
+        return min(self.score.top, math.ceil(Fraction(self.bracket(point).high) / QUANTUM))
+
+    def in_level(self, point: Point, k: int) -> bool:
+        """Whether the score is at most k / 64, up to the promised width; cuts decide far candidates."""
+        if k >= self.score.top:
+            return True
+        limit = float(k * QUANTUM)
+        if point not in self.known and self.cuts.at(self.score.lattice.value(point)) > limit:
+            return False  # certified: the score is above
+        return self.level(point) <= k
+
+    def box(self, k: int) -> Box | None:
+        """The lattice's own box: level sets are not bounded more tightly here (see `DyadicBoxes`)."""
+        return self.score.lattice.box

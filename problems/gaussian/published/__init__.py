@@ -1,0 +1,1 @@
+"""The published programs, literally, for comparison; users call the estimators."""

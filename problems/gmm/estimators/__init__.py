@@ -1,0 +1,1 @@
+"""Estimators of mixtures, one a file."""

@@ -1,0 +1,185 @@
+"""`PrivateGaussianMixture`: scikit-learn's contract around the three modes.
+
+Proof: docs/proofs/gmm_aggregate.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.records import as_records
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+
+from ..aggregate import release_mixture
+from ..blocks import BlockSolver, kmeans_blocks, mixture_blocks
+from ..planning import AggregatePlan, aggregate_plan
+from ..published import direct_verdict, paper_verdict
+
+SOLVERS = ("sos", "kmeans", "mixture")
+MODES = ("aggregate", "direct", "paper")
+
+
+class PrivateGaussianMixture(FitFirst, BaseEstimator):
+    """Means and weights of k well separated spherical clusters, private for every single record.
+
+    No bound on the centres is needed. What is needed as public knowledge: the number of clusters, the
+    within-cluster standard deviation (or a grid of candidates), and how far apart the means are in units of
+    it. Where blocks of records do not agree, nothing is released: a refusal, which spends the budget too.
+    Where public facts alone say that they will not agree, the data are not touched and nothing is spent.
+
+    Args:
+        n_components: k.
+        epsilon, delta: whole budget.
+        separation: least distance of two means in units of sigma.
+        sigma: within-cluster standard deviation, or a sequence of candidates.
+        solver: "sos", "kmeans", "mixture", or a function from (m, d) records, in units of sigma, to k points.
+        block_size, radius: fixed by hand (public!) instead of by the plan; radius in units of sigma.
+        force: run a plan that is expected to decline.
+        mode: "aggregate"; or "paper" and "direct", the published algorithm with its own and with free
+            constants, which decline by public numbers at every size there is (`plan_.advice` says why).
+        insecure_seed: for tests and figures: predictable noise, no guarantee.
+
+    Attributes after fit, all publishable:
+        released_: whether there are centres. means_: (k, d) or None, in random order. weights_: (k,) or None.
+        sigma_: the scale at which blocks agreed, or None.
+        plan_: the `AggregatePlan`; `plan_.advice` says what would help where it is not feasible.
+        guarantee_, release_.
+
+    Source: Algorithm 6.5 of the private mixture paper in the form of docs/proofs/gmm_aggregate.md.
+    """
+
+    released_: bool
+    means_: npt.NDArray[np.float64] | None
+    weights_: npt.NDArray[np.float64] | None
+    sigma_: float | None
+    plan_: AggregatePlan
+    guarantee_: Guarantee
+    release_: Release
+
+    def __init__(
+        self,
+        n_components: int = 3,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        separation: float = 10.0,
+        *,
+        sigma: float | Sequence[float] = 1.0,
+        solver: str | BlockSolver = "sos",
+        block_size: int | None = None,
+        radius: float | None = None,
+        force: bool = False,
+        mode: str = "aggregate",
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.separation = separation
+        self.sigma = sigma
+        self.solver = solver
+        self.block_size = block_size
+        self.radius = radius
+        self.force = force
+        self.mode = mode
+        self.insecure_seed = insecure_seed
+
+    def plan(self, n: int, d: int) -> AggregatePlan:
+        """What `fit` would do with n records of d coordinates; spends nothing.
+
+        Raises:
+            ValueError: parameters out of range.
+        """
+        return aggregate_plan(
+            n,
+            d,
+            self.n_components,
+            self.separation,
+            self.epsilon,
+            self.delta,
+            sigma=self.sigma,
+            block_size=self.block_size,
+            radius=self.radius,
+        )
+
+    def fit(self, X: Any, y: Any = None) -> PrivateGaussianMixture:
+        """Run the mechanism once on an (n, d) table; n and d are public, y is ignored.
+
+        Records that hold anything but numbers below 2^40 count as zero. Every call spends the budget again.
+
+        Raises:
+            ValueError: parameters out of range, or not a table; never because of the entries.
+        """
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        solver = self._solver()
+        records = as_records(X)
+        self.plan_ = self.plan(*records.shape)
+        if self.mode != "aggregate":
+            n = self.plan_.n
+            verdict = (
+                paper_verdict(n, self.n_components)
+                if self.mode == "paper"
+                else direct_verdict(n, self.n_components, self.epsilon, self.delta)
+            )
+            self.plan_ = replace(self.plan_, feasible=False, advice=verdict.reason)
+            release = declined(self.plan_)
+        elif self.plan_.feasible or self.force:
+            release = release_mixture(records, self.plan_, solver=solver, insecure_seed=self.insecure_seed)
+        else:
+            release = declined(self.plan_)
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        value = release.value
+        self.released_ = bool(value["released"])
+        self.means_ = None if value["centers"] is None else np.array(value["centers"])
+        self.weights_ = None if value["weights"] is None else np.array(value["weights"])
+        self.sigma_ = value["sigma"]
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Index of the nearest released mean for each row of X. This reveals whatever the rows of X do.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+            ValueError: nothing was released, or rows of another size.
+        """
+        check_is_fitted(self, "released_")
+        if not self.released_:
+            raise ValueError("no means were released: there is nothing to predict with (see plan_.advice)")
+        assert self.means_ is not None
+        rows = as_records(X)
+        if rows.shape[1] != self.means_.shape[1]:
+            raise ValueError(f"rows must have {self.means_.shape[1]} coordinates, got {rows.shape[1]}")
+        distances = np.linalg.norm(rows[:, None, :] - self.means_[None, :, :], axis=2)
+        return np.argmin(distances, axis=1)
+
+    def _solver(self) -> BlockSolver | None:
+        if callable(self.solver):
+            return self.solver
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be a function or one of {', '.join(SOLVERS)}, got {self.solver!r}")
+        makers = {"kmeans": kmeans_blocks, "mixture": mixture_blocks}
+        return makers[self.solver](self.n_components) if self.solver in makers else None
+
+
+def declined(plan: AggregatePlan) -> Release:
+    """The refusal that public facts alone decide: no record is looked at, no budget spent."""
+    nothing = {"centers": None, "weights": None, "sigma": None, "released": False}
+    guarantee = Guarantee(
+        epsilon=0.0,
+        delta=0.0,
+        adjacency=ONE_RECORD_REPLACED,
+        mechanism="gmm (declined by public facts)",
+    )
+    public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
+    return Release(nothing, guarantee, public=public)

@@ -1,0 +1,1 @@
+"""Estimators of communities in graphs, one a file."""

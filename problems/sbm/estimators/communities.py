@@ -1,0 +1,224 @@
+"""More than two communities: the projection of road 1 and edge flips, each with k-means on what is released.
+
+Statement and proof: docs/proofs/sbm_communities.md
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, release_symmetric
+from sosdp.structured import StructuredMatrix, nearest_correlation
+
+from ..graph_input import CanonicalGraph
+from ..program import UNIT_ROUNDOFF
+from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .randomised_response import FAIR_BITS, debiased, flip_edges, flip_rule
+
+MECHANISMS = ("edge flips", "projection")
+
+
+def partition_program(contrast: float) -> ProjectionProgram:
+    """What one edge does to (A - p_out J) / (p_in - p_out): two entries move by 1 / contrast.
+
+    Relative 1e-12 more covers the rounding of the two values that an entry takes.
+    """
+    step = (1 + 1e-12) / contrast
+    return ProjectionProgram(
+        shift_l1=2 * step, shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15), low=-1.0, high=1.0
+    )
+
+
+def rounding_allowance(n: int, contrast: float) -> float:
+    """Public bound on the part of the certified distance that is rounding; see `projection_error_bound`."""
+    norm = 2.0 * n * (1.0 + 1.0 / contrast)
+    margin = np.sqrt(20.0 * n**2 * UNIT_ROUNDOFF * norm)
+    return float(margin + 0.1 * UNIT_ROUNDOFF * norm * np.sqrt(n * norm))
+
+
+def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:
+    """Unit eigenvectors (n, count) of the largest eigenvalues of a dense symmetric matrix; never raises."""
+    n = matrix.shape[0]
+    try:
+        found = sl.eigh(matrix, subset_by_index=[n - count, n - 1], check_finite=False)[1]
+    except NUMERICAL_FAILURES:
+        return np.eye(n, count)
+    return found if np.all(np.isfinite(found)) else np.eye(n, count)
+
+
+def cluster(points: np.ndarray, count: int) -> np.ndarray:
+    """k-means labels 0..count-1 of the rows, numbered in order of first appearance."""
+    from sklearn.cluster import KMeans
+
+    found = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
+    return renumbered(found)
+
+
+def renumbered(labels: np.ndarray) -> np.ndarray:
+    """The same partition with communities numbered in order of first appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse.ravel()]
+
+
+def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.ndarray:
+    """Move every vertex to the community with the largest mean entry, until nothing changes."""
+    current = labels
+    for _ in range(rounds):
+        members = np.equal.outer(current, np.arange(count)).astype(float)
+        sizes = members.sum(axis=0) - members
+        mean = np.where(sizes > 0, (matrix @ members) / np.maximum(sizes, 1.0), -np.inf)
+        following = mean.argmax(axis=1)
+        if np.array_equal(following, current):
+            break
+        current = following
+    return renumbered(current)
+
+
+def partition_error(estimate: np.ndarray, truth: np.ndarray) -> float:
+    """Fraction of vertices labelled wrongly under the best matching of community names."""
+    from scipy.optimize import linear_sum_assignment
+
+    first, second = renumbered(np.asarray(estimate)), renumbered(np.asarray(truth))
+    table = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(table, (first, second), 1)
+    rows, columns = linear_sum_assignment(-table)
+    return 1.0 - float(table[rows, columns].sum()) / len(first)
+
+
+class CommunitiesRecovery(RecoveryEstimator):
+    """Edge-private recovery of k communities; always answers.
+
+    Parameters (all public; wrong values cost accuracy, never privacy):
+        epsilon: budget of one fit, > 0.
+        communities: k, at least 2 and at most the number of vertices.
+        mechanism: "edge flips" (pure epsilon, the better one up to thousands of vertices) or "projection"
+            ((epsilon, delta): the centred graph projected onto the correlation matrices, Gaussian noise).
+        delta, p_in, p_out: for "projection" only: budget, and the edge probabilities inside and across.
+        rounds: for "edge flips": rounds of voting on the flipped graph afterwards (free post-processing).
+        tolerance: for "projection", as for `ProjectionRecovery`.
+        insecure_seed: for tests and figures only; voids the guarantee.
+
+    labels_: (n,) int64 in 0..k-1, numbered in order of first appearance; k-means on the leading eigenvectors
+    of the released matrix. Cost: one eigendecomposition for flips, a few for the projection. Source: the
+    projection of arXiv 2301.04822, Algorithm 5.4, for the membership matrix of k communities;
+    docs/proofs/sbm_communities.md.
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        communities: int,
+        *,
+        mechanism: str = "edge flips",
+        delta: float = 0.0,
+        p_in: float | None = None,
+        p_out: float | None = None,
+        rounds: int = 30,
+        tolerance: float = 1e-3,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.communities = communities
+        self.mechanism = mechanism
+        self.delta = delta
+        self.p_in = p_in
+        self.p_out = p_out
+        self.rounds = rounds
+        self.tolerance = tolerance
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+        for name, least in (("communities", 2), ("rounds", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}")
+        if self.mechanism == "edge flips":
+            if self.delta != 0:
+                raise ValueError("edge flips are purely private: give delta = 0")
+            return
+        check_delta(self.delta)
+        if self.p_in is None or self.p_out is None or not 0 <= self.p_out < self.p_in <= 1:
+            raise ValueError("the projection needs public probabilities 0 <= p_out < p_in <= 1")
+        if not 0 < check_positive(self.tolerance, "tolerance") <= 1:
+            raise ValueError(f"tolerance must be in (0, 1], got {self.tolerance}")
+
+    def _release(self, graph: CanonicalGraph) -> Release:
+        if self.communities > graph.n:
+            raise ValueError(f"there are {graph.n} vertices for {self.communities} communities")
+        if self.mechanism == "projection":
+            return self._by_projection(graph)
+        rule = flip_rule(self.epsilon)
+        noisy = flip_edges(graph.adjacency, rule, self.insecure_seed)
+        # From here on everything is post-processing of the noisy graph.
+        count = int(self.communities)
+        with silenced():
+            matrix = debiased(noisy, float(rule.probability))
+            labels = cluster(leading_eigenvectors(matrix, count - 1), count)
+            labels = vote(matrix, labels, count, int(self.rounds))
+        guarantee = Guarantee(
+            epsilon=float(self.epsilon),
+            delta=0.0,
+            adjacency=self._adjacency,
+            kind="exact",
+            assumptions=("the vertex set is public", FAIR_BITS),
+            mechanism="sbm.communities.flips",
+        )
+        if self.insecure_seed is not None:
+            guarantee = guarantee.insecure()
+        return Release(
+            release_value(labels, graph, "edge flips"),
+            guarantee,
+            public={"n": graph.n, "communities": count, "flip_probability": float(rule.probability)},
+        )
+
+    def _by_projection(self, graph: CanonicalGraph) -> Release:
+        n, count = graph.n, int(self.communities)
+        p_in, p_out = float(self.p_in or 0.0), float(self.p_out or 0.0)
+        contrast = p_in - p_out
+        sensitivity = partition_program(contrast).sensitivity("tight")
+        eta_max = float(self.tolerance) * sensitivity + rounding_allowance(n, contrast)
+        matrix, distance = np.eye(n), None
+        diagnostics: dict[str, Any] = {}
+        with silenced():
+            try:
+                target = StructuredMatrix(graph.adjacency, 1.0 / contrast, -p_out / contrast)
+                projection = nearest_correlation(target, tolerance=0.999 * eta_max)
+                if projection.certified:
+                    product = 4e-16 * n * (projection.factor.shape[1] + 2)
+                    matrix, distance = projection.matrix, projection.distance + product
+                diagnostics = {"solver": projection.method}
+            except NUMERICAL_FAILURES as problem:
+                diagnostics = {"failure": repr(problem)}
+        release = release_symmetric(
+            matrix,
+            sensitivity_frobenius=sensitivity,
+            eta_max=eta_max,
+            certified_eta=distance,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=self._adjacency,
+            low=-1.0,
+            high=1.0,
+            diagonal=1.0,
+            fallback=0.0,
+            solver_complete=False,
+            assumptions=("the vertex set is public",),
+            mechanism="sbm.communities.projection",
+            public={"n": n, "communities": count, "p_in": p_in, "p_out": p_out},
+            private_diagnostics=diagnostics,
+            insecure_seed=self.insecure_seed,
+        )
+        with silenced():
+            labels = cluster(leading_eigenvectors(release.value.values(), count), count)
+        return release.postprocess(release_value(labels, graph, "projection"))

@@ -1,0 +1,211 @@
+"""Rough labels, then a private vote: Algorithms 5.12 and 5.19, with the edges split between the steps or not.
+
+Statement and proof: docs/proofs/sbm_voting.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.privacy.guarantee.composition import random_split
+from sosdp.privacy.guarantee.guarantee import compose
+from sosdp.privacy.guarantee.release import Release
+
+from ..graph_input import WEIGHT_UNITS, CanonicalGraph
+from .base import RecoveryEstimator, release_value
+from .exponential import ExponentialRecovery, check_size
+from .majority_vote import noisy_vote
+from .output_perturbation import ProjectionRecovery
+
+ROUGH = ("projection", "exponential")
+WORD = 1 << 64
+
+
+def split_edges(
+    graph: CanonicalGraph, threshold: int, insecure_seed: int | None = None
+) -> tuple[CanonicalGraph, CanonicalGraph]:
+    """The graph cut in two: every edge goes to the first part with probability threshold / 2^64."""
+    upper = sp.coo_array(sp.triu(graph.adjacency, k=1))
+    first = noise.coin_flips(upper.nnz, threshold, insecure_seed=insecure_seed)
+    parts = []
+    for chosen in (first, ~first):
+        half = sp.csr_array(
+            (upper.data[chosen], (upper.coords[0][chosen], upper.coords[1][chosen])), shape=upper.shape
+        )
+        whole = sp.csr_array(half + half.T)
+        whole.sort_indices()
+        parts.append(CanonicalGraph(whole, graph.nodes))
+    return parts[0], parts[1]
+
+
+class VotingRecovery(RecoveryEstimator):
+    """(epsilon, delta)-edge-private recovery by rough labels and a private vote on them; always answers.
+
+    Parameters (all public; wrong values of gamma and average_degree cost accuracy, never privacy):
+        epsilon, delta: budget of one fit. delta is used by the rough step "projection" only.
+        gamma, average_degree: contrast and mean degree of the block model, as for `ProjectionRecovery`.
+        rough: "projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 22).
+        split: the share of the edges that the rough step sees, in (0, 1); every edge is seen by one step only
+            and both may spend the whole epsilon (the paper: 1/2). None: both steps see all edges and share
+            epsilon; usually better.
+        rough_share: without a split, the share of epsilon that the rough step spends.
+        calibration: "tight" or "paper", as for `ProjectionRecovery`.
+        tolerance, weight_bound: as for `ProjectionRecovery`.
+        insecure_seed: for tests and figures only; voids the guarantee.
+
+    Extra attribute after fit: rough_labels_, the labels before the vote (released as well). Exact recovery
+    needs gamma d well above log(1/delta) / epsilon^2 + log(n) / epsilon; `CertificateRecovery` needs less.
+    Cost: that of the rough step. Source: arXiv 2301.04822; docs/proofs/sbm_voting.md.
+    """
+
+    rough_labels_: np.ndarray
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        gamma: float,
+        average_degree: float,
+        *,
+        rough: str = "projection",
+        split: float | None = None,
+        rough_share: float = 0.75,
+        calibration: str = "tight",
+        tolerance: float = 1e-3,
+        weight_bound: float | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.gamma = gamma
+        self.average_degree = average_degree
+        self.rough = rough
+        self.split = split
+        self.rough_share = rough_share
+        self.calibration = calibration
+        self.tolerance = tolerance
+        self.weight_bound = weight_bound
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+        if self.rough not in ROUGH:
+            raise ValueError(f"rough must be one of {', '.join(ROUGH)}, got {self.rough!r}")
+        if self.rough == "projection":
+            check_delta(self.delta)
+        elif self.delta != 0:
+            raise ValueError(
+                'the exponential mechanism is purely private: give delta = 0, or rough="projection"'
+            )
+        elif self.weight_bound is not None:
+            raise ValueError('the exponential mechanism takes unweighted graphs; use rough="projection"')
+        check_positive(self.gamma, "gamma")
+        check_positive(self.average_degree, "average_degree")
+        for name in ("split", "rough_share"):
+            share = getattr(self, name)
+            if not (name == "split" and share is None) and not 0 < check_positive(share, name) < 1:
+                raise ValueError(f"{name} must be in (0, 1), got {share}")
+        self._steps()[0]._check_parameters()
+
+    def _threshold(self) -> int | None:
+        """Numerator over 2^64 of the share of the edges that the rough step sees; None without a split."""
+        if self.split is None:
+            return None
+        return min(max(round(Fraction(self.split) * WORD), 1), WORD - 1)
+
+    def _steps(self) -> tuple[RecoveryEstimator, float]:
+        """The rough step and the epsilon of the vote."""
+        epsilon, threshold = float(self.epsilon), self._threshold()
+        degree, delta, vote = float(self.average_degree), self.delta, epsilon
+        if threshold is None:
+            rough_epsilon = epsilon * float(self.rough_share)
+            vote = _complement(epsilon, rough_epsilon)
+        else:
+            share = Fraction(threshold, WORD)
+            rough_epsilon, degree = epsilon, degree * float(share)
+            if self.calibration == "tight" and self.rough == "projection":
+                # An edge reaches the rough step with probability `share`, which may spend delta / share.
+                delta = min(
+                    math.nextafter(float(Fraction(float(delta)) / share), 0.0), 0.5 + 0.5 * float(delta)
+                )
+        seed = None if self.insecure_seed is None else 3 * self.insecure_seed + 1
+        if self.rough == "exponential":
+            return ExponentialRecovery(rough_epsilon, degree, insecure_seed=seed), vote
+        rough = ProjectionRecovery(
+            rough_epsilon,
+            delta,
+            self.gamma,
+            degree,
+            calibration=self.calibration,
+            tolerance=self.tolerance,
+            balanced=True,
+            weight_bound=self.weight_bound,
+            insecure_seed=seed,
+        )
+        return rough, vote
+
+    def _release(self, graph: CanonicalGraph) -> Release:
+        if self.rough == "exponential":
+            check_size(graph.n)
+        return self._publish(graph, *self._prepare(graph))
+
+    def _prepare(
+        self, graph: CanonicalGraph
+    ) -> tuple[CanonicalGraph, CanonicalGraph, tuple[np.ndarray, float | None, dict[str, Any]] | None]:
+        """What the rough step and the vote see, and the projection where there is one: private."""
+        threshold, seed = self._threshold(), self.insecure_seed
+        seen = (graph, graph)
+        if threshold is not None:
+            seen = split_edges(graph, threshold, None if seed is None else 3 * seed)
+        rough = self._steps()[0]
+        return (*seen, rough._project(seen[0]) if isinstance(rough, ProjectionRecovery) else None)
+
+    def _publish(
+        self,
+        graph: CanonicalGraph,
+        seen_by_rough: CanonicalGraph,
+        seen_by_vote: CanonicalGraph,
+        projection: tuple[np.ndarray, float | None, dict[str, Any]] | None,
+    ) -> Release:
+        rough, vote_epsilon = self._steps()
+        threshold, seed = self._threshold(), self.insecure_seed
+        if isinstance(rough, ProjectionRecovery) and projection is not None:
+            first = rough._publish(seen_by_rough, *projection)
+        else:
+            first = rough._release(seen_by_rough)
+        self.rough_labels_ = np.array(first.value["labels"], dtype=np.int64)
+        second = noisy_vote(
+            seen_by_vote,
+            self.rough_labels_,
+            vote_epsilon,
+            adjacency=self._adjacency,
+            units=1 if self.weight_bound is None else WEIGHT_UNITS,
+            insecure_seed=None if seed is None else 3 * seed + 2,
+        )
+        if threshold is None:
+            guarantee = compose((first.guarantee, second.guarantee), mechanism="sbm.voting")
+        else:
+            guarantee = random_split(
+                first.guarantee, second.guarantee, Fraction(threshold, WORD), mechanism="sbm.voting"
+            )
+        return Release(
+            release_value(second.value["labels"], graph, f"{self.rough} and vote"),
+            guarantee,
+            public={**first.public, **second.public, "average_degree": float(self.average_degree)},
+            private_diagnostics=first.private_diagnostics,
+        )
+
+
+def _complement(total: float, part: float) -> float:
+    """The largest float that added exactly to `part` stays within `total`."""
+    rest = total - part
+    while Fraction(rest) + Fraction(part) > Fraction(total):
+        rest = math.nextafter(rest, 0.0)
+    return rest

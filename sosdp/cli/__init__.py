@@ -1,0 +1,157 @@
+"""The command `sosdp`: reads arguments, runs one command of `sosdp.cli`, returns its exit code.
+
+Exit codes: 0 the question was answered, 1 it was not (or a certificate is invalid), 2 bad input, which is one
+line on standard error.  With `--json` standard output is one JSON object and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from sosdp._version import __version__
+from sosdp.cli.output import BAD_INPUT, InputError, one_line
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain in one line and leave with exit code 2."""
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The argument parser of the whole command."""
+    top = _Parser(
+        prog="sosdp",
+        description="Certified sum-of-squares relaxations and differentially private estimators.",
+    )
+    top.add_argument("--version", action="version", version=f"sosdp {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    solve = commands.add_parser(
+        "solve", help="solve a problem file", description="Solve a polynomial problem file (*.sos.json)."
+    )
+    solve.add_argument("file", metavar="FILE", help="the problem file")
+    solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation (even)")
+    solve.add_argument(
+        "--solver", metavar="NAME", help="auto (by block sizes), clarabel, scs, mosek, sdpa or cvxopt"
+    )
+    solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ...")
+    solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")
+    solve.add_argument(
+        "--optimum", action="store_true", help="prove the exact optimum where that is found to be rational"
+    )
+    solve.add_argument(
+        "--latex", metavar="OUT.tex", help="write the proof of --certificate as LaTeX (works alone, too)"
+    )
+    solve.add_argument(
+        "--lean", metavar="OUT.lean", help="write the proof as Lean 4 source, where it is small"
+    )
+    solve.add_argument(
+        "--export", metavar="OUT.dat-s", help="write the relaxation as an SDPA sparse file (or .cbf)"
+    )
+    solve.add_argument("--json", action="store_true", help="print one JSON object")
+
+    verify = commands.add_parser(
+        "verify", help="check a certificate exactly", description="Check a certificate over the rationals."
+    )
+    verify.add_argument("file", metavar="CERT.json", help="the certificate")
+    verify.add_argument(
+        "--against", metavar="PROBLEM.sos.json", help="also check that it is about this problem"
+    )
+    verify.add_argument("--latex", metavar="OUT.tex", help="write a valid proof as LaTeX")
+    verify.add_argument("--lean", metavar="OUT.lean", help="write a valid proof as Lean 4 source")
+
+    private = commands.add_parser(
+        "private",
+        help="release a private estimate",
+        description="Release an estimate with differential privacy; nothing else about the data is shown.",
+    )
+    private.add_argument(
+        "name", metavar="NAME", help="sbm (communities of a graph), gaussian, gmm (clusters of a table)"
+    )
+    private.add_argument(
+        "input",
+        metavar="INPUT",
+        help="edge list, GML, GraphML, .npz matrix, builtin:karate; or CSV, .npy, Parquet, builtin:iris",
+    )
+    private.add_argument("--epsilon", type=float, required=True, help="privacy budget")
+    private.add_argument(
+        "--delta", type=float, help="probability allowed outside the budget, for example 1e-6"
+    )
+    private.add_argument(
+        "--method",
+        help="certificate (default), projection, randomized-response, voting, or exponential (n <= 22)",
+    )
+    private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
+    private.add_argument(
+        "--average-degree", type=float, metavar="D", help="public: average degree d of the model"
+    )
+    private.add_argument(
+        "--gamma", type=float, help="public: contrast between the communities, for the projection"
+    )
+    private.add_argument("--tau", type=float, help="public: centring constant of the certificate")
+    private.add_argument(
+        "--nodes", type=int, metavar="N", help="public: an edge list has the vertices 0..N-1"
+    )
+    private.add_argument(
+        "--estimate", metavar="WHAT", help="gaussian: mean, covariance, or gaussian (default: both)"
+    )
+    private.add_argument("--radius", type=float, metavar="R", help="public: bound on the mean's coordinates")
+    private.add_argument("--condition", type=float, metavar="K", help="public: I/K <= covariance <= K I")
+    private.add_argument(
+        "--contamination", type=float, metavar="ETA", help="share of records that may be bad"
+    )
+    private.add_argument("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)")
+    private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
+    private.add_argument("--separation", type=float, help="public: distance of clusters in sigmas (10)")
+    private.add_argument("--header", action="store_true", help="the first row of the table names its columns")
+    private.add_argument("--json", action="store_true", help="print one JSON object")
+    private.add_argument(
+        "--insecure-seed",
+        type=int,
+        metavar="SEED",
+        help="reproducible noise, for tests: the release is NOT private",
+    )
+
+    demo = commands.add_parser(
+        "demo", help="see it work on real input", description="Run the demonstration and write a report."
+    )
+    demo.add_argument(
+        "--out", metavar="DIR", default="sosdp-demo", help="folder of the report (default: %(default)s)"
+    )
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `sosdp` with the given arguments (default: those of the process) and return its exit code."""
+    try:
+        # An estimator of a later version may have options unknown here: say that, not "unknown option".
+        arguments, extra = parser().parse_known_args(argv)
+        if arguments.command == "private":
+            from sosdp.cli.private import check_name
+
+            check_name(arguments.name)
+        if extra:
+            raise InputError(f"sosdp {arguments.command}: unknown arguments {' '.join(extra)}")
+        if arguments.command == "solve":
+            from sosdp.cli.solve import run
+        elif arguments.command == "verify":
+            from sosdp.cli.verify import run
+        elif arguments.command == "private":
+            from sosdp.cli.private import run
+        else:
+            from sosdp.cli.demo import run
+        return run(arguments)
+    except InputError as error:
+        print(one_line(error), file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except SystemExit as leaving:  # argparse: --help, --version, or a complaint already printed
+        return leaving.code if isinstance(leaving.code, int) else BAD_INPUT

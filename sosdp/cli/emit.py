@@ -1,0 +1,43 @@
+"""Writing a proof for people and other checkers: LaTeX and Lean files beside a certificate."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sosdp.cli.output import InputError, one_line
+
+if TYPE_CHECKING:
+    from certificates.proof import Proof
+
+OPTIONS = ("latex", "lean")
+
+
+def wanted(arguments: Namespace) -> dict[str, str]:
+    """The files asked for, by option; raises InputError where a folder does not exist."""
+    found = {option: getattr(arguments, option) for option in OPTIONS if getattr(arguments, option)}
+    for option, target in found.items():
+        if not Path(target).resolve().parent.is_dir():
+            raise InputError(f"{target}: --{option}: the folder does not exist")
+    return found
+
+
+def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
+    """Write the files; returns for each option that has no such form why not. Raises InputError where a file
+    cannot be written."""
+    from certificates.write.latex import document
+    from certificates.write.lean import NoLean
+
+    failed = {}
+    for option, target in targets.items():
+        try:
+            text = document(proof) if option == "latex" else proof.lean()
+        except NoLean as error:
+            failed[option] = one_line(error)
+            continue
+        try:
+            Path(target).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{target}: --{option}: {error.strerror or error}") from error
+    return failed

@@ -1,0 +1,122 @@
+"""`sosdp private gaussian` and `sosdp private gmm`: releases about the records of a table."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.tables import TableFileError, read_table
+
+ESTIMATES = ("mean", "covariance", "gaussian")
+# options that each needs, and those it takes, by the names of the parsed arguments
+GAUSSIAN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "mean": ((), ("radius", "delta", "contamination", "sigma")),
+    "covariance": ((), ("condition", "contamination")),
+    "gaussian": (("radius",), ("condition", "contamination")),
+}
+MIXTURE = (("clusters", "delta"), ("separation", "sigma"))
+ALL = ("radius", "delta", "contamination", "sigma", "condition", "clusters", "separation")
+
+
+def run(arguments: Namespace) -> int:
+    """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
+    estimator = _gaussian(arguments) if arguments.name == "gaussian" else _mixture(arguments)
+    try:
+        table = read_table(arguments.input, bool(arguments.header))
+    except TableFileError as error:
+        raise InputError(one_line(error)) from error
+    try:
+        with quiet_stdout():
+            estimator.fit(table)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"sosdp private {arguments.name}: {one_line(error)}") from error
+    release = estimator.release_.to_dict()
+    value = _gaussian_value(estimator) if arguments.name == "gaussian" else _mixture_value(estimator)
+    release["value"] = {**value, "released": bool(estimator.released_)}
+    release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
+    if arguments.json:
+        print_json(release)
+    else:
+        _print(release)
+    return ANSWERED
+
+
+def _options(
+    arguments: Namespace, what: str, needed: tuple[str, ...], taken: tuple[str, ...]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"epsilon": arguments.epsilon}
+    for name in ALL:
+        value = getattr(arguments, name)
+        if value is None and name in needed:
+            raise InputError(f"sosdp private {arguments.name}: --{name}: {what} cannot do without it")
+        if value is not None and name not in needed + taken:
+            raise InputError(f"sosdp private {arguments.name}: --{name}: {what} has no such parameter")
+        if value is not None:
+            found[name] = value
+    if arguments.insecure_seed is not None:
+        found["insecure_seed"] = arguments.insecure_seed
+    return found
+
+
+def _gaussian(arguments: Namespace) -> Any:
+    from problems import gaussian
+
+    what = arguments.estimate
+    if what not in ESTIMATES:
+        raise InputError(f"sosdp private gaussian: --estimate: {what!r} is not one of {', '.join(ESTIMATES)}")
+    options = _options(arguments, f"the estimate {what}", *GAUSSIAN[what])
+    if what == "mean":
+        return gaussian.RobustPrivateMean(options.pop("epsilon"), **options)
+    if what == "covariance":
+        return gaussian.RobustPrivateCovariance(options.pop("epsilon"), paired=True, **options)
+    return gaussian.PrivateGaussian(options.pop("epsilon"), **options)
+
+
+def _mixture(arguments: Namespace) -> Any:
+    from problems import gmm
+
+    options = _options(arguments, "gmm", *MIXTURE)
+    return gmm.PrivateGaussianMixture(options.pop("clusters"), **options)
+
+
+def _listed(values: Any) -> Any:
+    return None if values is None else np.asarray(values).tolist()
+
+
+def _gaussian_value(estimator: Any) -> dict[str, Any]:
+    names = [name for name in ("mean", "covariance") if hasattr(estimator, f"{name}_")]
+    return {name: _listed(getattr(estimator, f"{name}_")) for name in names}
+
+
+def _mixture_value(estimator: Any) -> dict[str, Any]:
+    return {"centers": _listed(estimator.means_), "weights": _listed(estimator.weights_)}
+
+
+def _print(release: dict[str, Any]) -> None:
+    guarantee = release["guarantee"]
+    promise = "none"
+    if guarantee["epsilon"] is not None:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    fields: dict[str, str | None] = {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        "records": f"{release['public']['n']} of {release['public']['dimension']} coordinates (public)",
+    }
+    value = dict(release["value"])
+    if not value.pop("released"):
+        untouched = guarantee["epsilon"] == 0
+        fields["released"] = (
+            "nothing: public facts say that it would be declined, so the records were not read"
+            if untouched
+            else "nothing: at this budget the mechanism declines, and that is the release"
+        )
+        fields["advice"] = release["public"].get("advice")
+        value = {}
+    for name, numbers in value.items():
+        rows = numbers if numbers and isinstance(numbers[0], list) else [numbers]
+        fields[name] = "\n".join(" ".join(f"{entry:.6g}" for entry in row) for row in rows)
+    print_fields(fields)

@@ -1,0 +1,215 @@
+"""From a problem file to an answer: which call of the engine each kind of problem is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from sosdp.model.option_names import did_you_mean
+from sosdp.relaxation.pseudoexpectation import PseudoExpectation
+from sosdp.relaxation.sos_program import SosProgram, SosSolution
+
+BUILDING = ("sparsity", "symmetry", "prune", "quotient", "term_steps", "redundant", "cone")
+SOLVING = ("solver", "tolerance", "time_limit")
+
+
+class OptionError(ValueError):
+    """An option of a problem that the engine does not have, or a value it cannot take."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the engine says about a problem, in the words of the result format.
+
+    `parts` are the solved relaxations (one, or one for each polynomial of a list to be proven); `values` the
+    coefficients found by a sum-of-squares program.
+    """
+
+    status: str
+    bound: float | None
+    certified_bound: float | None
+    bound_kind: str | None
+    reason: str
+    exact: bool
+    degree: int | None
+    sizes: dict[str, Any]
+    solver: str
+    times: dict[str, float]
+    parts: tuple[Any, ...] = ()
+    values: dict[str, float] | None = None
+    atoms: list[list[float]] = field(default_factory=list)
+
+
+def solve(problem: Any) -> Answer:
+    """Solve a `Problem`; raises ValueError, SolverUnavailable and ProblemTooLarge as the engine does."""
+    building, solving = options(problem)
+    if problem.unknowns:
+        return _program(problem, building, solving)
+    if problem.sense == "sos":
+        return _sums_of_squares(problem, building, solving)
+    from sosdp.relaxation.minimize import feasible, maximize, minimize
+
+    if problem.sense == "feasible":
+        solved = feasible(problem.system, problem.degree, **building, **solving)
+    else:
+        call = minimize if problem.sense == "minimize" else maximize
+        solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
+    has_bound = problem.sense != "feasible"
+    return Answer(
+        status=solved.status,
+        bound=_finite(solved.bound) if has_bound else None,
+        certified_bound=solved.certified_bound if has_bound else None,
+        bound_kind=solved.bound_kind if has_bound else None,
+        reason=solved.reason,
+        exact=solved.status == "optimal" and has_bound and bool(solved.exact),
+        degree=solved.degree,
+        sizes=solved.sizes,
+        solver=solved.solver,
+        times=solved.times,
+        parts=(solved,),
+        atoms=_atoms(problem, solved) if solved.status == "optimal" else [],
+    )
+
+
+def failed(problem: Any, reason: str) -> Answer:
+    """The answer for a problem that could not be computed here at all."""
+    kinds = {"minimize": "lower", "maximize": "upper"}
+    return Answer(
+        status="failed",
+        bound=None,
+        certified_bound=None,
+        bound_kind=kinds.get(problem.sense),
+        reason=reason,
+        exact=False,
+        degree=problem.degree,
+        sizes={"moments": None, "blocks": []},
+        solver="none",
+        times={"build": 0.0, "solve": 0.0, "certify": 0.0},
+    )
+
+
+def options(problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(options that build the relaxation, options of the solver) of a problem; raises OptionError."""
+    given = dict(problem.options)
+    building: dict[str, Any] = {"products": problem.products}
+    solving: dict[str, Any] = {}
+    # constraints are added to one system; a program with unknowns has one for every polynomial
+    buildable = [name for name in BUILDING if not (problem.unknowns and name == "redundant")]
+    for name, value in given.items():
+        if name in buildable:
+            building[name] = value
+        elif name in SOLVING:
+            solving[name] = float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
+        else:
+            known = [*SOLVING, *buildable]
+            hint, what = did_you_mean(name, known) or ";", " beside unknowns" if problem.unknowns else ""
+            raise OptionError(f"options: {name!r} is not an option{what}{hint} known: {', '.join(known)}")
+    for name in ("tolerance", "time_limit"):
+        if name in solving and not (isinstance(solving[name], float) and solving[name] > 0):
+            raise OptionError(f"options: {name} must be a positive number, not {solving[name]!r}")
+    return building, solving
+
+
+def _program(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+    """A linear objective in unknown coefficients of polynomials that must be sums of squares."""
+    from sosdp.algebra import polynomial, variables
+
+    unknowns = list(variables(" ".join(problem.unknowns))) if len(problem.unknowns) > 1 else None
+    program = SosProgram(unknowns or variables(problem.unknowns[0]), **building)
+    for p in problem.sos:
+        program.require(p, problem.system, problem.degree)
+    objective = problem.objective if problem.objective is not None else polynomial(0)
+    found: SosSolution = program.minimize(objective, **solving)
+    optimises = problem.objective is not None
+    return Answer(
+        status=found.status,
+        bound=_finite(found.bound) if optimises else None,
+        certified_bound=found.certified_bound if optimises else None,
+        bound_kind=found.bound_kind if optimises else None,
+        reason=found.reason,
+        exact=False,
+        degree=problem.degree,
+        sizes=found.sizes,
+        solver=found.solver,
+        times=found.times,
+        values=found.values or None,
+        parts=(found,),
+    )
+
+
+def _sums_of_squares(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+    """Each polynomial by itself: proved if all are, refuted if one is."""
+    from sosdp.relaxation.minimize import prove_sos
+
+    parts = tuple(prove_sos(p, problem.system, problem.degree, **building, **solving) for p in problem.sos)
+    statuses = [part.status for part in parts]
+    if "refuted" in statuses:
+        status = "refuted"
+    else:
+        status = "proved" if all(s == "proved" for s in statuses) else "unknown"
+    decisive = next((part for part in parts if part.status == status), parts[0])
+    return Answer(
+        status=status,
+        bound=None,
+        certified_bound=None,
+        bound_kind=None,
+        reason=decisive.reason,
+        exact=False,
+        degree=max(part.degree for part in parts),
+        sizes={
+            "moments": sum(part.sizes["moments"] for part in parts),
+            "blocks": sorted((side for part in parts for side in part.sizes["blocks"]), reverse=True),
+        },
+        solver=decisive.solver,
+        times={name: sum(part.times[name] for part in parts) for name in parts[0].times},
+        parts=parts,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _atoms(problem: Any, solved: PseudoExpectation) -> list[list[float]]:
+    """Optimisers with coordinates in the order of the problem's variables; 0 for a variable it never uses."""
+    column = {str(variable): k for k, variable in enumerate(solved.variables)}
+    points = solved.atoms()
+    return [[float(p[column[v]]) if v in column else 0.0 for v in problem.variables] for p in points]
+
+
+def certify_optimum(answer: Answer) -> Any:
+    """An exact proof at the exact optimum; raises CertificateError or ValueError, saying why, without."""
+    import certificates
+
+    if len(answer.parts) != 1 or answer.status != "optimal":
+        raise ValueError(f"an answer of status {answer.status!r} has no optimum")
+    return certificates.extract(answer.parts[0]).optimum()
+
+
+def certify(answer: Answer) -> Any:
+    """An exact proof of the answer; raises CertificateError or ValueError, saying why, without."""
+    import dataclasses
+
+    import certificates
+    from certificates.proof import Proof
+
+    if answer.status == "failed":
+        raise ValueError("there is no answer to certify")
+    if answer.status == "refuted":
+        # what is proven is that there is no sum of squares: one polynomial without suffices
+        outcome = certificates.extract(next(p for p in answer.parts if p.status == "refuted")).decide()
+        if outcome.proof is None:
+            raise ValueError(outcome.reason)
+        return outcome.proof
+    proofs = [certificates.extract(part).exact() for part in answer.parts]
+    if len(proofs) == 1:
+        return proofs[0]
+    claim = dataclasses.replace(proofs[0].claim, objectives=tuple(p.claim.objectives[0] for p in proofs))
+    multipliers = [
+        dataclasses.replace(multiplier, target=target)
+        for target, proof in enumerate(proofs)
+        for multiplier in proof.multipliers
+    ]
+    return Proof(claim, tuple(multipliers))

@@ -1,0 +1,217 @@
+"""`sosdp solve`: a problem file to a bound, its rigorous companion, and if asked for an exact certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sosdp.cli.emit import emit, wanted
+from sosdp.cli.output import (
+    ANSWERED,
+    NOT_ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    progress,
+    quiet_stdout,
+    rounded_safely,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from sosdp.cli.problem import Answer
+
+FORMAT = "sosdp-result/1"
+ANSWERS = {"optimal", "infeasible", "unbounded", "proved", "refuted"}
+
+
+def run(arguments: Namespace) -> int:
+    """Solve the problem file and print the result; exit 0 answered, 1 not answered, 2 bad input."""
+    problem = load(arguments.file, arguments.degree, arguments.solver, arguments.sparsity)
+    for option, target in (("--certificate", arguments.certificate), ("--export", arguments.export)):
+        if target is not None and not Path(target).resolve().parent.is_dir():
+            raise InputError(f"{target}: {option}: the folder does not exist")
+    others = wanted(arguments)
+    if arguments.optimum and arguments.certificate is None and not others:
+        raise InputError("sosdp solve: --optimum: says what to write with --certificate, --latex or --lean")
+    if arguments.export is not None and not arguments.export.endswith((".dat-s", ".cbf")):
+        raise InputError(f"{arguments.export}: --export: the name must end in .dat-s (SDPA) or .cbf")
+    with quiet_stdout():
+        if arguments.export is not None:
+            export(problem, arguments.export)
+        with progress(f"solving {arguments.file}"):
+            answer = solve_or_complain(problem, arguments.file)
+        failed: dict[str, str] = {}
+        if arguments.certificate is not None or others:
+            with progress("rounding to an exact certificate"):
+                failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
+    result = to_dict(problem, answer)
+    result["certificate"] = None if "certificate" in failed else arguments.certificate
+    result |= {option: target for option, target in others.items() if option not in failed}
+    for option, why_not in failed.items():
+        result[f"{option}_reason"] = why_not
+        warn(f"{getattr(arguments, option)}: not written: {why_not}")
+    if arguments.json:
+        print_json(result)
+    else:
+        _print(problem, result)
+    return ANSWERED if answer.status in ANSWERS else NOT_ANSWERED
+
+
+def load(path: str, degree: int | None = None, solver: str | None = None, sparsity: str | None = None) -> Any:
+    """The problem of a file, with what the command line overrides; raises InputError."""
+    from sosdp.model.problem_file import ProblemFileError, load_problem
+
+    try:
+        problem = load_problem(path)
+    except ProblemFileError as error:
+        raise InputError(one_line(error)) from error
+    options = dict(problem.options)
+    if solver is not None:
+        options["solver"] = solver
+    if sparsity is not None:
+        options["sparsity"] = sparsity
+    chosen = problem.degree if degree is None else degree
+    return dataclasses.replace(problem, degree=chosen, options=options)
+
+
+def solve_or_complain(problem: Any, path: str) -> Answer:
+    """The answer; what the engine refuses (a wrong degree, say) becomes an InputError of one line.
+
+    A problem beyond this machine's memory, or a breakdown in linear algebra, is an answer of status `failed`.
+    """
+    from numpy.linalg import LinAlgError
+
+    from sosdp.cli.problem import failed, solve
+    from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
+
+    try:
+        return solve(problem)
+    except (ProblemTooLarge, MemoryError, LinAlgError) as error:
+        return failed(problem, one_line(error))
+    except (ValueError, SolverUnavailable) as error:
+        raise InputError(f"{path}: {one_line(error)}") from error
+
+
+def write_proof(
+    answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
+) -> dict[str, str]:
+    """Write an exact certificate, check the file again, and write its other forms; returns for every option
+    that got no file why not."""
+    from certificates import CertificateError, check_file
+    from sosdp.cli.problem import certify
+
+    options = (["certificate"] if target is not None else []) + list(others)
+    try:
+        proof = _optimum(answer) if optimum else None
+        proof = certify(answer) if proof is None else proof
+        if target is not None:
+            proof.save(target)
+    except (ValueError, CertificateError) as error:
+        return dict.fromkeys(options, one_line(error))
+    except OSError as error:
+        raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
+    verdict = proof.verify() if target is None else check_file(target)
+    if not verdict:
+        return dict.fromkeys(options, f"the proof does not pass its own check: {verdict}")
+    return emit(proof, others)
+
+
+def _optimum(answer: Answer) -> Any:
+    """A proof of the exact optimum, or None with a line that says why there is none."""
+    from certificates import CertificateError
+    from sosdp.cli.problem import certify_optimum
+
+    try:
+        return certify_optimum(answer)
+    except (ValueError, CertificateError) as error:
+        warn(f"--optimum: {one_line(error)}; proven with a slack instead")
+        return None
+
+
+def export(problem: Any, target: str) -> None:
+    """Write the moment relaxation as .dat-s (SDPA) or .cbf; raises InputError where the problem has none."""
+    import numpy as np
+
+    from sosdp.cli.problem import options
+    from sosdp.conic.formats.cbf import write_cbf
+    from sosdp.conic.formats.sdpa import write_sdpa
+    from sosdp.relaxation.relaxation import ZERO, relaxation_for
+    from sosdp.relaxation.solve.forms import GramProgram, moment_form
+
+    if problem.sense == "sos":
+        raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
+    objective = ZERO if problem.objective is None else problem.objective
+    signed = -objective if problem.sense == "maximize" else objective
+    try:
+        building, _ = options(problem)
+        identity, _ = relaxation_for(problem.system, signed, problem.degree, **building).assemble(signed)
+        form = moment_form(GramProgram(identity, np.ones(1), np.array([np.inf])))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{target}: --export: {one_line(error)}") from error
+    what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
+    comment = f"{problem.name or 'sosdp'} ({what[problem.sense]})"
+    constant = float(identity.target @ form.fixed)
+    try:
+        if target.endswith(".cbf"):
+            write_cbf(form.conic, target, comment=f"{comment}: add {constant!r} to the optimal value")
+        else:
+            write_sdpa(form.conic, target, constant=constant, comment=comment)
+    except OSError as error:
+        raise InputError(f"{target}: --export: {error.strerror or error}") from error
+
+
+def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
+    """The `sosdp-result/1` object of an answer."""
+    result = {
+        "format": FORMAT,
+        "name": problem.name,
+        "status": answer.status,
+        "bound": answer.bound,
+        "certified_bound": answer.certified_bound,
+        "bound_kind": answer.bound_kind,
+        "exact": answer.exact,
+        "degree": answer.degree,
+        "sizes": answer.sizes,
+        "solver": answer.solver,
+        "time": answer.times,
+        "atoms": answer.atoms,
+    }
+    if answer.values is not None:
+        result["values"] = answer.values
+    if answer.reason:
+        result["reason"] = answer.reason
+    return result
+
+
+def _print(problem: Any, result: dict[str, Any]) -> None:
+    blocks = result["sizes"]["blocks"]
+    times = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in result["time"].items())
+    kind, certified = result["bound_kind"], result["certified_bound"]
+    fields: dict[str, str | None] = {
+        "problem": problem.name or None,
+        "status": result["status"],
+        "bound": None if result["bound"] is None else f"{result['bound']:.10g}   (the solver's value)",
+        "certified": None
+        if certified is None
+        else f"{rounded_safely(certified, kind)}   (a proven {kind} bound)",
+        "reason": result.get("reason"),
+    }
+    for name, value in list(result.get("values", {}).items())[:12]:
+        fields[name] = f"{value:.8g}"
+    word = "maximiser" if problem.sense == "maximize" else "minimiser"
+    for k, atom in enumerate(result["atoms"][:8], 1):
+        shown = [f"{name} = {value:.6g}" for name, value in list(zip(problem.variables, atom))[:8]]
+        fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
+    fields["size"] = (
+        f"degree {result['degree']}, {result['sizes']['moments']} moments, "
+        f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"
+    )
+    fields["solver"] = f"{result['solver']} ({times})"
+    if result["certificate"] is not None:
+        fields["certificate"] = f"{result['certificate']}   (exact; sosdp verify checks it)"
+    fields |= {option: result[option] for option in ("latex", "lean") if option in result}
+    print_fields(fields)

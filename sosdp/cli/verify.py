@@ -1,0 +1,79 @@
+"""`sosdp verify`: an exact verdict on a certificate file, by the checker that knows nothing of the rest of
+sosdp.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections import Counter
+from typing import Any
+
+from sosdp.cli.emit import emit, wanted
+from sosdp.cli.output import warn
+
+COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
+
+
+def run(arguments: Namespace) -> int:
+    """Print the claim in words and `valid`, or the first thing that fails; exit 0 valid, 1 invalid, 2
+    unreadable.
+
+    A valid proof is also written as LaTeX or Lean where asked for. On a terminal in colour (unless NO_COLOR
+    is set), with a line on what the proof is made of; elsewhere two plain lines.
+    """
+    from certificates.check import check_file
+
+    targets = wanted(arguments)
+    verdict = check_file(arguments.file, arguments.against)
+    if verdict and targets:
+        from certificates import load
+
+        for option, why_not in emit(load(arguments.file), targets).items():
+            warn(f"{targets[option]}: not written: {why_not}")
+    if sys.stdout.isatty():
+        show(verdict, arguments.file, arguments.against)
+        return verdict.exit_code
+    if verdict.claim:
+        print(f"claim: {verdict.claim}")
+    if verdict.status == "unreadable":
+        # the checker names the file only where the file itself is at fault
+        reason = verdict.reason
+        named = reason.startswith((arguments.file, arguments.against or arguments.file))
+        warn(f"unreadable: {reason}" if named else f"unreadable: {arguments.file}: {reason}")
+    else:
+        print(verdict)
+    return verdict.exit_code
+
+
+def show(verdict: Any, file: str, against: str | None, console: Any = None) -> None:
+    """The verdict in colour, with what was compared and what the proof consists of."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = Console(highlight=False) if console is None else console
+    if verdict.claim:
+        out.print(Text("claim  ", style="bold") + Text(verdict.claim))
+    if verdict.status != "unreadable":
+        out.print(Text("proof  ", style="bold") + Text(ingredients(file), style="dim"))
+    if against is not None and verdict:
+        out.print(Text("about  ", style="bold") + Text(f"the problem in {against}", style="dim"))
+    out.print(Text(str(verdict), style=COLOURS[verdict.status]))
+
+
+def ingredients(file: str) -> str:
+    """What a readable certificate is made of: multipliers by kind, sides, longest numeral."""
+    from certificates.check import MAX_BYTES, load_json
+
+    content = load_json(file, True, MAX_BYTES)
+    multipliers = content["multipliers"]
+    if "functional" in content:
+        return f"a functional with {len(content['functional'])} values"
+    kinds = Counter(block["kind"] for block in multipliers)
+    counted = ", ".join(f"{count} x {kind.replace('_', ' in ', 1)}" for kind, count in kinds.items())
+    sides = [len(block["gram"]) for block in multipliers if "gram" in block]
+    digits = max(
+        (len(entry) for block in multipliers for row in block.get("gram", []) for entry in row), default=0
+    )
+    matrices = f"; Gram matrices up to side {max(sides)}, numbers up to {digits} characters" if sides else ""
+    return f"{counted or 'nothing to add'}{matrices}"

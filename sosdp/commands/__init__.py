@@ -1,1 +1,0 @@
-"""The commands behind `sosdp`: one module each, imported when it is run."""

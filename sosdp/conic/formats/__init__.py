@@ -1,0 +1,1 @@
+"""Conic programs read from and written to files, one format a module."""

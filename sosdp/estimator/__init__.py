@@ -1,0 +1,1 @@
+"""One contract for every private estimator: fitting, releasing, records, unfitted attributes."""

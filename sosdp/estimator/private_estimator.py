@@ -1,0 +1,257 @@
+"""Bring your own program: a relaxation or a strongly convex objective becomes a private estimator.
+
+`private_estimator(program, ...)` refuses, before any data are read, with the one fact that is missing.
+
+Proofs: docs/proofs/bracket_scores.md (relaxations), docs/proofs/strongly_convex.md (strongly convex programs)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.score_program import ScoreProgram
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram, release_vector
+from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
+from sosdp.privacy.silence import no_warnings
+
+Program = ScoreProgram | StrongConvexProgram
+
+LISTED = 2000
+"""A lattice up to this size is listed; a larger one needs an enclosure."""
+
+
+class MissingFact(ValueError):
+    """A program cannot be made private as it stands; `fact` names what is missing, the message says how to
+    supply it."""
+
+    def __init__(self, fact: str, message: str) -> None:
+        super().__init__(f"missing: {fact}. {message}")
+        self.fact = fact
+
+
+@dataclass(frozen=True)
+class VectorOutput:
+    """What road 1 must know in public about a strongly convex program's solver.
+
+    Attributes:
+        size: number of released coordinates. low, high: public box that contains the minimiser.
+        distance: certified distance to the exact minimiser that every run must reach.
+        always_reached: it is proven that every run reaches it; otherwise the guarantee is conditional.
+    """
+
+    size: int
+    low: float
+    high: float
+    distance: float
+    always_reached: bool = False
+
+
+def private_estimator(
+    program: Program,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    output: VectorOutput | None = None,
+    sampler: Sampler | None = None,
+    adjacency: str = ONE_RECORD_REPLACED,
+    insecure_seed: int | None = None,
+) -> PrivateEstimator:
+    """An estimator with `fit(data)` whose result carries a guarantee.
+
+    Args:
+        program: a `ScoreProgram` (system with data, a candidate, a threshold: road 2, pure epsilon) or a
+            `StrongConvexProgram` with a solver (road 1, Gaussian noise, needs delta > 0 and `output`).
+        epsilon, delta: budget.
+        output: see `VectorOutput`; road 1 only.
+        sampler: exact sampler of road 2; by default the lattice is listed, or layered rejection.
+        adjacency: for the guarantee.
+        insecure_seed: tests only; voids the guarantee.
+
+    Raises:
+        MissingFact: a sensitivity proof, a moment bound, an enclosure, a range, ... is not there; checked on
+            public facts and made-up data only.
+        TypeError: another kind of program.
+    """
+    estimator = PrivateEstimator(
+        program,
+        epsilon=epsilon,
+        delta=delta,
+        output=output,
+        sampler=sampler,
+        adjacency=adjacency,
+        insecure_seed=insecure_seed,
+    )
+    estimator.check()
+    return estimator
+
+
+class PrivateEstimator(FitFirst, BaseEstimator):
+    """scikit-learn style: parameters in the constructor, `fit`, then `estimate_`, `release_`, `guarantee_`.
+
+    Made by `private_estimator`; see there for the parameters.
+    """
+
+    estimate_: np.ndarray
+    release_: Release
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        output: VectorOutput | None = None,
+        sampler: Sampler | None = None,
+        adjacency: str = ONE_RECORD_REPLACED,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.program = program
+        self.epsilon = epsilon
+        self.delta = delta
+        self.output = output
+        self.sampler = sampler
+        self.adjacency = adjacency
+        self.insecure_seed = insecure_seed
+
+    def check(self) -> None:
+        """Refuse what cannot be private, from public facts alone.
+
+        Raises:
+            MissingFact, TypeError: see `private_estimator`.
+        """
+        if isinstance(self.program, ScoreProgram):
+            _check_score_program(self.program, self.sampler)
+        elif isinstance(self.program, StrongConvexProgram):
+            _check_convex_program(self.program, self.output, self.delta)
+        else:
+            raise TypeError(
+                f"a program is a ScoreProgram or a StrongConvexProgram, got {type(self.program).__name__}"
+            )
+
+    def fit(self, X: Any, y: Any = None) -> PrivateEstimator:
+        """Release the estimate for private records of the public shape.
+
+        Raises:
+            MissingFact, ValueError: public facts only.
+        """
+        self.check()
+        if isinstance(self.program, ScoreProgram):
+            self.release_ = self._by_score(self.program, X)
+        else:
+            self.release_ = self._by_projection(self.program, X)
+        value = self.release_.value
+        self.estimate_ = np.asarray(value.values() if hasattr(value, "values") else value)
+        return self
+
+    @property
+    def guarantee_(self) -> Guarantee:
+        """The guarantee of the release."""
+        return self.release_.guarantee
+
+    def _by_score(self, program: ScoreProgram, data: Any) -> Release:
+        return pure_exponential(
+            program.score_function(self.adjacency),
+            program.quantise(data),
+            epsilon=self.epsilon,
+            sampler=self.sampler or _default_sampler(program),
+            mechanism="private_estimator.score",
+            insecure_seed=self.insecure_seed,
+        )
+
+    def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
+        output = self.output
+        assert output is not None and program.solve is not None
+        centre = np.full(output.size, (output.low + output.high) / 2.0)
+        reached = False
+        values = centre
+        try:
+            with no_warnings():
+                found, error = program.solve(data)
+                found = np.asarray(found, dtype=np.float64).ravel()
+                reached = found.shape == centre.shape and float(error) <= output.distance
+            values = found if reached else centre
+        except KeyboardInterrupt:  # the user
+            raise
+        except BaseException:  # contained: what a solver raises depends on the data; the same noise follows
+            values = centre
+        condition = (
+            f"every run of the solver certifies a distance of at most {output.distance!r} to the minimiser"
+        )
+        return release_vector(
+            values,
+            sensitivity=program.effective_sensitivity(output.distance),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=self.adjacency,
+            low=output.low,
+            high=output.high,
+            kind="certified" if output.always_reached else "conditional",
+            assumptions=(condition if output.always_reached else f"condition: {condition}",),
+            mechanism="private_estimator.projection",
+            private_diagnostics={"reached": reached},
+            insecure_seed=self.insecure_seed,
+        )
+
+
+def _default_sampler(program: ScoreProgram) -> Sampler:
+    size = program.lattice.size
+    return FiniteGrid() if size is not None and size <= LISTED else Layered()
+
+
+def _check_score_program(program: ScoreProgram, sampler: Sampler | None) -> None:
+    if program.lattice.box is None:
+        raise MissingFact(
+            "a public range", "Road 2 draws from a bounded lattice of candidates: give the lattice a box."
+        )
+    if not program.proof.strip():
+        raise MissingFact(
+            "a sensitivity proof",
+            "Say in `proof` why replacing one record changes the score by at most `sensitivity`; "
+            "for example: the relaxation with the record's weight set to 0 stays feasible.",
+        )
+    size = program.lattice.size or 0
+    if size > LISTED and program.enclosure is None and sampler is None:
+        raise MissingFact(
+            "an enclosure",
+            f"The lattice has {size} candidates, a solve each: give `enclosure(data, k)`, a certified "
+            f"box around all candidates of level <= k, or a coarser lattice (at most {LISTED}).",
+        )
+    free = program.unbounded_variables()
+    if free:
+        raise MissingFact(
+            "a moment bound",
+            f"No bound on {', '.join(free[:5])} follows from the system, so no dual bound on the score is "
+            "rigorous: add public constraints such as x**2 <= r**2.",
+        )
+    if program.witness is None and not program.width_proof.strip() and program.width < program.largest:
+        raise MissingFact(
+            "an upper end of the brackets",
+            "Give `witness`, which proposes feasible points (they are checked exactly), or promise only "
+            "width = largest.",
+        )
+
+
+def _check_convex_program(program: StrongConvexProgram, output: VectorOutput | None, delta: float) -> None:
+    if program.solve is None:
+        raise MissingFact(
+            "a solver", "Pass solve=(data -> (minimiser, certified distance)) to the StrongConvexProgram."
+        )
+    if output is None:
+        raise MissingFact(
+            "a public range and accuracy",
+            "Give output=VectorOutput(size, low, high, distance): the box of the minimiser, and the "
+            "distance that every run certifies.",
+        )
+    if not (math.isfinite(output.low) and math.isfinite(output.high) and output.low < output.high):
+        raise MissingFact("a public range", "VectorOutput needs finite low < high.")
+    if not delta > 0.0:
+        raise MissingFact("delta", "Gaussian noise gives (epsilon, delta)-DP with delta > 0.")

@@ -1,0 +1,158 @@
+"""The value of a relaxation as a private score: the bridge from polynomial programs to road 2.
+
+`ScoreProgram` says, for public sizes, how data and a candidate become a system and an objective; its bracket
+is [certified dual bound, value of a feasible point checked in exact rationals].
+
+Proof: docs/proofs/bracket_scores.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial
+from ..model.option_names import check_options
+from ..model.system import System
+from ..privacy.guarantee.guarantee import ONE_RECORD_REPLACED
+from ..privacy.inputs import floats
+from ..privacy.scores.lifted import BracketScore
+from ..privacy.scores.score import Box, Lattice
+from ..relaxation.pseudoexpectation import PseudoExpectation
+from ..relaxation.relaxation import SOLVING, Relaxation
+
+Point = Mapping[Polynomial, Any]
+Build = Callable[[np.ndarray, np.ndarray], tuple[System, Polynomial]]
+Witness = Callable[[np.ndarray, np.ndarray, PseudoExpectation], Iterable[Point]]
+
+
+@dataclass(frozen=True)
+class ScoreProgram:
+    """min objective subject to a system, both built from the records and a candidate: a score in [0,
+    largest].
+
+    Attributes:
+        build: (records (n, ...), candidate (d,)) -> (system, objective polynomial). The score is the least
+            value of the objective on the system. For 0/1 or +-1 variables the same bracket holds for the
+            value of the relaxation, so `proof` may be about either.
+        records, shape: public number of records, and shape of one.
+        lattice: of candidates, bounded.
+        largest: the score is at most this for all data.
+        proof: why neighbours' scores differ by at most `sensitivity`. Required.
+        width: promised length of brackets.
+        witness: (records, candidate, solution) -> candidate feasible points {variable: number}; each is
+            checked exactly, the best feasible one gives the upper end, and none gives `largest`.
+        low, high: records are clipped to [low, high], NaN read as low: public bounds.
+        degree, solver_options: of the relaxation.
+        sensitivity, integral, width_proof, enclosure: see `BracketScore`.
+    """
+
+    build: Build
+    records: int
+    lattice: Lattice
+    largest: float
+    low: float
+    high: float
+    shape: tuple[int, ...] = ()
+    proof: str = ""
+    width: float = 0.5
+    witness: Witness | None = None
+    degree: int = 2
+    sensitivity: float = 1
+    integral: bool = False
+    width_proof: str = ""
+    enclosure: Callable[[Any, int], Box] | None = None
+    solver_options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
+        check_options("ScoreProgram: Relaxation.minimize", self.solver_options, ("subject_to", *SOLVING))
+
+    def quantise(self, data: Any) -> np.ndarray:
+        """Clipped records; ValueError if the shape is not the public one."""
+        table = floats(data)
+        if table.shape != (self.records, *self.shape):
+            raise ValueError(
+                f"data must have the public shape {(self.records, *self.shape)}, got {table.shape}"
+            )
+        return np.clip(np.nan_to_num(table, nan=self.low), self.low, self.high)
+
+    def placeholder(self) -> Relaxation:
+        """The relaxation of public made-up data: all records at `low`, candidate at the lattice's centre."""
+        assert self.lattice.box is not None
+        centre = self.lattice.value(tuple((low + high) // 2 for low, high in self.lattice.box))
+        system, _ = self.build(np.full((self.records, *self.shape), self.low), centre)
+        return Relaxation(system, self.degree)
+
+    def unbounded_variables(self) -> list[str]:
+        """Variables without an a-priori bound, which no dual bound could be rigorous without; on made-up
+        data."""
+        from ..algebra.variables import variable_name
+
+        relaxation = self.placeholder()
+        bounds = relaxation.bounds
+        return [
+            variable_name(int(v))
+            for v in relaxation.system.variable_ids
+            if not math.isfinite(bounds.largest.get(int(v), math.inf))
+        ]
+
+    def bracket(self, data: np.ndarray, candidate: np.ndarray) -> tuple[float, float]:
+        """Certified (lo, hi) of one candidate: one solve of the relaxation, and the witness points."""
+        system, objective = self.build(data, candidate)
+        solution = Relaxation(system, self.degree).minimize(objective, **self.solver_options)
+        low = solution.certified_bound
+        high = float(self.largest)
+        for point in [] if self.witness is None else self.witness(data, candidate, solution):
+            if low is not None and high - low <= self.width:
+                break  # as narrow as promised
+            value = value_if_feasible(system, objective, point)
+            if value is not None and value < Fraction(high):
+                high = math.nextafter(float(value), math.inf)
+                high = float(value) if Fraction(float(value)) >= value else high
+        return (0.0 if low is None else float(low)), high
+
+    def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> BracketScore:
+        """The score function of road 2."""
+        return BracketScore(
+            lambda data, candidate: self.bracket(self.quantise(data), candidate),
+            self.lattice,
+            self.records,
+            largest=self.largest,
+            proof=self.proof,
+            sensitivity=self.sensitivity,
+            width=self.width,
+            integral=self.integral,
+            width_proof=self.width_proof,
+            enclosure=self.enclosure,
+            adjacency=adjacency,
+        )
+
+
+def value_if_feasible(system: System, objective: Polynomial, point: Point) -> Fraction | None:
+    """The objective at a point, in exact rationals, if the point satisfies the system exactly; else None.
+
+    Raises:
+        ValueError: a system with matrix or for-all constraints.
+    """
+    if system.matrices or system.foralls:
+        raise ValueError("points are checked against scalar equalities and inequalities only")
+    values = {str(v): Fraction(number) for v, number in point.items()}
+
+    def at(p: Polynomial) -> Fraction:
+        total = Fraction(0)
+        for coefficient, powers in p.terms():
+            term = Fraction(coefficient)
+            for variable, power in powers.items():
+                term *= values[variable] ** power
+            total += term
+        return total
+
+    if any(at(h) != 0 for h in system.equalities) or any(at(g) < 0 for g in system.inequalities):
+        return None
+    return at(objective)

@@ -1,0 +1,1 @@
+"""What a user states: systems, expectations, problem files and the names of options."""

@@ -1,0 +1,1 @@
+"""What a release promises: adjacency, guarantee, loss, composition, budget."""

@@ -1,0 +1,250 @@
+"""A budget that a family of releases draws from and that cannot be overspent.
+
+What is drawn may depend on everything released before: the cap is the guarantee.
+Proof: docs/proofs/composition.md, section "Budgets"
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from sosdp.model.option_names import did_you_mean
+from sosdp.privacy import calibrate
+from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
+from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, weakest
+from sosdp.privacy.guarantee.release import Release
+
+FORMAT = "sosdp-budget/1"
+
+Result = TypeVar("Result")
+
+
+class BudgetExceeded(ValueError):
+    """The next release does not fit into what is left; nothing was spent."""
+
+
+class Budget:
+    """A cap on what a sequence of releases may cost together, chosen as they go.
+
+    Args:
+        epsilon, delta: cap on the sums of the epsilons and deltas; or
+        rho: cap on the sum of the rhos (pure parts count epsilon^2 / 2).
+        adjacency: what neighbours are, for all releases. A text that looks like a misspelling of a known
+            one is refused; give an `Adjacency` for a name of your own.
+        allow: weakest kind of guarantee accepted, by default "conditional".
+
+    Sums are exact rationals of the float64 numbers: ten times 0.1 exceeds 1.0, `share(10)` does not. Safe to
+    use from several threads. A budget in one process knows nothing of a copy of it in another.
+
+    Raises:
+        ValueError: neither or both of epsilon and rho, numbers out of range, an unknown `allow`, or a
+            misspelt adjacency.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        adjacency: Adjacency | str,
+        allow: str = "conditional",
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise ValueError("give either epsilon (and delta) or rho")
+        if rho is not None and delta:
+            raise ValueError(f"a budget in rho has no delta, got {delta!r}: give epsilon and delta, or rho")
+        kinds = KINDS[:-1]
+        if allow not in kinds:
+            raise ValueError(
+                f'allow must be a kind of guarantee other than "none" ({", ".join(kinds)}), got {allow!r}'
+                f"{did_you_mean(allow, kinds)}"
+            )
+        self._epsilon = None if epsilon is None else calibrate.check_epsilon(epsilon)
+        self._delta = calibrate.check_delta(delta) if delta else 0.0
+        self._rho = None if rho is None else calibrate.check_positive(rho, "rho")
+        self._adjacency = as_typed(adjacency)
+        self._allow = allow
+        self._spent: list[Guarantee] = []
+        self._lock = threading.Lock()
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """What neighbours are."""
+        return self._adjacency
+
+    @property
+    def spent(self) -> tuple[Guarantee, ...]:
+        """What was drawn so far, in order."""
+        return tuple(self._spent)
+
+    @property
+    def total(self) -> Guarantee:
+        """The promise about everything ever drawn from this budget: its cap."""
+        return Guarantee(
+            epsilon=self._epsilon,
+            delta=None if self._epsilon is None else self._delta,
+            rho=self._rho,
+            adjacency=self._adjacency,
+            kind=weakest([part.kind for part in self._spent]),
+            assumptions=tuple(dict.fromkeys(text for part in self._spent for text in part.assumptions)),
+            mechanism="budget",
+            composition=self.spent,
+        )
+
+    def used(self) -> Guarantee | None:
+        """The sum of what was drawn, None if nothing was."""
+        return compose(self._spent) if self._spent else None
+
+    def remaining(self) -> dict[str, float]:
+        """What is left: {"epsilon", "delta"} or {"rho"}, rounded down."""
+        with self._lock:
+            return {name: calibrate.float_down(left) for name, left in self._left().items()}
+
+    def spend(self, guarantee: Guarantee) -> Guarantee:
+        """Record that a release with this guarantee is about to be made, or refuse.
+
+        Call it before the mechanism runs: a release whose cost does not fit must not happen.
+
+        Raises:
+            BudgetExceeded: it does not fit; nothing is recorded.
+            ValueError: another adjacency, a kind weaker than allowed, or a form the budget does not count.
+            TypeError: not a `Guarantee`.
+        """
+        cost = self._cost(guarantee)
+        with self._lock:
+            left = self._left()
+            over = [name for name in left if cost[name] > left[name]]
+            if over:
+                name = over[0]
+                raise BudgetExceeded(
+                    f"{name} = {float(cost[name])!r} asked for, {calibrate.float_down(left[name])!r} left: "
+                    "ask for less, or divide the budget with share() beforehand"
+                )
+            self._spent.append(guarantee)
+        return guarantee
+
+    def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
+        """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
+
+        A `Release` that promises less than what was spent for it is withheld.
+
+        Raises:
+            BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
+            ValueError: the release came with another adjacency, a weaker kind, or a larger cost.
+            TypeError: `mechanism` is not a function; the cost stays spent, for a release may have been made.
+        """
+        self.spend(guarantee)
+        if not callable(mechanism):
+            raise TypeError(
+                f"run() takes a function that makes the release, for example lambda: ..., got "
+                f"{type(mechanism).__name__}; the cost stays spent, since this may be a release already made"
+            )
+        result = mechanism()
+        if isinstance(result, Release):
+            announced, cost = self._cost(guarantee), self._cost(result.guarantee)
+            if any(cost[name] > announced[name] for name in cost):
+                raise ValueError(
+                    f"the mechanism released under {result.guarantee.statement()}, but "
+                    f"{guarantee.statement()} was spent for it; the release is withheld"
+                )
+        return result
+
+    def share(self, parts: int) -> dict[str, float]:
+        """An equal share of what is left, rounded down so that all `parts` of them fit.
+
+        Raises:
+            ValueError: parts is no integer, or < 1.
+        """
+        try:
+            parts = operator.index(parts)
+        except TypeError as error:
+            raise ValueError(f"a budget is shared among a whole number of parts, got {parts!r}") from error
+        if parts < 1:
+            raise ValueError(f"a budget is shared among at least one, got {parts}")
+        with self._lock:
+            return {name: calibrate.float_down(left / parts) for name, left in self._left().items()}
+
+    def _cap(self) -> dict[str, Fraction]:
+        if self._rho is not None:
+            return {"rho": Fraction(self._rho)}
+        return {"epsilon": Fraction(self._epsilon or 0.0), "delta": Fraction(self._delta)}
+
+    def _left(self) -> dict[str, Fraction]:
+        costs = [self._cost(part) for part in self._spent]
+        return {
+            name: cap - sum((cost[name] for cost in costs), Fraction(0)) for name, cap in self._cap().items()
+        }
+
+    def _cost(self, guarantee: Guarantee) -> dict[str, Fraction]:
+        if not isinstance(guarantee, Guarantee):
+            example = "rho=0.1" if self._rho is not None else "epsilon=0.1, delta=0.0"
+            raise TypeError(
+                f"a budget counts a Guarantee, got {type(guarantee).__name__}: for example "
+                f"Guarantee({example}, adjacency={str(self._adjacency)!r}), or the guarantee of a release"
+            )
+        if guarantee.adjacency != self._adjacency:
+            raise ValueError(
+                f"this budget is for {str(self._adjacency)!r}, the release for {str(guarantee.adjacency)!r}: "
+                "make the budget for the adjacency of its releases, or convert the guarantee first "
+                "(for_group, composition.replaced_from_added)"
+            )
+        if weakest([guarantee.kind, self._allow]) != self._allow:
+            raise ValueError(f"this budget takes {self._allow} guarantees or better, got {guarantee.kind!r}")
+        if self._rho is not None:
+            if guarantee.rho is not None:
+                return {"rho": Fraction(guarantee.rho)}
+            if guarantee.epsilon is not None and guarantee.delta == 0.0:
+                return {"rho": Fraction(guarantee.epsilon) ** 2 / 2}
+            raise ValueError("a budget in rho counts zCDP and pure releases only")
+        if guarantee.epsilon is None:
+            raise ValueError(
+                "a budget in epsilon and delta counts releases that state both: convert this one first"
+            )
+        return {"epsilon": Fraction(guarantee.epsilon), "delta": Fraction(guarantee.delta or 0.0)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cap and history, ready for json."""
+        return {
+            "format": FORMAT,
+            "epsilon": self._epsilon,
+            "delta": None if self._epsilon is None else self._delta,
+            "rho": self._rho,
+            "adjacency": str(self._adjacency),
+            "allow": self._allow,
+            "spent": [part.to_dict() for part in self._spent],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Budget:
+        """Read what `to_dict` wrote; a history that overspends its cap is refused.
+
+        Raises:
+            ValueError: not a budget, or an impossible one.
+        """
+        if not isinstance(data, Mapping):
+            raise ValueError(f"not a budget: expected what to_dict() wrote, got {type(data).__name__}")
+        if data.get("format") != FORMAT:
+            raise ValueError(f"not a budget: format is {data.get('format')!r}, expected {FORMAT!r}")
+        missing = [
+            key for key in ("epsilon", "delta", "rho", "adjacency", "allow", "spent") if key not in data
+        ]
+        if missing:
+            raise ValueError(f"not a budget: {', '.join(missing)} missing")
+        budget = cls(
+            epsilon=data["epsilon"],
+            delta=data["delta"] or 0.0,
+            rho=data["rho"],
+            adjacency=Adjacency(data["adjacency"]),
+            allow=data["allow"],
+        )
+        for part in data["spent"]:
+            budget.spend(Guarantee.from_dict(part))
+        return budget
+
+    def __repr__(self) -> str:
+        return f"Budget({self.total.statement()}; {len(self._spent)} drawn, left {self.remaining()})"

@@ -1,0 +1,258 @@
+"""What several mechanisms promise together when they are not simply run one after the other.
+
+Sequential composition is `sosdp.privacy.guarantee.compose`. Here: disjoint pieces, a random split of the
+records, subsampling, and a test that lets the next step rely on what it established.
+Proofs: docs/proofs/composition.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sosdp.privacy.calibrate import ball
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.guarantee import Guarantee, _add_up, _up, compose, weakest
+
+__all__ = ["compose", "halting", "parallel", "random_split", "subsample"]
+
+
+def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanism: str = "") -> Guarantee:
+    """Guarantee of mechanisms run on disjoint pieces of the data, each possibly seeing earlier outputs.
+
+    Args:
+        guarantees: one a piece.
+        pieces: "index": which piece a unit (record, pair of nodes) belongs to is public, so one unit touches
+            one piece; the largest epsilon, delta and rho. "value": a record's own value decides. Then for
+            guarantees about adding or removing one record it is still the largest; the result for replacing
+            one record, which may leave one piece and enter another, comes from `for_group(2)` of it.
+
+    Raises:
+        ValueError: no piece, different adjacencies, no form that all pieces share, or pieces by value for
+            guarantees that are not about adding or removing.
+    """
+    parts = tuple(guarantees)
+    _same_adjacency(parts)
+    if pieces not in ("index", "value"):
+        raise ValueError(f'pieces must be "index" or "value", got {pieces!r}')
+    if pieces == "value" and Adjacency(parts[0].adjacency).relation != "add or remove":
+        raise ValueError(
+            f"pieces chosen by value need guarantees for {ONE_RECORD_ADDED!s}: under "
+            f"{parts[0].adjacency!s} one change touches two pieces"
+        )
+    return _largest(parts, mechanism)
+
+
+def random_split(
+    first: Guarantee, second: Guarantee, probability: float | Fraction, *, mechanism: str = ""
+) -> Guarantee:
+    """Guarantee when every unit goes to the first mechanism with this probability, else to the second.
+
+    Each unit (an edge of the graph, a record) is assigned by a coin of its own that nobody sees; the second
+    mechanism may see the output of the first. With unit e added or removed: epsilon = log(p e^epsilon1 +
+    (1-p) e^epsilon2), delta the larger of the two weighted means of the proof; rho the larger one. For
+    replaced records: the larger epsilon, the weighted mean of the deltas, the larger rho.
+
+    Args:
+        first, second: what the two promise, for the same adjacency of one unit.
+        probability: p in (0, 1), public.
+
+    Raises:
+        ValueError: p outside (0, 1), or an adjacency that is neither of these two.
+
+    Source: Lemma 5.15 of the private stochastic-block-model paper, for general p.
+    """
+    p = Fraction(probability)
+    if not 0 < p < 1:
+        raise ValueError(f"the probability of the first part must lie in (0, 1), got {probability}")
+    parts = (first, second)
+    relation = _same_adjacency(parts).relation
+    if relation not in ("flip", "add or remove", "replace") or Adjacency(first.adjacency).size != 1:
+        raise ValueError(
+            f"a random split is proven for one edge or record, not for {first.adjacency!s}; use compose"
+        )
+    largest = _largest(parts, mechanism)
+    if largest.kind == "none" or first.epsilon is None or second.epsilon is None:
+        return largest
+    deltas = [Fraction(part.delta or 0.0) for part in parts]
+    forward = _up(p * deltas[0] + (1 - p) * deltas[1])
+    if relation == "replace":
+        return replace(largest, delta=forward)
+    exponents = (first.epsilon, second.epsilon)
+    epsilon = _ball_up(lambda: _mix(p, [ball(e).exp() for e in exponents]).log())
+    backward = _ball_up(
+        lambda: (
+            _mix(p, [(-ball(e)).exp() * ball(d) for e, d in zip(exponents, deltas, strict=True)])
+            / _mix(p, [(-ball(e)).exp() for e in exponents])
+        )
+    )
+    return replace(
+        largest,
+        epsilon=min(epsilon, max(exponents)),
+        delta=min(max(forward, backward), max(first.delta or 0.0, second.delta or 0.0)),
+    )
+
+
+def subsample(
+    guarantee: Guarantee, rate: float | Fraction, *, scheme: str = "poisson", mechanism: str = ""
+) -> Guarantee:
+    """Guarantee of a mechanism run on a random part of the data: (log(1 + q (e^epsilon - 1)), q delta).
+
+    Args:
+        guarantee: with epsilon and delta (convert a zCDP one first); a numeric form made of Gaussian,
+            Laplace and discrete laws is kept by giving its parts the rate instead.
+        rate: q in (0, 1], public.
+        scheme: "poisson": every unit is kept by a coin of its own, for units that are added or removed (or
+            edges); "fixed size": a uniform part of q n of the n records, for records that are replaced.
+
+    Raises:
+        ValueError: a rate out of range, a guarantee without epsilon, or a scheme that does not fit the
+            adjacency.
+
+    Source: Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
+    """
+    q = Fraction(rate)
+    if not 0 < q <= 1:
+        raise ValueError(f"the rate must lie in (0, 1], got {rate}")
+    relations = {"poisson": ("add or remove", "flip"), "fixed size": ("replace",)}
+    if scheme not in relations:
+        raise ValueError(f'scheme must be "poisson" or "fixed size", got {scheme!r}')
+    adjacency = Adjacency(guarantee.adjacency)
+    if adjacency.relation not in relations[scheme] or adjacency.size != 1:
+        raise ValueError(
+            f"{scheme} sampling is proven for one unit under {' or '.join(relations[scheme])}, "
+            f"not for {adjacency!s}"
+        )
+    if not guarantee.is_private:
+        return guarantee
+    if guarantee.epsilon is None:
+        raise ValueError(
+            "subsampling needs epsilon and delta: convert the guarantee with compose(..., delta=...)"
+        )
+    inner = guarantee.epsilon
+    return replace(
+        guarantee,
+        epsilon=min(inner, _ball_up(lambda: (ball(q) * (ball(inner).exp() - 1)).log1p())),
+        delta=_up(q * Fraction(guarantee.delta or 0.0)),
+        rho=None,
+        renyi=None,
+        loss=None,
+        mechanism=mechanism or f"{guarantee.mechanism or 'release'} on a sample",
+        composition=(guarantee,),
+    )
+
+
+def halting(
+    test: Guarantee,
+    then: Guarantee,
+    *,
+    condition: str,
+    failure: float = 0.0,
+    kind: str = "certified",
+    mechanism: str = "",
+) -> Guarantee:
+    """Guarantee of a test that may halt, followed by a step proven only for data that satisfy a condition.
+
+    On every data set, except with probability `failure`, passing the test implies the condition; the step is
+    private for neighbours that both satisfy it. The whole is (epsilon1 + epsilon2, delta1 + delta2 +
+    (1 + e^epsilon1) failure)-DP without any condition, and (rho1 + rho2)-zCDP where failure is 0.
+
+    Args:
+        test: what the test promises about its outcome.
+        then: a guarantee whose assumptions contain `condition`, which is discharged here.
+        condition: the sentence, as it stands in `then.assumptions`.
+        failure: 0 only if passing implies the condition surely (one-sided or bounded noise).
+        kind: what the second step is once its condition holds, "exact" or "certified"; it stays conditional
+            if it has other assumptions that begin with "condition:".
+
+    Raises:
+        ValueError: the condition is not among the assumptions, failure outside [0, 1), no common form, or
+            a total delta that reaches 1.
+
+    Source: Lemma 3.4 of the private stochastic-block-model paper; the charge for `failure` is in the proof.
+    """
+    if condition not in then.assumptions:
+        raise ValueError(f"the second step does not rest on {condition!r}: use compose for it")
+    if not 0.0 <= failure < 1.0:
+        raise ValueError(f"failure must lie in [0, 1), got {failure}")
+    if kind not in ("exact", "certified"):
+        raise ValueError(f'kind must be "exact" or "certified", got {kind!r}')
+    rest = tuple(text for text in then.assumptions if text != condition)
+    if then.kind == "conditional" and not any(text.startswith("condition:") for text in rest):
+        then_now = replace(then, kind=kind, assumptions=rest)
+    else:
+        then_now = replace(then, assumptions=rest)
+    both = compose((replace(test, loss=None, renyi=None), replace(then_now, loss=None, renyi=None)))
+    both = replace(both, mechanism=mechanism or both.mechanism, composition=(test, then))
+    if failure == 0.0 or both.kind == "none":
+        return both
+    if both.epsilon is None or test.epsilon is None:
+        raise ValueError(
+            "a test that can fail is charged to delta: give both guarantees with epsilon and delta"
+        )
+    first = test.epsilon
+    charge = _ball_up(lambda: (1 + ball(first).exp()) * ball(failure))
+    total = _add_up([both.delta or 0.0, charge])
+    if total >= 1.0:
+        raise ValueError(f"with failure = {failure} the total delta reaches {total:.3g}: nothing is promised")
+    return replace(both, delta=total, rho=None)
+
+
+def replaced_from_added(guarantee: Guarantee) -> Guarantee:
+    """A guarantee for one added or removed record as one for one replaced record: a removal and an addition.
+
+    Raises:
+        ValueError: the guarantee is about something else.
+    """
+    if guarantee.adjacency != ONE_RECORD_ADDED:
+        raise ValueError(f"needs a guarantee for {ONE_RECORD_ADDED!s}, got {guarantee.adjacency!s}")
+    return replace(guarantee.for_group(2), adjacency=ONE_RECORD_REPLACED)
+
+
+def _same_adjacency(parts: tuple[Guarantee, ...]) -> Adjacency:
+    if not parts:
+        raise ValueError("nothing to compose: give at least one guarantee")
+    names = sorted({str(part.adjacency) for part in parts})
+    if len(names) > 1:
+        raise ValueError(f"these guarantees speak of different neighbours and do not compose: {names}")
+    return Adjacency(names[0])
+
+
+def _largest(parts: tuple[Guarantee, ...], mechanism: str) -> Guarantee:
+    kind = weakest(part.kind for part in parts)
+    epsilon = delta = rho = None
+    if kind != "none":
+        if all(part.epsilon is not None for part in parts):
+            epsilon = max(part.epsilon or 0.0 for part in parts)
+            delta = max(part.delta or 0.0 for part in parts)
+        if all(part.rho is not None for part in parts):
+            rho = max(part.rho or 0.0 for part in parts)
+        if epsilon is None and rho is None:
+            raise ValueError("the pieces share no form: give all epsilon and delta, or all rho")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        adjacency=parts[0].adjacency,
+        calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
+        kind=kind,
+        assumptions=tuple(dict.fromkeys(text for part in parts for text in part.assumptions)),
+        mechanism=mechanism or " | ".join(part.mechanism or "release" for part in parts),
+        composition=parts,
+    )
+
+
+def _mix(p: Fraction, pair: list[Any]) -> Any:
+    return ball(p) * pair[0] + ball(1 - p) * pair[1]
+
+
+def _ball_up(build: Callable[[], Any]) -> float:
+    """An upper bound of the number, in float64, by ball arithmetic."""
+    import flint
+
+    with flint.ctx.workprec(128):
+        mantissa, exponent = build().upper().man_exp()
+    scale = Fraction(2) ** int(exponent)
+    return _up(int(mantissa) * scale)

@@ -1,0 +1,457 @@
+"""What a release promises: a value that can be read, stored, composed and published.
+
+Proof of the composition rules: docs/proofs/composition.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sosdp.privacy.guarantee.adjacency import (
+    ONE_EDGE,
+    ONE_RECORD_ADDED,
+    ONE_RECORD_REPLACED,
+    ONE_VERTEX,
+    Adjacency,
+)
+from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
+
+__all__ = [
+    "CALIBRATIONS",
+    "KINDS",
+    "ONE_EDGE",
+    "ONE_RECORD_ADDED",
+    "ONE_RECORD_REPLACED",
+    "ONE_VERTEX",
+    "Adjacency",
+    "Guarantee",
+    "PrivacyLoss",
+    "compose",
+    "weakest",
+]
+
+KINDS = ("exact", "certified", "conditional", "heuristic", "none")
+"""Strength of a guarantee, strongest first; a composition is as weak as its weakest part."""
+
+CALIBRATIONS = ("tight", "paper")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A differential-privacy statement with everything it rests on.
+
+    Attributes:
+        epsilon, delta: approximate (delta > 0) or pure (delta = 0) differential privacy; None if not claimed.
+        rho: zero-concentrated differential privacy (Bun and Steinke 2016); None if not claimed.
+        adjacency: which data sets count as neighbours, for example "one edge" or "one record (replace)"; a
+            text is read as an `Adjacency`.
+        calibration: "tight" (smallest noise proven in docs/proofs) or "paper" (published constants).
+        kind: "exact" (holds as stated, given the generator), "certified" (a floating-point computation
+            whose certified error is charged), "conditional" (holds when the condition written in
+            `assumptions` does), "heuristic", or "none" (no guarantee, for example a seeded release).
+        assumptions: what the statement rests on, one sentence each.
+        mechanism: name of the mechanism, for example "projection.gaussian".
+        composition: the guarantees this one was composed of.
+        renyi: pairs (order > 1, bound on the Rényi divergence of that order); None if not claimed.
+        loss: numeric privacy-loss form; None if not claimed.
+
+    A guarantee is a function of public values only: nothing in it depends on the data.
+
+    Raises:
+        ValueError: if a number is out of range, or a word is not one of the known ones.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    adjacency: Adjacency | str = ONE_RECORD_REPLACED
+    calibration: str = "tight"
+    kind: str = "exact"
+    assumptions: tuple[str, ...] = ()
+    mechanism: str = ""
+    composition: tuple[Guarantee, ...] = ()
+    renyi: tuple[tuple[float, float], ...] | None = None
+    loss: PrivacyLoss | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta", "rho"):
+            number = getattr(self, name)
+            if number is not None:
+                try:
+                    number = float(number)
+                except (TypeError, ValueError) as error:
+                    raise ValueError(f"{name} must be a finite number >= 0, got {number!r}") from error
+                if not (math.isfinite(number) and number >= 0.0):
+                    raise ValueError(f"{name} must be a finite number >= 0, got {number}")
+                object.__setattr__(self, name, number)
+        if self.delta is not None and self.delta >= 1.0:
+            raise ValueError(f"delta must be below 1, got {self.delta}: at delta = 1 nothing is promised")
+        if (self.epsilon is None) != (self.delta is None):
+            raise ValueError(
+                "epsilon and delta are claimed together: give both (delta = 0 for pure) or neither"
+            )
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(
+                f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}"
+            )
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        if self.renyi is not None:
+            object.__setattr__(self, "renyi", _check_renyi(self.renyi))
+        claims = [claim for claim in (self.epsilon, self.rho, self.renyi, self.loss) if claim is not None]
+        if self.kind == "none" and claims:
+            raise ValueError('kind "none" promises nothing: epsilon, delta and rho must be None')
+        if self.kind != "none" and not claims:
+            raise ValueError("a guarantee needs epsilon and delta, or rho, or renyi, or loss")
+        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        object.__setattr__(self, "composition", tuple(self.composition))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether anything is promised at all."""
+        return self.kind != "none"
+
+    def statement(self) -> str:
+        """The promise in one line, for people."""
+        if not self.is_private:
+            return "no privacy guarantee"
+        parts = []
+        if self.epsilon is not None:
+            if self.delta == 0.0:
+                parts.append(f"{self.epsilon:.6g}-DP")
+            else:
+                parts.append(f"({self.epsilon:.6g}, {self.delta:.6g})-DP")
+        if self.rho is not None:
+            parts.append(f"{self.rho:.6g}-zCDP")
+        if self.renyi is not None:
+            parts.append(f"Rényi bounds at {len(self.renyi)} orders")
+        if self.loss is not None:
+            parts.append("a numeric privacy loss")
+        return f"{' and '.join(parts)} for {self.adjacency} [{self.kind}]"
+
+    def insecure(self, reason: str = "the noise came from a seeded generator (insecure_seed)") -> Guarantee:
+        """The guarantee of the same release drawn from a predictable generator: none.
+
+        The numbers survive only as a sentence in `assumptions`.
+        """
+        if not self.is_private:
+            return self
+        would = self.statement().removesuffix(f" [{self.kind}]")
+        note = f"not private: {reason}; would be {would} [{self.kind}] with operating-system randomness"
+        return replace(
+            self,
+            epsilon=None,
+            delta=None,
+            rho=None,
+            renyi=None,
+            loss=None,
+            kind="none",
+            assumptions=(note, *self.assumptions),
+            composition=tuple(part.insecure(reason) for part in self.composition),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The `guarantee` object of the release format, ready for json.
+
+        The keys "renyi" and "loss" are there only where such a form is claimed.
+        """
+        more: dict[str, Any] = {}
+        if self.renyi is not None:
+            more["renyi"] = [list(pair) for pair in self.renyi]
+        if self.loss is not None:
+            more["loss"] = self.loss.to_dict()
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "adjacency": str(self.adjacency),
+            "calibration": self.calibration,
+            "kind": self.kind,
+            "assumptions": list(self.assumptions),
+            "composition": [part.to_dict() for part in self.composition],
+            "mechanism": self.mechanism,
+            **more,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Guarantee:
+        """Read what `to_dict` wrote; unknown keys are ignored, as the format may grow."""
+        return cls(
+            epsilon=data.get("epsilon"),
+            delta=data.get("delta"),
+            rho=data.get("rho"),
+            adjacency=data["adjacency"],
+            calibration=data["calibration"],
+            kind=data["kind"],
+            assumptions=tuple(data.get("assumptions", ())),
+            mechanism=data.get("mechanism", ""),
+            composition=tuple(cls.from_dict(part) for part in data.get("composition", ())),
+            renyi=data.get("renyi"),
+            loss=None if data.get("loss") is None else PrivacyLoss.from_dict(data["loss"]),
+        )
+
+    def epsilon_at(self, delta: float) -> float:
+        """Least epsilon that any form of this guarantee proves at `delta`; infinite if none does.
+
+        Pure and approximate forms hold as they stand; zCDP and Rényi forms are converted at the best order
+        (Canonne, Kamath and Steinke 2020, Proposition 12), a numeric form by dp-accounting.
+
+        Raises:
+            ValueError: delta outside [0, 1).
+        """
+        from sosdp.privacy.calibrate import zcdp_epsilon
+
+        if not 0.0 <= delta < 1.0:
+            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+        found = [math.inf]
+        if self.epsilon is not None and (self.delta or 0.0) <= delta:
+            found.append(self.epsilon)
+        if delta > 0.0:
+            if self.rho is not None:
+                found.append(zcdp_epsilon(self.rho, delta))
+            if self.renyi is not None:
+                found += [_renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
+        if self.loss is not None:
+            found.append(self.loss.epsilon(delta))
+        return min(found)
+
+    def renyi_at(self, order: float) -> float:
+        """Bound on the Rényi divergence of this order > 1 by the pure, zCDP or Rényi form; infinite if none.
+
+        Pure epsilon gives min(epsilon, order epsilon^2 / 2) (Bun and Steinke 2016, Proposition 3.3); a bound
+        at a higher order holds at a lower one.
+        """
+        if not order > 1.0:
+            raise ValueError(f"the order must be above 1, got {order}")
+        found = [math.inf]
+        if self.epsilon is not None and self.delta == 0.0:
+            found += [self.epsilon, _up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
+        if self.rho is not None:
+            found.append(_up(Fraction(order) * Fraction(self.rho)))
+        found += [bound for known, bound in self.renyi or () if known >= order]
+        return min(found)
+
+    def for_group(self, size: int) -> Guarantee:
+        """What is promised to a group of `size` units that all change (docs/proofs/composition.md).
+
+        epsilon becomes size * epsilon, delta becomes delta (1 + e^epsilon + ... + e^((size-1) epsilon)), rho
+        becomes size^2 rho; Rényi and numeric forms are dropped.
+
+        Raises:
+            ValueError: size < 1; a delta that reaches 1; no form that has a group version.
+        """
+        group = Adjacency(self.adjacency).group(size)
+        if size == 1 or not self.is_private:
+            return replace(self, adjacency=group)
+        epsilon = delta = rho = None
+        if self.epsilon is not None:
+            epsilon = _up(size * Fraction(self.epsilon))
+            delta = _group_delta(self.epsilon, self.delta or 0.0, size)
+        if self.rho is not None:
+            rho = _up(size**2 * Fraction(self.rho))
+        return replace(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            renyi=None,
+            loss=None,
+            adjacency=group,
+            composition=(self,),
+        )
+
+
+def weakest(kinds: Iterable[str]) -> str:
+    """The weakest of several kinds: what their composition may be called."""
+    return max(kinds, key=KINDS.index, default="exact")
+
+
+def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mechanism: str = "") -> Guarantee:
+    """Guarantee of releasing all of them, each chosen possibly after seeing the earlier outputs.
+
+    The numbers of every part are fixed beforehand; where they too depend on earlier outputs, use a `Budget`.
+
+    Args:
+        guarantees: at least one, all with the same adjacency.
+        delta: None for the plain sum rule (epsilons add, deltas add; rhos add when every part has one).
+            A number in (0, 1): the total delta to aim at; zCDP parts are added and converted optimally,
+            the others are composed with dp-accounting's privacy loss distributions (pessimistic
+            discretisation; the optimal composition of Kairouz, Oh and Viswanath 2015), and the plain sum
+            is kept when it is not worse.
+        mechanism: name for the composed release.
+
+    Raises:
+        ValueError: different adjacencies, zCDP and (epsilon, delta) parts mixed without a `delta`, or a
+            `delta` too small for the parts.
+    """
+    parts = tuple(guarantees)
+    if not parts:
+        raise ValueError("nothing to compose: give at least one guarantee")
+    adjacencies = sorted({part.adjacency for part in parts})
+    if len(adjacencies) > 1:
+        raise ValueError(f"these guarantees speak of different neighbours and do not compose: {adjacencies}")
+    kind = weakest(part.kind for part in parts)
+    assumptions = tuple(dict.fromkeys(text for part in parts for text in part.assumptions))
+    epsilon: float | None = None
+    total_delta: float | None = None
+    rho: float | None = None
+    renyi: tuple[tuple[float, float], ...] | None = None
+    loss: PrivacyLoss | None = None
+    if kind != "none":
+        if all(part.epsilon is not None for part in parts):
+            epsilon = _add_up([part.epsilon or 0.0 for part in parts])
+            total_delta = _add_up([part.delta or 0.0 for part in parts])
+        if all(part.rho is not None for part in parts):
+            rho = _add_up([part.rho or 0.0 for part in parts])
+        renyi, loss = _add_renyi(parts), _add_losses(parts)
+        if delta is not None:
+            epsilon, total_delta, note = _at_delta(parts, delta, rho, epsilon, total_delta, renyi, loss)
+            assumptions = (*assumptions, note) if note else assumptions
+        if epsilon is None and rho is None and renyi is None and loss is None:
+            raise ValueError("some parts are zCDP and some are not: give the total delta to convert to")
+        if total_delta is not None and total_delta >= 1.0:
+            raise ValueError(f"the deltas add up to {total_delta:.3g} >= 1: nothing is promised")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=total_delta,
+        rho=rho,
+        adjacency=adjacencies[0],
+        calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
+        kind=kind,
+        assumptions=assumptions,
+        mechanism=mechanism or " + ".join(part.mechanism or "release" for part in parts),
+        composition=parts,
+        renyi=renyi,
+        loss=loss,
+    )
+
+
+def _up(exact: Fraction) -> float:
+    """The number as a float64, rounded up when it is not exact."""
+    total = float(exact)
+    return math.nextafter(total, math.inf) if Fraction(total) < exact else total
+
+
+def _add_up(numbers: list[float]) -> float:
+    """Sum rounded up when it is not exact."""
+    return _up(sum((Fraction(number) for number in numbers), Fraction(0)))
+
+
+def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
+    found = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
+    if not found or not all(
+        math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
+        for order, bound in found
+    ):
+        raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")
+    if len({order for order, _ in found}) < len(found):
+        raise ValueError("renyi has the same order twice")
+    return found
+
+
+def _renyi_epsilon(order: float, bound: float, delta: float) -> float:
+    """Canonne, Kamath and Steinke 2020, Proposition 12, with an allowance for float64."""
+    converted = bound + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
+    return max(0.0, converted + 1e-12 * (1.0 + abs(converted)))
+
+
+def _group_delta(epsilon: float, delta: float, size: int) -> float:
+    """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), with an allowance for float64."""
+    if delta > 0.0 and (size - 1) * epsilon > 700.0:
+        raise ValueError(
+            f"for a group of {size} the delta is beyond e^700 times {delta:.3g}: nothing is promised"
+        )
+    total = delta * math.fsum(math.exp(k * epsilon if delta else 0.0) for k in range(size)) * (1.0 + 1e-12)
+    if total >= 1.0:
+        raise ValueError(f"for a group of {size} the delta reaches {total:.3g} >= 1: nothing is promised")
+    return total
+
+
+def _add_renyi(parts: tuple[Guarantee, ...]) -> tuple[tuple[float, float], ...] | None:
+    """Rényi bounds add at every order that some part names, where every part has a bound."""
+    orders = sorted({order for part in parts for order, _ in part.renyi or ()})
+    sums = [(order, [part.renyi_at(order) for part in parts]) for order in orders]
+    return tuple((order, _add_up(bounds)) for order, bounds in sums if max(bounds) < math.inf) or None
+
+
+def _add_losses(parts: tuple[Guarantee, ...]) -> PrivacyLoss | None:
+    """Numeric losses concatenate where every part has one, or parameters that stand in for it."""
+    if all(part.loss is None for part in parts):
+        return None
+    losses = [
+        part.loss
+        or (None if part.epsilon is None else PrivacyLoss((Part("parameters", (part.epsilon, part.delta)),)))
+        for part in parts
+    ]
+    known = [loss for loss in losses if loss is not None]
+    return known[0].compose(known[1:]) if len(known) == len(losses) else None
+
+
+def _at_delta(
+    parts: tuple[Guarantee, ...],
+    delta: float,
+    rho: float | None,
+    epsilon: float | None,
+    sum_delta: float | None,
+    renyi: tuple[tuple[float, float], ...] | None,
+    loss: PrivacyLoss | None,
+) -> tuple[float, float, str]:
+    """The best (epsilon, delta, sentence for the assumptions) among the forms that the parts share."""
+    found: list[tuple[float, float, str]] = []
+    if all(part.epsilon is not None or part.rho is not None for part in parts):
+        found.append(_compose_to_delta(parts, delta, rho, epsilon, sum_delta))
+    if renyi is not None and delta > 0.0:
+        found.append((min(_renyi_epsilon(order, bound, delta) for order, bound in renyi), delta, ""))
+    if loss is not None:
+        note = "evaluated with dp-accounting (pessimistic privacy loss distributions, float64)"
+        found.append((loss.epsilon(delta), delta, note))
+    found = [choice for choice in found if choice[0] < math.inf]
+    if not found:
+        raise ValueError(f"the parts share no form that gives a finite epsilon at delta = {delta}")
+    return min(found, key=lambda choice: choice[0])
+
+
+def _compose_to_delta(
+    parts: tuple[Guarantee, ...],
+    delta: float,
+    rho: float | None,
+    epsilon: float | None,
+    sum_delta: float | None,
+) -> tuple[float, float, str]:
+    """(epsilon, delta, sentence for the assumptions) of the composition at the wanted total delta."""
+    from sosdp.privacy.calibrate import check_delta, zcdp_epsilon
+
+    delta = check_delta(delta)
+    if rho is not None:
+        candidate = zcdp_epsilon(rho, delta)
+        if epsilon is None or sum_delta is None or sum_delta > delta or candidate < epsilon:
+            return candidate, delta, ""
+        return epsilon, sum_delta, ""
+    concentrated = [part.rho for part in parts if part.epsilon is None and part.rho is not None]
+    plain = [(part.epsilon, part.delta or 0.0) for part in parts if part.epsilon is not None]
+    share = delta
+    base = 0.0
+    if concentrated:
+        share = delta / 2.0
+        base = zcdp_epsilon(_add_up(concentrated), delta / 2.0)
+    composed = _privacy_loss_epsilon(plain, share)
+    plain_sum = _add_up([pair[0] for pair in plain])
+    if _add_up([pair[1] for pair in plain]) <= share and plain_sum <= composed:
+        return _add_up([base, plain_sum]), delta, ""
+    if math.isinf(composed):
+        raise ValueError(f"delta = {delta} is below what the parts already spend; give a larger total delta")
+    note = "composed with dp-accounting (pessimistic privacy loss distributions, float64)"
+    return _add_up([base, composed]), delta, note
+
+
+def _privacy_loss_epsilon(pairs: list[tuple[float, float]], delta: float) -> float:
+    """Epsilon at `delta` of the adaptive composition of (epsilon, delta) mechanisms."""
+    if not pairs:
+        return 0.0
+    losses = [PrivacyLoss((Part("parameters", pair),)) for pair in pairs]
+    return losses[0].compose(losses[1:]).epsilon(delta)

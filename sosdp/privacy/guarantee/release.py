@@ -1,0 +1,134 @@
+"""What leaves the building: a value, its guarantee, and nothing else.
+
+Proof that processing a release further costs nothing: docs/proofs/composition.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.guarantee.guarantee import Guarantee
+
+FORMAT = "sosdp-release/1"
+
+
+class _PrivateDiagnostics:
+    """Holder of data-dependent numbers: prints as a fixed text and loses its contents when copied."""
+
+    __slots__ = ("_contents",)
+
+    def __init__(self, contents: Mapping[str, Any] | None = None) -> None:
+        self._contents = dict(contents or {})
+
+    def __repr__(self) -> str:
+        return "<private diagnostics: not publishable>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle, copy and deepcopy all come through here: the contents stay behind.
+        return (_PrivateDiagnostics, ())
+
+
+class Release:
+    """A private value with its guarantee; publishable as it stands.
+
+    Attributes:
+        value: what the mechanism released (or post-processing of it).
+        guarantee: the `Guarantee` it was released under.
+        mechanism: name, by default that of the guarantee.
+        public: public facts about the run (sizes, parameters) and whatever else the mechanism released.
+        private_diagnostics: dict of functions of the data (gaps, residuals, iteration counts) for debugging
+            by whoever holds the data. Not part of repr, equality, pickles, copies or `to_dict`.
+    """
+
+    __slots__ = ("_private", "guarantee", "mechanism", "public", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        guarantee: Guarantee,
+        *,
+        mechanism: str | None = None,
+        public: Mapping[str, Any] | None = None,
+        private_diagnostics: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.value = value
+        self.guarantee = guarantee
+        self.mechanism = guarantee.mechanism if mechanism is None else mechanism
+        self.public = dict(public or {})
+        self._private = _PrivateDiagnostics(private_diagnostics)
+
+    @property
+    def private_diagnostics(self) -> dict[str, Any]:
+        """Data-dependent numbers of this run; publishing them voids the guarantee."""
+        return self._private._contents
+
+    @property
+    def released(self) -> bool:
+        """Whether there is an answer (False: the mechanism released only that it declines)."""
+        if isinstance(self.value, Mapping) and "released" in self.value:
+            return bool(self.value["released"])
+        return self.value is not None
+
+    def postprocess(
+        self, value: Any, *, mechanism: str | None = None, public: Mapping[str, Any] | None = None
+    ) -> Release:
+        """A release of `value`, computed from this release alone, under the same guarantee.
+
+        Whoever calls this asserts that `value` is a function of `self.value`, public knowledge and fresh
+        randomness; private diagnostics are kept for debugging.
+        """
+        return Release(
+            value,
+            self.guarantee,
+            mechanism=self.mechanism if mechanism is None else mechanism,
+            public={**self.public, **(public or {})},
+            private_diagnostics=self.private_diagnostics,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The release object of the command line's JSON output; holds no private diagnostic."""
+        return {
+            "format": FORMAT,
+            "mechanism": self.mechanism,
+            "value": _plain(self.value),
+            "guarantee": self.guarantee.to_dict(),
+            "public": _plain(self.public),
+        }
+
+    def __repr__(self) -> str:
+        shown = repr(self.value)
+        if len(shown) > 200:
+            shown = f"<{type(self.value).__name__}>"
+        return f"Release({self.mechanism or 'release'}: {self.guarantee.statement()}, value={shown})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (self.value, self.guarantee, self.mechanism, self.public))
+
+
+def _rebuild(value: Any, guarantee: Guarantee, mechanism: str, public: dict[str, Any]) -> Release:
+    return Release(value, guarantee, mechanism=mechanism, public=public)
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists, dicts, numbers and strings, as json wants them."""
+    if hasattr(value, "to_dict"):
+        return _plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,150 @@
+"""The average of numbers in a public interval, or of vectors in a public ball.
+
+Proof: docs/proofs/bounded_average.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import number, seal, source, whole
+from sosdp.privacy.randomness import exact
+
+RESOLUTION = 1 << 20
+
+
+def bounded_average(
+    values: npt.ArrayLike | Sequence[Any],
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    radius: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    insecure_seed: int | None = None,
+) -> Release:
+    """The average of n records, n public, with noise on the exact integer sum.
+
+    Numbers in [low, high]: discrete Laplace noise, epsilon-DP. Vectors in the ball of this radius about 0:
+    discrete Gaussian noise, rho-zCDP (or (epsilon, delta)-DP through it), or, with epsilon alone, discrete
+    Laplace noise of scale 2 sqrt(d) radius / (n epsilon), epsilon-DP: for few coordinates. Records are
+    clipped to the interval or ball and moved to a grid of 2^20 steps, each by itself; NaN is low, or 0 in a
+    coordinate.
+
+    Args:
+        values: (n,) numbers, or (n, d) vectors.
+        low, high: public interval; or
+        radius: public radius.
+        epsilon: pure budget, or (ball) with `delta`; or
+        rho: zCDP budget (ball).
+
+    Returns:
+        Release of a float, or of a (d,) float64 array.
+
+    Raises:
+        ValueError: public arguments or shapes out of range; never because of the entries.
+
+    Source: Canonne, Kamath and Steinke 2020 (discrete Gaussian). Cost: 40 to 70 microseconds a coordinate.
+    """
+    if (radius is None) == (low is None or high is None):
+        raise ValueError("give either low and high (numbers) or radius (vectors)")
+    if radius is not None:
+        return _ball(np.asarray(values, dtype=object), radius, epsilon, delta, rho, insecure_seed)
+    if epsilon is None or delta is not None or rho is not None:
+        raise ValueError("an average of numbers in an interval takes epsilon alone")
+    epsilon = calibrate.check_epsilon(epsilon)
+    if not (math.isfinite(low or 0.0) and math.isfinite(high or 0.0)):
+        raise ValueError(f"the interval must be finite, got [{low}, {high}]")
+    least, most = Fraction(low or 0.0), Fraction(high or 0.0)
+    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
+    if least >= most or not plain:
+        raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
+    step = (most - least) / RESOLUTION
+    words = source(insecure_seed)
+    counted = sum(whole(value, step, least, 0, RESOLUTION) for value in plain)
+    noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), words)
+    return seal(
+        float(least + step * Fraction(noisy, len(plain))),
+        mechanism="bounded average",
+        adjacency=ONE_RECORD_REPLACED,
+        epsilon=epsilon,
+        delta=0.0,
+        public={"n": len(plain), "low": low, "high": high},
+        insecure_seed=insecure_seed,
+    )
+
+
+def whole_vector(row: Sequence[Any], unit: Fraction) -> list[int]:
+    """The vector in units, each coordinate towards zero, shrunk until its integer l2 norm is at most 2^20."""
+    limit = RESOLUTION << 40
+    clipped = []
+    for entry in row:
+        plain = number(entry)
+        if plain is None:
+            plain = Fraction(0)
+        magnitude = whole(abs(plain), unit, Fraction(0), 0, limit)
+        clipped.append(-magnitude if plain < 0 else magnitude)
+    squared = sum(entry * entry for entry in clipped)
+    if squared <= RESOLUTION**2:
+        return clipped
+    norm = math.isqrt(squared - 1) + 1
+    return [(1 if entry > 0 else -1) * (abs(entry) * RESOLUTION // norm) for entry in clipped]
+
+
+def _ball(
+    rows: npt.NDArray[np.object_],
+    radius: float,
+    epsilon: float | None,
+    delta: float | None,
+    rho: float | None,
+    insecure_seed: int | None,
+) -> Release:
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"vectors come as a non-empty (n, d) array, got shape {rows.shape}")
+    if calibrate.check_positive(radius, "radius") > 1e200:
+        raise ValueError(f"radius must be at most 1e200, got {radius!r}")
+    unit = Fraction(radius) / RESOLUTION
+    n, d = rows.shape
+    words = source(insecure_seed)
+    if epsilon is not None and delta is None and rho is None:
+        # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
+        furthest = math.isqrt(4 * d * RESOLUTION**2 - 1) + 1
+        scale = Fraction(furthest) / Fraction(calibrate.check_epsilon(epsilon))
+        draws = [exact.discrete_laplace(scale, words) for _ in range(d)]
+        shown = float(unit * scale) / n
+        delta = 0.0
+    else:
+        if rho is None:
+            if epsilon is None or delta is None:
+                raise ValueError("an average of vectors takes rho, or epsilon (and delta)")
+            rho = calibrate.zcdp_rho(epsilon, delta)
+        elif epsilon is not None or delta is not None:
+            raise ValueError("give rho, or epsilon and delta, not both")
+        # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
+        variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
+        draws = [exact.discrete_gaussian(variance, words) for _ in range(d)]
+        shown = float(unit) * math.sqrt(variance) / n
+    sums = [0] * d
+    for row in rows.tolist():
+        for j, entry in enumerate(whole_vector(row, unit)):
+            sums[j] += entry
+    return seal(
+        np.array([float(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]),
+        mechanism="bounded average",
+        adjacency=ONE_RECORD_REPLACED,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        public={"n": n, "d": d, "radius": radius, "scale": shown},
+        insecure_seed=insecure_seed,
+    )

@@ -1,0 +1,83 @@
+"""The candidate with a nearly highest score: report-noisy-max with Gumbel noise, or permute-and-flip.
+
+Proof: docs/proofs/noisy_max.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import _up
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import choose, positive, range_rho, seal, source, wholes
+from sosdp.privacy.randomness import exact
+
+LARGEST = 1 << 62
+
+
+def report_noisy_max(
+    scores: Sequence[Any],
+    *,
+    sensitivity: float | Fraction,
+    epsilon: float,
+    unit: float | Fraction = 1,
+    monotone: bool = False,
+    noise: str = "gumbel",
+    adjacency: str = ONE_RECORD_REPLACED,
+    insecure_seed: int | None = None,
+) -> Release:
+    """The index of a candidate, chosen with a probability that grows with its score.
+
+    Scores are counted in whole units (rounded down, clipped to 2^62; NaN is the lowest). With s the integer
+    sensitivity in these units, "gumbel" has exactly the law P(i) ~ exp(epsilon score_i / (2 s)), that of the
+    largest score plus Gumbel noise; it is epsilon-DP and (epsilon^2 / 8)-zCDP. "permute-and-flip" is
+    never worse on average, epsilon-DP, and (epsilon^2 / 2)-zCDP.
+
+    Args:
+        scores: one a candidate; their number is public.
+        sensitivity: public bound on the change of any one score between neighbours.
+        epsilon: budget.
+        unit: public size of a whole unit; a fraction of the sensitivity loses nothing.
+        monotone: all scores change in the same direction between any two neighbours (counts under adding a
+            record): half the noise ("gumbel" only).
+
+    Raises:
+        ValueError: public arguments out of range, or no candidate; never because of the scores.
+
+    Source: McSherry and Talwar 2007; McKenna and Sheldon 2020; the zCDP bound is that of the proof page.
+    """
+    epsilon = calibrate.check_epsilon(epsilon)
+    step = positive(unit, "unit")
+    whole_sensitivity = math.ceil(positive(sensitivity, "sensitivity") / step)
+    if len(scores) == 0:
+        raise ValueError("there must be at least one candidate")
+    if noise not in ("gumbel", "permute-and-flip"):
+        raise ValueError(f'noise must be "gumbel" or "permute-and-flip", got {noise!r}')
+    if monotone and noise != "gumbel":
+        raise ValueError("the gain for monotone scores is proven for gumbel noise only")
+    rate = Fraction(epsilon) / (whole_sensitivity * (1 if monotone else 2))
+    words = source(insecure_seed)
+    counted = wholes(scores, step, Fraction(0), -LARGEST, LARGEST)
+    if noise == "gumbel":
+        highest = max(counted)
+        chosen = choose([highest - score for score in counted], rate, words)
+        rho = range_rho(epsilon)
+    else:
+        chosen = exact.permute_and_flip(counted, rate, words)
+        rho = _up(Fraction(epsilon) ** 2 / 2)
+    return seal(
+        chosen,
+        mechanism="noisy max",
+        adjacency=adjacency,
+        epsilon=epsilon,
+        delta=0.0,
+        rho=rho,
+        assumptions=(f"no score changes by more than {float(sensitivity)!r} between neighbours",),
+        public={"candidates": len(scores)},
+        insecure_seed=insecure_seed,
+    )

@@ -1,0 +1,331 @@
+"""Road 2: an exponential mechanism on integer levels, pure on a bounded lattice, truncated on any.
+
+Proofs: docs/proofs/exponential_mechanism.md (pure), docs/proofs/truncated_mechanism.md (truncated)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.guarantee.guarantee import Guarantee, weakest
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
+from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.scores.levels import BITS, RationalBase, rational_base
+from sosdp.privacy.scores.sampling import BoxLattice, FiniteGrid, Layered, PermuteAndFlip, Sampler
+from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
+
+
+def default_sampler(score: ScoreFunction) -> Sampler:
+    """BoxLattice where level sets are boxes, FiniteGrid on small lattices, else Layered."""
+    if score.exact_boxes:
+        return BoxLattice()
+    size = score.lattice.size
+    return FiniteGrid() if size is not None and size <= 4096 else Layered()
+
+
+def pure_exponential(
+    score: ScoreFunction,
+    data: Any,
+    *,
+    epsilon: float,
+    sampler: Sampler | None = None,
+    mechanism: str = "exponential.pure",
+    insecure_seed: int | None = None,
+) -> Release:
+    """Draw a lattice point with probability proportional to r^level: epsilon-DP and (epsilon^2/8)-zCDP.
+
+    Args:
+        score: public description; its lattice must be bounded and its levels at most `max_level`.
+        data: private records, as the score takes them.
+        epsilon: budget; 2 step ln(1/r) <= epsilon is certified.
+        sampler: exact ones keep the guarantee's kind; default by `default_sampler`.
+        insecure_seed: tests only; voids the guarantee.
+
+    Returns:
+        Release whose value is the point's coordinates, float64.
+
+    Raises:
+        ValueError: public arguments out of range or of the wrong shape; never because of the records.
+    """
+    lattice = score.lattice
+    if lattice.box is None:
+        raise ValueError(
+            "the pure mechanism needs a bounded lattice (a public range of the parameter): give it a box, or "
+            "use truncated_exponential with delta > 0"
+        )
+    top = score.top
+    sampler = default_sampler(score) if sampler is None else sampler
+    sampler.check(score)
+    base = rational_base(epsilon, score.step)
+    words = open_words(insecure_seed, keystream=False)
+    guarantee = Guarantee(
+        epsilon=epsilon,
+        delta=0.0,
+        rho=math.nextafter(sampler.concentrated(float(epsilon)), math.inf),
+        adjacency=score.adjacency,
+        kind=weakest((score.kind, sampler.kind)),
+        assumptions=(*score.assumptions, *sampler.assumptions, words.assumption),
+        mechanism=mechanism,
+    )
+    if not words.private:
+        guarantee = guarantee.insecure()
+    point = sampler.draw(score, score.on(data), base, top, words)
+    return Release(lattice.value(point), guarantee, public=_facts(score, sampler))
+
+
+def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:
+    return {
+        "records": score.records,
+        "spacing": float(score.lattice.spacing),
+        "sampler": type(sampler).__name__,
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Truncated law behind a safety test
+
+
+@dataclass(frozen=True)
+class VolumeTheorem:
+    """Safe test A: a proof that the truncated law is safe wherever the least level is below `level`.
+
+    The user asserts, and `statement` cites the proof: for EVERY data set with least level < `level`, the law
+    truncated at the threshold has at most the mass mu in its boundary layer. The release is conditional on
+    it.
+    """
+
+    level: int
+    statement: str
+
+
+@dataclass(frozen=True)
+class TruncatedPlan:
+    """Everything public about a truncated mechanism, fixed before the data are read.
+
+    Attributes:
+        threshold: T; base: r; profile: accept probabilities by distance to unsafe; mass: mu.
+        epsilon, delta: totals.
+    """
+
+    threshold: int
+    base: RationalBase
+    profile: AcceptCurve
+    mass: Fraction
+    step: int
+    level0_count: int
+    epsilon: float
+    delta: float
+
+    def distance(self, counts: Sequence[int | None] | Mapping[int, int | None]) -> int:
+        """Safe test B: D, with sensitivity 1, from the level counts N(0), N(1), ..., N(T + m (K* - 1)).
+
+        D = 0 if the boundary mass may exceed mu; else 1 + the largest k < K* such that it stays within mu for
+        all data sets at distance k, as far as the counts show. Integers only. None stands for infinity.
+        """
+        k = 0
+        while k < self.profile.length and self._safe(counts, k):
+            k += 1
+        return k
+
+    def _safe(self, counts: Sequence[int | None] | Mapping[int, int | None], k: int) -> bool:
+        """mubar_k <= mu, that is b_k (1 - mu) <= mu I_k with I_k > 0, multiplied by 2^(40 (T+1))."""
+        t, m, a = self.threshold, self.step, self.base.numerator
+
+        def count(j: int) -> int | None:
+            return 0 if j < 0 else counts[j]
+
+        def power(j: int) -> int:
+            return a**j << BITS * (t + 1 - j)  # r^j in units 2^(-40 (T+1))
+
+        inner, outer = count(t - m - m * k), count(t + m * k)
+        if outer is None or inner is None:
+            return False
+        layer = (outer - inner) * power(t - m + 1)
+        interior = inner * power(t - m) if t >= m else 0
+        for j in range(m * k, t - m):
+            weight = count(j - m * k)
+            if weight is None:
+                return False
+            interior += weight * (power(j) - power(j + 1))
+        interior = max(interior, (self.level0_count if t >= m else 0) << BITS * (t + 1))
+        mu = self.mass
+        return interior > 0 and layer * (mu.denominator - mu.numerator) <= mu.numerator * interior
+
+
+def plan_truncated(
+    score: ScoreFunction, *, epsilon: float, delta: float, threshold: int | None = None, share: float = 0.25
+) -> TruncatedPlan:
+    """The public part of `truncated_exponential`: delta is halved between the accept bit and the boundary.
+
+    Args:
+        share: part of epsilon for the accept bit.
+        threshold: T; by default ceil((ln(1/mu) + d ln 200) / ln(1/r)), plus step * K* without slack.
+
+    Raises:
+        ValueError: a budget out of range, or so small that it cannot pay for the truncated mass.
+    """
+    epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"share must lie in (0, 1), got {share}")
+    half = Fraction(delta) / 2
+    profile = accept_profile(epsilon * share, half)
+    rest = Fraction(epsilon) - Fraction(profile.epsilon)
+    base = rational_base(calibrate.float_down(rest), score.step, half)
+    if threshold is None:
+        wanted = math.log(1.0 / float(half)) + score.lattice.dimension * math.log(200.0)
+        threshold = math.ceil(wanted / base.rate)
+        if score.level0_count == 0:
+            threshold += score.step * profile.length
+    if threshold < score.step:
+        raise ValueError(f"the threshold must be at least the level step {score.step}, got {threshold}")
+    return TruncatedPlan(
+        threshold, base, profile, half, score.step, score.level0_count, float(epsilon), float(delta)
+    )
+
+
+def truncated_exponential(
+    score: ScoreFunction,
+    data: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    threshold: int | None = None,
+    share: float = 0.25,
+    theorem: VolumeTheorem | None = None,
+    sampler: Sampler | None = None,
+    mechanism: str = "exponential.truncated",
+    insecure_seed: int | None = None,
+) -> Release:
+    """Decline, or draw from r^level on the points of level <= T, on a lattice that may be unbounded.
+
+    Args:
+        score: with exact level counts (safe test B); or give `theorem` (safe test A).
+        epsilon, delta: budget.
+        threshold, share: see `plan_truncated`.
+        theorem: safe test A: distance max(0, level - least level) // step.
+        sampler: exact; default `BoxLattice`, or `Layered`.
+        insecure_seed: tests only; voids the guarantee.
+
+    Returns:
+        Release whose value is the point's coordinates, or None.
+
+    Raises:
+        ValueError: public arguments out of range, or neither counts nor a theorem.
+    """
+    plan = plan_truncated(score, epsilon=epsilon, delta=delta, threshold=threshold, share=share)
+    sampler = default_sampler(score) if sampler is None else sampler
+    sampler.check(score)
+    if sampler.kind == "heuristic":
+        raise ValueError("the truncated mechanism takes exact samplers only")
+    if isinstance(sampler, PermuteAndFlip):
+        raise ValueError("the truncated mechanism samples r^level: permute-and-flip has another law")
+    if not score.exact_boxes and theorem is None:
+        raise ValueError(
+            "this score has no exact level counts, so nothing certifies that truncation is safe: give a "
+            "VolumeTheorem, or localise with a coordinate-wise score, then use pure_exponential in that box"
+        )
+    if theorem is not None and theorem.level > plan.threshold + 1:
+        raise ValueError(
+            f"the theorem's level must be at most threshold + 1 = {plan.threshold + 1}, got {theorem.level}: "
+            "otherwise the truncated law could be empty"
+        )
+    if score.kind == "conditional":
+        raise ValueError(
+            "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"
+        )
+    words = open_words(insecure_seed, keystream=False)
+    guarantee = Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=score.adjacency,
+        kind=weakest((score.kind, "exact" if theorem is None else "conditional")),
+        assumptions=(
+            *score.assumptions,
+            *([] if theorem is None else [f"condition: {theorem.statement}"]),
+            words.assumption,
+        ),
+        mechanism=mechanism,
+    )
+    if not words.private:
+        guarantee = guarantee.insecure()
+    levels = score.on(data)
+    distance = _distance(plan, levels, theorem, score)
+    value = None
+    if plan.profile.accepts(distance, words):
+        value = score.lattice.value(sampler.draw(score, levels, plan.base, plan.threshold, words))
+    return Release(
+        value,
+        guarantee,
+        public=_facts(score, sampler) | {"threshold": plan.threshold, "distance_needed": plan.profile.length},
+        private_diagnostics={"distance": distance},
+    )
+
+
+def _distance(
+    plan: TruncatedPlan, levels: Levels, theorem: VolumeTheorem | None, score: ScoreFunction
+) -> int:
+    last = plan.threshold + plan.step * (plan.profile.length - 1)
+    if theorem is None:
+        return plan.distance({j: levels.count(j) for j in range(last + 1)})
+    return max(0, theorem.level - least_level(score, levels)) // plan.step
+
+
+def least_level(score: ScoreFunction, levels: Levels) -> int:
+    """The exact least level over the lattice: by counts, or by listing a finite lattice.
+
+    Raises:
+        ValueError: neither is possible.
+    """
+    if levels.exact_boxes:
+        k = 0
+        while levels.count(k) == 0:
+            k += 1
+        return k
+    return min(levels.level(point) for point in score.lattice.points())
+
+
+# ------------------------------------------------------------------------------------------------------------
+# For tests and planning
+
+
+def exact_law(
+    score: ScoreFunction, data: Any, base: RationalBase, top: int | None = None
+) -> dict[Point, Fraction]:
+    """The law r^level on a finite lattice (truncated at `top`) by enumeration, in exact rationals."""
+    levels = score.on(data)
+    found = {point: levels.level(point) for point in score.lattice.points()}
+    kept = {point: level for point, level in found.items() if top is None or level <= top}
+    a = base.numerator
+    most = max(kept.values())
+    weights = {point: a**level << BITS * (most - level) for point, level in kept.items()}
+    total = sum(weights.values())
+    return {point: Fraction(weight, total) for point, weight in weights.items()}
+
+
+def predict_level_quantile(counts: Sequence[int], base: RationalBase, failure: float) -> int:
+    """A level that the draw exceeds with probability at most `failure`, from counts N(0), N(1), ..., N(J).
+
+    The counts are private: plan with synthetic data. Source: docs/proofs/exponential_mechanism.md, 3.
+
+    Raises:
+        ValueError: failure outside (0, 1), or no point at all.
+    """
+    if not 0.0 < failure < 1.0 or not any(counts):
+        raise ValueError("failure must lie in (0, 1) and some level must have points")
+    least = next(k for k, count in enumerate(counts) if count)
+    first = math.log(counts[least])
+
+    def enough(t: int, j: int) -> bool:
+        needed = math.log(counts[j]) - first + 2.0 * math.log(j - t) + math.log(1.65 / failure)
+        return (j - least) * base.rate >= needed
+
+    for t in range(least, len(counts)):
+        if all(enough(t, j) for j in range(t + 1, len(counts))):
+            return t
+    return len(counts) - 1

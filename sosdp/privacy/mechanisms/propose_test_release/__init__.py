@@ -1,0 +1,1 @@
+"""Release when a certified distance to instability passes a noisy test."""

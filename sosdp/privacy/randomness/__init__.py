@@ -1,0 +1,42 @@
+"""Noise as integer counts on a public grid: exact laws, 10^8 draws a second.
+
+Scalar samplers without any error are in `sosdp.privacy.randomness.exact`. Laws and proofs:
+docs/proofs/noise.md
+"""
+
+from sosdp.privacy.randomness.arrays import (
+    coin_flips,
+    gaussian,
+    generator_assumption,
+    laplace,
+    symmetric_gaussian,
+    truncated_laplace,
+    tv_log2,
+)
+from sosdp.privacy.randomness.choice import bernoulli_exp, permute_and_flip
+from sosdp.privacy.randomness.grid import (
+    LARGEST_DATA,
+    LARGEST_UNITS,
+    SMALLEST_UNITS,
+    add,
+    noise_units,
+    quantise,
+)
+
+__all__ = [
+    "LARGEST_DATA",
+    "LARGEST_UNITS",
+    "SMALLEST_UNITS",
+    "add",
+    "bernoulli_exp",
+    "coin_flips",
+    "gaussian",
+    "generator_assumption",
+    "laplace",
+    "noise_units",
+    "permute_and_flip",
+    "quantise",
+    "symmetric_gaussian",
+    "truncated_laplace",
+    "tv_log2",
+]

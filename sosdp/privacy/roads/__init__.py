@@ -1,1 +1,0 @@
-"""The generic ways from a certified computation to a private release, one a file."""

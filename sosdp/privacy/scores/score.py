@@ -1,0 +1,297 @@
+"""Score functions: public descriptions of integer levels that move little between neighbours.
+
+A `ScoreFunction` holds public facts only (lattice, level sensitivity, what is proven about it); `on(data)`
+gives `Levels`, a private object that answers level questions about one data set. Mechanisms read guarantees
+from the former before they touch the latter.
+
+Proof: docs/proofs/scores.md
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, weakest
+
+Point = tuple[int, ...]
+"""A lattice point, in multiples of the spacing."""
+Box = tuple[tuple[int, int], ...]
+"""One closed interval of integers a coordinate; empty if any low > high."""
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All points spacing * t, t integer vectors in a public box (or everywhere, for `box` None).
+
+    Attributes:
+        spacing: distance of neighbouring points, in the units of the data.
+        dimension: number of coordinates.
+        box: integer bounds of t, inclusive; None for no bounds.
+
+    Raises:
+        ValueError: spacing not > 0, dimension < 1, or a box that is empty or of another dimension.
+    """
+
+    spacing: Fraction
+    dimension: int
+    box: Box | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spacing", Fraction(self.spacing))
+        if self.spacing <= 0 or self.dimension < 1:
+            raise ValueError("a lattice needs spacing > 0 and dimension >= 1")
+        if self.box is not None:
+            box = tuple((int(low), int(high)) for low, high in self.box)
+            if len(box) != self.dimension or box_size(box) == 0:
+                raise ValueError(f"the box must be {self.dimension} non-empty intervals, got {self.box!r}")
+            object.__setattr__(self, "box", box)
+
+    def __contains__(self, point: Point) -> bool:
+        return self.box is None or all(
+            low <= t <= high for t, (low, high) in zip(point, self.box, strict=True)
+        )
+
+    def points(self) -> Iterator[Point]:
+        """Every point, last coordinate fastest.
+
+        Raises:
+            ValueError: the lattice is unbounded.
+        """
+        if self.box is None:
+            raise ValueError("an unbounded lattice cannot be listed")
+        return product(*(range(low, high + 1) for low, high in self.box))
+
+    @property
+    def size(self) -> int | None:
+        """Number of points, None if infinite."""
+        return None if self.box is None else box_size(self.box)
+
+    def value(self, point: Point) -> npt.NDArray[np.float64]:
+        """Coordinates as float64."""
+        return np.array([float(self.spacing * t) for t in point])
+
+
+def cube(spacing: Fraction | float, radius: Fraction | float, dimension: int) -> Lattice:
+    """The lattice of multiples of `spacing` in [-radius, radius]^dimension."""
+    spacing = Fraction(spacing)
+    reach = math.floor(Fraction(radius) / spacing)
+    return Lattice(spacing, dimension, ((-reach, reach),) * dimension)
+
+
+def box_size(box: Box) -> int:
+    """Number of integer points; 0 as soon as one interval is empty (two negative lengths do not multiply)."""
+    size = 1
+    for low, high in box:
+        size *= max(0, high - low + 1)
+    return size
+
+
+def intersect(first: Box | None, second: Box | None) -> Box | None:
+    """Points in both boxes; None stands for everything."""
+    if first is None or second is None:
+        return second if first is None else first
+    return tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(first, second, strict=True))
+
+
+class Levels(ABC):
+    """The levels of one data set: private. Every answer is certified, whatever it rests on."""
+
+    exact_boxes: bool = False
+    """Whether `box(k)` is exactly the level set, not merely a superset."""
+
+    @abstractmethod
+    def level(self, point: Point) -> int:
+        """The level of a lattice point, at most the score's `max_level`."""
+
+    def in_level(self, point: Point, k: int) -> bool:
+        """Whether level(point) <= k; may be cheaper than the level."""
+        return self.level(point) <= k
+
+    @abstractmethod
+    def box(self, k: int) -> Box | None:
+        """A box that contains all lattice points of level <= k; None if no finite one is known."""
+
+    def least(self) -> int:
+        """A certified lower bound of all levels."""
+        return 0
+
+    def count(self, k: int) -> int | None:
+        """Exact number of lattice points of level <= k, None if infinite.
+
+        Raises:
+            ValueError: this score has no exact counts.
+        """
+        if k < 0:
+            return 0
+        if not self.exact_boxes:
+            raise ValueError("this score has no exact level counts")
+        box = self.box(k)
+        return None if box is None else box_size(box)
+
+
+@dataclass(frozen=True)
+class ScoreFunction(ABC):
+    """The public side of a score.
+
+    Attributes:
+        lattice: where the output lives.
+        records: n, public under replace-one adjacency.
+        step: m, proven bound on the change of any level between neighbours.
+        max_level: J, every level on a bounded lattice is at most J.
+        quasi_convex: whether the true score has convex sublevel sets.
+        exact_boxes: whether level sets are boxes with exact counts.
+        level0_count: n0, a lower bound, valid for every data set, of the number of points of level <= 0.
+        adjacency, kind, assumptions: for the guarantee.
+    """
+
+    lattice: Lattice
+    records: int
+
+    step: int = 1
+    max_level: int | None = None
+    quasi_convex: bool = False
+    exact_boxes: bool = False
+    level0_count: int = 0
+    adjacency: str = ONE_RECORD_REPLACED
+    kind: str = "exact"
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def top(self) -> int:
+        """J, for the mechanisms that need one.
+
+        Raises:
+            ValueError: levels are unbounded.
+        """
+        if self.max_level is None:
+            raise ValueError("this score has no public bound on its levels")
+        return self.max_level
+
+    @abstractmethod
+    def on(self, data: Any) -> Levels:
+        """The levels of one data set.
+
+        Raises:
+            ValueError: the number of records or their shape is not the public one; nothing else.
+        """
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Composition
+
+
+class MaxScore(ScoreFunction):
+    """The largest of several levels of the same data: the step stays the largest step.
+
+    Raises:
+        ValueError: no score, or scores with different lattices, numbers of records or adjacencies.
+    """
+
+    def __init__(self, scores: Sequence[ScoreFunction]) -> None:
+        if not scores:
+            raise ValueError("MaxScore needs at least one score")
+        first = scores[0]
+        if any(
+            (s.lattice, s.records, s.adjacency) != (first.lattice, first.records, first.adjacency)
+            for s in scores
+        ):
+            raise ValueError("scores to be combined must share lattice, records and adjacency")
+        tops = [s.max_level for s in scores]
+        super().__init__(
+            lattice=first.lattice,
+            records=first.records,
+            step=max(s.step for s in scores),
+            max_level=None if None in tops else max(t for t in tops if t is not None),
+            quasi_convex=all(s.quasi_convex for s in scores),
+            exact_boxes=all(s.exact_boxes for s in scores),
+            level0_count=first.level0_count if len(scores) == 1 else 0,
+            adjacency=first.adjacency,
+            kind=weakest(s.kind for s in scores),
+            assumptions=tuple(dict.fromkeys(a for s in scores for a in s.assumptions)),
+        )
+        object.__setattr__(self, "scores", tuple(scores))
+
+    def on(self, data: Any) -> Levels:
+        """The levels of all scores, combined."""
+        return _MaxLevels([s.on(data) for s in self.scores], self.exact_boxes)  # type: ignore[attr-defined]
+
+
+class _MaxLevels(Levels):
+    def __init__(self, parts: list[Levels], exact_boxes: bool) -> None:
+        self.parts = parts
+        self.exact_boxes = exact_boxes
+
+    def level(self, point: Point) -> int:
+        return max(part.level(point) for part in self.parts)
+
+    def in_level(self, point: Point, k: int) -> bool:
+        return all(part.in_level(point, k) for part in self.parts)
+
+    def box(self, k: int) -> Box | None:
+        boxes = [part.box(k) for part in self.parts]
+        if self.exact_boxes and None in boxes:
+            # a part that is infinite may still be a half-line: its intersection with the rest is not known
+            return None
+        found: Box | None = None
+        for box in boxes:
+            found = intersect(found, box)
+        return found
+
+    def least(self) -> int:
+        return max(part.least() for part in self.parts)
+
+
+class ClippedScore(ScoreFunction):
+    """min(level, top): the same step, and fewer levels to weigh.
+
+    Raises:
+        ValueError: top < 0.
+    """
+
+    def __init__(self, score: ScoreFunction, top: int) -> None:
+        if top < 0:
+            raise ValueError(f"the top level must be >= 0, got {top}")
+        super().__init__(
+            lattice=score.lattice,
+            records=score.records,
+            step=score.step,
+            max_level=top if score.max_level is None else min(top, score.max_level),
+            quasi_convex=score.quasi_convex,
+            exact_boxes=score.exact_boxes,
+            level0_count=score.level0_count,
+            adjacency=score.adjacency,
+            kind=score.kind,
+            assumptions=score.assumptions,
+        )
+        object.__setattr__(self, "score", score)
+
+    def on(self, data: Any) -> Levels:
+        """The levels of the score, cut at the top."""
+        return _ClippedLevels(self.score.on(data), self.top, self.lattice)  # type: ignore[attr-defined]
+
+
+class _ClippedLevels(Levels):
+    def __init__(self, inner: Levels, top: int, lattice: Lattice) -> None:
+        self.inner, self.top, self.lattice = inner, top, lattice
+        self.exact_boxes = inner.exact_boxes
+
+    def level(self, point: Point) -> int:
+        return min(self.top, self.inner.level(point))
+
+    def in_level(self, point: Point, k: int) -> bool:
+        return k >= self.top or self.inner.in_level(point, k)
+
+    def box(self, k: int) -> Box | None:
+        return self.lattice.box if k >= self.top else self.inner.box(k)
+
+    def least(self) -> int:
+        return min(self.top, self.inner.least())

@@ -1,0 +1,1 @@
+"""Bounding from above (sensitivity) and attacking from below (audits) what a mechanism claims."""

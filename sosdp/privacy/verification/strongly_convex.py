@@ -1,0 +1,171 @@
+"""Road 1 under attack: every claim a strongly convex program rests on, tried on searched neighbours.
+
+`StrongConvexProgram` states the claims; here are the searches that try to break them, and the isometries
+that say how far the released coordinates move when the minimiser does.
+
+Proof: docs/proofs/strongly_convex.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
+from sosdp.privacy.verification.sensitivity import Neighbours, SensitivityReport, verify_sensitivity
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Isometry:
+    """How a symmetric (n, n) minimiser is written as released coordinates, and what that does to distances.
+
+    With a fixed diagonal only the entries above it are released: for the difference of two such matrices
+    |A|_F^2 = 2 sum_{i<j} A_ij^2. Otherwise the diagonal is released too, with the rest scaled by sqrt(2).
+
+    Attributes:
+        size: n.
+        fixed_diagonal: whether the diagonal is public.
+    """
+
+    size: int
+    fixed_diagonal: bool = True
+
+    @property
+    def count(self) -> int:
+        """Number of released coordinates."""
+        return self.size * (self.size - 1) // 2 + (0 if self.fixed_diagonal else self.size)
+
+    def coordinates(self, matrix: npt.ArrayLike) -> Array:
+        """(count,) vector of what is released; only the upper triangle is read."""
+        values = np.asarray(matrix, dtype=np.float64)
+        upper = values[np.triu_indices(self.size, 1)]
+        return upper if self.fixed_diagonal else np.concatenate([np.sqrt(2.0) * upper, values.diagonal()])
+
+    def matrix(self, coordinates: npt.ArrayLike, diagonal: float = 1.0) -> Array:
+        """The symmetric matrix back (the public diagonal is written where it is fixed)."""
+        vector = np.asarray(coordinates, dtype=np.float64)
+        pairs = self.size * (self.size - 1) // 2
+        made = np.zeros((self.size, self.size))
+        made[np.triu_indices(self.size, 1)] = vector[:pairs] / (1.0 if self.fixed_diagonal else np.sqrt(2.0))
+        made += made.T
+        made[np.diag_indices(self.size)] = diagonal if self.fixed_diagonal else vector[pairs:]
+        return made
+
+    def sensitivity(self, frobenius: float) -> float:
+        """l2 bound on the coordinates from a Frobenius bound on the matrices, rounded up."""
+        bound = Fraction(calibrate.check_positive(frobenius, "frobenius", zero=True))
+        return calibrate.root_up(bound**2 / 2) if self.fixed_diagonal else float(bound)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What the falsifier may call: the objective and a feasible point near any point.
+
+    Attributes:
+        value: (data, point) -> f_D(point).
+        near: (data, point) -> a point of K_D; the closer to `point`, the sharper the test. None for a set
+            that is the same for all data.
+    """
+
+    value: Callable[[Any, Array], float]
+    near: Callable[[Any, Array], Array] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramReport:
+    """Which claims of a program survived; an excess is how far beyond its claim something was found.
+
+    Attributes:
+        sensitivity: of the attack on the distance of the minimisers.
+        kappa: largest violation of strong convexity, as a function value; 0 if none was found.
+        alpha, radius: largest excess over these claims; None if they were not claimed or could not be tried.
+        tolerance: what float64 and certified errors are allowed.
+    """
+
+    sensitivity: SensitivityReport
+    kappa: float | None
+    alpha: float | None
+    radius: float | None
+    tolerance: float
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        """Names of the claims that are disproved."""
+        found = ["sensitivity"] if self.sensitivity.refuted else []
+        for name in ("kappa", "alpha", "radius"):
+            excess = getattr(self, name)
+            if excess is not None and excess > self.tolerance:
+                found.append(name)
+        return tuple(found)
+
+    def statement(self) -> str:
+        """The finding in a few words."""
+        broken = ", ".join(self.refuted)
+        return f"{self.sensitivity.statement()}; {f'REFUTED: {broken}' if broken else 'no claim refuted'}"
+
+
+def falsify_program(
+    program: StrongConvexProgram,
+    data: Sequence[Any],
+    *,
+    neighbours: Neighbours,
+    oracle: Oracle | None = None,
+    mode: str = "tight",
+    tolerance: float = 1e-7,
+    pairs: int = 200,
+    **search: Any,
+) -> ProgramReport:
+    """Search neighbours that break the program's sensitivity, and, given an oracle, kappa, alpha and radius.
+
+    Args:
+        program: with `solve` attached.
+        data: made-up base data sets.
+        neighbours: as for `verify_sensitivity`.
+        oracle: to try the claims themselves at the computed minimisers.
+        mode: "tight" or "paper": the sensitivity that is attacked.
+        tolerance: allowance for solver and float64 error in the tries with the oracle.
+        pairs: how many neighbours of the bases these tries use.
+        search: strategy, searches, steps, store, backend, ... of `verify_sensitivity`.
+
+    Raises:
+        ValueError: no solver attached, or arguments out of range.
+    """
+    solve = program.solve
+    if solve is None:
+        raise ValueError("this program has no solver attached: pass solve=... when making it")
+    report = verify_sensitivity(
+        solve, data, neighbours=neighbours, claimed=program.sensitivity(mode), with_error=True, **search
+    )
+    if oracle is None:
+        return ProgramReport(report, None, None, None, tolerance)
+    kappa = 0.0
+    alpha = None if program.alpha is None else -np.inf
+    radius = None if program.fixed_set or program.radius is None else -np.inf
+    tried = 0
+    for base in data:
+        point = np.asarray(solve(base)[0], dtype=np.float64)
+        value = oracle.value(base, point)
+        for other in neighbours.every(base):
+            if tried >= pairs:
+                break
+            tried += 1
+            image = point if oracle.near is None else np.asarray(oracle.near(other, point))
+            # strong convexity of the other objective between two points of its set
+            end = np.asarray(solve(other)[0], dtype=np.float64)
+            middle = oracle.value(other, (image + end) / 2.0)
+            chord = (oracle.value(other, image) + oracle.value(other, end)) / 2.0
+            gap = float(np.sum((image - end) ** 2))
+            kappa = max(kappa, middle - chord + program.kappa / 8.0 * gap)
+            if alpha is not None:
+                alpha = max(alpha, abs(value - oracle.value(other, image)) - float(program.alpha or 0.0))
+            if radius is not None:
+                radius = max(radius, float(np.linalg.norm(point - image)) - float(program.radius or 0.0))
+    return ProgramReport(report, kappa, alpha, radius, tolerance)

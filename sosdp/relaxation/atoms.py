@@ -1,0 +1,167 @@
+"""Minimisers from a flat moment matrix (Henrion and Lasserre 2005), each one checked.
+
+If the moment matrix M of degree d has the rank r of its part of degree d - v, it is the moment matrix of r
+points: with M = V V', the rows of x_i * b are the rows of b times a common r x r matrix N_i, and the N_i
+commute. Their joint eigenvalues are the points. Nothing is believed: a point counts only if it satisfies the
+constraints, and they explain the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as la
+
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from .pseudoexpectation import PseudoExpectation
+
+_RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
+_FEASIBLE = 1e-4
+_ATTAINS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Points (count, variables), why there are none, and whether one of them attains the bound."""
+
+    points: np.ndarray
+    reason: str
+    attains: bool
+
+
+def extract_atoms(pe: PseudoExpectation) -> Atoms:
+    """Points of a solved relaxation; never raises on numerical grounds."""
+    none = np.zeros((0, pe.variable_ids.size))
+    if pe.moments is None:
+        return Atoms(none, f"the status is {pe.status!r}", False)
+    if pe.cone != "sos":
+        return Atoms(none, f"moments with cone={pe.cone!r} need not form a positive matrix", False)
+    if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
+        return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
+    candidates, reason = _candidates(pe)
+    if candidates is None:
+        return Atoms(none, reason, False)
+    good = np.array([_violation(pe, x) <= _FEASIBLE for x in candidates], dtype=bool)
+    if not good.all():
+        return Atoms(none, "the points read off the moments violate a constraint", False)
+    if not isinstance(pe.objective, Polynomial):
+        return Atoms(candidates, "", False)
+    values = np.array([pe.objective(x) for x in _as_points(pe, candidates)])
+    scale = max(1.0, abs(pe.bound))
+    if np.abs(values - pe.bound).max() > 1e-3 * scale:
+        return Atoms(none, "the points read off the moments do not attain the bound", False)
+    return Atoms(candidates, "", bool(np.abs(values - pe.bound).min() <= _ATTAINS * scale))
+
+
+def _as_points(pe: PseudoExpectation, points: np.ndarray) -> list[dict]:
+    return [dict(zip(pe.variables, x.tolist(), strict=True)) for x in points]
+
+
+def _violation(pe: PseudoExpectation, x: np.ndarray) -> float:
+    assignment = dict(zip(pe.variables, x.tolist(), strict=True))
+    worst = 0.0
+    for h in pe.system.equalities:
+        worst = max(worst, abs(_value(h, assignment)) / _size(h))
+    for g in pe.system.inequalities:
+        worst = max(worst, -_value(g, assignment) / _size(g))
+    for matrix in pe.system.matrices:
+        entries = np.asarray(matrix, dtype=object)
+        flat = [_value(p, assignment) for p in entries.reshape(-1)]
+        values = np.array(flat).reshape(entries.shape)
+        worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(1.0, np.abs(values).max()))
+    if pe.system.foralls:
+        known = [v for v in pe.variables if np.isin(v.variable_ids, pe.system.variable_ids).all()]
+        missed = pe.system.violation({v: assignment[v] for v in known})[-len(pe.system.foralls) :]
+        sizes = [_size(c.polynomial) for c in pe.system.foralls]
+        worst = max(worst, float((missed / np.array(sizes)).max()))
+    return worst
+
+
+def _value(p, assignment: dict) -> float:
+    used = {v: value for v, value in assignment.items() if v.variable_ids[0] in p.variable_ids}
+    return float(p(used)) if len(p.variable_ids) else float(p.constant)
+
+
+def _size(p) -> float:
+    return max(1.0, float(np.abs(p.coefs.astype(float)).max()))
+
+
+def _candidates(pe: PseudoExpectation) -> tuple[np.ndarray | None, str]:
+    ids = pe.variable_ids
+    if ids.size == 0:
+        return None, "there are no variables"
+    linear = ids[:, None].astype(mono.MONOMIAL)
+    basis = pe.basis
+    matrix = pe.moment_matrix()
+    has_all = np.isin(mono.keys(linear), mono.keys(basis)).all()
+    if not has_all or np.isnan(matrix).any():
+        return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)")
+    eigenvalues, vectors = la.eigh(matrix)
+    rank = int((eigenvalues > _RANK * max(eigenvalues[-1], 1e-300)).sum())
+    degree = mono.degrees(basis)
+    factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
+    lookup = {int(k): i for i, k in enumerate(mono.keys(basis))}
+    for top in range(int(degree.max()) - 1, -1, -1):
+        inner = np.flatnonzero(degree <= top)
+        shifts = _shift_rows(pe, basis[inner], linear, lookup)
+        if shifts is None:
+            continue
+        base = factor[inner]
+        singular = la.svdvals(base)
+        if singular.size < rank or singular[rank - 1] <= 1e-2 * np.sqrt(_RANK) * singular[0]:
+            break
+        return _solve(base, factor, shifts, rank, ids.size)
+    return _mean(pe, linear, f"the moment matrix is not flat (numerical rank {rank}); try a higher degree")
+
+
+def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, lookup: dict[int, int]):
+    """Signed row indices of x_i * b for all b in the inner basis, or None if one is missing."""
+    out = []
+    for variable in linear:
+        product = mono.multiply(inner, variable[None, :])
+        coefs, normal = pe.identity.quotient.normal_form(product)
+        rows = [lookup.get(int(k), -1) for k in mono.keys(normal)]
+        if any(r < 0 and c != 0 for r, c in zip(rows, coefs, strict=True)):
+            return None
+        out.append((np.array(rows), coefs))
+    return out
+
+
+def _solve(base, factor, shifts, rank: int, count: int) -> tuple[np.ndarray | None, str]:
+    tables = []
+    for rows, coefs in shifts:
+        target = factor[rows] * coefs[:, None]
+        tables.append(la.lstsq(base, target)[0])
+    # a fixed combination with irrational ratios: generic, and the same on every run
+    weights = np.sqrt(np.arange(2, count + 2)) % 1.0 + 0.5
+    combination = sum(w * t for w, t in zip(weights / weights.sum(), tables, strict=True))
+    triangular, unitary = la.schur(combination, output="complex")
+    points = np.empty((rank, count))
+    for i, table in enumerate(tables):
+        values = np.einsum("kj,kl,lj->j", unitary.conj(), table.astype(complex), unitary)
+        if np.abs(values.imag).max(initial=0.0) > 1e-3 * max(1.0, np.abs(values).max()):
+            return (
+                None,
+                "the multiplication matrices have complex eigenvalues: the moments are not flat enough",
+            )
+        points[:, i] = values.real
+    return points[np.lexsort(points.T[::-1])], ""
+
+
+def _mean(pe: PseudoExpectation, linear: np.ndarray, reason: str) -> tuple[np.ndarray | None, str]:
+    """The point of first moments: the minimiser when it is unique, whatever the block structure."""
+    values, known = pe._moment_values(linear)
+    if not known.all():
+        return None, reason
+    point = values[None, :]
+    if not isinstance(pe.objective, Polynomial):
+        return None, reason
+    attained = float(pe.objective(dict(zip(pe.variables, values.tolist(), strict=True))))
+    if abs(attained - pe.bound) <= 1e-4 * max(1.0, abs(pe.bound)):
+        return point, ""
+    return None, reason

@@ -1,0 +1,178 @@
+"""Diagonally dominant and scaled diagonally dominant Gram matrices: linear programs and 2 x 2 blocks.
+
+A symmetric matrix with non-negative diagonal is diagonally dominant iff it is a non-negative combination of
+``e_i e_i'`` and ``(e_i +- e_j)(e_i +- e_j)'`` (Barker and Carlson 1975), and scaled diagonally dominant iff
+it is a sum of positive semidefinite matrices with two rows and columns each (Boman, Chen, Parekh and Toledo
+2005). Both are positive semidefinite, so a solver's pieces, added up, are an ordinary Gram matrix, and
+everything that is claimed of it is proven as always. What weakens is the moment side: it satisfies the dual
+conditions only, one for each piece. Source: Ahmadi and Majumdar, SIAM J. Appl. Algebra Geometry 3 (2019).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...algebra import monomials as mono
+from ...conic.program import (SQRT2, smat, svec_length, triangle)
+from .assemble import (ONE, Block, Identity)
+
+if TYPE_CHECKING:
+    from ..solve.forms import (GramProgram, RawSolution)
+
+CONES = ("sos", "sdsos", "dsos")
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance:
+    """The cone of every Gram matrix of an identity.
+
+    ``cones``: one of ``sos``, ``sdsos``, ``dsos`` for each block; ``weight``: for every basis element of all
+    blocks, numbered through, the factor that it has in the scaled program (dominance is meant in the basis of
+    the user; scaled dominance does not depend on it); ``orbits``: None, or for every row of ``gram`` a number
+    that is the same for rows whose pieces are interchangeable.
+    """
+
+    cones: tuple[str, ...]
+    weight: np.ndarray
+    orbits: np.ndarray | None = None
+
+    def scaled(self, identity: Identity, gram: np.ndarray) -> Dominance:
+        """The same cones for an identity whose rows are divided by ``gram`` (entry (i, j) by s_i s_j)."""
+        diagonal = [gram[rows][_diagonal(b.side)] for b, rows in zip(identity.blocks, identity.slices())]
+        return replace(self, weight=self.weight * np.sqrt(np.concatenate([np.zeros(0), *diagonal])))
+
+    def select(self, identity: Identity, blocks: list[int], orbits: np.ndarray) -> Dominance:
+        """The cones of some of the blocks, with the orbits of their rows."""
+        ends = np.cumsum([0, *identity.sides])
+        weight = [self.weight[ends[k] : ends[k + 1]] for k in blocks]
+        return Dominance(tuple(self.cones[k] for k in blocks), np.concatenate([np.zeros(0), *weight]), orbits)
+
+    def pieces(self, identity: Identity) -> list[tuple[sp.csr_matrix, tuple[int, ...]]]:
+        """For every block the pieces that its Gram matrix is a sum of.
+
+        A matrix whose rows are vector forms of matrices of the block's side, and the sides of the pieces: the
+        Gram matrix is ``rows.T @ (vector forms of the pieces)``.
+        """
+        found, cursor = [], 0
+        for block, rows, cone in zip(identity.blocks, identity.slices(), self.cones, strict=True):
+            weight = self.weight[cursor : cursor + block.side]
+            cursor += block.side
+            orbit = None if self.orbits is None else self.orbits[rows]
+            found.append(_pieces(cone, weight, orbit))
+        return found
+
+    def count(self, identity: Identity) -> int:
+        """Number of pieces that a solver gets."""
+        return sum(len(sides) for _, sides in self.pieces(identity))
+
+    def reduce(self, identity: Identity) -> Identity:
+        """The identity whose Gram matrices are the pieces; its blocks have sides but no monomial bases."""
+        pieces = self.pieces(identity)
+        one = {side: Block("sos", (), mono.constant(side), ONE) for _, sides in pieces for side in set(sides)}
+        rows = sp.csr_matrix(_all(pieces) @ identity.gram) if pieces else identity.gram
+        blocks = tuple(one[side] for _, sides in pieces for side in sides)
+        return replace(identity, blocks=blocks, gram=rows, dominance=None)
+
+    def lift(self, program: GramProgram, raw: RawSolution) -> RawSolution:
+        """A solution of the reduced program as one of the whole: the pieces added up."""
+        pieces = self.pieces(program.identity)
+        return replace(raw, gram=_all(pieces).T @ raw.gram if pieces else raw.gram)
+
+
+def with_cone(identity: Identity, cones: str | list[str]) -> Identity:
+    """The identity with Gram matrices restricted to the given cone (one for all blocks, or a list)."""
+    every = [cones] * len(identity.blocks) if isinstance(cones, str) else cones
+    if all(c == "sos" for c in every):
+        return identity
+    return replace(identity, dominance=Dominance(tuple(every), np.ones(sum(identity.sides))))
+
+
+def cone_report(identity: Identity, cone: str) -> dict[str, str | int]:
+    """What ``sizes`` says about a smaller cone: its name and the number of pieces that the solver got."""
+    if identity.dominance is None:
+        return {}
+    smaller = identity if identity.symmetry is None else identity.symmetry.reduce(identity)
+    count = 0 if smaller.dominance is None else smaller.dominance.count(smaller)
+    return {"cone": cone, "cone_pieces": count}
+
+
+def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
+    """What the moment and localizing matrix of each block violates: the least eigenvalue, or, where the cone
+    is smaller, the least over the principal 2 x 2 parts or the pieces that the dual cone looks at."""
+    pieces = None if identity.dominance is None else identity.dominance.pieces(identity)
+    if pieces is None:
+        return _least_by_side(identity, moments)
+    found = []
+    for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
+        values = identity.gram[rows] @ moments
+        if len(pieces[k][1]) == 1:
+            found.append(float(np.linalg.eigvalsh(smat(values, block.side))[0]))
+            continue
+        parts = pieces[k][0] @ values
+        if pieces[k][1][0] == 2:
+            a, b, c = parts.reshape(-1, 3).T
+            parts = (a + c - np.sqrt((a - c) ** 2 + 2 * b * b)) / 2
+        found.append(float(parts.min()))
+    return found
+
+
+def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
+    """Least eigenvalues of all moment and localizing matrices, those of one side at once."""
+    values = identity.gram @ moments
+    sides = np.array(identity.sides, dtype=int)
+    starts = np.array([rows.start for rows in identity.slices()], dtype=int)
+    found = np.zeros(sides.size)
+    for side in np.unique(sides).tolist():
+        blocks = np.flatnonzero(sides == side)
+        row, column = triangle(side)
+        entries = values[starts[blocks][:, None] + np.arange(row.size)] / np.where(row == column, 1.0, SQRT2)
+        stack = np.empty((blocks.size, side, side))
+        stack[:, row, column] = entries
+        stack[:, column, row] = entries
+        found[blocks] = np.linalg.eigvalsh(stack)[:, 0]
+    return found.tolist()
+
+
+def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:
+    return sp.csr_matrix(sp.block_diag([rows for rows, _ in pieces], format="csr"))
+
+
+def _diagonal(side: int) -> np.ndarray:
+    """Places of the diagonal in the vector form."""
+    k = np.arange(side)
+    return k * (k + 3) // 2
+
+
+def _pieces(cone: str, weight: np.ndarray, orbit: np.ndarray | None) -> tuple[sp.csr_matrix, tuple[int, ...]]:
+    side = weight.size
+    length = svec_length(side)
+    if cone == "sos" or side == 1:
+        return sp.eye_array(length, format="csr"), (side,)
+    diagonal = _diagonal(side)
+    row, column = triangle(side)
+    pairs = np.flatnonzero(row != column)
+    single = diagonal
+    if orbit is not None:
+        # pieces of one orbit may be moved onto the first of them: the answer is averaged over the group
+        pairs = pairs[np.sort(np.unique(orbit[pairs], return_index=True)[1])]
+        single = diagonal[np.sort(np.unique(orbit[diagonal], return_index=True)[1])]
+    i, j = row[pairs], column[pairs]
+    if cone == "sdsos":
+        place = np.stack([diagonal[i], pairs, diagonal[j]], axis=1).reshape(-1)
+        matrix = sp.csr_matrix((np.ones(place.size), place, np.arange(place.size + 1)), (place.size, length))
+        return matrix, (2,) * pairs.size
+    larger = np.maximum(weight[i], weight[j])
+    a, b = weight[i] / larger, weight[j] / larger
+    place = np.stack([diagonal[i], pairs, diagonal[j]] * 2, axis=1).reshape(-1)
+    data = np.stack([a * a, SQRT2 * a * b, b * b, a * a, -SQRT2 * a * b, b * b], axis=1).reshape(-1)
+    indices = np.concatenate([single, place])
+    pointers = np.concatenate([np.arange(single.size), single.size + np.arange(0, place.size + 1, 3)])
+    height = single.size + 2 * pairs.size
+    matrix = sp.csr_matrix(
+        (np.concatenate([np.ones(single.size), data]), indices, pointers), (height, length)
+    )
+    return matrix, (1,) * height

@@ -1,0 +1,103 @@
+"""For-all constraints as matrix inequalities with free directions.
+
+``q(x, v) = b(v)' (M(x) + sum_k t_k N_k) b(v)`` for every t, where b are the monomials of half the degree in
+v and the N_k span the symmetric matrices with ``b' N b = 0``. So q is a sum of squares in v, with
+coefficients that may depend on x, iff the matrix is positive semidefinite for some t. A pseudo-expectation
+satisfies the constraint when the localizing matrix of ``M + sum t_k N_k`` is positive semidefinite for some
+values of its moments ``E[m t_k]``, which occur nowhere else. On the side of multipliers, the Gram matrix Q
+of that block must be orthogonal to every ``m N_k``; the Gaussian moment matrix of b is, and is positive
+definite, so there is always room to move into the cone. See docs/proofs/for_all.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...algebra import monomials as mono
+from ...algebra.build import variables
+from ...algebra.constraint import ForAll
+from ...algebra.polynomial import Polynomial
+from .assemble import NullSpace
+
+
+def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
+    """The matrix ``M(x) + sum t_k N_k``, shape (s, s) of polynomials, and its free directions.
+
+    s is the number of monomials of half the degree in the quantified variables (of exactly half, where the
+    polynomial is homogeneous in them). ``tag`` keeps the unknowns t of different constraints apart. Cost:
+    s^2.
+    """
+    over = constraint.over_ids.astype(mono.MONOMIAL)
+    degrees = constraint.inner_degrees
+    half = int(degrees.max()) // 2
+    basis = mono.basis(over, half)
+    if (degrees == 2 * half).all():
+        basis = basis[mono.degrees(basis) == half]
+    side = basis.shape[0]
+    row, column = np.triu_indices(side)
+    products = mono.multiply(basis[row], basis[column])
+    first, place = mono.group(mono.keys(products))
+    matrix = np.empty((side, side), dtype=object)
+    matrix[...] = Polynomial(0)
+    lead = {int(mono.keys(products[f : f + 1])[0]): int(f) for f in first}
+    for inner, coefficient in _coefficients(constraint, over):
+        at = lead[int(mono.keys(inner[None, :])[0])]
+        _add(
+            matrix,
+            row[at],
+            column[at],
+            coefficient if row[at] == column[at] else coefficient * Fraction(1, 2),
+        )
+    extra = np.setdiff1d(np.arange(row.size), first)
+    free = variables(f"sosdp_null_{tag}_", extra.size) if extra.size else []
+    for t, at in zip(free, extra.tolist(), strict=True):
+        base = int(first[place[at]])
+        # twice an entry on the diagonal counts as much as the two of one off it
+        _add(matrix, row[at], column[at], t * (2 if row[at] == column[at] else 1))
+        _add(matrix, row[base], column[base], t * (-2 if row[base] == column[base] else -1))
+    ids = np.array([int(t.variable_ids[0]) for t in free], dtype=mono.MONOMIAL)
+    power = mono.exponents(products, over)
+    gaussian = np.array(
+        [prod(_double_factorial(int(e)) for e in exponents) for exponents in power], dtype=float
+    )
+    interior = np.zeros((side, side))
+    interior[row, column] = gaussian
+    interior[column, row] = gaussian
+    return matrix, NullSpace(ids, interior)
+
+
+def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:
+    matrix[i, j] = matrix[i, j] + p
+    if i != j:
+        matrix[j, i] = matrix[i, j]
+
+
+def _double_factorial(power: int) -> int:
+    """E[g^power] for a standard Gaussian."""
+    return 0 if power % 2 else prod(range(1, power, 2))
+
+
+def _coefficients(constraint: ForAll, over: np.ndarray) -> list[tuple[np.ndarray, Polynomial]]:
+    """Monomials in the quantified variables with their coefficients, polynomials in the others."""
+    p = constraint.polynomial
+    inner = np.where(np.isin(p.monos, over), p.monos, 0)
+    outer = np.where(np.isin(p.monos, over), 0, p.monos)
+    inner.sort(axis=1)
+    outer.sort(axis=1)
+    first, place = mono.group(mono.keys(inner))
+    return [
+        (inner[f], Polynomial.from_arrays(outer[place == k], p.coefs[place == k]))
+        for k, f in enumerate(first)
+    ]
+
+
+def interior_matrix(block: Any) -> np.ndarray:
+    """``I (x) interior`` over the basis of a for-all block: orthogonal to all its free directions."""
+    keys = mono.keys(block.basis)
+    return np.where(
+        keys[:, None] == keys[None, :], block.null.interior[np.ix_(block.entry, block.entry)], 0.0
+    )

@@ -1,0 +1,475 @@
+"""Which Gram matrices a relaxation has: bases, constraint multipliers, cliques, symmetry classes.
+
+Everything here is decided before a matrix is built; the result is a list of ``Block`` and ``EqualityRows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from ...algebra import monomials as mono
+from ...algebra.constraint import ForAll
+from ...algebra.polynomial import Polynomial
+from ...model.expectation import ExpectationConstraint
+from ...reduction.groebner import groebner_ideal
+from ...reduction.newton import prune
+from ...reduction.permutation import (Action, Data, check_symmetry, find_symmetries, orbit_numbers, read_generators)
+from ...reduction.quotient import (NO_QUOTIENT, Quotient, find_quotient)
+from ...reduction.sparsity import (adjacency, variable_cliques)
+from ...reduction.symmetry import (SignSymmetry, find_sign_symmetry, split)
+from ...reduction.term_sparsity import (TermBlock, term_sparsity)
+from ...model.system import System
+from .assemble import (ONE, Block, EqualityRows)
+from .diagonal_dominance import CONES
+from .forall import expand
+
+SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
+DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
+SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a relaxation is built; every reduction can be switched off.
+
+    ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``:
+    ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
+    ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
+    until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
+    ``correlative+chordal``; ``symmetry``: ``sign``, ``none``, ``permutation`` (sign flips and the generators
+    given in ``symmetries``, which imply it) or ``auto`` (sign flips and all permutations of variables that
+    are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules, or ``groebner`` (and bases of
+    standard monomials for a Groebner basis of the equalities); ``cone``: ``sos``, or ``sdsos`` or ``dsos``,
+    Gram matrices that are scaled diagonally or diagonally dominant (engine/dominance.py).
+    """
+
+    products: str = "putinar"
+    sparsity: str = "auto"
+    symmetry: str = "sign"
+    prune: bool = True
+    quotient: bool | str = True
+    term_steps: int | None = None
+    symmetries: Any = None
+    cone: str = "sos"
+
+    def __post_init__(self) -> None:
+        _one_of("products", self.products, ("putinar", "schmudgen"))
+        _one_of("sparsity", self.sparsity, SPARSITY)
+        _one_of("cone", self.cone, CONES)
+        if self.quotient not in (True, False, "groebner"):
+            raise ValueError(f"quotient={self.quotient!r} is not known; choose True, False or 'groebner'")
+        if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):
+            raise ValueError(f"term_steps must be a positive integer or None, not {self.term_steps!r}")
+        _one_of("symmetry", self.symmetry, ("sign", "none", "permutation", "auto"))
+        if self.symmetries is not None and self.symmetry == "sign":
+            object.__setattr__(self, "symmetry", "permutation")
+        if (self.symmetry == "permutation") != (self.symmetries is not None):
+            raise ValueError(
+                "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
+                "symmetry='auto' finds them"
+            )
+        if self.quotient == "groebner" and self.symmetry == "permutation":
+            raise ValueError(
+                "permutation symmetry cannot be combined with quotient='groebner': the order of the "
+                "monomials breaks it; use quotient=True"
+            )
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, allowed))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Blocks and equality rows of one identity, and what the reductions did."""
+
+    blocks: list[Block]
+    equalities: list[EqualityRows]
+    quotient: Quotient
+    ids: np.ndarray
+    cliques: list[np.ndarray]
+    report: dict = field(default_factory=dict)
+    actions: list[Action] = field(default_factory=list)
+
+
+def plan(
+    system: System,
+    degree: int,
+    data: list[Polynomial],
+    options: Options,
+    closed: bool = True,
+    in_expectation: Sequence[ExpectationConstraint] = (),
+) -> Plan:
+    """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
+
+    ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that
+    is odd, not positive, or too small for the data or a constraint.
+    """
+    data = data + [p for c in in_expectation for p in c.polynomials()]
+    _check_degree(system, degree, data)
+    ids = _all_ids(system, data)
+    quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
+    cliques = _cliques(system, degree, data, options, quotient, ids)
+    ideal = None
+    if options.quotient == "groebner" and system.equalities and len(cliques) == 1:
+        found = groebner_ideal(system.equalities)
+        # the rows of the basis carry the proof that nothing is lost, so they must be there
+        if not found.empty and not found.missing(system.equalities, degree):
+            ideal, quotient = found, replace(quotient, standard=found.standard)
+    fixed = data[: len(data) - sum(len(c.polynomials()) for c in in_expectation)]
+    actions = _permutations(Data(fixed, system, in_expectation), options, ids)
+    if len(cliques) > 1 and actions and options.symmetry == "auto":
+        # cliques break the symmetry: use the better of the two
+        if options.sparsity == "auto" and _rich(actions, ids, degree):
+            cliques = [ids]
+        else:
+            actions = []
+    plain = [quotient.basis(c, degree // 2) for c in cliques]
+    constraints = _constraint_blocks(system, degree, options, quotient, cliques)
+    if ideal is None:
+        equalities = _equality_rows(system, degree, quotient, cliques)
+    else:
+        equalities = _ideal_rows(system, degree, quotient, ideal, ids)
+    report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
+    report["dense_side"] = max((b.shape[0] for b in plain), default=0)
+    support = _data_support(data, closed, quotient)
+    if options.prune and ids.size:
+        produced = _constraint_support(constraints, equalities, quotient)
+        anchors = mono.concatenate([support, produced]) if produced.shape[0] else support
+        kept = prune(plain, anchors, quotient.normal_form)
+        plain = [b[mask] for b, mask in zip(plain, kept, strict=True)]
+    report["pruned_side"] = max((b.shape[0] for b in plain), default=0)
+    blocks = [Block("sos", (), basis, ONE) for basis in plain if basis.shape[0]] + constraints
+    blocks = [b for b in blocks if b.side]
+    if options.symmetry != "none" and ids.size:
+        signs = find_sign_symmetry(_symmetry_support(system, support), ids)
+        if not signs.trivial:
+            blocks, equalities = _split(blocks, equalities, signs)
+            report["sign_symmetries"] = int(ids.size - signs.rank)
+    if options.sparsity.endswith(("term", "chordal")) and blocks:
+        blocks, equalities, report["term_steps"] = _split_by_terms(
+            blocks, equalities, _whole_support(system, support), quotient, options
+        )
+    _add_expectations(blocks, equalities, in_expectation)
+    free = [b.null.ids for b in blocks if b.null is not None]
+    if free:
+        ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
+    return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
+
+
+def _permutations(data: Data, options: Options, ids: np.ndarray) -> list[Action]:
+    """Permutation symmetries: those given, checked, or those found."""
+    if data.system.foralls or any(c.kind == "forall" for c in data.in_expectation):
+        if options.symmetry == "permutation":
+            raise ValueError(
+                "permutation symmetry cannot be combined with for-all constraints: their free directions "
+                "break it; leave out symmetries"
+            )
+        return []
+    if options.symmetry == "permutation":
+        return [check_symmetry(image, data) for image in read_generators(options.symmetries, ids)]
+    broken = options.sparsity.endswith("chordal") or options.quotient == "groebner"
+    if options.symmetry == "auto" and not broken:
+        return find_symmetries(data, ids)
+    return []
+
+
+def _rich(actions: list[Action], ids: np.ndarray, degree: int) -> bool:
+    """Few orbits of variables and a dense block of moderate size: symmetry beats cliques, and is stronger."""
+    orbits = np.unique(orbit_numbers([a.image for a in actions])[ids]).size
+    return 3 * orbits <= ids.size and comb(int(ids.size) + degree // 2, degree // 2) <= SYMMETRIC_SIDE
+
+
+def _add_expectations(
+    blocks: list[Block], equalities: list[EqualityRows], constraints: Sequence[ExpectationConstraint]
+) -> None:
+    """Constraints in expectation: a multiplier that is a number (or a constant matrix), not a polynomial."""
+    one = mono.constant(1)
+    for k, constraint in enumerate(constraints):
+        if constraint.kind == "equality":
+            equalities.append(EqualityRows(-1 - k, constraint.body, one))
+        elif constraint.kind == "inequality":
+            blocks.append(Block("expectation", (k,), one, constraint.body))
+        else:
+            null = None
+            body = constraint.body
+            if constraint.kind == "forall":
+                body, null = expand(constraint.body, f"e{k}")
+            side = body.shape[0]
+            entry = np.arange(side)
+            blocks.append(Block("expectation", (k,), np.repeat(one, side, axis=0), body, entry, null))
+
+
+def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
+    if not isinstance(degree, (int, np.integer)) or degree < 2 or degree % 2:
+        raise ValueError(f"degree must be an even integer >= 2, not {degree!r}")
+    largest = max((p.degree for p in data), default=0)
+    if largest > degree:
+        raise ValueError(
+            f"degree {degree} is below the degree {largest} of the objective; use degree={_even(largest)}"
+        )
+    if system.degree > degree:
+        raise ValueError(
+            f"degree {degree} is below the degree {system.degree} of a constraint; "
+            f"use degree={_even(system.degree)}"
+        )
+
+
+def _even(degree: int) -> int:
+    return max(2, degree + degree % 2)
+
+
+def least_degree(system: System, data: list[Polynomial]) -> int:
+    """The smallest even degree at which the program can be stated."""
+    return _even(max([system.degree, *(p.degree for p in data)]))
+
+
+def _all_ids(system: System, data: list[Polynomial]) -> np.ndarray:
+    ids = [np.asarray(system.variable_ids), *(np.asarray(p.variable_ids) for p in data)]
+    return np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
+
+
+def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
+    dense = [ids]
+    if options.sparsity in ("dense", "term", "chordal") or ids.size <= 1:
+        return dense
+    if options.sparsity == "auto" and options.symmetry == "permutation":
+        return dense
+    if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
+        return dense
+    groups = [np.asarray(h.variable_ids) for h in system.equalities]
+    groups += [np.asarray(g.variable_ids) for g in system.inequalities]
+    for matrix in system.matrices:
+        used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
+        groups.append(np.unique(np.concatenate(used)))
+    groups += [c.outer_ids for c in system.foralls]
+    if options.products == "schmudgen" and len(system.inequalities) > 1:
+        groups.append(np.unique(np.concatenate([np.asarray(g.variable_ids) for g in system.inequalities])))
+    graph = adjacency([p.monos for p in data], groups, ids)
+    if graph.nnz == ids.size**2:
+        return dense
+    cliques = variable_cliques(graph, ids)
+    return cliques if max(c.size for c in cliques) < ids.size else dense
+
+
+class _Homes:
+    """The first clique that contains given variables, without a search through all cliques."""
+
+    def __init__(self, cliques: list[np.ndarray]) -> None:
+        self.cliques = cliques
+        self.found: dict[int, set[int]] = {}
+        for k, clique in enumerate(cliques):
+            for variable in clique.tolist():
+                self.found.setdefault(variable, set()).add(k)
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        lists = sorted((self.found.get(v, set()) for v in np.asarray(ids).tolist()), key=len)
+        common = set.intersection(*lists) if lists else {0}
+        if not common:
+            raise AssertionError("the clique decomposition lost a constraint")
+        return self.cliques[min(common)]
+
+
+def _constraint_blocks(system, degree, options, quotient, cliques) -> list[Block]:
+    blocks = []
+    homes = _Homes(cliques)
+    for index, g in enumerate(system.inequalities):
+        home = homes(g.variable_ids)
+        blocks.append(Block("inequality", (index,), quotient.basis(home, (degree - g.degree) // 2), g))
+    if options.products == "schmudgen":
+        blocks += _products(system, degree, quotient, cliques)
+    for index, matrix in enumerate(system.matrices):
+        entries = np.asarray(matrix, dtype=object)
+        ids = np.unique(np.concatenate([np.asarray(p.variable_ids) for p in entries.reshape(-1)]))
+        home = homes(ids)
+        top = max(p.degree for p in entries.reshape(-1))
+        basis = quotient.basis(home, (degree - top) // 2)
+        side = entries.shape[0]
+        blocks.append(
+            Block(
+                "psd",
+                (index,),
+                np.repeat(basis, side, axis=0),
+                entries,
+                np.tile(np.arange(side), basis.shape[0]),
+            )
+        )
+    for index, constraint in enumerate(system.foralls):
+        home = homes(constraint.outer_ids)
+        basis = quotient.basis(home, (degree - max(1, constraint.outer_degree)) // 2)
+        entries, null = expand(constraint, f"s{index}")
+        side = entries.shape[0]
+        rows = np.repeat(basis, side, axis=0)
+        entry = np.tile(np.arange(side), basis.shape[0])
+        blocks.append(Block("forall", (index,), rows, entries, entry, null))
+    return blocks
+
+
+def _products(system, degree, quotient, cliques) -> list[Block]:
+    """Products of two or more inequalities (each at most once) whose degree fits."""
+    blocks = []
+    homes = _Homes(cliques)
+    frontier: list[tuple[tuple[int, ...], Polynomial]] = [
+        ((k,), g) for k, g in enumerate(system.inequalities)
+    ]
+    while frontier:
+        grown = []
+        for index, g in frontier:
+            for k in range(index[-1] + 1, len(system.inequalities)):
+                other = system.inequalities[k]
+                if g.degree + other.degree <= degree:
+                    # exact, so that a coefficient is rounded once, which the certified bound accounts for
+                    grown.append(((*index, k), g.as_exact() * other.as_exact()))
+        for index, g in grown:
+            home = homes(g.variable_ids)
+            blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))
+        frontier = grown
+    return blocks
+
+
+def _ideal_rows(system, degree, quotient, ideal, ids) -> list[EqualityRows]:
+    """One multiple of the Groebner basis for every monomial that is not standard."""
+    monos = replace(quotient, standard=None).basis(ids, degree)
+    monos = monos[~ideal.standard(monos)]
+    rows = []
+    multiples = ideal.multipliers(monos, ids)
+    for index, multipliers in zip(ideal.number(system.equalities), multiples, strict=True):
+        if index >= 0 and multipliers.shape[0]:
+            rows.append(EqualityRows(index, system.equalities[index], multipliers))
+    return rows
+
+
+def _equality_rows(system, degree, quotient, cliques) -> list[EqualityRows]:
+    rows = []
+    homes = _Homes(cliques)
+    for index, h in enumerate(system.equalities):
+        if index in quotient.used and quotient.confluent:
+            continue
+        home = homes(h.variable_ids)
+        # a rule of a system that is not confluent is multiplied by every monomial: the overlaps are the point
+        whole = index in quotient.used
+        multipliers = (mono.basis if whole else quotient.basis)(home, degree - h.degree)
+        rows.append(EqualityRows(index, h, multipliers))
+    return rows
+
+
+def _data_support(data: list[Polynomial], closed: bool, quotient: Quotient) -> np.ndarray:
+    parts = [p.monos for p in data if len(p.coefs)]
+    if closed:
+        parts.append(mono.constant(1))
+    raw = mono.concatenate(parts) if parts else mono.constant(0)
+    if quotient.trivial:
+        return raw
+    coefs, normal = quotient.normal_form(raw)
+    return mono.unique(normal[coefs != 0])[0]
+
+
+def _constraint_support(
+    blocks: list[Block], equalities: list[EqualityRows], quotient: Quotient
+) -> np.ndarray:
+    parts = []
+    for block in blocks:
+        basis = mono.unique(block.basis)[0]
+        i, j = np.triu_indices(basis.shape[0])
+        products = mono.unique(mono.multiply(basis[i], basis[j]))[0]
+        polys = [block.multiplier] if block.entry is None else list(np.asarray(block.multiplier).reshape(-1))
+        terms = mono.unique(mono.concatenate([p.monos for p in polys]))[0]
+        parts.append(mono.unique(mono.multiply_outer(products, terms))[0])
+    for rows in equalities:
+        parts.append(mono.unique(mono.multiply_outer(rows.multipliers, rows.polynomial.monos))[0])
+    if not parts:
+        return mono.constant(0)
+    coefs, normal = quotient.normal_form(mono.concatenate(parts))
+    return mono.unique(normal[coefs != 0])[0]
+
+
+def _symmetry_support(system: System, support: np.ndarray) -> np.ndarray:
+    """Monomials whose parities every symmetry must respect; equalities only need to keep their sign
+    pattern."""
+    parts = [support]
+    parts += [g.monos for g in system.inequalities]
+    for matrix in system.matrices:
+        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    parts += [_outer(c) for c in system.foralls]
+    for h in system.equalities:
+        # h may change sign as a whole: only the quotients of its monomials matter
+        parts.append(mono.multiply(h.monos, np.broadcast_to(h.monos[:1], h.monos.shape)))
+    return mono.concatenate(parts)
+
+
+def _split(
+    blocks: list[Block], equalities: list[EqualityRows], signs: SignSymmetry
+) -> tuple[list[Block], list[EqualityRows]]:
+    pieces = []
+    for block in blocks:
+        for members in split(signs.signature(block.basis)):
+            entry = None if block.entry is None else block.entry[members]
+            pieces.append(replace(block, basis=block.basis[members], entry=entry))
+    rows = []
+    for equality in equalities:
+        lead = np.broadcast_to(
+            equality.polynomial.monos[:1], (equality.multipliers.shape[0], equality.polynomial.monos.shape[1])
+        )
+        invariant = signs.signature(mono.multiply(equality.multipliers, lead)) == 0
+        if invariant.any():
+            rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[invariant]))
+    return pieces, rows
+
+
+def _whole_support(system: System, support: np.ndarray) -> np.ndarray:
+    """Monomials of the objective and of every constraint: where term sparsity starts."""
+    parts = [support, *(g.monos for g in system.inequalities), *(h.monos for h in system.equalities)]
+    for matrix in system.matrices:
+        parts += [p.monos for p in np.asarray(matrix, dtype=object).reshape(-1)]
+    for k, constraint in enumerate(system.foralls):
+        parts += [p.monos for p in expand(constraint, f"s{k}")[0].reshape(-1)]
+    return mono.concatenate(parts)
+
+
+def _outer(constraint: ForAll) -> np.ndarray:
+    """The monomials of a for-all constraint without their quantified part."""
+    monos = constraint.polynomial.monos
+    outer = np.where(np.isin(monos, constraint.over_ids), 0, monos)
+    outer.sort(axis=1)
+    return outer
+
+
+def _split_by_terms(
+    blocks: list[Block],
+    equalities: list[EqualityRows],
+    support: np.ndarray,
+    quotient: Quotient,
+    options: Options,
+) -> tuple[list[Block], list[EqualityRows], int]:
+    completion = "chordal" if options.sparsity.endswith("chordal") else "components"
+    found = term_sparsity(
+        [TermBlock(b.kind == "sos", b.basis, _terms_of(b), b.entry) for b in blocks],
+        [(e.multipliers, e.polynomial.monos) for e in equalities],
+        support,
+        quotient.normal_form,
+        completion,
+        options.term_steps,
+    )
+    pieces = []
+    for block, groups in zip(blocks, found.members, strict=True):
+        for members in groups:
+            entry = None if block.entry is None else block.entry[members]
+            pieces.append(replace(block, basis=block.basis[members], entry=entry))
+    rows = [
+        EqualityRows(e.index, e.polynomial, e.multipliers[kept])
+        for e, kept in zip(equalities, found.kept_rows, strict=True)
+        if kept.size
+    ]
+    return pieces, rows, found.steps
+
+
+def _terms_of(block: Block) -> Callable[[int, int], np.ndarray]:
+    if block.entry is None:
+        return lambda a, b: block.multiplier.monos
+    return lambda a, b: block.multiplier[a, b].monos

@@ -1,0 +1,276 @@
+"""From an approximate dual solution to a bound that is true.
+
+Given approximate multipliers of the identity, (1) every Gram matrix of a constraint is shifted until it is
+provably positive semidefinite, (2) the residual of the coefficient matching is absorbed into the Gram
+matrices of the plain blocks (one division, because every entry belongs to one monomial), (3) their least
+eigenvalues are bounded below rigorously, rounding included, and (4) what is missing to positive
+semidefiniteness is paid for with an a-priori bound on ``|b(x)|^2`` over the set. Result: a number ``loss``
+such that
+
+    target(x) + sum_k u_k unknown_k(x) >= -loss      for every x in the set,
+
+whatever the solver's status was. Cost: a few matrix-vector products and one Cholesky factorisation a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...algebra import monomials as mono
+from ...algebra.variables import variable_name
+from ...conic.program import SQRT2, smat, svec, svec_length, triangle
+from ...conic.rigorous import UNIT, least_eigenvalue_bounds, shift_to_positive_semidefinite
+from ...reduction.bounds import VariableBounds
+from ..build.assemble import Identity
+from .free_directions import NullConditions, null_conditions
+
+_OUTWARD = 1 + 1e-12
+_NAMED = 5  # variables that a reason names
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """Multipliers after absorption and what is proven about them.
+
+    ``loss``: the proven shortfall (infinite if nothing is proven, and then ``reason`` says what is missing);
+    ``margin``: the least proven eigenvalue over the plain blocks. ``adrift``: a coefficient that no plain
+    block can produce belongs to a monomial without a bound, so that not even its rounding error can be paid
+    for: no other multipliers would do better.
+    """
+
+    gram: np.ndarray
+    free: np.ndarray
+    loss: float
+    margin: float
+    reason: str
+    adrift: bool = False
+
+
+def certify(
+    identity: Identity, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray, bounds: VariableBounds
+) -> Certified:
+    """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
+    used)."""
+    if not (np.isfinite(gram).all() and np.isfinite(free).all() and np.isfinite(unknowns).all()):
+        return Certified(gram, free, np.inf, -np.inf, "the solver returned non-finite numbers")
+    gram = gram.copy()
+    parts = _parts(identity)
+    plain, reached, inverse = parts.plain, parts.reached, parts.inverse
+    wander = 0.0  # how far exact Gram matrices of for-all blocks are from these
+    if parts.null is not None:
+        settled = parts.null.settle(identity, gram)
+        if settled is None:
+            reason = "the multipliers of a for-all constraint could not be moved into their cone"
+            return Certified(gram, free, np.inf, -np.inf, reason)
+        gram, wander = settled
+    for group in parts.others:
+        if group.side == 1:
+            gram[group.rows] = np.maximum(gram[group.rows], 0.0)
+            continue
+        for k in np.flatnonzero(least_eigenvalue_bounds(group.matrices(gram)) < 0):
+            here = group.rows[k]
+            gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
+    for _ in range(2):  # the second pass removes the rounding of the first
+        gram[plain] += parts.absorb @ (inverse * parts.residual(gram, free, unknowns))
+    residual = parts.residual(gram, free, unknowns)
+    error = parts.error(gram, free, unknowns)
+    uncertain = np.abs(residual) + error
+    if parts.null is not None:
+        uncertain = uncertain + wander * parts.null.weight
+        uncertain[parts.ghost] = 0.0  # exact multipliers have no residual there
+    # exact multipliers exist within this distance of the plain Gram matrices
+    distance = parts.absorb_size @ (inverse * uncertain)
+    loss, margin = 0.0, np.inf
+    missing: set[int] = set()
+    wide = np.zeros(gram.size)
+    wide[plain] = distance
+    for group in parts.squares:
+        wobble = np.linalg.norm(wide[group.rows], axis=1) * _OUTWARD
+        # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
+        rounding = 4 * UNIT * np.linalg.norm(gram[group.rows], axis=1)
+        least = least_eigenvalue_bounds(group.matrices(gram)) - (wobble + rounding) * _OUTWARD
+        margin = min(margin, float(least.min()))
+        for k in np.flatnonzero(least < 0):
+            if len(missing) >= _NAMED:
+                break  # nothing is proven, and enough is said about why
+            basis = identity.blocks[group.blocks[k]].basis
+            norm = bounds.squared_norm(basis)
+            if not np.isfinite(norm):
+                missing.update(bounds.missing(basis))
+            loss += -float(least[k]) * norm * _OUTWARD
+    loose = ~reached & (uncertain > 0)
+    adrift = False
+    if loose.any():
+        sizes = bounds.magnitude(identity.columns[loose])
+        adrift = not np.isfinite(sizes).all()
+        if adrift:
+            missing.update(bounds.missing(identity.columns[loose]))
+        loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
+    reason = ""
+    if not np.isfinite(loss):
+        names = ", ".join(variable_name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
+        reason = (
+            f"the system gives no bound on {names}; add a ball or box constraint that you can justify "
+            "(for example x**2 + y**2 <= R**2)"
+        )
+        loss = np.inf
+    return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Blocks of one side: their numbers, shape (k,), and their rows of ``gram``, shape (k, entries)."""
+
+    side: int
+    blocks: np.ndarray
+    rows: np.ndarray
+
+    def matrices(self, gram: np.ndarray) -> np.ndarray:
+        """The Gram matrices, shape (k, side, side)."""
+        row, column = triangle(self.side)
+        entries = gram[self.rows] / np.where(row == column, 1.0, SQRT2)
+        found = np.empty((self.blocks.size, self.side, self.side))
+        found[:, row, column] = entries
+        found[:, column, row] = entries
+        return found
+
+
+def _groups(identity: Identity, chosen: list[int]) -> list[_Group]:
+    """The chosen blocks by side."""
+    sides = np.array(identity.sides)
+    starts = np.array([rows.start for rows in identity.slices()])
+    groups = []
+    for side in np.unique(sides[chosen]).tolist():
+        blocks = np.array([k for k in chosen if sides[k] == side])
+        rows = starts[blocks][:, None] + np.arange(svec_length(side))[None, :]
+        groups.append(_Group(side, blocks, rows))
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What every certification of one identity needs: the transposed matrix of all multipliers (``gram``,
+    ``free``, minus ``unknown``) and its absolute values, the rows of plain blocks and, for each coefficient,
+    the inverse of what the plain entries can absorb."""
+
+    target: np.ndarray
+    up: sp.csr_matrix
+    size: sp.csr_matrix
+    plain: np.ndarray
+    absorb: sp.csr_matrix
+    absorb_size: sp.csr_matrix
+    reached: np.ndarray
+    inverse: np.ndarray
+    terms: np.ndarray
+    squares: list[_Group]
+    others: list[_Group]
+    null: NullConditions | None
+    ghost: np.ndarray
+
+    def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+        """What the multipliers miss of every coefficient."""
+        return self.target - self.up @ np.concatenate([gram, free, unknowns])
+
+    def error(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+        """A bound on the rounding in ``residual`` (data conversion included)."""
+        size = np.abs(self.target) + self.size @ np.abs(np.concatenate([gram, free, unknowns]))
+        # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
+        return (self.terms + 8) * UNIT * size * _OUTWARD
+
+
+def plain_groups(identity: Identity) -> list[_Group]:
+    """The plain blocks of an identity, by side."""
+    return _parts(identity).squares
+
+
+_remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()
+
+
+def _parts(identity: Identity) -> _Parts:
+    """The parts of an identity; the last ones are remembered, since mixtures are certified many times."""
+    found = _remembered.get(identity)
+    if found is None:
+        found = _make_parts(identity)
+        _remembered.clear()  # one is enough, and large ones are as large as the program
+        _remembered[identity] = found
+    return found
+
+
+def _make_parts(identity: Identity) -> _Parts:
+    plain = np.zeros(identity.gram.shape[0], dtype=bool)
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        if block.kind == "sos":
+            plain[rows] = True
+    absorb = identity.gram if plain.all() else sp.csr_matrix(identity.gram[plain])
+    absorb_size = abs(absorb)
+    weight = np.zeros(identity.columns.shape[0])
+    weight += np.bincount(absorb.indices, weights=absorb.data**2, minlength=weight.size)
+    reached = weight > 0
+    up = _upright(identity)
+    return _Parts(
+        target=identity.target,
+        up=up,
+        size=abs(up),
+        plain=plain,
+        absorb=absorb,
+        absorb_size=absorb_size,
+        reached=reached,
+        inverse=np.divide(1.0, weight, out=np.zeros_like(weight), where=reached),
+        terms=np.diff(up.indptr),
+        squares=_groups(identity, [k for k, b in enumerate(identity.blocks) if b.kind == "sos"]),
+        others=_groups(
+            identity, [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and b.null is None]
+        ),
+        null=null_conditions(identity),
+        ghost=identity.null_columns(),
+    )
+
+
+def _upright(identity: Identity) -> sp.csr_matrix:
+    """The transposed matrix of all multipliers: one product instead of three."""
+    gram, free, unknown = identity.gram, identity.free, identity.unknown
+    data = np.concatenate([gram.data, free.data, -unknown.data])
+    indices = np.concatenate([gram.indices, free.indices, unknown.indices])
+    ends = (gram.indptr, free.indptr[1:] + gram.nnz, unknown.indptr[1:] + (gram.nnz + free.nnz))
+    pointers = np.concatenate(ends)
+    return sp.csc_matrix(
+        (data, indices, pointers), shape=(identity.columns.shape[0], pointers.size - 1)
+    ).tocsr()
+
+
+def mixture_for_margin(
+    identity: Identity,
+    near: tuple[np.ndarray, np.ndarray, np.ndarray],
+    inside: tuple[np.ndarray, np.ndarray, np.ndarray],
+    bounds: VariableBounds,
+) -> tuple[np.ndarray, Certified] | None:
+    """The least weight on the inside point (found by halving) at which the mixture is proven without any
+    a-priori bound.
+
+    ``near`` is the optimum, ``inside`` a point whose Gram matrices are well inside the cone; both are (gram,
+    free, unknowns). Returns the unknowns of the mixture and the certificate, or None when even the inside
+    point is not proven.
+    """
+    best: tuple[np.ndarray, Certified] | None = None
+    weight = 1.0
+    for _ in range(40):
+        point = [(1 - weight) * a + weight * b for a, b in zip(near, inside, strict=True)]
+        result = certify(identity, point[0], point[1], point[2], bounds)
+        if result.loss > 0:
+            break
+        best = (point[2], result)
+        weight /= 4
+    return best
+
+
+def unused_columns(identity: Identity) -> np.ndarray:
+    """Monomials of the target or the unknowns that no block and no equality can produce (rows of
+    monomials)."""
+    produced = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
+    wanted = (identity.target != 0) | (identity.unknown.getnnz(axis=0) > 0)
+    hits = np.flatnonzero((produced == 0) & wanted)
+    return identity.columns[hits] if hits.size else mono.constant(0)

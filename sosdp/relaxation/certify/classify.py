@@ -1,0 +1,341 @@
+"""What a solver's answer is worth: every claim of a result is checked here before it is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...algebra.polynomial import Polynomial
+from ...conic.program import smat
+from ...conic.rigorous import round_down
+from ...model.expectation import ExpectationConstraint
+from ..build.assemble import Identity
+from ..build.diagonal_dominance import least_eigenvalues
+from ..build.scaling import Scaling
+from ..pseudoexpectation import PseudoExpectation, dual_data
+from ..solve.forms import GramProgram, RawSolution
+from ..solve.solve import centre, cubic_work, solve_moments, solve_program
+from .bound import Certified, certify, mixture_for_margin
+from .shift_constant import lift_constant
+
+if TYPE_CHECKING:
+    from ..relaxation import Relaxation
+
+# sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+_CENTRE_WORK = 3e9
+_CHEAP_WORK = 1e6  # up to it (milliseconds) that solve is made for the sixth digit, beyond it for the fifth
+_SLACK = 1e-3
+_AGREE = 1e-6
+_ESCAPE = 10.0
+_ENOUGH = 1e-5
+_PATIENCE = 10.0  # seconds that a second solver gets at least
+
+
+def shortfall(program: GramProgram, raw: RawSolution) -> float:
+    """Estimate of how far a solver's value is from the optimum of the relaxation, to first order.
+
+    What the moments violate, priced with the multipliers found, plus the difference of the two objectives.
+    """
+    identity, y = program.identity, raw.moments
+    if not np.isfinite(y).all():
+        return np.inf
+    missed = float(np.abs(raw.free) @ np.abs(identity.free @ y)) if identity.free.shape[0] else 0.0
+    least_of = least_eigenvalues(identity, y)
+    for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
+        if least < 0:
+            missed -= least * abs(float(np.trace(smat(raw.gram[rows], block.side))))
+    if program.quadratic is None and not np.isfinite(program.upper).any():
+        missed += abs(float(identity.target @ y) - program.value(raw.unknowns))
+    return missed
+
+
+def _certificate(cone: str) -> str:
+    return "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
+
+
+class Answer:
+    """Turns a solver's answer into a result whose claims are checked."""
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        identity: Identity,
+        scaling: Scaling,
+        program: GramProgram,
+        raw: RawSolution,
+        sense: str,
+        objective: Polynomial | None,
+        certify_bound: bool,
+        subject_to: list[ExpectationConstraint],
+        second_opinion: bool = False,
+    ) -> None:
+        self.relaxation = relaxation
+        self.original = identity
+        self.scaling = scaling
+        self.program = program
+        self.raw = raw
+        self.sense = sense
+        self.objective = objective
+        self.certify_bound = certify_bound
+        self.subject_to = subject_to
+        self.second_opinion = second_opinion
+        self.sign = -1.0 if sense == "maximize" else 1.0
+
+    def judge(self) -> PseudoExpectation:
+        """The result, with the status that could be checked."""
+        status = self.raw.status
+        if status == "no_moments":
+            return self._refuted()
+        if status in ("no_gram", "failed"):
+            # on an empty set both sides of the program fail: the emptiness is what the user needs to know
+            return self._empty() or (self._unbounded() if status == "no_gram" else self._failed())
+        if self.sense == "feasible":
+            return self._feasibility(float(self.raw.unknowns[0]))
+        value = self.program.value(self.raw.unknowns)
+        elsewhere = self._other_form() if status == "almost" else None
+        if elsewhere is not None:
+            return elsewhere
+        certified, reason, dual = self._certified_bound(value)
+        label = "optimal"
+        early = status == "almost" and (self._escaping() or not self._close(certified, value))
+        if early or not self._agreed(value):
+            label = "inaccurate"
+            reason = (
+                "the relaxation does not bound its moments although the set is bounded: its value is "
+                "ill-conditioned; add a redundant ball or box constraint"
+                if self._escaping()
+                else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
+                if early
+                else "moments and multipliers disagree about the value: the relaxation is ill-conditioned"
+            ) + (f"; no certified bound: {reason}" if reason else "")
+            other = None if self._escaping() else self._other_solver()
+            if other is not None:
+                return other
+        bound = self.sign * value
+        return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+
+    def _other_form(self) -> PseudoExpectation | None:
+        """The answer of the moment form where an interior point stopped early in the Gram form, if a
+        certificate confirms it and nothing cheap confirms the first one.
+
+        Long chains without interior are where the two forms differ most. It comes before a centring solve:
+        an early stop is seldom mended by one.
+        """
+        if not self.second_opinion or self.raw.solver != "clarabel" or self._escaping():
+            return None
+        if self.certify_bound:
+            value = self.program.value(self.raw.unknowns)
+            best, _, _ = self._without_second_solve(value)
+            if self._close(best, value) and self._agreed(value):
+                return None
+        again = self._again(solve_moments(self.program, "clarabel", self._patience()))
+        close = again is not None and self._close(again.certified_bound, again.bound)
+        return again if close else None
+
+    def _other_solver(self) -> PseudoExpectation | None:
+        """The answer of another method where an interior point was not accurate, if that one is: badly scaled
+        univariate programs and sums of squares without interior are where the two methods differ."""
+        if not self.second_opinion or self.raw.solver != "clarabel":
+            return None
+        if self.raw.status != "almost":  # otherwise it was tried at once
+            again = self._again(solve_moments(self.program, "clarabel", self._patience()))
+            if again is not None and self._close(again.certified_bound, again.bound):
+                return again
+        return self._again(solve_program(self.program, solver="scs", time_limit=self._patience()))
+
+    def _patience(self) -> float:
+        return max(_PATIENCE, 3 * self.raw.seconds)
+
+    def _again(self, raw: RawSolution) -> PseudoExpectation | None:
+        """What another raw solution is worth, or None when it is not accurate."""
+        if raw.status != "solved":
+            return None
+        again = Answer(
+            self.relaxation,
+            self.original,
+            self.scaling,
+            self.program,
+            raw,
+            self.sense,
+            self.objective,
+            self.certify_bound,
+            self.subject_to,
+        )
+        agreed = again._agreed(again.program.value(raw.unknowns))
+        return again.judge() if agreed and not again._escaping() else None
+
+    def _escaping(self) -> bool:
+        """Pseudo-moments far above what the deduced box allows: the optimum is not attained."""
+        size = self.scaling.bounds.magnitude(self.program.identity.columns)
+        finite = np.isfinite(size)
+        return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
+
+    def _close(self, certified: float | None, value: float) -> bool:
+        return certified is not None and abs(value - certified) <= self._allowed() * max(1.0, abs(value))
+
+    def _allowed(self) -> float:
+        """Relative distance of value and certified bound up to which they agree: the errors of many blocks
+        add up."""
+        return _ENOUGH * max(1.0, len(self.original.blocks) / 100)
+
+    def _agreed(self, value: float) -> bool:
+        """Whether both sides of the program agree: a certified bound says nothing about a better one."""
+        return shortfall(self.program, self.raw) <= self._allowed() * max(1.0, abs(value))
+
+    def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
+        identity = self.program.identity
+        if not self.certify_bound:
+            return None, "not asked for (certify_bound=False)", None
+        scale = max(1.0, abs(value))
+        best, first, lifted = self._without_second_solve(value)
+        work = cubic_work(identity)
+        # lifting pays about what the solver's errors cost; a large program is not solved twice for a digit
+        allowed = (self._allowed() if lifted or work > _CHEAP_WORK else _AGREE) * scale
+        if (best is None or value - best > allowed) and work <= _CENTRE_WORK and not first.adrift:
+            mixed = self._by_mixture(scale)
+            if mixed is not None and (best is None or mixed > best):
+                best = mixed
+        reason = "" if best is not None else first.reason
+        return (None if best is None else float(best)), reason, first
+
+    def _without_second_solve(self, value: float) -> tuple[float | None, Certified, bool]:
+        """The best proven value of the multipliers found, those multipliers, and whether they were lifted."""
+        identity, raw = self.program.identity, self.raw
+        first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
+        best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
+        if first.adrift or (best is not None and value - best <= _AGREE * max(1.0, abs(value))):
+            return best, first, False
+        lifted = lift_constant(identity, first, raw.unknowns, self.scaling.bounds)
+        if lifted is None:
+            return best, first, False
+        proven = self._proven_value(lifted[0], 0.0)
+        return (proven, lifted[1], True) if best is None or proven > best else (best, first, True)
+
+    def _proven_value(self, unknowns: np.ndarray, loss: float) -> float:
+        """The value that multipliers with this proven shortfall show, rounded down."""
+        value = self.program.value(unknowns) - loss
+        terms = np.abs(self.program.objective * unknowns).sum() + loss
+        if self.program.quadratic is not None:
+            terms += float(self.program.quadratic @ unknowns**2)
+        return round_down(value - 4e-16 * (unknowns.size + 2) * float(terms) * (unknowns.size > 1))
+
+    def _by_mixture(self, scale: float) -> float | None:
+        """A bound that needs nothing of the set: move a little towards multipliers inside the cone."""
+        # what it gives away is proportional to slack / t, and t is concave in the slack: small is good, as
+        # long as t is above the solver's noise
+        slack = _SLACK * max(1.0, len(self.original.blocks) / 10) * scale
+        inside = centre(self.program, self.raw.unknowns - slack * self._bound_unit())
+        if inside is None or inside[1] <= 0:
+            return None
+        near = (self.raw.gram, self.raw.free, self.raw.unknowns)
+        far = (inside[0].gram, inside[0].free, inside[0].unknowns)
+        found = mixture_for_margin(self.program.identity, near, far, self.scaling.bounds)
+        return None if found is None else self._proven_value(found[0], 0.0)
+
+    def _bound_unit(self) -> np.ndarray:
+        """The unknowns with bound 1 and nothing else."""
+        return np.eye(1, self.program.objective.size)[0]
+
+    def _feasibility(self, gamma: float) -> PseudoExpectation:
+        if gamma <= 0.5:
+            # gamma = 0 up to accuracy: a pseudo-expectation exists unless a refutation is merely hard to see
+            label = "optimal" if gamma <= 1e-5 and self.raw.status == "solved" else "inaccurate"
+            return self._result(label, np.nan, None, "")
+        return self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+
+    def _refuted(self) -> PseudoExpectation:
+        gamma = float(self.raw.unknowns[0])
+        if not gamma > 0:
+            return self._empty() or self._result("failed", np.nan, None, "the solver's ray does not check")
+        found = self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+        if found.status == "infeasible":
+            return found
+        # variables of the objective alone may hide the proof: ask for emptiness without them
+        return self._empty() or found
+
+    def _refutation(self, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
+        """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
+        whole = self.program.identity
+        identity = replace(whole, target=np.zeros_like(whole.target), unknown=whole.unknown[:1])
+        program = GramProgram(identity, np.ones(1), np.ones(1))
+        checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
+        label, reason = "infeasible", ""
+        if not checked.loss < 1:
+            inside = centre(program, np.ones(1))
+            if inside is not None:
+                checked = certify(identity, inside[0].gram, inside[0].free, np.ones(1), self.scaling.bounds)
+            if not checked.loss < 1:
+                label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
+        raw = replace(self.raw, gram=checked.gram, free=checked.free, unknowns=np.ones(1))
+        self.raw, self.program = raw, program
+        return self._result(label, np.nan, None, reason, checked)
+
+    def _empty(self) -> PseudoExpectation | None:
+        if self.sense == "feasible" or (len(self.relaxation.system) == 0 and not self.subject_to):
+            return None
+        answer = self.relaxation.feasible(subject_to=self.subject_to)
+        if answer.status != "infeasible":
+            return None
+        return replace(answer, sense=self.sense, objective=self.objective)
+
+    def _failed(self) -> PseudoExpectation:
+        return self._result("failed", np.nan, None, f"the solver gave up ({self.raw.message})")
+
+    def _unbounded(self) -> PseudoExpectation:
+        """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that
+        checks."""
+        identity, y = self.program.identity, self.raw.moments
+        descent = float(identity.target @ y)
+        if not descent < 0:
+            return self._result("failed", np.nan, None, "the solver's ray does not decrease the objective")
+        y = y / -descent
+        residual = max([0.0, *(-least for least in least_eigenvalues(identity, y))])
+        if identity.free.shape[0]:
+            residual = max(residual, float(np.abs(identity.free @ y).max()))
+        # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
+        if residual > 1e-6 * float(np.abs(y).max()):
+            reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
+            return self._result("inaccurate", np.nan, None, reason)
+        reason = (
+            f"no {_certificate(self.relaxation.options.cone)} of this degree exists for any bound; "
+            "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
+        )
+        return self._result("unbounded", -self.sign * np.inf, None, reason)
+
+    def _result(
+        self,
+        status: str,
+        bound: float,
+        certified: float | None,
+        reason: str,
+        dual: Certified | None = None,
+    ) -> PseudoExpectation:
+        raw = self.raw
+        gram = raw.gram if dual is None else dual.gram
+        free = raw.free if dual is None else dual.free
+        moments = raw.moments * self.scaling.column if status in ("optimal", "inaccurate") else None
+        multiplier = float(raw.unknowns[0]) if raw.unknowns.size else 0.0
+        return PseudoExpectation(
+            status=status,
+            sense=self.sense,
+            objective=self.objective,
+            system=self.relaxation.system,
+            degree=self.relaxation.degree,
+            bound=bound,
+            certified_bound=certified,
+            reason=reason,
+            solver=raw.solver,
+            solver_message=raw.message,
+            iterations=raw.iterations,
+            sizes={},
+            times={},
+            identity=self.original,
+            moments=moments,
+            dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
+            program=self.program,
+            scaling=self.scaling,
+            in_expectation=tuple(self.subject_to),
+            cone=self.relaxation.options.cone,
+        )

@@ -1,0 +1,66 @@
+"""Whether the ray that a solver returns shows what the solver says of a program with unknown coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...conic.program import smat
+from ..build.diagonal_dominance import least_eigenvalues
+from ..solve.forms import GramProgram, RawSolution
+from ..solve.solve import solve_program
+
+_CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
+
+
+def separates(program: GramProgram, raw: RawSolution) -> bool:
+    """Whether the moments are non-negative on every Gram matrix, zero on equalities and on what the unknowns
+    multiply, and negative on the rest (to 1e-6 relative): no coefficients satisfy the constraints.
+    """
+    identity, y = program.identity, raw.moments
+    if not np.isfinite(y).all():
+        return False
+    fall = -float(identity.target @ y)
+    size = float(np.abs(y).max(initial=0.0))
+    missed = [0.0, *(-least for least in least_eigenvalues(identity, y))]
+    missed += np.abs(identity.free @ y).tolist() + np.abs(identity.unknown @ y).tolist()
+    scale = max(1.0, float(np.abs(identity.target).max(initial=0.0)))
+    return fall > _CHECKS * size and max(missed) <= _CHECKS * max(size, fall / scale)
+
+
+def improves(program: GramProgram, raw: RawSolution) -> bool:
+    """Whether the unknowns are a direction that keeps every constraint and improves the objective (to 1e-6
+    relative).
+    """
+    identity = program.identity
+    parts = (raw.gram, raw.free, raw.unknowns)
+    if not all(np.isfinite(p).all() for p in parts):
+        return False
+    residual = identity.unknown.T @ raw.unknowns - identity.gram.T @ raw.gram - identity.free.T @ raw.free
+    size = max(float(np.abs(p).max(initial=0.0)) for p in parts)
+    missed = float(np.abs(residual).max(initial=0.0))
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        missed = max(missed, -float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0]))
+    gain = float(program.objective @ raw.unknowns)
+    return gain > _CHECKS * size and missed <= _CHECKS * size
+
+
+def verdict(program: GramProgram, raw: RawSolution) -> tuple[str, str]:
+    """Status and reason for a solver that found no optimum: ``infeasible``, ``unbounded`` (feasible, and a
+    direction improves without end) or ``failed``. Cost: for ``unbounded`` one more solve.
+    """
+    if raw.status == "no_gram":
+        if separates(program, raw):
+            return "infeasible", "a functional separates every choice of coefficients from the constraints"
+        return "failed", "the solver claims that no coefficients exist, but its ray does not check"
+    if not improves(program, raw):
+        return "failed", "the solver claims that there is no optimum, but its ray does not check"
+    still = GramProgram(program.identity, np.zeros_like(program.objective), program.upper)
+    point = solve_program(still)
+    if point.status == "no_gram" and separates(still, point):
+        return "infeasible", "a functional separates every choice of coefficients from the constraints"
+    if point.status not in ("solved", "almost"):
+        return (
+            "failed",
+            "a direction improves the objective, but nothing that satisfies the constraints was found",
+        )
+    return "unbounded", "a direction of the unknowns improves the objective without end"

@@ -1,0 +1,105 @@
+"""The short way: from a polynomial and a system to a certified answer in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..algebra.polynomial import Polynomial
+from ..model.option_names import check_options
+from ..model.system import System
+from .prove import prove_sum_of_squares
+from .pseudoexpectation import PseudoExpectation
+from .relaxation import SOLVING, relaxation_for
+
+_RELAXATION_OPTIONS = (
+    "products",
+    "sparsity",
+    "symmetry",
+    "prune",
+    "quotient",
+    "term_steps",
+    "symmetries",
+    "redundant",
+    "cone",
+)
+
+
+def _split(function: str, options: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the relaxation and of the solver; ``more`` are names that this function takes besides."""
+    check_options(function, options, (*more, *SOLVING, *_RELAXATION_OPTIONS))
+    building = {k: options.pop(k) for k in _RELAXATION_OPTIONS if k in options}
+    return building, options
+
+
+def _as_system(system: System | None) -> System:
+    if system is None:
+        return System()
+    return system if isinstance(system, System) else System(system)
+
+
+def _as_polynomial(p: Any) -> Polynomial:
+    if isinstance(p, Polynomial):
+        return p
+    return Polynomial(p)
+
+
+def minimize(
+    objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation:
+    """Lower bound on the minimum of a polynomial over a system, with the pseudo-expectation that attains it.
+
+    Parameters
+    ----------
+    objective
+        The polynomial.
+    system
+        Constraints (a System, one constraint, or None for all of R^n).
+    degree
+        Even degree of the pseudo-expectation; by default the least at which the program can be stated.
+    solver, tolerance, time_limit, certify_bound, verbose
+        ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit
+        in seconds; False to skip the certified bound; True to print the solver's log.
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone
+        How the relaxation is built, see ``Relaxation``.
+
+    Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for
+    what a solver does: read ``status``, ``bound`` and ``certified_bound``.
+    """
+    building, solving = _split("minimize", options, "system", "degree", "subject_to")
+    objective = _as_polynomial(objective)
+    return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
+
+
+def maximize(
+    objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation:
+    """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
+    building, solving = _split("maximize", options, "system", "degree", "subject_to")
+    objective = _as_polynomial(objective)
+    return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)
+
+
+def feasible(system: System, degree: int | None = None, **options: Any) -> PseudoExpectation:
+    """A pseudo-expectation that satisfies the system, or a proven refutation (status ``infeasible``)."""
+    building, solving = _split("feasible", options, "degree", "subject_to")
+    return relaxation_for(_as_system(system), None, degree, **building).feasible(**solving)
+
+
+def prove_sos(
+    p: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation:
+    """Is the polynomial a sum of squares (modulo the system, as in Putinar's theorem)?
+
+    Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with
+    E[p] < 0 shows that none of this degree exists), ``unknown`` (too close to the boundary to tell in
+    floating point: try ``certificates.extract(result).exact()``). Parameters as in ``minimize``, and
+
+    zeros
+        Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:
+        without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
+        zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
+    """
+    building, solving = _split("prove_sos", options, "system", "degree", "zeros")
+    p = _as_polynomial(p)
+    relaxation = relaxation_for(_as_system(system), p, degree, **building)
+    return prove_sum_of_squares(relaxation, p, **solving)

@@ -1,0 +1,304 @@
+"""The solved object: what a user reads off a relaxation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial
+from ..conic.program import smat
+from ..model.system import System
+from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
+from .atoms import Atoms, extract_atoms
+from .build.assemble import Identity
+from .solve.solve import centre
+
+if TYPE_CHECKING:
+    from ..model.expectation import ExpectationConstraint, QuadraticExpectation
+    from .build.scaling import Scaling
+    from .solve.forms import GramProgram
+
+
+@dataclass(frozen=True, eq=False)
+class GramBlock:
+    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; ``sosdp.relaxation.build.assemble.Block``
+    documents kind and index."""
+
+    kind: str
+    index: tuple[int, ...]
+    basis: np.ndarray
+    entry: np.ndarray | None
+    gram: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DualData:
+    """Float multipliers with ``objective - bound = sum of blocks + sum lambda_j h_j``, approximately.
+
+    The identity holds modulo the rewriting rules of the quotient (``x**2 = x`` and the like), whose own
+    multipliers are not listed. ``margin``: every Gram matrix is at least this multiple of the identity, when
+    known.
+    """
+
+    blocks: tuple[GramBlock, ...]
+    equality_multipliers: tuple[tuple[int, Polynomial], ...]
+    bound: float
+    margin: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoExpectation:
+    """A pseudo-expectation with its bound, its proof material and its sizes.
+
+    Attributes
+    ----------
+    status
+        ``optimal``; ``infeasible`` (no pseudo-expectation of this degree satisfies the system: a proven
+        refutation); ``unbounded`` (the relaxation has no finite bound); ``inaccurate``; ``failed``. For sums
+        of squares ``proved``, ``refuted``, ``unknown``.
+    bound
+        The solver's value of the relaxation.
+    certified_bound
+        A number that is a valid bound on the polynomial problem itself, all residuals and rounding accounted
+        for; None when nothing rigorous can be said, and then ``reason`` says why.
+    sizes, times
+        Numbers of moments, block sides and what each reduction did; seconds to build, solve, certify.
+    cone
+        ``sos``, or the smaller cone of Gram matrices that was asked for. With ``sdsos`` only the principal
+        2 x 2 parts of the moment and localizing matrices are positive semidefinite, with ``dsos`` only
+        ``E[(b_i +- b_j)**2 g]`` and ``E[b_i**2 g]`` are non-negative: squares of other polynomials may have a
+        negative expectation, covariances may be indefinite, and no atoms are read off.
+    """
+
+    status: str
+    sense: str
+    objective: Polynomial | QuadraticExpectation | None
+    system: System
+    degree: int
+    bound: float
+    certified_bound: float | None
+    reason: str
+    solver: str
+    solver_message: str
+    iterations: int
+    sizes: dict[str, Any]
+    times: dict[str, float]
+    identity: Identity = field(repr=False)
+    moments: np.ndarray | None = field(repr=False)
+    dual: DualData = field(repr=False)
+    program: GramProgram = field(repr=False)
+    scaling: Scaling = field(repr=False)
+    in_expectation: tuple[ExpectationConstraint, ...] = field(default=(), repr=False)
+    cone: str = "sos"
+
+    def __repr__(self) -> str:
+        blocks = self.sizes.get("blocks", [])
+        shape = f"{len(blocks)} blocks, largest {max(blocks, default=0)}"
+        return (
+            f"PseudoExpectation({self.status}, {self.sense}, degree={self.degree}, bound={self.bound:.9g}, "
+            f"certified_bound={self.certified_bound}, {shape}, solver={self.solver})"
+        )
+
+    @property
+    def bound_kind(self) -> str:
+        """``lower`` for a minimum, ``upper`` for a maximum."""
+        return "upper" if self.sense == "maximize" else "lower"
+
+    @cached_property
+    def _lookup(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        keys = mono.keys(self.identity.columns)
+        order = np.argsort(keys)
+        assert self.moments is not None
+        values = self.moments
+        constant = self.identity.constant_column()
+        if constant >= 0 and values[constant] > 0:
+            values = values / values[constant]
+        return keys[order], order, values
+
+    def _moment_values(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of monomials (rows) and which of them the relaxation knows."""
+        if self.moments is None:
+            raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
+        keys, order, values = self._lookup
+        coefs, normal = self.identity.quotient.normal_form(monos)
+        wanted = mono.keys(normal)
+        place = np.searchsorted(keys, wanted)
+        place[place == keys.size] = 0
+        known = (keys[place] == wanted) if keys.size else np.zeros(wanted.size, dtype=bool)
+        result = np.where(known, values[order[place]] if keys.size else 0.0, 0.0) * coefs
+        result[mono.degrees(normal) == 0] = coefs[mono.degrees(normal) == 0]
+        known |= (coefs == 0) | (mono.degrees(normal) == 0)
+        odd = ~known & self._odd(normal)
+        return result, known | odd
+
+    def _odd(self, monos: np.ndarray) -> np.ndarray:
+        """Monomials that vanish by a sign symmetry although the relaxation does not list them."""
+        signs = self._signs
+        if signs is None or monos.size == 0:
+            return np.zeros(monos.shape[0], dtype=bool)
+        listed = np.isin(monos, np.concatenate([signs.ids, [0]])).all(axis=1)
+        odd = np.zeros(monos.shape[0], dtype=bool)
+        odd[listed] = signs.signature(monos[listed]) != 0
+        return odd & (mono.degrees(monos) <= self.degree)
+
+    @cached_property
+    def _signs(self) -> SignSymmetry | None:
+        if "sign_symmetries" not in self.sizes:
+            return None
+        # the columns are invariant monomials only, and among them are the data: they span the data's parities
+        return find_sign_symmetry(self.identity.columns, self.variable_ids)
+
+    def __call__(self, p: Any) -> Any:
+        """Pseudo-expectation of a polynomial (a float), or of an array of polynomials (an array of floats).
+
+        Raises ValueError when a monomial is outside the relaxation (its degree is too high, it was pruned,
+        or it joins variables of different cliques), and when there is no pseudo-expectation (status
+        infeasible or unbounded).
+        """
+        if isinstance(p, np.ndarray):
+            flat = [self(entry) for entry in p.reshape(-1)]
+            return np.array(flat, dtype=float).reshape(p.shape)
+        poly = p if isinstance(p, Polynomial) else Polynomial(p)
+        if len(poly.coefs) == 0:
+            return 0.0
+        values, known = self._moment_values(poly.monos)
+        if not known.all():
+            missing = Polynomial.from_arrays(poly.monos[~known][:1], np.ones(1, dtype=np.int64))
+            strangers = [v for v in missing.variables if v not in self._variables()]
+            if strangers:
+                raise ValueError(
+                    f"{strangers[0]} is not a variable of this relaxation, which has "
+                    f"{', '.join(map(str, self._variables()[:12]))}"
+                )
+            raise ValueError(
+                f"the moment of {missing} is not part of this relaxation of degree {self.degree}; "
+                "raise the degree, or build it with prune=False, sparsity='dense'"
+            )
+        return float(values @ poly.coefs.astype(float))
+
+    def _variables(self) -> list[Polynomial]:
+        """Everything the relaxation may speak of: the variables of its monomials, system and objective."""
+        one = np.ones(1, dtype=np.int64)
+        ids = np.unique(self.identity.columns)
+        found = [Polynomial.from_arrays(np.array([[i]], np.int32), one) for i in ids[ids > 0]]
+        found += self.system.variables
+        if isinstance(self.objective, Polynomial):
+            found += self.objective.variables
+        return list(dict.fromkeys(found))
+
+    @property
+    def basis(self) -> np.ndarray:
+        """Monomials that index the moment matrix: rows of all plain blocks, graded order."""
+        plain = [b.basis for b in self.identity.blocks if b.kind == "sos"]
+        if not plain:
+            return mono.constant(1)
+        rows = mono.unique(mono.concatenate(plain))[0]
+        return rows[mono.grade_order(rows)]
+
+    def basis_monomials(self) -> list[Polynomial]:
+        """The basis of ``moment_matrix`` as polynomials."""
+        one = np.ones(1, dtype=np.int64)
+        return [Polynomial.from_arrays(row[None, :], one) for row in self.basis]
+
+    def moment_matrix(self, basis: Any = None) -> np.ndarray:
+        """Moment matrix E[b_i b_j], shape (N, N), for the relaxation's own basis or the given monomials.
+
+        Entries between cliques are unknown and returned as NaN; entries that vanish by a sign symmetry are 0.
+        """
+        rows = self.basis if basis is None else self._rows(basis)
+        values, known = self._moment_values(mono.multiply_outer(rows, rows))
+        values = np.where(known, values, np.nan)
+        return values.reshape(rows.shape[0], rows.shape[0])
+
+    @staticmethod
+    def _rows(basis: Any) -> np.ndarray:
+        polys = [
+            p if isinstance(p, Polynomial) else Polynomial(p)
+            for p in np.asarray(basis, dtype=object).reshape(-1)
+        ]
+        if any(len(p.coefs) != 1 for p in polys):
+            raise ValueError("a moment matrix needs a basis of monomials")
+        return mono.concatenate([p.monos for p in polys])
+
+    @cached_property
+    def _atoms(self) -> Atoms:
+        return extract_atoms(self)
+
+    def atoms(self) -> np.ndarray:
+        """Minimisers read off a flat moment matrix, shape (count, variables) in the order of ``system`` and
+        objective.
+
+        Empty (0, variables) when the moment matrix is not flat or what was read off does not check;
+        ``atoms_reason`` says why. Henrion and Lasserre 2005, with every atom checked against the constraints
+        and the bound.
+        """
+        return self._atoms.points
+
+    @property
+    def atoms_reason(self) -> str:
+        """Why ``atoms`` is empty ('' when it is not)."""
+        return self._atoms.reason
+
+    @property
+    def variables(self) -> tuple[Polynomial, ...]:
+        """Variables of the program in the order of the columns of ``atoms``."""
+        ids = self.variable_ids
+        one = np.ones(1, dtype=np.int64)
+        return tuple(Polynomial.from_arrays(np.array([[v]], dtype=mono.MONOMIAL), one) for v in ids)
+
+    @property
+    def variable_ids(self) -> np.ndarray:
+        """Ids of the variables of the program, ascending."""
+        ids = [np.asarray(self.system.variable_ids)]
+        if isinstance(self.objective, Polynomial):
+            ids.append(np.asarray(self.objective.variable_ids))
+        elif self.objective is not None:
+            ids += [np.asarray(p.variable_ids) for p in self.objective.polynomials()]
+        for constraint in self.in_expectation:
+            ids += [np.asarray(p.variable_ids) for p in constraint.polynomials()]
+        return np.unique(np.concatenate(ids)).astype(mono.MONOMIAL)
+
+    @property
+    def exact(self) -> bool:
+        """Whether a feasible point attains the bound (to 1e-6 relative): the relaxation then has no gap."""
+        return self._atoms.attains
+
+    def recentre(self, bound: Any) -> DualData | None:
+        """Multipliers well inside the cone at the given bound (of the minimisation form), or None without
+        convergence.
+
+        ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables;
+        positive means that an exact certificate can be rounded from it. For a refutation the bound is 1. With
+        squares of expectations in the objective, the array of all unknowns takes the place of the bound.
+        Costs one more solve.
+        """
+        unknowns = np.zeros(self.program.objective.size)
+        given = np.atleast_1d(np.asarray(bound, dtype=float))
+        unknowns[: given.size] = given
+        found = centre(self.program, unknowns)
+        if found is None:
+            return None
+        raw, margin = found
+        gram, free = raw.gram / self.scaling.gram, raw.free / self.scaling.free
+        return dual_data(self.identity, gram, free, bound, margin)
+
+
+def dual_data(
+    identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None
+) -> DualData:
+    """Multipliers as Gram blocks and equality polynomials."""
+    blocks = tuple(
+        GramBlock(b.kind, b.index, b.basis, b.entry, smat(gram[rows], b.side))
+        for b, rows in zip(identity.blocks, identity.slices(), strict=True)
+    )
+    multipliers, cursor = [], 0
+    for rows_of in identity.equalities:
+        count = rows_of.multipliers.shape[0]
+        poly = Polynomial.from_arrays(rows_of.multipliers, free[cursor : cursor + count])
+        multipliers.append((rows_of.index, poly))
+        cursor += count
+    return DualData(blocks, tuple(multipliers), bound, margin)

@@ -1,0 +1,264 @@
+"""The moment / sum-of-squares relaxation of a polynomial program, solved and certified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial
+from ..model.expectation import (
+    Expectation,
+    ExpectationConstraint,
+    QuadraticExpectation,
+    expectation,
+    flatten_constraints,
+)
+from ..model.option_names import check_options
+from ..model.system import System
+from ..reduction.bounds import VariableBounds, deduce_bounds
+from ..reduction.groebner import with_groebner
+from ..reduction.redundant import with_redundant
+from .build.assemble import ONE, Identity, assemble
+from .build.diagonal_dominance import cone_report, with_cone
+from .build.plan import Options, Plan, least_degree, plan
+from .build.scaling import find_scaling, scale
+from .build.symmetry import with_symmetry
+from .build.template import Warm, make_template
+from .certify.bound import unused_columns
+from .certify.classify import Answer
+from .pseudoexpectation import PseudoExpectation
+from .solve.forms import GramProgram
+from .solve.solve import solve_program, unproducible
+from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
+
+SOLVING = ("solver", "tolerance", "time_limit", "certify_bound", "verbose")
+"""Options of ``minimize``, ``maximize`` and ``feasible`` besides ``subject_to``."""
+
+ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
+
+
+class Relaxation:
+    """Degree-t relaxation of a constraint system: all pseudo-expectations of degree ``degree`` that satisfy
+    it.
+
+    Parameters
+    ----------
+    system
+        The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
+    degree
+        Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
+    redundant
+        ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
+        See ``sosdp.relaxation.build.plan.Options``. Every reduction keeps the bound, except that cliques
+        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
+        term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
+        done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
+        or diagonally dominant ones: weaker bounds, linear or second-order cone programs.
+
+    Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
+    reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        degree: int,
+        *,
+        products: str = "putinar",
+        sparsity: str = "auto",
+        symmetry: str = "sign",
+        prune: bool = True,
+        quotient: bool | str = True,
+        term_steps: int | None = None,
+        symmetries: Any = None,
+        redundant: str | None = None,
+        cone: str = "sos",
+    ) -> None:
+        self.system = with_redundant(system, redundant)
+        if quotient == "groebner":
+            self.system = with_groebner(self.system, degree)
+        self.degree = degree
+        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone)
+        self._warm = Warm()
+
+    def __repr__(self) -> str:
+        return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
+
+    @cached_property
+    def bounds(self) -> VariableBounds:
+        """A-priori bounds on the variables deduced from the system."""
+        return deduce_bounds(self.system.equalities, self.system.inequalities, self.system.matrices)
+
+    def E(self, p: Any) -> Any:
+        """The expectation of a polynomial (or array of them) as an affine functional of the
+        pseudo-expectation.
+
+        Combine with +, -, numbers and squares into objectives, and with >=, <=, == and ``.psd()`` into
+        constraints that hold *in expectation*. ValueError for a degree above that of the relaxation.
+        """
+        for q in np.asarray(p, dtype=object).reshape(-1):
+            if isinstance(q, Polynomial) and q.degree > self.degree:
+                raise ValueError(
+                    f"E of a polynomial of degree {q.degree} is not defined in a relaxation of degree "
+                    f"{self.degree}; raise the degree"
+                )
+        return expectation(p)
+
+    def minimize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+        """Least value of a polynomial, an expectation or a convex quadratic function of expectations.
+
+        ``subject_to``: constraints in expectation (lists and arrays of them), besides the system, which is
+        satisfied. Solver options as in ``sosdp.minimize``. ``certified_bound`` is then a bound over all
+        probability distributions on the set that meet the constraints in expectation.
+        """
+        check_options("Relaxation.minimize", solver_options, ("subject_to", *SOLVING))
+        return self._bound(objective, "minimize", subject_to=subject_to, **solver_options)
+
+    def maximize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+        """Largest value of a polynomial or expectation; see ``minimize``."""
+        check_options("Relaxation.maximize", solver_options, ("subject_to", *SOLVING))
+        if isinstance(objective, QuadraticExpectation):
+            raise ValueError(
+                "a sum of squares of expectations is convex: it can be minimised, not maximised; to bound it "
+                "from above maximise E(p**2), which is at least E(p)**2"
+            )
+        return self._bound(objective, "maximize", subject_to=subject_to, **solver_options)
+
+    def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+        """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
+        check_options("Relaxation.feasible", solver_options, ("subject_to", *SOLVING))
+        return self._bound(None, "feasible", subject_to=subject_to, **solver_options)
+
+    def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:
+        """The moments as cvxpy expressions, for any convex objective and constraint that cvxpy knows.
+
+        ``moments.E(p)`` is a cvxpy expression and ``moments.constraints`` what every problem needs:
+        ``cp.Problem(cp.Maximize(cp.entr(moments.E(x))), moments.constraints)``. No reduction that depends on
+        the objective is used (no symmetry, pruning or automatic sparsity), and nothing of what cvxpy finds is
+        certified. ``including``: polynomials whose variables the system does not mention. ValueError for a
+        cone other than ``sos``.
+        """
+        if self.options.cone != "sos":
+            raise ValueError("cvxpy gets the whole moment cone: build the relaxation with cone='sos'")
+        extra = np.asarray(including, dtype=object).reshape(-1)
+        data = [p if isinstance(p, Polynomial) else Polynomial(p) for p in extra]
+        sparsity = "correlative" if self.options.sparsity.startswith("correlative") else "dense"
+        options = replace(self.options, sparsity=sparsity, symmetry="none", symmetries=None, prune=False)
+        layout = plan(self.system, self.degree, [ZERO, *data], options)
+        identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
+        return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
+
+    def bisect(self, parameter: Polynomial, low: float, high: float, **options: Any) -> Any:
+        """Least value of a scalar parameter of the system at which this relaxation is feasible, bracketed.
+
+        See ``sosdp.relaxation.threshold.bisect``.
+        """
+        from .threshold import bisect
+
+        return bisect(self, parameter, low, high, **options)
+
+    def assemble(
+        self,
+        objective: Polynomial,
+        curved: Sequence[Polynomial] = (),
+        subject_to: Sequence[ExpectationConstraint] = (),
+    ) -> tuple[Identity, Plan]:
+        """The assembled identity ``objective - gamma + sum_k u_k curved_k = ...`` (no solver is called).
+
+        From the third time on, an objective with the same monomials only fills in new numbers.
+        """
+        unknowns = [-1.0 * ONE, *curved]
+        warm = self._warm
+        if warm.template is not None and not subject_to and not curved:
+            identity = warm.template.fill(self.system, objective, unknowns)
+            if identity is not None:
+                warm.reused += 1
+                return with_cone(identity, self.options.cone), warm.template.layout
+        data = [objective, *curved]
+        layout = plan(self.system, self.degree, data, self.options, in_expectation=subject_to)
+        # the second time the same structure is asked for it is kept: a single solve pays nothing for it
+        if warm.planned and not subject_to and not curved:
+            warm.template = make_template(layout, self.system, objective, unknowns)
+        warm.planned += 1
+        identity = assemble(
+            layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
+        )
+        return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
+
+    def _bound(
+        self,
+        objective: Any,
+        sense: str,
+        *,
+        subject_to: Any = None,
+        solver: str = "auto",
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+        certify_bound: bool = True,
+        verbose: bool = False,
+    ) -> PseudoExpectation:
+        started = time.perf_counter()
+        constraints = flatten_constraints(subject_to)
+        if isinstance(objective, Expectation):
+            objective = objective.polynomial
+        squares: tuple[tuple[float, Polynomial], ...] = ()
+        linear = objective
+        if isinstance(objective, QuadraticExpectation):
+            linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)
+        target = ZERO if linear is None else (-linear if sense == "maximize" else linear)
+        identity, layout = self.assemble(target, [p for _, p in squares], constraints)
+        # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program
+        # bounded
+        upper = np.full(1 + len(squares), np.inf)
+        upper[0] = 1.0 if sense == "feasible" else np.inf
+        scaling = find_scaling(identity, self.bounds)
+        # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
+        quadratic = np.array([0.0, *(0.5 / w for w, _ in squares)]) if squares else None
+        program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
+        built = time.perf_counter()
+        missing = unused_columns(identity)
+        if missing.shape[0]:
+            raw = unproducible(identity, missing)
+        else:
+            raw = solve_program(
+                program, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
+            )
+        solved = time.perf_counter()
+        answer = Answer(
+            self,
+            identity,
+            scaling,
+            program,
+            raw,
+            sense,
+            objective,
+            certify_bound,
+            constraints,
+            second_opinion=solver == "auto",
+        )
+        result = answer.judge()
+        finished = time.perf_counter()
+        times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
+        sizes = {
+            "moments": int(identity.columns.shape[0]),
+            "blocks": sorted(identity.solved_sides, reverse=True),
+            "equalities": int(identity.free.shape[0]),
+            "degree": int(self.degree),
+            **layout.report,
+            **identity.symmetry_report,
+            **cone_report(identity, self.options.cone),
+        }
+        return replace(result, times=times, sizes=sizes)
+
+
+def relaxation_for(system: System, objective: Polynomial | None, degree: int | None, **options) -> Relaxation:
+    """The relaxation of the given degree, or of the least degree at which the program can be stated."""
+    if degree is None:
+        degree = least_degree(system, [] if objective is None else [objective])
+    return Relaxation(system, degree, **options)

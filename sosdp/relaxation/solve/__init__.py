@@ -1,0 +1,1 @@
+"""From the assembled identity to a solver's raw answer."""

@@ -1,0 +1,256 @@
+"""The two conic forms of an assembled identity, and the way back from a solver's answer.
+
+Gram form (interior point):  maximise c'u  over Gram matrices z, multipliers nu, unknowns u, with the
+identity as equations. The bound is an explicit variable with its own constant-term row, never folded into
+the objective: solvers' relative tolerances then apply to the number the user reads. Infeasible systems come
+back clean.
+
+Moment form (first order):  minimise target'y  over moments y with ``gram @ y`` in the cones: its normal
+matrix is diagonal on plain blocks. When the only unknown is the bound, y_0 is eliminated.
+
+Both return the same ``RawSolution``; the dual of one is the primal of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...conic.program import Cones, ConicProgram, ConicSolution, svec_length
+from ..build.assemble import Identity
+
+
+@dataclass(frozen=True, eq=False)
+class GramProgram:
+    """Maximise ``objective @ u - quadratic @ u**2 / 2`` subject to the identity; ``u_k <= upper[k]`` where
+    finite.
+
+    ``quadratic`` (None: zero) is non-negative; an unknown has a quadratic term or an upper limit, never both.
+    """
+
+    identity: Identity
+    objective: np.ndarray
+    upper: np.ndarray
+    quadratic: np.ndarray | None = None
+
+    def value(self, unknowns: np.ndarray) -> float:
+        """Objective at the given unknowns."""
+        curved = 0.0 if self.quadratic is None else float(self.quadratic @ unknowns**2) / 2
+        return float(self.objective @ unknowns) - curved
+
+
+@dataclass(frozen=True, eq=False)
+class RawSolution:
+    """Float solution: ``gram`` (vector form of all blocks), ``free``, ``unknowns``, ``moments``.
+
+    ``status``: ``solved``, ``almost``, ``no_moments`` (the gram side has an improving ray: no
+    pseudo-expectation; the arrays are that ray), ``no_gram`` (the moment side has one: no certificate
+    exists), ``failed``.
+    """
+
+    status: str
+    gram: np.ndarray
+    free: np.ndarray
+    unknowns: np.ndarray
+    moments: np.ndarray
+    value: float
+    solver: str
+    iterations: int
+    seconds: float
+    message: str
+
+
+def _row_split(identity: Identity) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    """Rows of 1 x 1 blocks, rows of larger blocks, sides of the larger blocks."""
+    scalar, matrix, sides = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], []
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        place = np.arange(rows.start, rows.stop)
+        if block.side == 1:
+            scalar.append(place)
+        else:
+            matrix.append(place)
+            sides.append(block.side)
+    return np.concatenate(scalar), np.concatenate(matrix), tuple(sides)
+
+
+def gram_form(program: GramProgram) -> ConicProgram:
+    """The sum-of-squares program: columns are (gram rows, free rows, unknowns)."""
+    identity = program.identity
+    scalar, matrix, sides = _row_split(identity)
+    rows = identity.gram.shape[0]
+    free = identity.free.shape[0]
+    unknowns = identity.unknown.shape[0]
+    bounded = np.flatnonzero(np.isfinite(program.upper))
+    equations = identity.columns.shape[0]
+    # column by column: a Gram entry has its coefficients and one -1 in its cone
+    cone_row = np.empty(rows, dtype=np.int64)
+    cone_row[np.concatenate([scalar, matrix])] = np.arange(rows) + equations + bounded.size
+    gram = identity.gram
+    lengths = np.diff(gram.indptr)
+    own = np.arange(gram.nnz) + np.repeat(np.arange(rows), lengths)
+    last = gram.indptr[1:] + np.arange(rows)
+    gram_indices = np.empty(gram.nnz + rows, dtype=np.int64)
+    gram_indices[own], gram_indices[last] = gram.indices, cone_row
+    gram_data = np.empty(gram.nnz + rows)
+    gram_data[own], gram_data[last] = gram.data, -1.0
+    indices = [gram_indices, identity.free.indices]
+    data = [gram_data, identity.free.data]
+    counts = [lengths + 1, np.diff(identity.free.indptr)]
+    for k in range(unknowns):
+        here = slice(identity.unknown.indptr[k], identity.unknown.indptr[k + 1])
+        limit = np.flatnonzero(bounded == k)
+        indices += [identity.unknown.indices[here], equations + limit]
+        data += [-identity.unknown.data[here], np.ones(limit.size)]
+        counts.append(np.array([here.stop - here.start + limit.size]))
+    pointers = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    shape = (equations + bounded.size + rows, rows + free + unknowns)
+    A = sp.csc_matrix((np.concatenate(data), np.concatenate(indices), pointers), shape=shape)
+    b = np.concatenate([identity.target, program.upper[bounded], np.zeros(rows)])
+    q = np.concatenate([np.zeros(rows + free), -program.objective])
+    cones = Cones(zero=equations, nonnegative=bounded.size + scalar.size, psd=sides)
+    P = None
+    if program.quadratic is not None:
+        P = sp.csc_matrix(sp.diags_array(np.concatenate([np.zeros(rows + free), program.quadratic])))
+    return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
+
+
+def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution:
+    """Translate a solution of ``gram_form``."""
+    identity = program.identity
+    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    status = {"primal_infeasible": "no_gram", "dual_infeasible": "no_moments"}.get(
+        solution.status, solution.status
+    )
+    unknowns = solution.x[rows + free :]
+    return RawSolution(
+        status=status,
+        gram=solution.x[:rows],
+        free=solution.x[rows : rows + free],
+        unknowns=unknowns,
+        moments=solution.z[: identity.columns.shape[0]],
+        value=program.value(unknowns),
+        solver=solution.solver,
+        iterations=solution.iterations,
+        seconds=solution.seconds,
+        message=solution.message,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MomentForm:
+    """A moment program and what is needed to read its solution."""
+
+    conic: ConicProgram
+    kept: np.ndarray
+    fixed: np.ndarray
+    zero_rows: int
+    limit_rows: np.ndarray
+    equal_rows: np.ndarray
+    scalar: np.ndarray
+    matrix: np.ndarray
+
+
+def _bent(program: GramProgram) -> np.ndarray:
+    """Unknowns with a quadratic term."""
+    if program.quadratic is None:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(program.quadratic > 0)
+
+
+def moment_form(program: GramProgram) -> MomentForm:
+    """The moment program: columns are the moments that are not fixed by ``unknown @ y = -objective``."""
+    identity = program.identity
+    scalar, matrix, sides = _row_split(identity)
+    columns = identity.columns.shape[0]
+    unknown = identity.unknown.tocsr()
+    limited = np.flatnonzero(np.isfinite(program.upper))
+    bent = _bent(program)
+    equal = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)
+    fixed = np.zeros(columns)
+    is_fixed = np.zeros(columns, dtype=bool)
+    if equal.size == 1 and unknown[equal[0]].nnz == 1:
+        row = unknown[equal[0]]
+        fixed[row.indices[0]] = -program.objective[equal[0]] / row.data[0]
+        is_fixed[row.indices[0]] = True
+        tight = np.zeros(0, dtype=np.int64)
+    else:
+        tight = equal
+    kept = np.flatnonzero(~is_fixed)
+    cost = identity.target.copy()
+    for k in limited:
+        cost = cost + program.upper[k] * unknown[k].toarray()[0]
+    P = None
+    if bent.size and program.quadratic is not None:
+        # the conjugate of an unknown with a quadratic term is a square of an expectation
+        curvature = 1.0 / program.quadratic[bent]
+        lines = unknown[bent]
+        P = sp.csc_matrix(sp.triu(lines[:, kept].T @ sp.diags_array(curvature) @ lines[:, kept]))
+        cost = cost + lines.T @ (curvature * (program.objective[bent] + lines @ fixed))
+    parts = [identity.free, unknown[tight], -unknown[limited], -identity.gram[scalar], -identity.gram[matrix]]
+    sides_b = [
+        np.zeros(identity.free.shape[0]),
+        -program.objective[tight],
+        program.objective[limited],
+        np.zeros(scalar.size),
+        np.zeros(matrix.size),
+    ]
+    stacked = sp.vstack(parts, format="csc")
+    b = np.concatenate(sides_b) - stacked @ fixed
+    cones = Cones(zero=identity.free.shape[0] + tight.size, nonnegative=limited.size + scalar.size, psd=sides)
+    conic = ConicProgram(q=cost[kept], A=stacked[:, kept], b=b, cones=cones, P=P)
+    return MomentForm(conic, kept, fixed, identity.free.shape[0], limited, tight, scalar, matrix)
+
+
+def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolution) -> RawSolution:
+    """Translate a solution of ``moment_form``."""
+    identity = program.identity
+    ray = solution.status in ("primal_infeasible", "dual_infeasible")
+    moments = form.fixed.copy() if not ray else np.zeros(form.fixed.size)
+    moments[form.kept] = solution.x
+    dual = solution.z
+    cursor = form.zero_rows
+    free = -dual[:cursor]
+    unknowns = np.zeros(identity.unknown.shape[0])
+    unknowns[form.equal_rows] = dual[cursor : cursor + form.equal_rows.size]
+    cursor += form.equal_rows.size
+    limits = dual[cursor : cursor + form.limit_rows.size]
+    unknowns[form.limit_rows] = (0.0 if ray else program.upper[form.limit_rows]) - limits
+    cursor += form.limit_rows.size
+    bent = _bent(program)
+    if bent.size and program.quadratic is not None:
+        slope = identity.unknown[bent] @ moments + (0.0 if ray else program.objective[bent])
+        unknowns[bent] = slope / program.quadratic[bent]
+    gram = np.zeros(identity.gram.shape[0])
+    gram[form.scalar] = dual[cursor : cursor + form.scalar.size]
+    gram[form.matrix] = dual[cursor + form.scalar.size :]
+    eliminated = np.setdiff1d(np.arange(form.fixed.size), form.kept)
+    if eliminated.size:
+        # the unknown whose moment was eliminated is read off the column it alone can fix
+        column = eliminated[0]
+        row = np.setdiff1d(np.flatnonzero(~np.isfinite(program.upper)), bent)[0]
+        target = 0.0 if ray else identity.target[column]
+        produced = (identity.gram.T @ gram + identity.free.T @ free)[column]
+        others = (identity.unknown.T @ unknowns)[column]
+        unknowns[row] = (produced - target - others) / identity.unknown[row, column]
+    status = {"primal_infeasible": "no_moments", "dual_infeasible": "no_gram"}.get(
+        solution.status, solution.status
+    )
+    return RawSolution(
+        status=status,
+        gram=gram,
+        free=free,
+        unknowns=unknowns,
+        moments=moments,
+        value=program.value(unknowns),
+        solver=solution.solver,
+        iterations=solution.iterations,
+        seconds=solution.seconds,
+        message=solution.message,
+    )
+
+
+def gram_matrices_length(identity: Identity) -> int:
+    """Length of the vector form of all Gram matrices together."""
+    return sum(svec_length(n) for n in identity.sides)

@@ -1,0 +1,147 @@
+"""Calling a solver on a Gram program, in the form that suits it, and finding points well inside the cone."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...algebra import monomials as mono
+from ...conic.choose import backend, check_memory, choose, is_installed
+from ...conic.program import ProblemTooLarge, svec_length, triangle
+from ..build.assemble import Identity
+from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
+
+_PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
+_RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
+
+
+def cubic_work(identity: Identity) -> float:
+    """Sum of R^3 over the blocks, R = N(N+1)/2: what an interior-point iteration costs."""
+    if identity.dominance is not None:
+        # pieces of side 1 or 2 are sparse rows: an iteration is far below the cube of their number
+        return float(sum(svec_length(n) for n in identity.sides)) ** 2
+    return sum(float(svec_length(n)) ** 3 for n in identity.solved_sides)
+
+
+def solve_program(
+    program: GramProgram,
+    *,
+    solver: str = "auto",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> RawSolution:
+    """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
+
+    With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
+    method when memory allows. A symmetric identity is solved reduced and its answer mapped back, and so is
+    one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
+    """
+    for option, value in (("tolerance", tolerance), ("time_limit", time_limit)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{option} must be a number > 0, got {value!r}")
+    smaller = program.identity.symmetry or program.identity.dominance
+    if smaller is not None:
+        reduced = replace(program, identity=smaller.reduce(program.identity))
+        raw = solve_program(
+            reduced, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
+        )
+        return smaller.lift(program, raw)
+    name = choose(program.identity.sides) if solver == "auto" else solver
+    options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    raw = _solve_with(program, name, options)
+    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs" and is_installed("clarabel"):
+        if cubic_work(program.identity) <= _RETRY_WORK:
+            try:
+                again = _solve_with(program, "clarabel", options)
+            except ProblemTooLarge:
+                return raw
+            if again.status == "solved" or raw.status == "failed":
+                return again
+    return raw
+
+
+def solve_moments(program: GramProgram, name: str, time_limit: float | None = None) -> RawSolution:
+    """The moment form by a solver that gets the Gram form otherwise: long chains of squares that an
+    interior-point method leaves early in one form are often solved in the other."""
+    identity = program.identity
+    smaller = identity.symmetry or identity.dominance
+    if smaller is not None:
+        raw = solve_moments(replace(program, identity=smaller.reduce(identity)), name, time_limit)
+        return smaller.lift(program, raw)
+    form = moment_form(program)
+    check_memory(name, form.conic)
+    return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
+
+
+def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
+    module = backend(name)
+    side = max(program.identity.solved_sides, default=0)
+    if side > _PATIENCE_SIDE and options["time_limit"] is None:
+        warnings.warn(
+            f"a matrix block of side {side} can keep {name} busy for hours: give a time_limit (in seconds), "
+            "a lower degree, or a sparsity or symmetry option",
+            stacklevel=2,
+        )
+    if module.FORM == "moment":
+        form = moment_form(program)
+        check_memory(name, form.conic)
+        return read_moment_form(program, form, module.solve(form.conic, **options))
+    conic = gram_form(program)
+    check_memory(name, conic)
+    return read_gram_form(program, module.solve(conic, **options))
+
+
+def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
+    """A coefficient that no multiplier can produce: the functional that reads it decides, without a
+    solver."""
+    moments = np.zeros(identity.columns.shape[0])
+    column = int(np.flatnonzero(mono.keys(identity.columns) == mono.keys(missing)[0])[0])
+    moments[column] = -np.sign(identity.target[column])
+    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    return RawSolution(
+        status="no_gram",
+        gram=np.zeros(rows),
+        free=np.zeros(free),
+        unknowns=np.zeros(identity.unknown.shape[0]),
+        moments=moments,
+        value=-np.inf,
+        solver="none",
+        iterations=0,
+        seconds=0.0,
+        message="a monomial of the polynomial is not a product of two basis elements",
+    )
+
+
+def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, float] | None:
+    """Multipliers well inside the cone at fixed unknowns: maximise t <= 1 with every Gram matrix >= t I.
+
+    Returns the solution (Gram matrices with t I added back) and t, or None when the solver did not converge.
+    Cost: about that of the first solve.
+    """
+    identity = program.identity
+    fixed = identity.target + identity.unknown.T @ unknowns
+    trace = sp.csr_matrix(-identity.trace_vector())
+    shifted = replace(identity, target=fixed, unknown=trace)
+    raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
+    if raw.status not in ("solved", "almost"):
+        return None
+    t = float(raw.unknowns[0])
+    return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=unknowns), t
+
+
+def block_identity_vector(identity: Identity) -> np.ndarray:
+    """Vector form of the identity matrix in every block."""
+    parts = [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in identity.sides]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
+    """The identity with one more unknown t (the last): every Gram matrix is t I plus a positive semidefinite
+    one."""
+    trace = sp.csr_matrix(-identity.trace_vector())
+    unknown = sp.vstack([identity.unknown, trace], format="csr") if keep_unknowns else trace
+    return replace(identity, unknown=unknown)

@@ -1,0 +1,396 @@
+"""Programs whose unknowns are coefficients of polynomials constrained to be sums of squares."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..algebra import monomials as mono
+from ..algebra.array import PolynomialArray
+from ..algebra.build import monomials, polynomial, variables
+from ..algebra.polynomial import Polynomial
+from ..algebra.variables import variable_name
+from ..model.option_names import check_options
+from ..model.system import System
+from ..reduction.bounds import VariableBounds, deduce_bounds
+from ..reduction.groebner import with_groebner
+from ..reduction.permutation import read_generators
+from .build.assemble import EqualityRows, Identity, assemble
+from .build.diagonal_dominance import Dominance, cone_report, with_cone
+from .build.plan import Options, least_degree, plan
+from .build.symmetry import with_symmetry
+from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
+from .certify.bound import certify
+from .certify.classify import shortfall
+from .certify.rays import verdict
+from .pseudoexpectation import DualData, dual_data
+from .solve.forms import GramProgram, RawSolution
+from .solve.solve import block_identity_vector, solve_program, with_margin
+
+_SOLVING = ("solver", "tolerance", "time_limit", "verbose")
+
+
+@dataclass(frozen=True, eq=False)
+class SosSolution:
+    """Solution of a SosProgram.
+
+    ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
+    the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
+    minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
+    ``inner_values``: coefficients well inside every constraint, where there are any; ``program``,
+    ``objective``: what was solved.
+    """
+
+    status: str
+    sense: str
+    bound: float
+    certified_bound: float | None
+    reason: str
+    values: dict[str, float]
+    certified_values: dict[str, float] | None
+    duals: tuple[DualData, ...] = field(repr=False)
+    solver: str = ""
+    sizes: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    inner_values: dict[str, float] | None = field(default=None, repr=False)
+    program: SosProgram | None = field(default=None, repr=False)
+    objective: Polynomial | None = field(default=None, repr=False)
+
+    @property
+    def bound_kind(self) -> str:
+        """A point that is proven feasible bounds a minimum from above and a maximum from below."""
+        return "upper" if self.sense == "minimize" else "lower"
+
+
+class SosProgram:
+    """Unknown coefficients, constraints "this polynomial is a sum of squares", a linear objective.
+
+    >>> c, x, y = sd.variables("c x y")
+    >>> program = sd.SosProgram([c]).require(x**4 + y**4 - c*x**2*y**2)
+    >>> program.maximize(c).bound        # 2
+
+    Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own
+    system, degree and cone. ``options`` are those of
+    ``sosdp.relaxation.build.plan.Options`` for all constraints:
+    ``products='schmudgen'`` for multipliers of products of inequalities, ``cone='sdsos'``, ...
+    """
+
+    def __init__(self, unknowns: Any, **options: Any) -> None:
+        flat = (
+            list(np.asarray(unknowns, dtype=object).reshape(-1))
+            if not isinstance(unknowns, Polynomial)
+            else [unknowns]
+        )
+        if any(not isinstance(u, Polynomial) or len(u.coefs) != 1 or u.degree != 1 for u in flat):
+            raise ValueError("unknowns must be variables, for example SosProgram(sd.variables('a b'))")
+        self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
+        if np.unique(self.ids).size != self.ids.size:
+            raise ValueError("an unknown is listed twice")
+        check_options("SosProgram", options, [option.name for option in fields(Options)])
+        self.options = Options(**options)
+        self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
+        self.vanishing: list[Polynomial] = []
+        self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
+
+    def require(
+        self, p: Polynomial, on: System | None = None, degree: int | None = None, cone: str | None = None
+    ) -> SosProgram:
+        """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
+
+        ``degree``: of the whole identity, so that a multiplier of g has at most this minus that of g; by
+        default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program. A ``p``
+        in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
+        """
+        self._affine(p)
+        chosen = self.options.cone if cone is None else cone
+        replace(self.options, cone=chosen)  # refuses what is not known
+        self.constraints.append((p, System() if on is None else on, degree, chosen))
+        return self
+
+    def require_zero(self, p: Polynomial) -> SosProgram:
+        """Require every coefficient of ``p`` to vanish; returns the program.
+
+        Equations between coefficients hold to the solver's accuracy only, so such a program has no
+        ``certified_bound``; where you can, write the equation into the polynomials instead.
+        """
+        self._affine(p)
+        self.vanishing.append(p)
+        return self
+
+    def require_psd(
+        self, matrix: Any, on: System | None = None, degree: int | None = None, cone: str | None = None
+    ) -> SosProgram:
+        """Require a symmetric matrix of polynomials to be a sum of squares: ``y'My`` is one, in x and y
+        together.
+
+        A matrix in the unknowns alone is a linear matrix inequality. ValueError unless square and symmetric.
+        """
+        entries = np.asarray(matrix, dtype=object)
+        if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
+            raise ValueError(f"require_psd needs a square matrix, not shape {entries.shape}")
+        side = entries.shape[0]
+        entries = np.array([[polynomial(e) for e in row] for row in entries.tolist()] + [[None] * side])[:-1]
+        if any(entries[i, j] != entries[j, i] for i in range(side) for j in range(i)):
+            raise ValueError("require_psd needs a symmetric matrix")
+        y = variables(f"sosdp_y{len(self.constraints)}_", side)
+        form = sum((entries[i, j] * y[i] * y[j] for i in range(side) for j in range(side)), polynomial(0))
+        return self.require(form, on, None if degree is None else degree + 2, cone)
+
+    def polynomial(self, name: str, xs: Any, degree: int, even: bool = False) -> Polynomial:
+        """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; only even degrees
+        on request."""
+        every = monomials(xs, degree)
+        basis = every[np.array([b.degree % 2 == 0 or not even for b in every])]
+        return self._declare(name, len(basis)) @ basis
+
+    def sum_of_squares(
+        self,
+        name: str,
+        xs: Any,
+        degree: int,
+        even: bool = False,
+        on: System | None = None,
+        cone: str | None = None,
+    ) -> Polynomial:
+        """A polynomial with new unknown coefficients, required to be a sum of squares (on a system)."""
+        unknown = self.polynomial(name, xs, degree, even)
+        self.require(unknown, on, cone=cone)
+        return unknown
+
+    def sos_matrix(self, name: str, side: int, xs: Any, degree: int, cone: str | None = None) -> Any:
+        """A symmetric matrix of polynomials with new unknown coefficients, required to be a sum of squares.
+
+        Shape (side, side); the coefficients of entry (i, j), i <= j, are ``name_i_j_0``, ...
+        """
+        matrix = np.empty((side, side), dtype=object)
+        for i in range(side):
+            for j in range(i, side):
+                matrix[i, j] = matrix[j, i] = self.polynomial(f"{name}_{i}_{j}_", xs, degree)
+        self.require_psd(matrix, cone=cone)
+        return matrix.view(PolynomialArray)
+
+    def gram(self, name: str, basis: Any) -> Any:
+        """A new symmetric positive semidefinite matrix of unknowns, shape (k, k): ``basis @ gram @ basis``
+        is SoS."""
+        side = len(basis)
+        flat = self._declare(name, side * (side + 1) // 2)
+        matrix = np.empty((side, side), dtype=object)
+        row, column = np.triu_indices(side)
+        matrix[row, column] = flat
+        matrix[column, row] = flat
+        labels = variables(f"sosdp_y{len(self.constraints)}_", side)
+        self.require_psd(matrix)
+        # a permutation of the variables moves the rows of the matrix as it moves the basis
+        self.bases.append((list(labels), [polynomial(b) for b in basis]))
+        return matrix.view(type(flat))
+
+    def _declare(self, name: str, count: int) -> Any:
+        fresh = variables(name, count)
+        ids = np.array([int(v.variable_ids[0]) for v in fresh], dtype=mono.MONOMIAL)
+        if np.isin(ids, self.ids).any():
+            raise ValueError(f"the program already has unknowns named {name}0, ...; choose another name")
+        self.ids = np.concatenate([self.ids, ids])
+        return fresh
+
+    def minimize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+        """Minimise a linear function of the unknowns."""
+        return self._solve(objective, "minimize", **solver_options)
+
+    def maximize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+        """Maximise a linear function of the unknowns."""
+        return self._solve(objective, "maximize", **solver_options)
+
+    def _affine(self, p: Polynomial) -> list[Polynomial]:
+        """[part without unknowns, coefficient polynomial of each unknown]."""
+        matches = np.isin(p.monos, self.ids) & (p.monos > 0)
+        count = matches.sum(axis=1)
+        if (count > 1).any():
+            raise ValueError("a constraint is not affine in the unknowns: a term has two of them")
+        parts = [Polynomial.from_arrays(p.monos[count == 0], p.coefs[count == 0])]
+        for unknown in self.ids:
+            rows = (p.monos == unknown).any(axis=1)
+            monos = p.monos[rows].copy()
+            monos[monos == unknown] = 0
+            monos.sort(axis=1)
+            parts.append(Polynomial.from_arrays(monos, p.coefs[rows]))
+        return parts
+
+    def _identity(
+        self, cost: np.ndarray
+    ) -> tuple[Identity, np.ndarray, list[VariableBounds], list[Identity]]:
+        """All constraints side by side in one unknown an orbit, the orbit of each unknown, and the parts."""
+        if not self.constraints:
+            raise ValueError("the program has no constraint; call require(p) first")
+        pieces, bounds = [], []
+        families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
+        images = self._permutations()
+        orbits = unknown_orbits(images, families, cost) if images else np.arange(self.ids.size)
+        families = [merged(f, orbits) for f in families]
+        for parts in families[: len(self.vanishing)]:
+            pieces.append(assemble([], [], parts[0], parts[1:]))
+            bounds.append(VariableBounds({}, ()))
+        known = families[len(self.vanishing) :]
+        for parts, (_, system, degree, cone) in zip(known, self.constraints, strict=True):
+            wanted = least_degree(system, parts) if degree is None else degree
+            if self.options.quotient == "groebner":
+                system = with_groebner(system, wanted)
+            layout = plan(system, wanted, parts, self._options_for(system, parts, images), closed=False)
+            piece = assemble(
+                layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
+            )
+            pieces.append(with_symmetry(with_cone(piece, cone), layout.actions))
+            bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
+        return stack(pieces), orbits, bounds, pieces
+
+    def _permutations(self) -> list[np.ndarray]:
+        """The permutations of variables that were given, as tables of images."""
+        if self.options.symmetries is None:
+            return []
+        used = [p.variable_ids for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
+        used += [system.variable_ids for _, system, _, _ in self.constraints]
+        ids = np.setdiff1d(np.concatenate(used), self.ids)
+        return [with_labels(image, self.bases) for image in read_generators(self.options.symmetries, ids)]
+
+    def _options_for(self, system: System, parts: list[Polynomial], images: list[np.ndarray]) -> Options:
+        """The options of one constraint: permutations of the variables that it has."""
+        if not images:
+            return self.options
+        ids = np.unique(np.concatenate([system.variable_ids, *(p.variable_ids for p in parts)]))
+        inner = restricted(images, ids)
+        if inner:
+            return replace(self.options, symmetries=inner)
+        return replace(self.options, symmetry="sign", symmetries=None)
+
+    def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
+        check_options(f"SosProgram.{sense}", solver_options, _SOLVING)
+        if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
+            raise ValueError("the objective of a SosProgram must be linear in its unknowns")
+        started = time.perf_counter()
+        cost = np.zeros(self.ids.size)
+        for row, c in zip(objective.monos, objective.coefs.astype(float), strict=True):
+            hit = np.flatnonzero(self.ids == row.max(initial=0))
+            if hit.size:
+                cost[hit[0]] = c
+        offset = float(objective.constant)
+        sign = -1.0 if sense == "minimize" else 1.0
+        identity, orbits, bounds, pieces = self._identity(cost)
+        prices = np.bincount(orbits, weights=cost)
+        program = GramProgram(identity, sign * prices, np.full(prices.size, np.inf))
+        built = time.perf_counter()
+        raw = solve_program(program, **solver_options)
+        solved = time.perf_counter()
+        label = {"solved": "optimal", "almost": "inaccurate"}.get(raw.status, "failed")
+        reason = raw.message if label != "optimal" else ""
+        if raw.status in ("no_gram", "no_moments"):
+            label, reason = verdict(program, raw)
+        names = [variable_name(int(v)) for v in self.ids]
+        value, values, certified, proven, inner = np.nan, {}, None, None, None
+        if label in ("optimal", "inaccurate"):
+            value = float(prices @ raw.unknowns) + offset
+            values = dict(zip(names, raw.unknowns[orbits].tolist(), strict=True))
+            point, inside = self._proven_point(program, raw, pieces, bounds)
+            if inside is not None:
+                inner = dict(zip(names, inside[orbits].tolist(), strict=True))
+            if point is None:
+                equations = "equations between coefficients hold to rounding only"
+                nowhere = "no coefficients strictly inside every constraint were found"
+                reason = reason or (equations if self.vanishing else nowhere)
+            else:
+                proven = dict(zip(names, point[orbits].tolist(), strict=True))
+                certified = float(prices @ point) + offset
+                allowed = 1e-5 * max(1.0, abs(value))
+                # a proven point near the solver's says nothing about better ones: both sides must agree
+                if label == "inaccurate" and abs(certified - value) <= allowed >= shortfall(program, raw):
+                    label = "optimal"
+        finished = time.perf_counter()
+        duals, row, free = [], 0, 0
+        for piece in pieces:
+            r, f = piece.gram.shape[0], piece.free.shape[0]
+            duals.append(dual_data(piece, raw.gram[row : row + r], raw.free[free : free + f], 0.0))
+            row, free = row + r, free + f
+        return SosSolution(
+            status=label,
+            sense=sense,
+            bound=value,
+            certified_bound=certified,
+            reason=reason,
+            values=values,
+            certified_values=proven,
+            duals=tuple(duals),
+            solver=raw.solver,
+            sizes={
+                "moments": int(identity.columns.shape[0]),
+                "blocks": sorted(identity.solved_sides, reverse=True),
+                "equalities": int(identity.free.shape[0]),
+                "unknowns": int(prices.size),
+                **identity.symmetry_report,
+                **cone_report(identity, self.options.cone),
+            },
+            times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+            inner_values=inner,
+            program=self,
+            objective=objective,
+        )
+
+    def _proven_point(
+        self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
+        point), and the coefficients of the inner point."""
+        inner_identity = with_margin(program.identity, keep_unknowns=True)
+        count = program.objective.size
+        objective = np.append(np.zeros(count), 1.0)
+        upper = np.append(np.full(count, np.inf), 1.0)
+        inner = solve_program(GramProgram(inner_identity, objective, upper))
+        if inner.status not in ("solved", "almost") or inner.unknowns[-1] <= 0:
+            return None, None
+        inside = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
+        best, weight = None, 1.0
+        for _ in range(40):
+            gram = (1 - weight) * raw.gram + weight * inside
+            free = (1 - weight) * raw.free + weight * inner.free
+            point = (1 - weight) * raw.unknowns + weight * inner.unknowns[:-1]
+            if not self._all_proven(pieces, bounds, gram, free, point):
+                break
+            best, weight = point, weight / 4
+        return best, inner.unknowns[:-1]
+
+    @staticmethod
+    def _all_proven(pieces, bounds, gram, free, point) -> bool:
+        row = cursor = 0
+        for piece, bound in zip(pieces, bounds, strict=True):
+            r, f = piece.gram.shape[0], piece.free.shape[0]
+            if certify(piece, gram[row : row + r], free[cursor : cursor + f], point, bound).loss > 0:
+                return False
+            row, cursor = row + r, cursor + f
+        return True
+
+
+def stack(pieces: list[Identity]) -> Identity:
+    """Several identities in the same unknowns as one (columns side by side; quotients act inside each
+    piece)."""
+    equalities: list[EqualityRows] = [e for p in pieces for e in p.equalities]
+    return Identity(
+        blocks=tuple(b for p in pieces for b in p.blocks),
+        equalities=tuple(equalities),
+        columns=mono.concatenate([p.columns for p in pieces]),
+        gram=sp.csr_matrix(sp.block_diag([p.gram for p in pieces], format="csr")),
+        free=sp.csr_matrix(sp.block_diag([p.free for p in pieces], format="csr")),
+        target=np.concatenate([p.target for p in pieces]),
+        unknown=sp.csr_matrix(sp.hstack([p.unknown for p in pieces], format="csr")),
+        quotient=pieces[0].quotient,
+        symmetry=stacked_symmetry(pieces),
+        dominance=_stacked_cones(pieces),
+    )
+
+
+def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
+    if all(p.dominance is None for p in pieces):
+        return None
+    parts = [p.dominance or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides))) for p in pieces]
+    weight = np.concatenate([d.weight for d in parts])
+    return Dominance(tuple(c for d in parts for c in d.cones), weight)

@@ -1,0 +1,100 @@
+"""Reading the tables and trying one undoing on a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PARTS = ("sosdp", "problems", "certificates", "tests", "docs", "benchmarks", "notebooks")
+FILES = ("pyproject.toml", "README.md", "CITATION.cff", "CHANGELOG.md", "Makefile")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One undoing: in `file` the text `find` becomes `replace`, so that `claim` is no longer proven."""
+
+    table: str
+    name: str
+    file: str
+    find: str
+    replace: str
+    claim: str
+    tests: tuple[str, ...]
+    sample: bool = False
+
+    @property
+    def label(self) -> str:
+        """Table and name, as `--only` takes it."""
+        return f"{self.table}/{self.name}"
+
+
+def mutants(tables: list[str] | None = None) -> list[Mutant]:
+    """All undoings of the tables, or of those named."""
+    found = []
+    for path in sorted(HERE.glob("*.toml")):
+        if tables and path.stem not in tables:
+            continue
+        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
+            entry["tests"] = tuple(entry["tests"])
+            found.append(Mutant(table=path.stem, **entry))
+    return found
+
+
+def copy_tree(target: Path) -> None:
+    """A copy of what the tests need; links become files."""
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", "results", "*.png")
+            shutil.copytree(ROOT / part, target / part, ignore=ignore, dirs_exist_ok=True)
+    for name in FILES:
+        shutil.copy(ROOT / name, target / name)
+
+
+def undone(mutant: Mutant, tree: Path) -> str:
+    """Apply an undoing in a copy; returns the text that was there, for putting back."""
+    path = tree / mutant.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(mutant.find) != 1:
+        raise ValueError(f"{mutant.label}: its text occurs {text.count(mutant.find)} times in {mutant.file}")
+    path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
+    return text
+
+
+def passes(tests: tuple[str, ...], tree: Path, seconds: float = 600.0) -> bool | None:
+    """Whether the tests pass in a copy of the tree; None when they could not be collected."""
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--slow", *tests]
+    try:
+        code = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, timeout=seconds
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return False
+    return None if code not in (0, 1) else code == 0
+
+
+def survivors(chosen: list[Mutant], report=print) -> list[Mutant]:
+    """Try every undoing on one copy of the tree; those that no test noticed."""
+    alive = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        for number, mutant in enumerate(chosen, 1):
+            before = undone(mutant, tree)
+            try:
+                verdict = passes(mutant.tests, tree)
+            finally:
+                (tree / mutant.file).write_text(before, encoding="utf-8")
+            word = {True: "SURVIVES", False: "killed", None: "NO SUCH TEST"}[verdict]
+            report(f"[{number}/{len(chosen)}] {word:12} {mutant.label}: {mutant.claim}")
+            if verdict is not False:
+                alive.append(mutant)
+    return alive

@@ -1,0 +1,30 @@
+"""Every undoing of the tables still applies, names tests that exist, and a sample of them is killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants.table import ROOT, mutants, survivors
+
+ALL = mutants()
+
+
+def test_names_are_unique():
+    labels = [mutant.label for mutant in ALL]
+    assert len(labels) == len(set(labels))
+
+
+@pytest.mark.parametrize("mutant", ALL, ids=lambda mutant: mutant.label)
+def test_it_applies(mutant):
+    text = (ROOT / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.find) == 1 and mutant.find != mutant.replace
+    assert mutant.tests and mutant.claim
+    for test in mutant.tests:
+        path, _, function = test.partition("::")
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert not function or f"def {function.split('::')[-1].split('[')[0]}(" in source
+
+
+@pytest.mark.slow(sample=True)
+def test_the_sample_is_killed():
+    assert survivors([mutant for mutant in ALL if mutant.sample]) == []

@@ -1,0 +1,327 @@
+"""The nearest correlation matrix: closed forms, other solvers, and the honesty of the certified distance."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sosdp.structured import StructuredMatrix, nearest_correlation
+from sosdp.structured.burer_monteiro import low_rank_projection
+from sosdp.structured.correlation_gap import distance_certificate, normalised_rows
+from sosdp.structured.correlation_newton import interior_point, semismooth_newton
+from sosdp.structured.spectrum import Decomposer
+
+
+def random_symmetric(n, seed, scale=1.0):
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(size=(n, n)) * scale
+    return (matrix + matrix.T) / 2
+
+
+def planted(n, d, gamma, seed):
+    generator = np.random.default_rng(seed)
+    labels = np.repeat([1, -1], n // 2)
+    chance = (1 + gamma * np.outer(labels, labels)) * d / n
+    upper = np.triu(generator.random((n, n)) < chance, 1)
+    return StructuredMatrix(sp.csr_array((upper | upper.T).astype(float)), n / (gamma * d), -1 / gamma)
+
+
+def check_feasible(matrix):
+    assert np.array_equal(matrix.diagonal(), np.ones(len(matrix)))
+    assert np.linalg.eigvalsh(matrix)[0] > -1e-12 * len(matrix)
+
+
+@pytest.mark.parametrize("entry", [-3.0, -1.0, -0.4, 0.0, 0.7, 1.0, 5.0])
+def test_two_by_two(entry):
+    projection = nearest_correlation(np.array([[9.0, entry], [entry, -2.0]]), tolerance=1e-6)
+    assert projection.certified
+    assert abs(projection.matrix[0, 1] - np.clip(entry, -1, 1)) <= 1e-6
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+@pytest.mark.parametrize("t", [1.0, 2.5, 30.0])
+def test_positive_multiples_of_ones(n, t):
+    tolerance = 1e-6 * n * np.sqrt(t)
+    projection = nearest_correlation(t * np.ones((n, n)), tolerance=tolerance)
+    assert projection.certified
+    assert np.abs(projection.matrix - 1).max() <= tolerance
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+@pytest.mark.parametrize("t", [0.5, 1.0, 7.0])
+def test_negative_multiples_of_ones(n, t):
+    # C_ij = -1/(n-1): the most negative exchangeable correlation matrix, optimal for t >= 1/(n-1).
+    tolerance = 1e-6 * n * max(1.0, np.sqrt(t))
+    projection = nearest_correlation(-t * np.ones((n, n)), tolerance=tolerance)
+    assert projection.certified
+    off = projection.matrix[~np.eye(n, dtype=bool)]
+    assert np.abs(off + 1 / (n - 1)).max() <= tolerance
+
+
+def test_a_correlation_matrix_is_its_own_projection():
+    rows = normalised_rows(np.random.default_rng(3).normal(size=(25, 40)))
+    matrix = rows @ rows.T
+    matrix = (matrix + matrix.T) / 2
+    projection = nearest_correlation(matrix, tolerance=1e-7)
+    assert np.linalg.norm(projection.matrix - matrix) <= 1e-7
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 17, 60, 160])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_certified_and_feasible_on_random_matrices(n, scale):
+    matrix = random_symmetric(n, n, scale)
+    tolerance = 1e-6 * max(1.0, scale) * n
+    projection = nearest_correlation(matrix, tolerance=tolerance)
+    assert projection.certified and projection.distance <= tolerance
+    check_feasible(projection.matrix)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_optimality_conditions(seed):
+    matrix = random_symmetric(20, seed, 2.0)
+    projection = nearest_correlation(matrix, tolerance=1e-8)
+    slack = projection.matrix - matrix - np.diag(projection.dual)
+    assert np.linalg.eigvalsh(slack)[0] > -1e-6
+    assert abs(np.sum(slack * projection.matrix)) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_certified_distance_covers_the_true_distance(seed):
+    """Every iterate of either method, from good and bad starts: distance >= true distance, and not absurdly
+    so.
+    """
+    n = [3, 6, 12, 25, 40, 60][seed]
+    matrix = random_symmetric(n, 100 + seed, 3.0)
+    exact = nearest_correlation(matrix, tolerance=1e-8)
+    generator = np.random.default_rng(seed)
+    starts = [1 - matrix.diagonal(), np.zeros(n), 5 * generator.normal(size=n)]
+    spectra = [Decomposer(matrix)(start) for start in starts]
+    spectra += list(semismooth_newton(Decomposer(matrix), starts[2], 8))
+    spectra += list(interior_point(Decomposer(matrix), starts[0], 1e-6, 200))
+    spectra += [
+        Decomposer(matrix)(exact.dual + size * generator.normal(size=n))
+        for size in 10.0 ** np.arange(-7.0, 2)
+    ]
+    ratios = []
+    for spectrum in spectra:
+        certificate = distance_certificate(matrix, spectrum)
+        true = np.linalg.norm(certificate.factor @ certificate.factor.T - exact.matrix)
+        assert true <= certificate.distance + exact.distance
+        objective = 0.5 * np.linalg.norm(certificate.factor @ certificate.factor.T - matrix) ** 2
+        minimum = 0.5 * np.linalg.norm(exact.matrix - matrix) ** 2
+        assert objective - minimum <= certificate.gap + 1e-6
+        ratios.append(true / certificate.distance)
+    assert max(ratios) > 0.15  # the bound is of the right size somewhere, so the test has teeth
+
+
+def test_a_fifth_of_the_distance_would_be_wrong():
+    """Negative control: the certified distance divided by five is not a bound."""
+    matrix = random_symmetric(12, 5, 3.0)
+    exact = nearest_correlation(matrix, tolerance=1e-9)
+    certificate = distance_certificate(matrix, Decomposer(matrix)(1 - matrix.diagonal()))
+    true = np.linalg.norm(certificate.factor @ certificate.factor.T - exact.matrix)
+    assert true > certificate.distance / 5
+
+
+def test_structured_dense_and_sparse_inputs_agree():
+    structured = planted(160, 30, 0.7, 0)
+    answers = [
+        nearest_correlation(matrix, tolerance=1e-5).matrix
+        for matrix in (structured, structured.toarray(), sp.csr_array(structured.toarray()))
+    ]
+    assert np.linalg.norm(answers[0] - answers[1]) < 2e-5
+    assert np.linalg.norm(answers[0] - answers[2]) < 2e-5
+
+
+def test_structured_products():
+    structured = planted(30, 8, 0.7, 0)
+    block = np.random.default_rng(0).normal(size=(30, 4))
+    assert np.allclose(structured @ block, structured.toarray() @ block)
+
+
+@pytest.mark.parametrize("warm_start", [True, False])
+def test_planted_graph_to_a_thousandth_of_the_sensitivity(warm_start):
+    matrix = planted(300, 40, 0.6, 2)
+    sensitivity = 2 * np.sqrt(300 / (0.6 * 40))
+    projection = nearest_correlation(matrix, tolerance=1e-3 * sensitivity, warm_start=warm_start)
+    assert projection.certified
+    assert projection.eigendecompositions <= 15
+    check_feasible(projection.matrix)
+
+
+def test_a_dual_vector_as_warm_start():
+    matrix = planted(200, 40, 0.6, 2)
+    first = nearest_correlation(matrix, tolerance=1e-4)
+    again = nearest_correlation(matrix, tolerance=1e-4, warm_start=first.dual)
+    assert again.certified and again.eigendecompositions == 1
+
+
+def test_interior_point_takes_over_when_newton_is_starved():
+    matrix = planted(60, 12, 0.7, 1)
+    projection = nearest_correlation(matrix, tolerance=1e-3, warm_start=False, max_iterations=2)
+    assert projection.certified
+    assert projection.method == "interior-point"
+
+
+def test_agrees_with_general_purpose_solvers():
+    import cvxpy
+
+    for n, seed in ((6, 0), (15, 1), (30, 2)):
+        matrix = random_symmetric(n, seed, 1.5)
+        variable = cvxpy.Variable((n, n), PSD=True)
+        problem = cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum_squares(variable - matrix)), [cvxpy.diag(variable) == 1]
+        )
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+        ours = nearest_correlation(matrix, tolerance=1e-8).matrix
+        assert np.abs(ours - variable.value).max() < 1e-5
+        problem.solve(solver="SCS", eps=1e-8, max_iters=50000)
+        assert np.abs(ours - variable.value).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.zeros((5, 5)),
+        np.full((5, 5), 1e12),
+        -np.full((6, 6), 1e12),
+        np.diag([1e15, -1e15, 0.0, 1.0]),
+        np.array([[0.0, 1e-300], [1e-300, 0.0]]),
+        np.full((4, 4), 1e200),
+        np.array([[1e308, 1e308], [1e308, 1e308]]),
+    ],
+)
+def test_extreme_values_never_raise(matrix):
+    projection = nearest_correlation(matrix, tolerance=1e-6)
+    check_feasible(projection.matrix)
+    assert projection.certified == (projection.distance <= 1e-6)
+
+
+def test_impossible_tolerance_is_reported_not_raised():
+    projection = nearest_correlation(random_symmetric(6, 0), tolerance=1e-30)
+    assert not projection.certified and projection.distance > 1e-30
+
+
+@pytest.mark.parametrize(
+    "matrix, message",
+    [
+        (np.zeros((0, 0)), "non-empty"),
+        (np.zeros((2, 3)), "square"),
+        (np.zeros(4), "square"),
+        (np.array([[0.0, np.nan], [np.nan, 0.0]]), "not finite"),
+        (np.array([[0.0, 1.0], [0.0, 0.0]]), "symmetric"),
+    ],
+)
+def test_input_errors(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        nearest_correlation(matrix, tolerance=1e-3)
+
+
+def test_tolerance_must_be_positive():
+    for tolerance in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="tolerance"):
+            nearest_correlation(np.eye(2), tolerance=tolerance)
+
+
+def reference(matrix, weights, least):
+    import cvxpy
+
+    n = len(matrix)
+    roots = np.sqrt(weights)
+    variable = cvxpy.Variable((n, n), PSD=True)
+    difference = cvxpy.multiply(np.outer(roots, roots), variable - matrix)
+    constraints = [cvxpy.diag(variable) == 1, variable - least * np.eye(n) >> 0]
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(difference)), constraints)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return variable.value
+
+
+@pytest.mark.parametrize("n, seed, least", [(5, 0, 0.0), (8, 1, 0.2), (12, 2, 0.05), (12, 3, 0.0)])
+def test_weights_and_smallest_eigenvalue_against_a_conic_solver(n, seed, least):
+    matrix = random_symmetric(n, seed, 1.5)
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, size=n)
+    ours = nearest_correlation(matrix, tolerance=1e-5, weights=weights, smallest_eigenvalue=least)
+    assert ours.certified and ours.distance <= 1e-5
+    check_feasible(ours.matrix)
+    assert np.linalg.eigvalsh(ours.matrix)[0] >= least - 1e-12
+    other = reference(matrix, weights, least)
+    assert np.abs(ours.matrix - other).max() < 1e-4
+    roots = np.sqrt(weights)
+
+    def objective(c):
+        return np.linalg.norm(np.outer(roots, roots) * (c - matrix - np.diag(1 - matrix.diagonal())))
+
+    assert objective(ours.matrix) <= objective(other) + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weighted_certificate_covers_the_true_distance(seed):
+    matrix = random_symmetric(15, 40 + seed, 3.0)
+    generator = np.random.default_rng(seed)
+    weights = generator.uniform(0.1, 5.0, size=15)
+    roots = np.sqrt(weights)
+    exact = nearest_correlation(matrix, tolerance=1e-5, weights=weights, smallest_eigenvalue=0.1)
+    for scale in 10.0 ** np.arange(-5.0, 1):
+        rough = nearest_correlation(
+            matrix, tolerance=30 * scale, weights=weights, smallest_eigenvalue=0.1,
+            warm_start=exact.dual + scale * generator.normal(size=15), max_iterations=1,
+        )  # fmt: skip
+        true = np.linalg.norm(np.outer(roots, roots) * (rough.matrix - exact.matrix))
+        assert true <= rough.distance + exact.distance
+
+
+def test_unit_weights_change_nothing():
+    matrix = planted(200, 40, 0.6, 2)
+    plain = nearest_correlation(matrix, tolerance=1e-4)
+    weighted = nearest_correlation(matrix, tolerance=1e-4, weights=np.ones(200))
+    assert np.linalg.norm(plain.matrix - weighted.matrix) <= 2e-4
+
+
+def test_sparse_plus_rank_one_with_weights():
+    generator = np.random.default_rng(0)
+    direction = generator.normal(size=160)
+    sparse = sp.random_array((160, 160), density=0.05, rng=generator)
+    structured = StructuredMatrix(sparse + sparse.T, 3.0, 0.7, direction)
+    assert np.allclose(
+        structured.toarray(), 3 * (sparse + sparse.T).toarray() + 0.7 * np.outer(direction, direction)
+    )
+    block = generator.normal(size=(160, 3))
+    assert np.allclose(structured @ block, structured.toarray() @ block)
+    weights = generator.uniform(0.5, 2.0, size=160)
+    options = {"tolerance": 1e-3, "weights": weights, "smallest_eigenvalue": 0.01}
+    one = nearest_correlation(structured, **options)
+    two = nearest_correlation(structured.toarray(), **options)
+    assert one.certified and two.certified and np.linalg.norm(one.matrix - two.matrix) < 4e-3
+
+
+def test_weight_errors():
+    for options, message in [
+        ({"weights": np.ones(3)}, "weights"),
+        ({"weights": np.array([1.0, 0.0])}, "weights"),
+        ({"weights": np.ones((2, 2))}, "single entries"),
+        ({"smallest_eigenvalue": 1.0}, "smallest_eigenvalue"),
+        ({"smallest_eigenvalue": -0.1}, "smallest_eigenvalue"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            nearest_correlation(np.eye(2), tolerance=1e-3, **options)
+    with pytest.raises(ValueError, match="direction"):
+        StructuredMatrix(sp.eye_array(3), 1.0, 1.0, np.ones(2))
+    assert np.array_equal(
+        nearest_correlation(np.zeros((3, 3)), tolerance=1e-6, smallest_eigenvalue=0.5).matrix, np.eye(3)
+    )
+
+
+def test_the_low_rank_start_forms_no_dense_matrix():
+    """10^4 vertices: the peak of memory is far below one dense matrix (800 MB)."""
+    import tracemalloc
+
+    n, degree = 10_000, 20
+    generator = np.random.default_rng(0)
+    rows, columns = generator.integers(0, n, size=(2, n * degree // 2))
+    upper = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)).tocsr()
+    matrix = StructuredMatrix(upper + upper.T, n / (0.5 * degree), -2.0)
+    tracemalloc.start()
+    factor, dual = low_rank_projection(matrix, rank=10, gradient_tolerance=1.0, max_iterations=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert factor.shape == (n, 10) and dual.shape == (n,)
+    assert peak < 0.1 * 8 * n * n
