@@ -15,8 +15,8 @@ from flint import fmpq
 
 from sosdp.algebra.polynomial import Polynomial
 
-Row = tuple[int, ...]
-Terms = dict[Row, Any]  # coefficients are flint.fmpq
+Monomial = tuple[int, ...]
+Terms = dict[Monomial, Any]  # coefficients are flint.fmpq
 
 _ONE = fmpq(1)
 
@@ -38,7 +38,7 @@ def fraction(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def rows_of(monos: np.ndarray) -> list[Row]:
+def monomials_of(monos: np.ndarray) -> list[Monomial]:
     """Monomial rows (m, w), 0 for padding, as tuples."""
     return [tuple(filter(None, row)) for row in np.asarray(monos).tolist()]
 
@@ -46,7 +46,7 @@ def rows_of(monos: np.ndarray) -> list[Row]:
 def terms_of(polynomial: Polynomial) -> Terms:
     """The terms of a polynomial; float coefficients are read as the shortest decimal (see `as_exact`)."""
     exact = polynomial if polynomial.is_exact else polynomial.as_exact()
-    return {row: rational(c) for row, c in zip(rows_of(exact.monos), exact.coefs.tolist(), strict=True)}
+    return {row: rational(c) for row, c in zip(monomials_of(exact.monos), exact.coefs.tolist(), strict=True)}
 
 
 def polynomial_of(terms: Terms) -> Polynomial:
@@ -56,7 +56,7 @@ def polynomial_of(terms: Terms) -> Polynomial:
     )
 
 
-def monos_of(rows: list[Row]) -> np.ndarray:
+def monos_of(rows: list[Monomial]) -> np.ndarray:
     """Tuples as an int32 array (m, w) padded with zeros on the left."""
     width = max([1, *map(len, rows)])
     monos = np.zeros((len(rows), width), dtype=np.int32)
@@ -66,7 +66,7 @@ def monos_of(rows: list[Row]) -> np.ndarray:
     return monos
 
 
-def times(left: Row, right: Row) -> Row:
+def times(left: Monomial, right: Monomial) -> Monomial:
     """The product of two monomials."""
     return tuple(sorted(left + right)) if left and right else left or right
 
@@ -110,8 +110,8 @@ def value_at(terms: Terms, point: Mapping[int, Any]) -> fmpq:
 class Rule:
     """The equality `index` divided by `scale`: lead - factor * tail; factor 0 when the lead vanishes."""
 
-    lead: Row
-    tail: Row
+    lead: Monomial
+    tail: Monomial
     factor: fmpq
     index: int
     scale: fmpq
@@ -131,8 +131,8 @@ class Rules:
 
     def __init__(self, equalities: Iterable[Terms]) -> None:
         self._by_first: dict[int, list[Rule]] = {}
-        self._found: dict[Row, tuple[Rule, Row] | None] = {}
-        self._normal: dict[Row, tuple[fmpq, Row]] = {}
+        self._found: dict[Monomial, tuple[Rule, Monomial] | None] = {}
+        self._normal: dict[Monomial, tuple[fmpq, Monomial]] = {}
         for index, terms in enumerate(equalities):
             if not 1 <= len(terms) <= 2:
                 continue
@@ -151,7 +151,7 @@ class Rules:
             for variable, rules in self._by_first.items()
         )
 
-    def find(self, row: Row) -> tuple[Rule, Row] | None:
+    def find(self, row: Monomial) -> tuple[Rule, Monomial] | None:
         """A rule whose lead divides the monomial, and the quotient."""
         if row in self._found:
             return self._found[row]
@@ -174,7 +174,7 @@ class Rules:
         self._found[row] = found
         return found
 
-    def normal(self, row: Row) -> tuple[fmpq, Row]:
+    def normal(self, row: Monomial) -> tuple[fmpq, Monomial]:
         """(c, m) with row = c m modulo the rules and no rule dividing m; c = 0 when the monomial vanishes."""
         if not self._by_first:
             return _ONE, row
@@ -223,7 +223,7 @@ class Rules:
         return {row: value for row, value in remainder.items() if value}
 
 
-def _divide(row: Row, by: Row) -> Row | None:
+def _divide(row: Monomial, by: Monomial) -> Monomial | None:
     """The quotient of two monomials, None when it is not a monomial."""
     rest = list(row)
     for variable in by:

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from certificates.exact import Row, Rules, fraction, polynomial_of, rational, rows_of, terms_of
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.exact import Monomial, Rules, fraction, monomials_of, polynomial_of, rational, terms_of
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0
@@ -204,7 +205,7 @@ class Derivation:
         they cost join the identity. NotDerived says what is left when that does not reach the target.
         """
         rules = Rules([terms_of(h) for h in self.equalities])
-        costs: dict[int, dict[Row, Any]] = {}
+        costs: dict[int, dict[Monomial, Any]] = {}
         # negative, for conclusion = target + costs, so that target = conclusion - costs
         difference = terms_of(self.conclusion - target)
         rest = rules.divide(difference, costs)
@@ -219,7 +220,7 @@ class Derivation:
 
     def reduced(self) -> Derivation:
         """The same with the conclusion in normal form modulo its equalities with one or two terms."""
-        costs: dict[int, dict[Row, Any]] = {}
+        costs: dict[int, dict[Monomial, Any]] = {}
         rest = Rules([terms_of(h) for h in self.equalities]).divide(terms_of(self.conclusion), costs)
         return self.concluding(polynomial_of(rest) if rest else ZERO)
 
@@ -437,12 +438,12 @@ def _gathered(d: Derivation) -> Derivation:
     return _renumbered(d, equalities, inequalities, equality_at, inequality_at)
 
 
-def _gram(squares: Sequence[Square]) -> tuple[tuple[Row, ...], tuple[tuple[int, ...], ...], int]:
+def _gram(squares: Sequence[Square]) -> tuple[tuple[Monomial, ...], tuple[tuple[int, ...], ...], int]:
     """Basis, integer Gram matrix and denominator of a list of weighted squares."""
-    entries: dict[tuple[Row, Row], Fraction] = {}
+    entries: dict[tuple[Monomial, Monomial], Fraction] = {}
     for weight, q in squares:
         coefficients = [Fraction(c) for c in q.coefs.tolist()]
-        rows = rows_of(q.monos)
+        rows = monomials_of(q.monos)
         for a, ca in zip(rows, coefficients, strict=True):
             for b, cb in zip(rows, coefficients, strict=True):
                 entries[a, b] = entries.get((a, b), Fraction(0)) + weight * ca * cb

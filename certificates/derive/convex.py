@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 from sosdp.algebra.build import variables
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.conic.rigorous import least_eigenvalue_bound

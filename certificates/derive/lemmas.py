@@ -106,7 +106,7 @@ def moment_bound(
     found by a solver and proven exactly; raises NotCertifiable when there are none that it can find.
     """
     import sosdp as sd
-    from certificates.find.float_certificate import extract
+    from certificates.find.extract import extract
 
     x = _polynomials(v)
     target = _exact(constant) * inner(x, x) ** t - empirical_moment(points, x, t)
@@ -124,7 +124,7 @@ def fourth_moment_bound(
     find.
     """
     import sosdp as sd
-    from certificates.find.float_certificate import extract
+    from certificates.find.extract import extract
 
     x = _polynomials(v)
     second = empirical_moment(points, x, 1)

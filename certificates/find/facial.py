@@ -24,10 +24,20 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from flint import fmpq, fmpq_mat, fmpz_mat
 
-from certificates.exact import Row, Terms, add_to, multiply, polynomial_of, rows_of, terms_of, value_at
+from certificates.exact import (
+    Monomial,
+    Terms,
+    add_to,
+    monomials_of,
+    multiply,
+    polynomial_of,
+    terms_of,
+    value_at,
+)
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.zeros import relations
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.conic.program import SQRT2, smat, svec_length, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
@@ -57,7 +67,7 @@ class _System:
 
     rounder: Rounder
     effects: list[list[dict[int, fmpq]]]
-    free: list[tuple[tuple[int, int, Row], dict[int, fmpq]]]
+    free: list[tuple[tuple[int, int, Monomial], dict[int, fmpq]]]
     goal: list[fmpq]
 
 
@@ -144,9 +154,9 @@ class Faces:
 
     def _zero_kernels(
         self, rounder: Rounder, points: Sequence[dict[int, Fraction]]
-    ) -> list[tuple[list[list[int]], list[Row]]]:
+    ) -> list[tuple[list[list[int]], list[Monomial]]]:
         """Integer vectors that every Gram matrix must annihilate, from exact zeros of the target."""
-        out: list[tuple[list[list[int]], list[Row]]] = []
+        out: list[tuple[list[list[int]], list[Monomial]]] = []
         zeros = [z for z in points if len(rounder.targets) == 1 and value_at(rounder.targets[0], z) == 0]
         for k, (block, basis) in enumerate(zip(rounder.blocks, rounder.bases, strict=True)):
             vectors: list[list[int]] = []
@@ -229,7 +239,7 @@ def _integral(values: list[fmpq]) -> list[int]:
 
 
 def _system(rounder: Rounder) -> _System:
-    numbers: dict[tuple[int, Row], int] = {}
+    numbers: dict[tuple[int, Monomial], int] = {}
 
     def by_number(target: int, terms: Terms) -> dict[int, fmpq]:
         return {numbers.setdefault((target, row), len(numbers)): value for row, value in terms.items()}
@@ -246,7 +256,7 @@ def _system(rounder: Rounder) -> _System:
         )
     free = []
     for target, j, polynomial in rounder.free:
-        for row in rows_of(polynomial.monos):
+        for row in monomials_of(polynomial.monos):
             effect = rounder.rules.divide(multiply({row: fmpq(1)}, rounder.equalities[j]), {})
             free.append(((target, j, row), by_number(target, effect)))
     goals = [by_number(t, rounder.rules.divide(dict(p), {})) for t, p in enumerate(rounder.targets)]

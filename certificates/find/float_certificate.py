@@ -1,8 +1,8 @@
-"""From a solved relaxation to a proof: choose a bound, centre the multipliers, round, check."""
+"""From float multipliers to a proof: choose a bound, centre the multipliers, round, check."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from certificates.exact import fraction, terms_of, value_at
-from certificates.find.redundant import boxed_proof
-from certificates.find.rescale import intervals, rescaled_proof
+from certificates.find.facial import Faces
+from certificates.find.mixture import MixedBlock, MixedDual, mixture
+from certificates.find.numbers import decimal, exact_number, short_decimal
+from certificates.find.refine import bracket, refined_proof, simplest_fraction
 from certificates.find.rounding import NotCertifiable, Rounder
+from certificates.find.separation import separate
 from certificates.find.zeros import minimisers, value_to
-from certificates.proof import Claim, InExpectation, Proof
-from sosdp.algebra.polynomial import Polynomial
+from certificates.identity import Claim
+from certificates.proof import Proof
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.pseudoexpectation import dual_data
@@ -42,6 +45,9 @@ _ADVICE = (
 )
 
 
+ChangedProblem = Callable[[Any, Claim, float], Proof]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of a claim: `status` is "proved", "refuted" or "undecided"; `reason` in words.
@@ -59,13 +65,16 @@ class FloatCertificate:
     """The float multipliers of a solved relaxation, with the claim they point to.
 
     `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
-    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares.
+    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `changed`:
+    ways of proving the claim from another problem with the same answer, (words, function of the result, the
+    claim and a slack), tried when the problem as stated is not proven.
     """
 
     result: Any = field(repr=False)
     claim: Claim
     value: float | None
     squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
+    changed: tuple[tuple[str, ChangedProblem], ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
@@ -86,11 +95,11 @@ class FloatCertificate:
         for b in dual.blocks:
             if b.kind == "expectation":
                 kind = "expectation" if b.entry is None else "expectation_psd"
-                b = _Block(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
+                b = MixedBlock(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
             blocks.append(b)
         plain = len(self.claim.equalities)
         free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
-        return _Dual(tuple(blocks), free, dual.margin)
+        return MixedDual(tuple(blocks), free, dual.margin)
 
     def _recentre(self, at: float) -> Any:
         """Float multipliers well inside the cone at a bound in the engine's form, with their margin."""
@@ -132,7 +141,7 @@ class FloatCertificate:
             at = 1.0 if self.claim.kind == "infeasible" else 0.0
             return self._at(self.claim, at, places)
         if bound is not None:
-            chosen = _exact(bound)
+            chosen = exact_number(bound)
             return self._at(replace(self.claim, bound=chosen), self._sign * float(chosen), places)
         if slack is not None and slack < BEYOND_DOUBLES:
             return self._refined(slack)
@@ -171,19 +180,13 @@ class FloatCertificate:
             except NotCertifiable as error:
                 reason = f"{reason}; in higher precision: {error}"
                 break
-        change = intervals(self.claim)
-        if change:
+        for words, way in self.changed:
             for slack in slacks:
                 try:
-                    return rescaled_proof(self.result, self.claim, change, slack)
+                    return way(self.result, self.claim, slack)
                 except NotCertifiable as error:
-                    reason = f"{reason}; in shifted variables: {error}"
-        for slack in slacks:
-            try:
-                return boxed_proof(self.result, self.claim, slack)
-            except NotCertifiable as error:
-                boxed = f"{reason}; with a redundant box: {error}"
-        reason = boxed
+                    failed = f"{words}: {error}"
+            reason = f"{reason}; {failed}"
         for slack in slacks:  # perhaps no multipliers are positive definite at any bound
             chosen = source._bound(slack * max(1.0, abs(self.value)))
             try:
@@ -214,7 +217,7 @@ class FloatCertificate:
         )
         moments = raw.moments * scaling.column
         sharp = replace(result, bound=value, certified_bound=None, dual=dual, moments=moments)
-        return FloatCertificate(sharp, self.claim, value)
+        return replace(self, result=sharp, value=value)
 
     def _mixed(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, from mixtures of the optimum with one inner point.
@@ -243,8 +246,6 @@ class FloatCertificate:
 
     def _on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        from certificates.find.facial import Faces
-
         return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self._minimisers)
 
     @cached_property
@@ -318,8 +319,6 @@ class FloatCertificate:
 
     def _digits(self) -> tuple[Fraction | None, str]:
         """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
-        from certificates.find.refine import bracket, simplest_fraction
-
         assert self.value is not None
         if self.result.moments is None:
             return None, ""
@@ -338,7 +337,7 @@ class FloatCertificate:
         if found.denominator <= _SHORT_DENOMINATOR:
             return found, f"{where} {found}"
         return None, (
-            f"{where} {_decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
+            f"{where} {decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
             f"denominator below 10^{len(str(found.denominator)) - 1} is that near: by all appearances it is "
             "irrational, and then no rational proof at the value itself exists"
         )
@@ -369,10 +368,8 @@ class FloatCertificate:
             return Outcome("proved", self.exact(bound=bound, slack=slack), "")
         except NotCertifiable as error:
             reason = str(error)
-        claim = self.claim if bound is None else replace(self.claim, bound=_exact(bound))
+        claim = self.claim if bound is None else replace(self.claim, bound=exact_number(bound))
         if self.claim.bound is None or bound is not None:
-            from certificates.find.separation import separate
-
             try:
                 return Outcome("refuted", separate(self.result, claim), reason)
             except NotCertifiable as error:
@@ -428,11 +425,9 @@ class FloatCertificate:
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
     ) -> Proof:
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
-        from certificates.find.refine import refined_proof
-
         if self.value is None or self.result.moments is None:
             raise NotCertifiable("higher precision serves bounds")
-        room = None if slack is None else _exact(slack) * _exact(max(1.0, abs(self.value)))
+        room = None if slack is None else exact_number(slack) * exact_number(max(1.0, abs(self.value)))
         return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
@@ -461,45 +456,6 @@ def _no_interior(inner: Any) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A float Gram block (see `certificates.find.rounding.FloatBlock`)."""
-
-    kind: str
-    index: tuple[int, ...]
-    basis: np.ndarray
-    entry: np.ndarray | None
-    gram: np.ndarray
-    target: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class _Dual:
-    """Float multipliers (see `certificates.find.rounding.FloatDual`)."""
-
-    blocks: tuple[_Block, ...]
-    equality_multipliers: tuple[tuple[int, Polynomial], ...]
-    margin: float | None = None
-
-
-def mixture(near: Any, inner: Any, weight: float) -> Any:
-    """(1 - weight) * near + weight * inner of two float duals with the same blocks."""
-    blocks = tuple(
-        _Block(
-            a.kind,
-            tuple(a.index),
-            a.basis,
-            a.entry,
-            (1 - weight) * np.asarray(a.gram) + weight * np.asarray(b.gram),
-            int(getattr(a, "target", 0) or 0),
-        )
-        for a, b in zip(near.blocks, inner.blocks, strict=True)
-    )
-    pairs = zip(near.equality_multipliers, inner.equality_multipliers, strict=True)
-    free = tuple((a[0], (1 - weight) * a[1] + weight * b[1]) for a, b in pairs)
-    return _Dual(blocks, free)
-
-
 def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
     """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
 
@@ -518,118 +474,3 @@ def _satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
     if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
         return False
     return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)
-
-
-def extract(result: Any) -> Any:
-    """The float certificate of a solved relaxation, ready for `.exact()`.
-
-    `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
-    result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
-    """
-    if hasattr(result, "certified_values"):
-        from certificates.find.program import ProgramCertificate
-
-        return ProgramCertificate(result)
-    if not hasattr(result, "recentre"):
-        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
-    system = result.system
-    if system.foralls:
-        raise NotCertifiable(
-            "for-all constraints have multipliers that are no sums of squares times a constraint of the "
-            "claim; read certified_bound"
-        )
-    sense, status = result.sense, result.status
-    parts: dict[str, Any] = {
-        "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
-        "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
-        "matrices": tuple(_exact_matrix(matrix) for matrix in system.matrices),
-        "expectations": _in_expectation(result.in_expectation),
-    }
-    objective = result.objective
-    curved = objective is not None and not isinstance(objective, Polynomial)
-    squares: tuple[Fraction, ...] = ()
-    if curved and status != "infeasible":
-        parts["squares"] = tuple((_exact(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0)
-        if result.moments is not None:
-            # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
-            squares = tuple(_dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
-        objective = objective.linear
-    if status == "infeasible":
-        return FloatCertificate(result, Claim("infeasible", **parts), None)
-    if status == "unbounded":
-        raise NotCertifiable(
-            f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
-        )
-    if sense == "sos":
-        objectives = (_exact_polynomial(objective),)
-        return FloatCertificate(result, Claim("sos", objectives, **parts), None)
-    if sense in ("minimize", "maximize") and np.isfinite(result.bound):
-        kind = "lower_bound" if sense == "minimize" else "upper_bound"
-        value = float(result.bound)
-        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
-        return FloatCertificate(result, claim, value, squares)
-    if sense == "feasible":
-        raise NotCertifiable(
-            "the relaxation found no contradiction in the system, so there is nothing to certify"
-        )
-    raise NotCertifiable(
-        f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
-    )
-
-
-def short_decimal(low: float, high: float) -> Fraction:
-    """The largest multiple in [low, high], low < high, of the largest power of ten that has one there."""
-    bottom, top = Fraction(low), Fraction(high)
-    if not bottom < top:
-        raise ValueError(f"empty interval [{low}, {high}]")
-    unit = Fraction(10) ** 20
-    for _ in range(400):
-        whole = top // unit
-        if whole * unit >= bottom:
-            return whole * unit
-        unit /= 10
-    raise ValueError(f"no short decimal between {low} and {high}")
-
-
-def _decimal(value: Fraction, places: int) -> str:
-    """A rational in decimals, rounded."""
-    whole = round(value * 10**places)
-    digits = str(abs(whole)).rjust(places + 1, "0")
-    return f"{'-' if whole < 0 else ''}{digits[:-places]}.{digits[-places:]}"
-
-
-def _exact(value: Any) -> Fraction:
-    if isinstance(value, bool):
-        raise ValueError("a bound must be a number")
-    try:
-        return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise ValueError(f"a bound must be a finite number, not {value!r}") from None
-
-
-def _dyadic(value: float) -> Fraction:
-    """A short dyadic rational near a number, relative to its size."""
-    bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
-    return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
-
-
-def _in_expectation(constraints: Any) -> InExpectation:
-    """Constraints in expectation as a claim states them; NotCertifiable for those with quantifiers."""
-    if any(c.kind not in ("equality", "inequality", "psd") for c in constraints):
-        raise NotCertifiable(
-            "for-all constraints have multipliers that a certificate file cannot state; read certified_bound"
-        )
-    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in ("equality", "inequality", "psd")}
-    return InExpectation(
-        tuple(_exact_polynomial(p) for p in of["equality"]),
-        tuple(_exact_polynomial(p) for p in of["inequality"]),
-        tuple(_exact_matrix(m) for m in of["psd"]),
-    )
-
-
-def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
-    return tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
-
-
-def _exact_polynomial(polynomial: Any) -> Polynomial:
-    return (polynomial if isinstance(polynomial, Polynomial) else Polynomial(polynomial)).as_exact()

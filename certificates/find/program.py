@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from certificates.exact import fraction, rational, rows_of, terms_of
+from certificates.exact import fraction, monomials_of, rational, terms_of
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Claim, Multiplier, Proof, Uses, with_values
+from certificates.identity import Claim, Multiplier, Uses, with_values
+from certificates.proof import Proof
 from sosdp.algebra.variables import variable_id, variable_name
 
 WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
@@ -24,9 +26,11 @@ class ProgramCertificate:
 
     What is proven: with these rational coefficients every polynomial of the program has a certificate on its
     own constraints, and the objective has the value stated: a minimum is at most that, a maximum at least.
+    `certify` makes the float certificate of one solved relaxation.
     """
 
     solution: Any = field(repr=False)
+    certify: Callable[[Any], Any] = field(repr=False)
 
     def __post_init__(self) -> None:
         solution = self.solution
@@ -122,7 +126,6 @@ class ProgramCertificate:
     def _prove(self, values: dict[str, Fraction]) -> Proof:
         """The proof for these coefficients; raises NotCertifiable when a polynomial is not proven."""
         import sosdp
-        from certificates.find.float_certificate import extract
 
         program, solution = self.solution.program, self.solution
         numbers = {int(variable_id(name)): value for name, value in values.items()}
@@ -136,13 +139,13 @@ class ProgramCertificate:
         for target, (p, system, degree, *_) in enumerate(program.constraints):
             stated = with_values(p, numbers)
             objectives.append(p.as_exact())
-            if not rows_of(stated.monos) or stated.degree == 0:
+            if not monomials_of(stated.monos) or stated.degree == 0:
                 claim = Claim("sos", (stated,))
                 proof = _constant(claim)
             else:
                 options = {"degree": degree, "products": program.options.products}
                 try:
-                    proof = extract(sosdp.prove_sos(stated, system, **options)).exact()
+                    proof = self.certify(sosdp.prove_sos(stated, system, **options)).exact()
                 except NotCertifiable as error:
                     raise NotCertifiable(f"polynomial {target} is not proven: {error}") from None
             start = {key: len(found) for key, found in parts.items()}

@@ -12,7 +12,7 @@ so a sum of squares times it is a sum of sums of squares times the g_k.  The cla
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,21 +20,23 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from scipy.optimize import linprog
 
-from certificates.exact import Row, fraction, terms_of, times
+from certificates.exact import Monomial, fraction, terms_of, times
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 
 Combination = dict[int | None, fmpq]  # inequality number (None: the constant 1) -> nonnegative coefficient
 
 
-def boxed_proof(result: Any, claim: Claim, slack: float) -> Proof:
+def boxed_proof(result: Any, claim: Claim, slack: float, certify: Callable[[Any], Any]) -> Proof:
     """A proof of a bound of `claim`'s kind within the relative slack, found with a redundant box.
+
+    `certify` makes the float certificate of a solved relaxation (`certificates.extract`).
 
     Raises NotCertifiable when no box follows from the affine constraints or the problem with it is not proven
     either.  Cost: one more certification, and a small linear program for each end of each variable.
     """
     import sosdp
-    from certificates.find.float_certificate import extract
 
     if claim.kind not in ("lower_bound", "upper_bound") or claim.expectations or claim.squares:
         raise NotCertifiable("a box is added for bounds at points only")
@@ -48,7 +50,7 @@ def boxed_proof(result: Any, claim: Claim, slack: float) -> Proof:
         system = system & sosdp.System(fraction(a * a) - x**2 >= 0)
     ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
     found = ask(claim.objectives[0], system, degree=result.degree)
-    certificate = extract(found)
+    certificate = certify(found)
     count = len(claim.inequalities)
     if certificate.claim.kind != claim.kind or len(certificate.claim.inequalities) != count + len(extra):
         raise NotCertifiable("the problem with a box has no bound")
@@ -129,14 +131,14 @@ def _taken_apart(
     out = []
     for sign, combination in ((-1, lower), (1, upper)):
         # (a - x)^2 goes with a + x, (a + x)^2 with a - x
-        line: dict[Row, fmpq] = {(): a, (variable,): fmpq(sign)}
+        line: dict[Monomial, fmpq] = {(): a, (variable,): fmpq(sign)}
         for k, weight in combination.items():
             out.append(_times_square(m, line, weight / (2 * a), k))
     return out
 
 
-def _times_square(m: Multiplier, line: dict[Row, fmpq], weight: fmpq, index: int | None) -> Multiplier:
-    places: dict[Row, int] = {}
+def _times_square(m: Multiplier, line: dict[Monomial, fmpq], weight: fmpq, index: int | None) -> Multiplier:
+    places: dict[Monomial, int] = {}
     for row in m.basis:
         for by in line:
             places.setdefault(times(row, by), len(places))

@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from certificates.exact import Row, multiply, rational, rows_of
+from certificates.exact import Monomial, monomials_of, multiply, rational
 from certificates.find.rounding import NotCertifiable, Rounder
-from certificates.proof import Claim, Proof
+from certificates.identity import Claim
+from certificates.proof import Proof
 
 LARGEST_WORK = 30_000  # inner products in one Newton step: there about a second, and a hundred steps
 QUICK_WORK = 2_000  # up to it precision is raised without being asked for
@@ -172,7 +173,7 @@ class _Path:
         if any(b.kind not in ("sos", "inequality", "product") for b in rounder.blocks):
             raise NotCertifiable("higher precision serves scalar constraints only")
         self.equalities, self.inequalities = rounder.equalities, rounder.lists["inequality"]
-        self.numbers: dict[Row, int] = {}
+        self.numbers: dict[Monomial, int] = {}
         self.blocks = [self._block(rounder, k) for k in range(len(rounder.blocks))]
         self.objective: dict[int, Any] = {}
         for row, value in rounder.targets[0].items():
@@ -194,7 +195,7 @@ class _Path:
         self.size = sum(b.side for b in self.blocks)
         self.sign = sign
 
-    def _number(self, row: Row) -> int:
+    def _number(self, row: Monomial) -> int:
         return self.numbers.setdefault(row, len(self.numbers))
 
     def _block(self, rounder: Rounder, k: int) -> _Block:
@@ -215,7 +216,7 @@ class _Path:
 
     def _start(self) -> list[float]:
         """Moments well inside the cone: those of the solver, mixed with the moments of points of the set."""
-        rows = rows_of(self.result.identity.columns)
+        rows = monomials_of(self.result.identity.columns)
         moments = dict(zip(rows, np.asarray(self.result.moments).tolist(), strict=True))
         if any(row not in moments for row in self.numbers):
             raise NotCertifiable("the relaxation has other moments than its certificate: symmetry or cliques")
@@ -231,7 +232,7 @@ class _Path:
                     return y.tolist()
         raise NotCertifiable("no moments of full rank were found: the set seems to have no interior")
 
-    def _points(self, moments: dict[Row, float]) -> np.ndarray | None:
+    def _points(self, moments: dict[Monomial, float]) -> np.ndarray | None:
         """Points of the set in floating point, one column for each variable id (column 0 is not used), or
         None when too few are found; around the solver's means first, then farther out and nearer in."""
         ids = sorted({v for row in self.numbers for v in row})

@@ -9,16 +9,17 @@ positive semidefinite with Q, and the identity holds term by term.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from certificates.exact import Row, Terms, add_to, fraction, multiply, polynomial_of, rational, terms_of
+from certificates.exact import Monomial, Terms, add_to, fraction, multiply, polynomial_of, rational, terms_of
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
 
 Change = dict[int, tuple[Fraction, Fraction]]  # variable id -> (c, r), x = c + r t
@@ -59,15 +60,17 @@ def shifted(polynomial: Polynomial, change: Mapping[int, tuple[Fraction, Fractio
     return polynomial_of(_substituted(terms_of(polynomial), {v: _line(v, *cr) for v, cr in change.items()}))
 
 
-def rescaled_proof(result: Any, claim: Claim, change: Change, slack: float) -> Proof:
+def rescaled_proof(result: Any, claim: Claim, slack: float, certify: Callable[[Any], Any]) -> Proof:
     """A proof of a bound of `claim`'s kind within a relative slack, found in the changed variables.
+
+    `certify` makes the float certificate of a solved relaxation (`certificates.extract`).
 
     Raises NotCertifiable when there are none to change or the changed problem is not proven either.  Cost:
     the solves of the changed problem, and exact substitution.
     """
     import sosdp
-    from certificates.find.float_certificate import extract
 
+    change = intervals(claim)
     if not change or claim.kind not in ("lower_bound", "upper_bound") or claim.expectations or claim.squares:
         raise NotCertifiable("no variable lives on an interval away from 0")
     constraints: list[Any] = [shifted(p, change) == 0 for p in claim.equalities]
@@ -75,7 +78,7 @@ def rescaled_proof(result: Any, claim: Claim, change: Change, slack: float) -> P
     constraints += [sosdp.PSD([[shifted(p, change) for p in row] for row in m]) for m in claim.matrices]
     ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
     found = ask(shifted(claim.objectives[0], change), sosdp.System(*constraints), degree=result.degree)
-    certificate = extract(found)
+    certificate = certify(found)
     if certificate.claim.kind != claim.kind or len(certificate.claim.inequalities) != len(claim.inequalities):
         raise NotCertifiable("the changed problem has no bound")
     proof = certificate.exact(slack=slack)
@@ -109,7 +112,7 @@ def _brought_back(multiplier: Multiplier, back: Mapping[int, Terms]) -> Multipli
         )
     entries = multiplier.entry or (0,) * len(multiplier.basis)
     images = [_substituted({row: fmpq(1)}, back) for row in multiplier.basis]
-    places: dict[tuple[Row, int], int] = {}
+    places: dict[tuple[Monomial, int], int] = {}
     for image, entry in zip(images, entries, strict=True):
         for row in sorted(image, key=lambda r: (len(r), r)):
             places.setdefault((row, entry), len(places))

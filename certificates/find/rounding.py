@@ -18,18 +18,18 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certificates.exact import (
-    Row,
+    Monomial,
     Rules,
     Terms,
     add_to,
+    monomials_of,
     multiply,
     polynomial_of,
     rational,
-    rows_of,
     terms_of,
     times,
 )
-from certificates.proof import Claim, Multiplier
+from certificates.identity import Claim, Multiplier
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
 
@@ -73,7 +73,7 @@ class _Place(NamedTuple):
     i: int
     j: int
     factor: fmpq
-    product: Row
+    product: Monomial
 
 
 class Rounder:
@@ -95,7 +95,7 @@ class Rounder:
         self.lists["product"] = self.lists["inequality"]
         self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
         self.target_of = [int(getattr(b, "target", 0) or 0) for b in self.blocks]
-        self.bases = [rows_of(b.basis) for b in self.blocks]
+        self.bases = [monomials_of(b.basis) for b in self.blocks]
         for block, basis in zip(self.blocks, self.bases, strict=True):
             if np.asarray(block.gram).shape != (len(basis), len(basis)):
                 raise ValueError(f"a Gram matrix of shape {block.gram.shape} for a basis of {len(basis)}")
@@ -105,7 +105,7 @@ class Rounder:
         self.rules = Rules(self.equalities[: len(claim.equalities)])
         self.factors = [self._factor(b) for b in self.blocks]
         self._number_products()
-        self._places: list[dict[Row, _Place]] | None = None
+        self._places: list[dict[Monomial, _Place]] | None = None
 
     def _number_products(self) -> None:
         """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle).
@@ -119,7 +119,7 @@ class Rounder:
         _, first, number = np.unique(every, return_index=True, return_inverse=True)
         ends = np.cumsum([p.size for p in pairs]) if pairs else np.zeros(0, dtype=np.int64)
         self.numbers = np.split(number.reshape(-1), ends[:-1]) if pairs else []
-        self.rows: list[Row] = [()] * first.size
+        self.rows: list[Monomial] = [()] * first.size
         owner = np.searchsorted(ends, first, side="right")
         for k, block in enumerate(self.blocks):
             here = np.flatnonzero(owner == k)
@@ -127,7 +127,7 @@ class Rounder:
             basis = np.asarray(block.basis)
             row, column = (t[local] for t in self.triangles[k])
             products = np.sort(np.hstack([basis[row], basis[column]]), axis=1)
-            for place, product in zip(here.tolist(), rows_of(products), strict=True):
+            for place, product in zip(here.tolist(), monomials_of(products), strict=True):
                 self.rows[place] = product
 
     def _factor(self, block: FloatBlock) -> Terms | None:
@@ -144,7 +144,7 @@ class Rounder:
         of = self.claim if block.kind == "psd" else self.claim.expectations
         return of.matrices[block.index[0]]
 
-    def places(self, target: int) -> dict[Row, _Place]:
+    def places(self, target: int) -> dict[Monomial, _Place]:
         """For every monomial in normal form that a plain block of this target reaches: one such entry."""
         if self._places is None:
             self._places = [{} for _ in self.targets]
@@ -271,7 +271,7 @@ class Rounder:
         self,
         target: int,
         rest: Terms,
-        loose: list[Row],
+        loose: list[Monomial],
         cofactors: dict[int, Terms],
         updates: list[dict[tuple[int, int], fmpq]],
     ) -> Terms:
@@ -319,7 +319,7 @@ class Rounder:
             add_to(after, effect, -change)
         return after
 
-    def _connected(self, target: int, loose: list[Row]) -> tuple[list[_Column], list[Row]]:
+    def _connected(self, target: int, loose: list[Monomial]) -> tuple[list[_Column], list[Monomial]]:
         """The adjustable numbers that touch `loose`, and all unreached monomials they touch in turn."""
         places = self.places(target)
         everything = [
@@ -341,7 +341,7 @@ class Rounder:
         for where, j, polynomial in self.free:
             if where != target:
                 continue
-            for row in rows_of(polynomial.monos):
+            for row in monomials_of(polynomial.monos):
                 yield ("free", j, row), self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
         for k, block in enumerate(self.blocks):
             if self.target_of[k] != target or block.kind == "sos":
@@ -418,7 +418,7 @@ def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:
 
 def _dyadic_terms(polynomial: Polynomial, scale: int) -> Terms:
     """A float polynomial with coefficients rounded to multiples of 1 / scale."""
-    rows = rows_of(polynomial.monos)
+    rows = monomials_of(polynomial.monos)
     values = [round(float(c) * scale) for c in polynomial.coefs.tolist()]
     return {row: fmpq(v, scale) for row, v in zip(rows, values, strict=True) if v}
 

@@ -17,9 +17,20 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certificates.exact import Row, Rules, Terms, fraction, monos_of, polynomial_of, terms_of, times, value_at
+from certificates.exact import (
+    Monomial,
+    Rules,
+    Terms,
+    fraction,
+    monos_of,
+    polynomial_of,
+    terms_of,
+    times,
+    value_at,
+)
 from certificates.find.rounding import NotCertifiable
-from certificates.proof import Claim, Proof
+from certificates.identity import Claim
+from certificates.proof import Proof
 
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
@@ -79,14 +90,14 @@ def separate(result: Any, claim: Claim) -> Proof:
     raise NotCertifiable(f"the rounded moments do not separate: {proof.verdict}")
 
 
-def _reduced(polynomial: Any, rules: Rules) -> Iterator[tuple[fmpq, Row]]:
+def _reduced(polynomial: Any, rules: Rules) -> Iterator[tuple[fmpq, Monomial]]:
     for row, value in terms_of(polynomial).items():
         c, m = rules.normal(row)
         if c:
             yield value * c, m
 
 
-def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) -> list[Row]:
+def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) -> list[Monomial]:
     """Monomials on which the functional is needed: all up to the degree, or the products of those that a
     square in the polynomial may have."""
     top = degree if constrained else degree // 2
@@ -105,7 +116,7 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
     return sorted({times(a, b) for a in basis for b in basis} | set(target))
 
 
-def _moments(result: Any, rows: list[Row]) -> list[float]:
+def _moments(result: Any, rows: list[Monomial]) -> list[float]:
     """The solver's value of each monomial; 0 where the relaxation has none (it was left out, or is odd)."""
     from sosdp.algebra.polynomial import Polynomial
 
@@ -118,7 +129,7 @@ def _moments(result: Any, rows: list[Row]) -> list[float]:
     return out
 
 
-def _gaussian(rows: list[Row]) -> dict[Row, Fraction]:
+def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
     """Moments of independent standard Gaussians: positive definite on every set of monomials."""
     out = {}
     for row in rows:
@@ -128,7 +139,9 @@ def _gaussian(rows: list[Row]) -> dict[Row, Fraction]:
     return out
 
 
-def _points_inside(claim: Claim, ids: list[int], rows: list[Row], rules: Rules) -> dict[Row, Fraction]:
+def _points_inside(
+    claim: Claim, ids: list[int], rows: list[Monomial], rules: Rules
+) -> dict[Monomial, Fraction]:
     """Means of the monomials over rational points of the set, enough of them to be in general position."""
     wanted = 2 * len(rows) + 4
     generator = np.random.default_rng(0)  # any points serve: the checker sees their means only

@@ -19,9 +19,9 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpz_mat
 from scipy import optimize
 
-from certificates.exact import Row, Terms, rows_of, terms_of
+from certificates.exact import Monomial, Terms, monomials_of, terms_of
 from certificates.find.rounding import Rounder
-from certificates.proof import Claim
+from certificates.identity import Claim
 from sosdp.algebra.polynomial import Polynomial
 
 LARGEST_SIDE = 60  # of a Gram matrix whose relations are looked for
@@ -72,7 +72,9 @@ def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float
         return ()
     rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids))
     if not rows.size:
-        known = dict(zip(rows_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True))
+        known = dict(
+            zip(monomials_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True)
+        )
         mean = np.array([known.get((v,), 0.0) for v in ids])
         spread = np.array([known.get((v, v), 1.0) for v in ids]) - mean**2
         rows = mean[None] if len(result.system) else _descended(claim, value, ids, mean, spread)
@@ -223,7 +225,7 @@ def _relations_of(rounder: Rounder, k: int, zeros: Sequence[Zero]) -> fmpz_mat:
     return fmpz_mat(columns).transpose() if columns else fmpz_mat(side, 0)
 
 
-def _monomial(zero: Zero, row: Row) -> Any:
+def _monomial(zero: Zero, row: Monomial) -> Any:
     value = arb(1)
     for v in row:
         value = value * zero.point[v]

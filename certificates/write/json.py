@@ -1,25 +1,24 @@
-"""Certificate files: proofs to and from JSON (schema in docs/certificates.md)."""
+"""Certificate files: proofs to JSON (schema in docs/certificates.md; `certificates.read` reads them)."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from certificates import check
-from certificates.exact import Row, monos_of, rows_of
-from certificates.proof import BOUNDED, FREE_KINDS, Claim, InExpectation, Multiplier, Proof, Uses
+from certificates.exact import Monomial, monomials_of
+from certificates.identity import FREE_KINDS, Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.variables import variable_name
 
 
 class _Names:
     """Numbers the variables of a proof in the order of their ids."""
 
-    def __init__(self, proof: Proof) -> None:
+    def __init__(self, proof: Identity) -> None:
         ids: set[int] = set()
         for polynomial in proof.claim.polynomials():
             ids.update(polynomial.variable_ids.tolist())
@@ -34,9 +33,9 @@ class _Names:
         self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
         self.ids = sorted(ids)
         self.names = [variable_name(identifier) for identifier in sorted(ids)]
-        self._monomials: dict[Row, list[list[int]]] = {}
+        self._monomials: dict[Monomial, list[list[int]]] = {}
 
-    def monomial(self, row: Row) -> list[list[int]]:
+    def monomial(self, row: Monomial) -> list[list[int]]:
         found = self._monomials.get(row)
         if found is None:
             powers: dict[int, int] = {}
@@ -46,7 +45,7 @@ class _Names:
         return found
 
     def polynomial(self, polynomial: Polynomial) -> list:
-        rows = rows_of(polynomial.monos)
+        rows = monomials_of(polynomial.monos)
         order = sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k]))
         return [[str(Fraction(polynomial.coefs[k])), self.monomial(rows[k])] for k in order]
 
@@ -84,7 +83,7 @@ def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, An
     }
 
 
-def to_dict(proof: Proof) -> dict[str, Any]:
+def to_dict(proof: Identity) -> dict[str, Any]:
     """The JSON object of a certificate file; ValueError for numbers too long for the format."""
     names = _Names(proof)
     claim = proof.claim
@@ -135,7 +134,7 @@ def to_dict(proof: Proof) -> dict[str, Any]:
     return out
 
 
-def save(proof: Proof, path: str | os.PathLike) -> None:
+def save(proof: Identity, path: str | os.PathLike) -> None:
     """Write the certificate file `path`, ASCII JSON, one multiplier a line."""
     content = to_dict(proof)
     multipliers = content.pop("multipliers")
@@ -143,84 +142,3 @@ def save(proof: Proof, path: str | os.PathLike) -> None:
     body = ",\n".join(json.dumps(m, separators=(",", ":")) for m in multipliers)
     with open(path, "w", encoding="ascii") as file:
         file.write(f'{text[:-1]}, "multipliers": [\n{body}\n]}}\n')
-
-
-def load(path: str | os.PathLike, work: int = check.WORK, max_bytes: int = check.MAX_BYTES) -> Proof:
-    """Read a certificate file; ValueError says what is wrong with an unreadable one.
-
-    Reading does not check: call `verify()` on the result.
-    """
-    try:
-        return from_dict(check.load_json(os.fspath(path), True, max_bytes), work)
-    except check.Unreadable as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
-
-
-def from_dict(content: Any, work: int = check.WORK) -> Proof:
-    """The proof that a certificate's JSON object describes; ValueError says what is wrong with it."""
-    try:
-        claim, blocks, names = check.read_certificate(content, work)
-    except check.Unreadable as error:
-        raise ValueError(str(error)) from None
-    ids = [variable_id(name) for name in names]
-
-    def row(monomial: check.Monomial) -> Row:
-        if sum(p for _, p in monomial) > 10_000:
-            raise ValueError(
-                "a monomial of degree above 10000 cannot be loaded (the checker can still read it)"
-            )
-        return tuple(sorted(v for k, power in monomial for v in [ids[k]] * power))
-
-    def polynomial(terms: check.Terms) -> Polynomial:
-        return Polynomial.from_arrays(
-            monos_of([row(m) for m in terms]), [Fraction(num, den) for num, den in terms.values()]
-        )
-
-    def polynomials(listed: Iterable[check.Terms]) -> tuple[Polynomial, ...]:
-        return tuple(polynomial(p) for p in listed)
-
-    def matrices(listed: Iterable) -> tuple:
-        return tuple(tuple(polynomials(r) for r in matrix) for matrix in listed)
-
-    if claim.kind in ("infeasible", "sos", "program"):
-        objectives = () if claim.kind == "infeasible" else polynomials(claim.stated)
-    else:
-        objectives = (polynomial(claim.objective),)
-    stated = Claim(
-        claim.kind,
-        objectives,
-        Fraction(*claim.bound) if claim.kind in BOUNDED else None,
-        polynomials(claim.equalities),
-        polynomials(claim.inequalities),
-        matrices(claim.matrices),
-        InExpectation(
-            polynomials(claim.expected[0]), polynomials(claim.expected[1]), matrices(claim.expected[2])
-        ),
-        tuple((Fraction(*weight), polynomial(p)) for weight, p in claim.squares),
-        None
-        if claim.point is None
-        else tuple((i, Fraction(*value)) for i, value in sorted(zip(ids, claim.point, strict=True))),
-        claim.unique,
-        polynomial(claim.objective) if claim.kind == "program" else None,
-        claim.sense,
-        tuple((ids[v], Fraction(*value)) for v, value in zip(claim.unknowns, claim.values, strict=True)),
-        tuple(Uses(*(tuple(sorted(kind)) for kind in kinds)) for kinds in claim.allowed or ()),
-        claim.degree if claim.kind == "no_certificate" else None,
-    )
-    multipliers = tuple(
-        Multiplier(
-            b.kind,
-            tuple(b.index),
-            tuple(row(m) for m in b.basis),
-            tuple(tuple(r) for r in b.gram),
-            b.den,
-            tuple(b.entry),
-            polynomial(b.polynomial) if b.kind in FREE_KINDS else None,
-            b.target,
-        )
-        for b in blocks
-    )
-    functional = None
-    if claim.kind == "no_certificate":
-        functional = polynomial(check.read_functional(content))
-    return Proof(stated, multipliers, content.get("note", ""), functional)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 
 WIDTH = 72  # characters of a line as printed, about a column of 11 cm
@@ -17,7 +17,7 @@ _OPEN, _CLOSE = (r"\bigl(", r"\Bigl("), (r"\bigr)", r"\Bigr)")
 _DEEPEST = 2  # levels of parentheses that a formula here has
 
 
-def proof_latex(proof: Proof, largest: int = 6, environment: str = "aligned") -> str:
+def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned") -> str:
     """target = summands, one environment for all targets; lines are broken where a sum allows it.
 
     Gram matrices of side above ``largest`` are named Q_k: such a summand reads b_k^T Q_k b_k, and its entries
@@ -45,12 +45,12 @@ def proof_latex(proof: Proof, largest: int = 6, environment: str = "aligned") ->
     return f"\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}"
 
 
-def document(proof: Proof, largest: int = 6) -> str:
-    """A LaTeX document with the claim in words and the identity that proves it."""
-    claim = (proof.verdict.claim or "").replace("**", "^")
+def document(proof: Identity, claim: str, largest: int = 6) -> str:
+    """A LaTeX document with the claim (in the checker's words) and the identity that proves it."""
+    words = _folded(claim.replace("**", "^"))
     return (
         "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
-        f"\\begin{{verbatim}}\n{_folded(claim)}\n\\end{{verbatim}}\n"
+        f"\\begin{{verbatim}}\n{words}\n\\end{{verbatim}}\n"
         f"{proof_latex(proof, largest, 'align*')}\n\\end{{document}}\n"
     )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from certificates.exact import fraction, terms_of, value_at
-from certificates.proof import Multiplier, Proof
+from certificates.identity import Identity, Multiplier
 from sosdp.algebra.build import polynomial
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
@@ -34,7 +34,7 @@ class NoLean(ValueError):
     """The proof has no Lean form; the message says why."""
 
 
-def proof_lean(proof: Proof, name: str = "claim") -> str:
+def proof_lean(proof: Identity, name: str = "claim") -> str:
     """Lean 4 source of a theorem with its proof.
 
     Raises NoLean for claims that are not of the kind "on the set, polynomial >= number" (distributions, found
@@ -97,7 +97,7 @@ def proof_lean(proof: Proof, name: str = "claim") -> str:
     return "\n".join(lines + _attained(proof, name)) + "\n"
 
 
-def _attained(proof: Proof, name: str) -> list[str]:
+def _attained(proof: Identity, name: str) -> list[str]:
     """The theorem that the point of the claim is in the set and has the bound as its value."""
     claim = proof.claim
     if claim.point is None:
@@ -111,7 +111,7 @@ def _attained(proof: Proof, name: str) -> list[str]:
     return ["", f"-- where {at}", f"theorem {name}_attained : {' ∧ '.join(facts)} := by norm_num"]
 
 
-def _nonnegative(k: int, multiplier: Multiplier, proof: Proof) -> tuple[str, str, list[str]] | None:
+def _nonnegative(k: int, multiplier: Multiplier, proof: Identity) -> tuple[str, str, list[str]] | None:
     """Text of a summand, the name of the fact that it is nonnegative, and the lines that prove it."""
     parts = multiplier.squares()
     if not parts:
@@ -133,7 +133,7 @@ def _nonnegative(k: int, multiplier: Multiplier, proof: Proof) -> tuple[str, str
     return text, fact, lines
 
 
-def _conclusion(proof: Proof) -> str:
+def _conclusion(proof: Identity) -> str:
     claim = proof.claim
     if claim.kind == "infeasible":
         return "False"
@@ -144,7 +144,7 @@ def _conclusion(proof: Proof) -> str:
     return f"{_number(claim.bound)} ≤ {p}" if claim.kind == "lower_bound" else f"{p} ≤ {_number(claim.bound)}"
 
 
-def _target(proof: Proof) -> str:
+def _target(proof: Identity) -> str:
     claim = proof.claim
     if claim.kind == "infeasible":
         return "(-1 : ℝ)"
@@ -156,7 +156,7 @@ def _target(proof: Proof) -> str:
     return f"({p}) - {number}" if claim.kind == "lower_bound" else f"{number} - ({p})"
 
 
-def _ids(proof: Proof) -> list[int]:
+def _ids(proof: Identity) -> list[int]:
     found: set[int] = set()
     for p in proof.claim.polynomials():
         found |= {int(v) for v in p.variable_ids}
@@ -248,7 +248,7 @@ def read_lean(text: str) -> LeanStatement:
     )
 
 
-def agrees(text: str, proof: Proof) -> str:
+def agrees(text: str, proof: Identity) -> str:
     """Why a Lean text does not say what the proof says ('' when it does), by parsing it back exactly."""
     read, claim = read_lean(text), proof.claim
     if read.inequalities != claim.inequalities or read.equalities != claim.equalities:
@@ -286,7 +286,7 @@ def agrees(text: str, proof: Proof) -> str:
     return _attained_agrees(read.attained, proof)
 
 
-def _attained_agrees(facts: tuple[str, ...], proof: Proof) -> str:
+def _attained_agrees(facts: tuple[str, ...], proof: Identity) -> str:
     """Why the facts about the point are not those of the claim, or not true ('' when they are)."""
     claim = proof.claim
     if claim.point is None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from certificates.proof import Multiplier
+from certificates.identity import Multiplier
 from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
 
 LABELS = 24  # basis elements up to which the axes name them
 
 
-def gram_picture(multiplier: Multiplier) -> Any:
+def picture(multiplier: Multiplier) -> Any:
     """A matplotlib figure: Gram matrix on the left, factor on the right (column k: square k, times sqrt(d)).
 
     Blue is positive, orange negative; both panels have their own scale, symmetric about 0.  The factor is in

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from certificates.proof import Multiplier, Proof
+from certificates.identity import Identity, Multiplier
 
 _SQUARES = ("sos", "inequality", "product")
 
 
-def proof_sympy(proof: Proof, target: int = 0) -> Any:
+def proof_sympy(proof: Identity, target: int = 0) -> Any:
     """``sympy.Eq(left, right)`` of one target, unevaluated: the right side shows every square.
 
     ``sympy.expand(equation.lhs - equation.rhs)`` is 0 for a valid proof. Raises ValueError for claims whose
@@ -32,7 +32,7 @@ def proof_sympy(proof: Proof, target: int = 0) -> Any:
     return sympy.Eq(claim.targets[target].to_sympy(), right, evaluate=False)
 
 
-def _summand(proof: Proof, multiplier: Multiplier) -> Any:
+def _summand(proof: Identity, multiplier: Multiplier) -> Any:
     import sympy
 
     claim = proof.claim

@@ -32,7 +32,7 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
     failed = {}
     for option, target in targets.items():
         try:
-            text = document(proof) if option == "latex" else proof.lean()
+            text = document(proof, proof.verdict.claim) if option == "latex" else proof.lean()
         except NoLean as error:
             failed[option] = one_line(error)
             continue

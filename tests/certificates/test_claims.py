@@ -11,7 +11,7 @@ import certificates
 import sosdp as sd
 from certificates import NotCertifiable
 from certificates.check import check_certificate
-from certificates.write.json import from_dict
+from certificates.read import from_dict
 from tests.certificates.independent import proves
 from tests.certificates.solved import path_of, solved
 

@@ -9,7 +9,7 @@ import pytest
 
 from certificates import NotCertifiable
 from certificates.derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
-from certificates.write.json import from_dict
+from certificates.read import from_dict
 from sosdp.structured.elliptope import maximise_over_elliptope
 from sosdp.structured.nearest_correlation import nearest_correlation
 from tests.certificates.independent import proves

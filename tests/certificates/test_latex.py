@@ -78,7 +78,7 @@ def test_wrapping_keeps_every_term_in_order():
 
 def test_a_document_stands_alone():
     proof = PROOFS["solved"]()
-    text = document(proof)
+    text = document(proof, proof.verdict.claim)
     assert text.startswith(r"\documentclass") and text.rstrip().endswith(r"\end{document}")
     assert "at every real point" in text and r"\begin{align*}" in text
     with pytest.raises(ValueError, match="environment"):

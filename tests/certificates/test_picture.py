@@ -15,7 +15,7 @@ def test_a_gram_matrix_and_its_squares():
     x, y = sd.variables("x y")
     proof = certificates.extract(sd.prove_sos(x**4 - 2 * x**2 * y**2 + y**4 + (x - y) ** 2)).exact()
     for multiplier in proof.multipliers:
-        fig = multiplier.picture()
+        fig = certificates.picture(multiplier)
         assert png(fig).startswith(b"\x89PNG")
         gram, factor = fig.axes[0].images[0].get_array(), fig.axes[1].images[0].get_array()
         assert abs(factor @ factor.T - gram).max() < 1e-9
@@ -23,4 +23,4 @@ def test_a_gram_matrix_and_its_squares():
     problem = sd.minimize(x, sd.System(x**2 == 1), degree=2)
     equality = [m for m in certificates.extract(problem).exact().multipliers if m.kind == "equality"]
     with pytest.raises(ValueError, match="no Gram matrix"):
-        equality[0].picture()
+        certificates.picture(equality[0])

@@ -10,10 +10,11 @@ import pytest
 from flint import fmpq
 
 import sosdp as sd
-from certificates.exact import Rules, monos_of, multiply, polynomial_of, rows_of, terms_of
-from certificates.find.float_certificate import short_decimal
+from certificates.exact import Rules, monomials_of, monos_of, multiply, polynomial_of, terms_of
+from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
-from certificates.proof import Claim, Multiplier, Proof
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 
 x, y, z = sd.variables("x y z")
 ONE = sd.polynomial(1)
@@ -36,7 +37,7 @@ class Dual:
 
 
 def monos(*polynomials):
-    return monos_of([rows_of(sd.polynomial(p).monos)[0] for p in polynomials])
+    return monos_of([monomials_of(sd.polynomial(p).monos)[0] for p in polynomials])
 
 
 def block(kind, gram, *basis, index=(), **more):
@@ -117,7 +118,7 @@ def test_rules_of_equal_degree_and_vanishing_products():
             total[row] = total.get(row, 0) + value
     assert {k: v for k, v in total.items() if v} == start
     assert all(rules.find(row) is None for row in rest)
-    factor, row = rules.normal(rows_of((x**2 * y).monos)[0])
+    factor, row = rules.normal(monomials_of((x**2 * y).monos)[0])
     assert factor and rules.find(row) is None
 
 
@@ -248,7 +249,7 @@ def test_claims_refuse_what_makes_no_statement():
 
 def test_squares_of_a_multiplier_add_up():
     multiplier = Multiplier(
-        "sos", (), tuple(rows_of(monos(ONE, x, y))), ((5, -1, 3), (-1, 6, 0), (3, 0, 2)), 2
+        "sos", (), tuple(monomials_of(monos(ONE, x, y))), ((5, -1, 3), (-1, 6, 0), (3, 0, 2)), 2
     )
     total = sum((weight * polynomial**2 for weight, polynomial in multiplier.squares()), sd.polynomial(0))
     expected = polynomial_of({row: fmpq(0) for row in []})

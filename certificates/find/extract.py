@@ -1,0 +1,109 @@
+"""What a solved relaxation claims, in exact polynomials, and the ways of proving it put together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certificates.find.float_certificate import FloatCertificate
+from certificates.find.numbers import dyadic, exact_number
+from certificates.find.program import ProgramCertificate
+from certificates.find.redundant import boxed_proof
+from certificates.find.rescale import rescaled_proof
+from certificates.find.rounding import NotCertifiable
+from certificates.identity import Claim, InExpectation
+from certificates.proof import Proof
+from sosdp.algebra.polynomial import Polynomial
+
+
+def _rescaled(result: Any, claim: Claim, slack: float) -> Proof:
+    return rescaled_proof(result, claim, slack, extract)
+
+
+def _boxed(result: Any, claim: Claim, slack: float) -> Proof:
+    return boxed_proof(result, claim, slack, extract)
+
+
+# Other problems with the same answer, tried in this order when the problem as stated is not proven.
+CHANGED = (("in shifted variables", _rescaled), ("with a redundant box", _boxed))
+
+
+def extract(result: Any) -> Any:
+    """The float certificate of a solved relaxation, ready for `.exact()`.
+
+    `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
+    result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
+    """
+    if hasattr(result, "certified_values"):
+        return ProgramCertificate(result, extract)
+    if not hasattr(result, "recentre"):
+        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
+    system = result.system
+    if system.foralls:
+        raise NotCertifiable(
+            "for-all constraints have multipliers that are no sums of squares times a constraint of the "
+            "claim; read certified_bound"
+        )
+    sense, status = result.sense, result.status
+    parts: dict[str, Any] = {
+        "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
+        "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
+        "matrices": tuple(_exact_matrix(matrix) for matrix in system.matrices),
+        "expectations": _in_expectation(result.in_expectation),
+    }
+    objective = result.objective
+    quadratic = objective is not None and not isinstance(objective, Polynomial)
+    squares: tuple[Fraction, ...] = ()
+    if quadratic and status != "infeasible":
+        parts["squares"] = tuple(
+            (exact_number(w), _exact_polynomial(p)) for w, p in objective.squares if w > 0
+        )
+        if result.moments is not None:
+            # w E[p]^2 >= u E[p] - u^2 / (4 w), with equality at u = 2 w E[p]
+            squares = tuple(dyadic(2 * float(w) * result(p)) for w, p in parts["squares"])
+        objective = objective.linear
+    if status == "infeasible":
+        return FloatCertificate(result, Claim("infeasible", **parts), None)
+    if status == "unbounded":
+        raise NotCertifiable(
+            f"there is no bound to certify: {result.reason or 'the relaxation is unbounded'}"
+        )
+    if sense == "sos":
+        objectives = (_exact_polynomial(objective),)
+        return FloatCertificate(result, Claim("sos", objectives, **parts), None)
+    if sense in ("minimize", "maximize") and np.isfinite(result.bound):
+        kind = "lower_bound" if sense == "minimize" else "upper_bound"
+        value = float(result.bound)
+        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        return FloatCertificate(result, claim, value, squares, CHANGED)
+    if sense == "feasible":
+        raise NotCertifiable(
+            "the relaxation found no contradiction in the system, so there is nothing to certify"
+        )
+    raise NotCertifiable(
+        f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
+    )
+
+
+def _in_expectation(constraints: Any) -> InExpectation:
+    """Constraints in expectation as a claim states them; NotCertifiable for those with quantifiers."""
+    if any(c.kind not in ("equality", "inequality", "psd") for c in constraints):
+        raise NotCertifiable(
+            "for-all constraints have multipliers that a certificate file cannot state; read certified_bound"
+        )
+    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in ("equality", "inequality", "psd")}
+    return InExpectation(
+        tuple(_exact_polynomial(p) for p in of["equality"]),
+        tuple(_exact_polynomial(p) for p in of["inequality"]),
+        tuple(_exact_matrix(m) for m in of["psd"]),
+    )
+
+
+def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:
+    return tuple(tuple(_exact_polynomial(p) for p in row) for row in np.asarray(matrix, dtype=object))
+
+
+def _exact_polynomial(polynomial: Any) -> Polynomial:
+    return (polynomial if isinstance(polynomial, Polynomial) else Polynomial(polynomial)).as_exact()

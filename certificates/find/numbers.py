@@ -1,0 +1,45 @@
+"""Short rationals near floats, and numbers as users write them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+def short_decimal(low: float, high: float) -> Fraction:
+    """The largest multiple in [low, high], low < high, of the largest power of ten that has one there."""
+    bottom, top = Fraction(low), Fraction(high)
+    if not bottom < top:
+        raise ValueError(f"empty interval [{low}, {high}]")
+    unit = Fraction(10) ** 20
+    for _ in range(400):
+        whole = top // unit
+        if whole * unit >= bottom:
+            return whole * unit
+        unit /= 10
+    raise ValueError(f"no short decimal between {low} and {high}")
+
+
+def decimal(value: Fraction, places: int) -> str:
+    """A rational in decimals, rounded."""
+    whole = round(value * 10**places)
+    digits = str(abs(whole)).rjust(places + 1, "0")
+    return f"{'-' if whole < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def exact_number(value: Any) -> Fraction:
+    """A bound as users write it: int, Fraction, text, or a float as its shortest decimal; ValueError."""
+    if isinstance(value, bool):
+        raise ValueError("a bound must be a number")
+    try:
+        return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError(f"a bound must be a finite number, not {value!r}") from None
+
+
+def dyadic(value: float) -> Fraction:
+    """A short dyadic rational near a number, relative to its size."""
+    bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
+    return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))

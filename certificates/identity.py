@@ -1,0 +1,252 @@
+"""What a proof consists of: a claim about polynomials, multipliers, and the identity they should satisfy.
+
+Data only: `certificates.proof.Proof` verifies and shows it, `certificates.write` has the formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from certificates.exact import Monomial, Terms, add_to, monos_of, polynomial_of, rational, terms_of
+from sosdp.algebra.polynomial import Polynomial
+
+KINDS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
+FREE_KINDS = ("equality", "expectation_equality", "square")
+BOUNDED = ("lower_bound", "upper_bound", "program")
+
+Matrices = tuple[tuple[tuple[Polynomial, ...], ...], ...]
+
+
+@dataclass(frozen=True)
+class InExpectation:
+    """Constraints on a distribution: E[p] = 0, E[p] >= 0, E[M] positive semidefinite."""
+
+    equalities: tuple[Polynomial, ...] = ()
+    inequalities: tuple[Polynomial, ...] = ()
+    matrices: Matrices = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.equalities or self.inequalities or self.matrices)
+
+    def polynomials(self) -> Iterator[Polynomial]:
+        """Every polynomial whose expectation is constrained."""
+        yield from self.equalities
+        yield from self.inequalities
+        for matrix in self.matrices:
+            for row in matrix:
+                yield from row
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The constraints that one polynomial of a program may use: numbers into the claim's lists."""
+
+    equalities: tuple[int, ...] = ()
+    inequalities: tuple[int, ...] = ()
+    matrices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a proof is about, in exact polynomials.
+
+    kind "lower_bound" / "upper_bound": objective >= / <= bound on the set; "infeasible": the set is empty;
+    "sos": every objective is a sum of squares (nonnegative on the set when there are constraints);
+    "no_certificate": the objective has none of this `degree` (a functional separates it).  The set:
+    equalities = 0, inequalities >= 0, symmetric matrices positive semidefinite.
+
+    "program": with the `values` of its unknown coefficients (variable id, number), every polynomial of
+    `objectives` has a certificate on the constraints that `on` lists for it, and the linear `goal`, of the
+    given `sense`, has the value `bound`.
+
+    Bounds may be about distributions: `expectations` constrains them, and `squares` (weight, p) add weight *
+    E[p]^2 to the objective.  `point` (variable id, number): where the bound is attained; `unique`: nowhere
+    else.
+    """
+
+    kind: str
+    objectives: tuple[Polynomial, ...] = ()
+    bound: Fraction | None = None
+    equalities: tuple[Polynomial, ...] = ()
+    inequalities: tuple[Polynomial, ...] = ()
+    matrices: Matrices = ()
+    expectations: InExpectation = InExpectation()
+    squares: tuple[tuple[Fraction, Polynomial], ...] = ()
+    point: tuple[tuple[int, Fraction], ...] | None = None
+    unique: bool = False
+    goal: Polynomial | None = None
+    sense: str = ""
+    values: tuple[tuple[int, Fraction], ...] = ()
+    on: tuple[Uses, ...] = ()
+    degree: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"claim kind {self.kind!r}: choose one of {', '.join(KINDS)}")
+        wanted = 0 if self.kind == "infeasible" else 1
+        several = self.kind in ("sos", "program")
+        if len(self.objectives) < wanted or (len(self.objectives) != wanted and not several):
+            raise ValueError(f"a claim of kind {self.kind!r} cannot have {len(self.objectives)} objectives")
+        if (self.goal is not None) != (self.kind == "program") or len(self.on) not in (
+            0,
+            len(self.objectives),
+        ):
+            raise ValueError(
+                "a program, and nothing else, has a goal and the constraints of every polynomial"
+            )
+        if (self.bound is not None) != (self.kind in BOUNDED):
+            raise ValueError(
+                f"a claim of kind {self.kind!r} {'needs a' if self.bound is None else 'has no'} bound"
+            )
+        if not all(p.is_exact for p in self.polynomials()):
+            raise ValueError("a claim needs exact coefficients: use Polynomial.as_exact()")
+
+    @property
+    def objective(self) -> Polynomial | None:
+        """The polynomial of the claim; None for a refutation."""
+        return self.objectives[0] if self.objectives else None
+
+    @property
+    def targets(self) -> tuple[Polynomial, ...]:
+        """The polynomials that the identity writes as combinations."""
+        if self.kind == "infeasible":
+            return (Polynomial(-1),)
+        if self.kind in ("sos", "no_certificate"):
+            return self.objectives
+        if self.kind == "program":
+            return tuple(with_values(p, dict(self.values)) for p in self.objectives)
+        difference = self.objectives[0] - self.bound
+        return (difference if self.kind == "lower_bound" else -difference,)
+
+    def polynomials(self) -> Iterator[Polynomial]:
+        """Every polynomial of the claim."""
+        yield from self.objectives
+        yield from self.equalities
+        yield from self.inequalities
+        for matrix in self.matrices:
+            for row in matrix:
+                yield from row
+        yield from self.expectations.polynomials()
+        yield from (p for _, p in self.squares)
+        if self.goal is not None:
+            yield self.goal
+
+
+def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polynomial:
+    """The polynomial with rational numbers put in for some variables (by id)."""
+    out: Terms = {}
+    for row, coefficient in terms_of(polynomial).items():
+        for variable in row:
+            if variable in values:
+                coefficient = coefficient * rational(values[variable])
+        add_to(out, {tuple(v for v in row if v not in values): coefficient})
+    return polynomial_of(out)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplier:
+    """One summand of an identity.
+
+    Kinds "sos", "inequality", "product", "psd": <gram / denominator, b b^T> times 1, one inequality, a
+    product of inequalities, or a matrix (row k then belongs to basis[k] and to row entry[k] of the matrix).
+    `basis`: tuples of variable ids; `gram`: symmetric integer rows.  Kind "equality": `polynomial` times
+    equality index[0].  Kinds "expectation", "expectation_psd", "expectation_equality": the same for
+    constraints in expectation, the multiplier being a number or a constant matrix.  Kind "square": a number
+    u stands for u^2 / (4 w) - u p, whose expectation is at least -w E[p]^2, with (w, p) square index[0] of
+    the claim.
+    `target`: which objective the summand belongs to.
+    """
+
+    kind: str
+    index: tuple[int, ...] = ()
+    basis: tuple[Monomial, ...] = ()
+    gram: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
+    denominator: int = 1
+    entry: tuple[int, ...] = ()
+    polynomial: Polynomial | None = None
+    target: int = 0
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The Gram matrix as an (N, N) object array of Fractions."""
+        out = np.empty((len(self.basis), len(self.basis)), dtype=object)
+        for i, row in enumerate(self.gram):
+            for j, value in enumerate(row):
+                out[i, j] = Fraction(value, self.denominator)
+        return out
+
+    @property
+    def basis_polynomials(self) -> tuple[Polynomial, ...]:
+        """The basis monomials as polynomials."""
+        return tuple(Polynomial.from_arrays(monos_of([row]), [1]) for row in self.basis)
+
+    @property
+    def degree(self) -> int:
+        """Degree of the multiplier itself (not of what it multiplies)."""
+        if self.polynomial is not None:
+            return self.polynomial.degree
+        return 2 * max((len(row) for row in self.basis), default=0)
+
+    def squares(self) -> list[tuple[Fraction, Polynomial]]:
+        """[(d, q), ...], d > 0, with sum of d q^2 equal to the multiplier, by exact LDL^T.
+
+        Raises ValueError for kinds "psd" and "equality", and when the matrix is not positive semidefinite.
+        Cost: cubic in the side with growing rationals; meant for small proofs.
+        """
+        if self.kind in ("psd", "expectation_psd") or self.kind in FREE_KINDS:
+            raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
+        rest = self.matrix
+        out: list[tuple[Fraction, Polynomial]] = []
+        for k in range(len(self.basis)):
+            pivot = rest[k, k]
+            if pivot < 0 or pivot == 0 and any(rest[k, k:]):
+                raise ValueError("the Gram matrix is not positive semidefinite")
+            if pivot == 0:
+                continue
+            column = rest[k, k:] / pivot
+            out.append((pivot, Polynomial.from_arrays(monos_of(list(self.basis[k:])), list(column))))
+            rest[k:, k:] = rest[k:, k:] - pivot * np.outer(column, column)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """A claim with multipliers: target = sum of the multipliers' contributions, if it holds.
+
+    `functional`: of a claim that there is no certificate, its value on each monomial.
+    """
+
+    claim: Claim
+    multipliers: tuple[Multiplier, ...]
+    note: str = ""
+    functional: Polynomial | None = None
+
+    @property
+    def bound(self) -> Fraction | None:
+        """The bound of the claim; None for claims without one."""
+        return self.claim.bound
+
+    @property
+    def degree(self) -> int:
+        """Largest degree of a summand: multiplier times what it multiplies."""
+        return max((m.degree + _degree_of(self.claim, m) for m in self.multipliers), default=0)
+
+
+def _degree_of(claim: Claim, multiplier: Multiplier) -> int:
+    """Degree of what a multiplier multiplies."""
+    if multiplier.kind in ("psd", "expectation_psd"):
+        matrices = claim.matrices if multiplier.kind == "psd" else claim.expectations.matrices
+        return max(p.degree for row in matrices[multiplier.index[0]] for p in row)
+    lists = {
+        "equality": claim.equalities,
+        "expectation": claim.expectations.inequalities,
+        "expectation_equality": claim.expectations.equalities,
+        "square": tuple(p for _, p in claim.squares),
+    }
+    if multiplier.kind in lists:
+        return lists[multiplier.kind][multiplier.index[0]].degree
+    return sum(claim.inequalities[k].degree for k in multiplier.index)
