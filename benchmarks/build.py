@@ -39,7 +39,8 @@ def dense_polynomial(variables: int, order: int) -> tuple[np.ndarray, np.ndarray
 def ours(exponents: np.ndarray, coefficients: np.ndarray) -> dict[str, Callable[[], Any]]:
     """Contestants of this library: make the polynomial, build with reductions, build without."""
     import sosdp as sd
-    from sosdp.relaxation.solve.forms import GramProgram, gram_form
+    from sosdp.relaxation.build.identity import GramProgram
+    from sosdp.relaxation.solve.forms import gram_form
 
     count = exponents.shape[1]
     ids = np.concatenate([x.variable_ids for x in sd.variables("b", count)])

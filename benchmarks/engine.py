@@ -104,8 +104,8 @@ FULL = QUICK + [
 
 def bare(objective: Polynomial, system: System, degree: int) -> Peer:
     """This library without reductions and without a certificate, solved by Clarabel."""
+    from sosdp.relaxation.build.identity import GramProgram
     from sosdp.relaxation.build.scaling import find_scaling, scale
-    from sosdp.relaxation.solve.forms import GramProgram
     from sosdp.relaxation.solve.solve import solve_program
 
     def build() -> Any:
@@ -400,30 +400,6 @@ def overhead(quick: bool) -> tuple[Table, list[list[Any]]]:
     return table, [[*goal, len(within), share == 1]]
 
 
-def warm() -> Table:
-    """Assembling again with other numbers against assembling anew."""
-    rows = []
-    for title, make in [
-        ("dense quartic n=10", lambda: dense_quartic(10)),
-        ("max-cut n=10", lambda: max_cut(10)),
-        ("robust mean 6/4", lambda: case("robust_mean_6_4")),
-        ("Rosenbrock n=1000", lambda: rosenbrock(1000)),
-    ]:
-        objective, system, degree = make()
-        kept = sd.Relaxation(system, degree)
-        for _ in range(2):  # the structure is kept from the second time on
-            kept.assemble(objective)
-        cold, filled = [], []
-        for k in range(5):
-            other = (2 + k) * objective
-            cold.append(seconds(lambda: sd.Relaxation(system, degree).assemble(other))[0])  # noqa: B023
-            filled.append(seconds(lambda: kept.assemble(other))[0])  # noqa: B023
-        new, again = statistics.median(cold), statistics.median(filled)
-        rows.append([title, 1e3 * new, 1e3 * again, new / again if again else None, kept._warm.reused])
-    columns = ["problem", "anew ms", "filled ms", "ratio", "times filled"]
-    return Table("a new objective in an old structure, CPU milliseconds (medians)", columns, rows)
-
-
 def run(quick: bool) -> dict[str, Any]:
     """All comparisons; a target that is missed is shown as missed, a wrong value makes the run fail."""
     missing: list[str] = []
@@ -434,7 +410,6 @@ def run(quick: bool) -> dict[str, Any]:
         second, more = with_reductions()
         tables.append(second)
         goals += more
-    tables.append(warm())
     for part in (overhead, reach):
         table, more = part(quick)
         tables.append(table)

@@ -37,6 +37,8 @@ _HOME = {
     "ConicProgram": "conic.program",
     "ConicSolution": "conic.program",
     "solve_conic": "conic.choose",
+    "read_program": "conic.formats.files",
+    "write_program": "conic.formats.files",
     "ProblemTooLarge": "conic.program",
     "SolverUnavailable": "conic.program",
     "nearest_correlation": "structured",
@@ -80,15 +82,18 @@ __all__ = [
     "polynomial",
     "private_estimator",
     "prove_sos",
+    "read_program",
     "solve_conic",
     "sum_squares",
     "variables",
+    "write_program",
 ]
 
 if TYPE_CHECKING:
     from .algebra import PSD, Equality, Inequality, Polynomial, PolynomialArray, polynomial, variables
     from .algebra.build import monomials
     from .conic.choose import solve_conic
+    from .conic.formats.files import read_program, write_program
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
     from .estimator.private_estimator import MissingFact, private_estimator
     from .estimator.score_program import ScoreProgram

@@ -39,10 +39,9 @@ from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
-from sosdp.conic.program import SQRT2, smat, svec_length, triangle
+from sosdp.conic.svec import SQRT2, smat, svec_length, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
-from sosdp.relaxation.build.assemble import ONE, Block, Identity
-from sosdp.relaxation.solve.forms import GramProgram
+from sosdp.relaxation.build.identity import ONE, Block, GramProgram, Identity
 from sosdp.relaxation.solve.solve import solve_program
 
 ROUNDS = 8  # kernels taken out one after another
@@ -352,7 +351,7 @@ def _inside(
     else:
         return None
     raw = solve_program(GramProgram(identity, np.ones(1), np.ones(1)))
-    if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+    if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
         return None
     t = float(raw.unknowns[0])
     grams, cursor = [], 0

@@ -206,7 +206,7 @@ class FloatCertificate:
         if cubic_work(identity) > _SHARPER_WORK or not is_installed("clarabel"):
             return None
         raw = solve_program(result.program, solver="clarabel", tolerance=_SHARPEST)
-        if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+        if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
             return None
         value = self._sign * float(raw.unknowns[0])
         if abs(value - self.value) > 1e-4 * max(1.0, abs(self.value)):

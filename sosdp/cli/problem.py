@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 from sosdp.model.option_names import did_you_mean
+from sosdp.model.options import Options, names
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.sos_program import SosProgram, SosSolution
-
-BUILDING = ("sparsity", "symmetry", "prune", "quotient", "term_steps", "redundant", "cone")
-SOLVING = ("solver", "tolerance", "time_limit")
 
 
 class OptionError(ValueError):
@@ -92,24 +89,19 @@ def failed(problem: Any, reason: str) -> Answer:
 
 def options(problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """(options that build the relaxation, options of the solver) of a problem; raises OptionError."""
-    given = dict(problem.options)
-    building: dict[str, Any] = {"products": problem.products}
-    solving: dict[str, Any] = {}
     # constraints are added to one system; a program with unknowns has one for every polynomial
-    buildable = [name for name in BUILDING if not (problem.unknowns and name == "redundant")]
-    for name, value in given.items():
-        if name in buildable:
-            building[name] = value
-        elif name in SOLVING:
-            solving[name] = float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
-        else:
-            known = [*SOLVING, *buildable]
+    buildable = [n for n in names("build", in_files=True) if not (problem.unknowns and n == "redundant")]
+    known = [*names("solve", in_files=True), *buildable]
+    for name in problem.options:
+        if name not in known:
             hint, what = did_you_mean(name, known) or ";", " beside unknowns" if problem.unknowns else ""
             raise OptionError(f"options: {name!r} is not an option{what}{hint} known: {', '.join(known)}")
-    for name in ("tolerance", "time_limit"):
-        if name in solving and not (isinstance(solving[name], float) and solving[name] > 0):
-            raise OptionError(f"options: {name} must be a positive number, not {solving[name]!r}")
-    return building, solving
+    try:
+        Options(products=problem.products, **problem.options)
+    except ValueError as error:
+        raise OptionError(f"options: {error}") from error
+    building = {"products": problem.products} | {k: v for k, v in problem.options.items() if k in buildable}
+    return building, {k: v for k, v in problem.options.items() if k not in buildable}
 
 
 def _program(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:

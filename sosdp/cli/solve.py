@@ -139,8 +139,9 @@ def export(problem: Any, target: str) -> None:
     from sosdp.cli.problem import options
     from sosdp.conic.formats.cbf import write_cbf
     from sosdp.conic.formats.sdpa import write_sdpa
+    from sosdp.relaxation.build.identity import GramProgram
     from sosdp.relaxation.relaxation import ZERO, relaxation_for
-    from sosdp.relaxation.solve.forms import GramProgram, moment_form
+    from sosdp.relaxation.solve.forms import moment_form
 
     if problem.sense == "sos":
         raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .program import SQRT2, Cones, ConicProgram, triangle, unpacking
+from .program import Cones, ConicProgram
+from .svec import SQRT2, triangle, unpacking
 
 if TYPE_CHECKING:
     import cvxpy

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
 
-from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable, svec_length
+from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
+from .svec import svec_length
 
 # The one list of solvers: name -> (module that must be importable, what to install for it). Each has a file
 # of its name beside this one, with FORM ("gram" or "moment"), memory(program) and solve(program, ...).

@@ -13,21 +13,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from .interrupt import interruptible
-from .program import Cones, ConicProgram, ConicSolution, svec_length
+from .program import Cones, ConicProgram, ConicSolution
+from .svec import svec_length
 
 FORM = "gram"  # clean verdicts on infeasible systems; the cost is that of the moment form
 
 _STATUS = {
-    "Solved": "solved",
-    "AlmostSolved": "almost",
-    "PrimalInfeasible": "primal_infeasible",
-    "AlmostPrimalInfeasible": "primal_infeasible",
-    "DualInfeasible": "dual_infeasible",
-    "AlmostDualInfeasible": "dual_infeasible",
+    "Solved": "optimal",
+    "AlmostSolved": "inaccurate",
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
+    "DualInfeasible": "unbounded",
+    "AlmostDualInfeasible": "unbounded",
     # stopped on request: the iterate is worth what can be certified of it
-    "MaxTime": "almost",
-    "MaxIterations": "almost",
-    "CallbackTerminated": "almost",
+    "MaxTime": "inaccurate",
+    "MaxIterations": "inaccurate",
+    "CallbackTerminated": "inaccurate",
 }
 
 _MANY_PAIRS = 20
@@ -55,7 +56,7 @@ def solve(
     """Solve with Clarabel; ``tolerance`` is its gap and feasibility tolerance (default 1e-8).
 
     A time limit, an iteration limit or Ctrl-C is looked at between iterations and ends the solve with the
-    iterate so far (status ``almost``; message "interrupted" after Ctrl-C, a second one raises).
+    iterate so far (status ``inaccurate``; message "interrupted" after Ctrl-C, a second one raises).
     """
     import clarabel
 

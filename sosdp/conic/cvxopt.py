@@ -12,15 +12,16 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from .program import SQRT2, ConicProgram, ConicSolution, triangle, unpacking
+from .program import ConicProgram, ConicSolution
 from .reformulate import Reformulated, constant_program, linear_objective, unsolved, without_equations
+from .svec import SQRT2, triangle, unpacking
 
 FORM = "moment"
 
 _STATUS = {
-    "optimal": "solved",
-    "primal infeasible": "primal_infeasible",
-    "dual infeasible": "dual_infeasible",
+    "optimal": "optimal",
+    "primal infeasible": "infeasible",
+    "dual infeasible": "unbounded",
 }
 _NEARLY = 1e-4  # an "unknown" end with smaller relative gap and residuals is called almost, never solved
 
@@ -93,7 +94,7 @@ def _conelp(
     if name == "unknown":
         measures = [answer[k] for k in ("relative gap", "primal infeasibility", "dual infeasibility")]
         close = all(m is not None and m <= _NEARLY for m in measures)
-        status = "almost" if close else "failed"
+        status = "inaccurate" if close else "failed"
     value = answer["primal objective"]
     return ConicSolution(
         status=status,

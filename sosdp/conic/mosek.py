@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .program import SQRT2, ConicProgram, ConicSolution, SolverUnavailable, svec_length, triangle
+from .program import ConicProgram, ConicSolution, SolverUnavailable
 from .reformulate import constant_program, linear_objective
+from .svec import SQRT2, svec_length, triangle
 
 FORM = "moment"
 
@@ -146,9 +147,9 @@ def _read(mosek: Any, task: Any, program: ConicProgram, ended: str) -> ConicSolu
     which = mosek.soltype.itr
     verdict = task.getsolsta(which)
     status = {
-        mosek.solsta.optimal: "solved",
-        mosek.solsta.prim_infeas_cer: "dual_infeasible",
-        mosek.solsta.dual_infeas_cer: "primal_infeasible",
+        mosek.solsta.optimal: "optimal",
+        mosek.solsta.prim_infeas_cer: "unbounded",
+        mosek.solsta.dual_infeas_cer: "infeasible",
     }.get(verdict, "failed")
     scalars = cones.zero + cones.nonnegative
     z = np.zeros(cones.rows)
@@ -162,13 +163,13 @@ def _read(mosek: Any, task: Any, program: ConicProgram, ended: str) -> ConicSolu
         z[rows] = full[i, j] * np.where(i == j, 1.0, SQRT2)
         assert rows.stop - rows.start == svec_length(side)
     x = np.asarray(task.getyslice(which, 0, program.q.size))
-    ray = status == "dual_infeasible"
+    ray = status == "unbounded"
     return ConicSolution(
         status=status,
         x=x,
         s=(0.0 if ray else 1.0) * program.b - program.A @ x,
         z=z,
-        value=float("nan") if status != "solved" else -float(task.getprimalobj(which)) + program.constant,
+        value=float("nan") if status != "optimal" else -float(task.getprimalobj(which)) + program.constant,
         iterations=int(task.getintinf(mosek.iinfitem.intpnt_iter)),
         solver="mosek",
         seconds=0.0,

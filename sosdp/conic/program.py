@@ -3,49 +3,17 @@
     minimise    1/2 x'Px + q'x + constant      subject to   A x + s = b,   s in K,
     K = {0}^zero x R_+^nonnegative x PSD(side_1) x PSD(side_2) x ...      (rows in this order)
 
-A symmetric matrix of side N is a vector of length N(N+1)/2: upper triangle, column by column, off-diagonal
-entries times sqrt(2), so that inner products of vectors are inner products of matrices.
+Symmetric matrices are vectors in the order of ``sosdp.conic.svec``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-SQRT2 = float(np.sqrt(2.0))
-
-
-@lru_cache(maxsize=256)
-def triangle(side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column indices (i <= j) of the vector form of a symmetric matrix, in its order."""
-    column, row = np.tril_indices(side)
-    row.flags.writeable = column.flags.writeable = False
-    return row, column
-
-
-def svec(matrix: np.ndarray) -> np.ndarray:
-    """Vector form of a symmetric matrix (side, side) -> (side (side + 1) / 2,)."""
-    row, column = triangle(matrix.shape[0])
-    return matrix[row, column] * np.where(row == column, 1.0, SQRT2)
-
-
-def smat(vector: np.ndarray, side: int) -> np.ndarray:
-    """Symmetric matrix (side, side) from its vector form."""
-    row, column = triangle(side)
-    entries = vector / np.where(row == column, 1.0, SQRT2)
-    matrix = np.empty((side, side))
-    matrix[row, column] = entries
-    matrix[column, row] = entries
-    return matrix
-
-
-def svec_length(side: int) -> int:
-    """Number of entries of the vector form of a matrix of the given side."""
-    return side * (side + 1) // 2
+from .svec import svec_length
 
 
 @dataclass(frozen=True)
@@ -90,26 +58,24 @@ class ConicProgram:
                 f"cones have {self.cones.rows} rows"
             )
 
-    @classmethod
-    def from_file(cls, path: str | Path) -> ConicProgram:
-        """The program in a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.formats.files.read_program``."""
-        from .formats.files import read_program
 
-        return read_program(path)
+STATUSES = ("optimal", "inaccurate", "infeasible", "unbounded", "failed")
+"""The words of every solver, of raw solutions and of results; sums of squares add ``proved``, ``refuted`` and
+``unknown``."""
 
-    def to_file(self, path: str | Path, *, comment: str = "sosdp") -> None:
-        """Write a ``.dat-s`` or ``.cbf`` file; see ``sosdp.conic.formats.files.write_program``."""
-        from .formats.files import write_program
 
-        write_program(self, path, comment=comment)
+def check_status(status: str) -> None:
+    """ValueError for a status that is not one of ``STATUSES``."""
+    if status not in STATUSES:
+        raise ValueError(f"status {status!r}: a solver answers with one of {', '.join(STATUSES)}")
 
 
 @dataclass(frozen=True)
 class ConicSolution:
     """What a backend returns; ``x``, ``s``, ``z`` may be a certificate of infeasibility, as ``status`` says.
 
-    ``status`` is one of ``solved``, ``almost`` (reduced accuracy), ``primal_infeasible`` (z is a ray of the
-    dual), ``dual_infeasible`` (x is a ray of the primal), ``failed``. It is the solver's opinion, never a
+    ``status`` is one of ``optimal``, ``inaccurate`` (reduced accuracy), ``infeasible`` (z is a ray of the
+    dual), ``unbounded`` (x is a ray of the primal), ``failed``. It is the solver's opinion, never a
     proof.
     """
 
@@ -124,21 +90,8 @@ class ConicSolution:
     message: str = ""
     details: dict = field(default_factory=dict, repr=False)
 
-
-def full_position(side: int) -> np.ndarray:
-    """Place in the vector form of every entry of the matrix, shape (side, side)."""
-    row, column = triangle(side)
-    place = np.empty((side, side), dtype=np.int64)
-    place[row, column] = place[column, row] = np.arange(row.size)
-    return place
-
-
-def unpacking(side: int) -> sp.csr_matrix:
-    """Matrix that turns a vector form into all side**2 entries (the same row and column by column)."""
-    place = full_position(side).reshape(-1)
-    row, column = triangle(side)
-    weight = np.where(row == column, 1.0, 1.0 / SQRT2)[place]
-    return sp.csr_matrix((weight, place, np.arange(place.size + 1)), shape=(place.size, row.size))
+    def __post_init__(self) -> None:
+        check_status(self.status)
 
 
 class SolverUnavailable(RuntimeError):

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .program import SQRT2, Cones, ConicProgram, ConicSolution, smat
+from .program import Cones, ConicProgram, ConicSolution
+from .svec import SQRT2, smat
 
 _RANK = 1e-11  # pivots below this multiple of the largest are rounding
 _CONSISTENT = 1e-9
@@ -80,7 +81,7 @@ def _factor(P: sp.csc_matrix) -> sp.csr_matrix:
 def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
     """Eliminate the zero cone by a pivoted QR factorisation of its rows (never by splitting them).
 
-    Linear objective only. Returns an answer (``primal_infeasible``, with its ray) when the equations
+    Linear objective only. Returns an answer (``infeasible``, with its ray) when the equations
     contradict each other. Redundant equations are dropped. Cost: one dense QR of the equations.
     """
     zero = program.cones.zero
@@ -99,9 +100,7 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
     if np.abs(gap).max(initial=0.0) > _CONSISTENT * (1.0 + float(np.abs(right).max(initial=0.0))):
         dual = np.zeros(program.b.size)
         dual[:zero] = -gap / float(gap @ right)
-        return unsolved(
-            program, "primal_infeasible", dual=dual, message="the equations contradict each other"
-        )
+        return unsolved(program, "infeasible", dual=dual, message="the equations contradict each other")
     dependent = -la.solve_triangular(R1, R2)
     dependent[np.abs(dependent) < 1e-13] = 0.0
     picks = sp.csr_matrix(
@@ -119,8 +118,8 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
     )
 
     def restore(solution: ConicSolution) -> ConicSolution:
-        offset = 0.0 if solution.status == "dual_infeasible" else 1.0
-        pull = 0.0 if solution.status == "primal_infeasible" else 1.0
+        offset = 0.0 if solution.status == "unbounded" else 1.0
+        pull = 0.0 if solution.status == "infeasible" else 1.0
         slope = -(pull * program.q + kept.T @ solution.z)[basic]
         multipliers = Q @ la.solve_triangular(R1, slope, trans="T")
         return replace(
@@ -161,8 +160,8 @@ def constant_program(program: ConicProgram, solver: str) -> ConicSolution | None
         return None
     ray = _separating(program.cones, program.b)
     if ray is not None:
-        return unsolved(program, "primal_infeasible", dual=ray, message="no variables", solver=solver)
-    answer = unsolved(program, "solved", message="no variables", solver=solver)
+        return unsolved(program, "infeasible", dual=ray, message="no variables", solver=solver)
+    answer = unsolved(program, "optimal", message="no variables", solver=solver)
     return replace(answer, s=program.b.copy(), value=program.constant)
 
 
@@ -183,7 +182,7 @@ def _separating(cones: Cones, s: np.ndarray) -> np.ndarray | None:
 
 
 def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:
-    """What the directions x and z prove: ``primal_infeasible``, ``dual_infeasible`` or ``failed``.
+    """What the directions x and z prove: ``infeasible``, ``unbounded`` or ``failed``.
 
     For solvers whose word for infeasibility cannot be relied on. z: A'z = 0, b'z < 0, z in the dual cone; x:
     -A x in K, q'x < 0; each to 1e-6 relative to the decrease.
@@ -194,10 +193,10 @@ def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:
         free = z.copy()
         free[: program.cones.zero] = 0.0
         if cone_violation(program.cones, free) <= _RAY * fall:
-            return "primal_infeasible"
+            return "infeasible"
     fall = -float(program.q @ x)
     if fall > 0 and cone_violation(program.cones, -(program.A @ x)) <= _RAY * fall:
-        return "dual_infeasible"
+        return "unbounded"
     return "failed"
 
 

@@ -11,7 +11,8 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from .program import ConicProgram, ConicSolution, svec_length, triangle
+from .program import ConicProgram, ConicSolution
+from .svec import svec_length, triangle
 
 FORM = "moment"  # a diagonal normal matrix on plain blocks: the linear solve is free
 
@@ -66,8 +67,8 @@ def solve(
         raise KeyboardInterrupt("SCS keeps nothing of an interrupted run; give it a time_limit instead")
     # only the exact word counts: a run stopped by its limits can report "solved (inaccurate ...)" with
     # nonsense
-    known = {"solved": "solved", "infeasible": "primal_infeasible", "unbounded": "dual_infeasible"}
-    status = known.get(name, "almost" if name.startswith("solved") else "failed")
+    known = {"solved": "optimal", "infeasible": "infeasible", "unbounded": "unbounded"}
+    status = known.get(name, "inaccurate" if name.startswith("solved") else "failed")
     s, z = np.empty(order.size), np.empty(order.size)
     s[order], z[order] = answer["s"], answer["y"]
     return ConicSolution(

@@ -2,7 +2,7 @@
 
 It has no equations: they are eliminated by a pivoted factorisation first, which fills in when there are many.
 Nothing it says is taken at its word: after "pdOPT" and "pdFEAS" the optimality conditions are checked here,
-and the answer is ``almost`` if they do not hold to 1e-6; after anything else its last iterates must prove
+and the answer is ``inaccurate`` if they do not hold to 1e-6; after anything else its last iterates must prove
 themselves as rays, or the answer is ``failed`` (with "noINFO", values were wrong by 40 %).
 """
 
@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from .program import SQRT2, ConicProgram, ConicSolution, triangle, unpacking
+from .program import ConicProgram, ConicSolution
 from .reformulate import (
     Reformulated,
     checked_ray,
@@ -28,6 +28,7 @@ from .reformulate import (
     optimality_error,
     without_equations,
 )
+from .svec import SQRT2, triangle, unpacking
 
 FORM = "moment"
 
@@ -114,10 +115,10 @@ def _sedumi(
     point = np.asarray(x.todense()).reshape(-1)
     dual = _packed(program, np.asarray(z.todense()).reshape(-1))
     if phase in _FEASIBLE:
-        status = "solved" if optimality_error(program, point, dual) <= _ACCURATE else "almost"
+        status = "optimal" if optimality_error(program, point, dual) <= _ACCURATE else "inaccurate"
     else:
         status = checked_ray(program, point, dual)
-    ray = status == "dual_infeasible"
+    ray = status == "unbounded"
     return ConicSolution(
         status=status,
         x=point,

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..algebra.polynomial import Polynomial
-from ..model.option_names import check_options
+from ..model.options import read_options
 from ..model.system import System
 from ..privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from ..privacy.inputs import floats
 from ..privacy.scores.lifted import BracketScore
 from ..privacy.scores.score import Box, Lattice
 from ..relaxation.pseudoexpectation import PseudoExpectation
-from ..relaxation.relaxation import SOLVING, Relaxation
+from ..relaxation.relaxation import Relaxation
 
 Point = Mapping[Polynomial, Any]
 Build = Callable[[np.ndarray, np.ndarray], tuple[System, Polynomial]]
@@ -71,7 +71,9 @@ class ScoreProgram:
 
     def __post_init__(self) -> None:
         # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
-        check_options("ScoreProgram: Relaxation.minimize", self.solver_options, ("subject_to", *SOLVING))
+        read_options(
+            "ScoreProgram: Relaxation.minimize", self.solver_options, ["solve"], more=("subject_to",)
+        )
 
     def quantise(self, data: Any) -> np.ndarray:
         """Clipped records; ValueError if the shape is not the public one."""

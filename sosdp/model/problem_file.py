@@ -20,11 +20,11 @@ from sosdp.algebra.parse import ParseError, Reader, read_number
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import check_name, variable_id, variable_name
 from sosdp.model.option_names import did_you_mean
+from sosdp.model.options import PRODUCTS
 from sosdp.model.system import System
 
 FORMAT = "sosdp-problem/1"
 CERTIFICATE_FORMAT = "sosdp-certificate/1"
-PRODUCTS = ("putinar", "schmudgen")
 _SENSES = ("minimize", "maximize", "feasible", "sos")
 _REMARKS = ("name", "description", "comment", "source")
 _KEYS = ("format", "variables", "subject_to", "psd", "degree", "products", "options", "unknowns")

@@ -140,6 +140,18 @@ class System:
             parts = [*parts[:20], f"... ({len(self)} constraints)"]
         return f"System({', '.join(parts)})"
 
+    def subs(self, values: Any) -> System:
+        """The system with polynomials or numbers in place of variables, as ``Polynomial.subs``."""
+        return System.from_parts(
+            [h.subs(values) for h in self.equalities],
+            [g.subs(values) for g in self.inequalities],
+            [
+                np.array([[p.subs(values) for p in row] for row in m.tolist()], dtype=object)
+                for m in self.matrices
+            ],
+            [ForAll(c.over, c.polynomial.subs(values)) for c in self.foralls],
+        )
+
     def latex(self) -> str:
         """LaTeX, one line for each constraint."""
         lines = [f"{h.latex()} &= 0" for h in self.equalities]

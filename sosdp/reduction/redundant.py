@@ -18,18 +18,14 @@ from ..model.system import System
 from .bounds import deduce_bounds
 from .quotient import find_quotient
 
-KINDS = (None, "ball", "box")
-
 
 def with_redundant(system: System, kind: str | None) -> System:
     """The system with ``R - sum x_i**2 >= 0`` (``ball``) or ``R_i - x_i**2 >= 0`` for every variable
     (``box``).
 
     R is deduced from the system and rounded up to eleven binary digits. Variables that rewriting rules make
-    binary are left out. Raises ValueError for an unknown kind or a variable without a deduced bound.
+    binary are left out. Raises ValueError for a variable without a deduced bound.
     """
-    if kind not in KINDS:
-        raise ValueError(f"redundant={kind!r} is not known; choose 'ball', 'box' or None")
     if kind is None:
         return system
     ruled = find_quotient(system.equalities).power

@@ -9,16 +9,13 @@ constraints, and they explain the bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-
-if TYPE_CHECKING:
-    from .pseudoexpectation import PseudoExpectation
 
 _RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
 _FEASIBLE = 1e-4
@@ -34,8 +31,8 @@ class Atoms:
     attains: bool
 
 
-def extract_atoms(pe: PseudoExpectation) -> Atoms:
-    """Points of a solved relaxation; never raises on numerical grounds."""
+def extract_atoms(pe: Any) -> Atoms:
+    """Points of a solved relaxation (a ``PseudoExpectation``); never raises on numerical grounds."""
     none = np.zeros((0, pe.variable_ids.size))
     if pe.moments is None:
         return Atoms(none, f"the status is {pe.status!r}", False)
@@ -58,11 +55,11 @@ def extract_atoms(pe: PseudoExpectation) -> Atoms:
     return Atoms(candidates, "", bool(np.abs(values - pe.bound).min() <= _ATTAINS * scale))
 
 
-def _as_points(pe: PseudoExpectation, points: np.ndarray) -> list[dict]:
+def _as_points(pe: Any, points: np.ndarray) -> list[dict]:
     return [dict(zip(pe.variables, x.tolist(), strict=True)) for x in points]
 
 
-def _violation(pe: PseudoExpectation, x: np.ndarray) -> float:
+def _violation(pe: Any, x: np.ndarray) -> float:
     assignment = dict(zip(pe.variables, x.tolist(), strict=True))
     worst = 0.0
     for h in pe.system.equalities:
@@ -91,7 +88,7 @@ def _size(p) -> float:
     return max(1.0, float(np.abs(p.coefs.astype(float)).max()))
 
 
-def _candidates(pe: PseudoExpectation) -> tuple[np.ndarray | None, str]:
+def _candidates(pe: Any) -> tuple[np.ndarray | None, str]:
     ids = pe.variable_ids
     if ids.size == 0:
         return None, "there are no variables"
@@ -153,7 +150,7 @@ def _solve(base, factor, shifts, rank: int, count: int) -> tuple[np.ndarray | No
     return points[np.lexsort(points.T[::-1])], ""
 
 
-def _mean(pe: PseudoExpectation, linear: np.ndarray, reason: str) -> tuple[np.ndarray | None, str]:
+def _mean(pe: Any, linear: np.ndarray, reason: str) -> tuple[np.ndarray | None, str]:
     """The point of first moments: the minimiser when it is unique, whatever the block structure."""
     values, known = pe._moment_values(linear)
     if not known.all():

@@ -130,7 +130,7 @@ def violations(pe: PseudoExpectation) -> Violations:
     """To which tolerance a solved pseudo-expectation satisfies its own system."""
     if pe.moments is None:
         raise ValueError(f"there is no pseudo-expectation to check: the status is {pe.status!r}")
-    from ..conic.program import smat
+    from ..conic.svec import smat
 
     constant = pe.identity.constant_column()
     y = pe.moments / pe.moments[constant] if constant >= 0 else pe.moments

@@ -5,29 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..algebra.polynomial import Polynomial
-from ..model.option_names import check_options
+from ..model.options import names, read_options
 from ..model.system import System
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
-from .relaxation import SOLVING, relaxation_for
-
-_RELAXATION_OPTIONS = (
-    "products",
-    "sparsity",
-    "symmetry",
-    "prune",
-    "quotient",
-    "term_steps",
-    "symmetries",
-    "redundant",
-    "cone",
-)
+from .relaxation import relaxation_for
 
 
 def _split(function: str, options: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the relaxation and of the solver; ``more`` are names that this function takes besides."""
-    check_options(function, options, (*more, *SOLVING, *_RELAXATION_OPTIONS))
-    building = {k: options.pop(k) for k in _RELAXATION_OPTIONS if k in options}
+    checked = {name: value for name, value in options.items() if name not in more}
+    read_options(function, checked, ["solve", "build"], more=more)
+    building = {name: options.pop(name) for name in names("build") if name in options}
     return building, options
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..algebra.polynomial import Polynomial
+from ..model.options import read_options
 from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
-from .build.assemble import Identity, assemble
-from .build.diagonal_dominance import cone_report, least_eigenvalues, with_cone
+from .build.assemble import assemble
+from .build.diagonal_dominance import least_eigenvalues, sizes_of, with_cone
+from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import plan
 from .build.scaling import find_scaling, scale
 from .build.symmetry import with_symmetry
@@ -21,7 +23,6 @@ from .certify.bound import certify, unused_columns
 from .certify.face import find_face
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .relaxation import Relaxation
-from .solve.forms import GramProgram, RawSolution
 from .solve.solve import block_identity_vector, solve_program, unproducible, with_margin
 
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
@@ -31,11 +32,11 @@ def prove_sum_of_squares(
     relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Any
 ) -> PseudoExpectation:
     """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
-    solver_options.pop("certify_bound", None)
+    solving = read_options("prove_sos", solver_options, ["solve"], more=("zeros",)).solving()
     started = time.perf_counter()
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
-    on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solver_options)
+    on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solving)
     if on_face is not None:
         return on_face
     cone = relaxation.options.cone
@@ -48,7 +49,7 @@ def prove_sum_of_squares(
     if missing.shape[0]:
         raw = unproducible(identity, missing)
     else:
-        raw = solve_program(program, **solver_options)
+        raw = solve_program(program, **solving)
     solved = time.perf_counter()
     status, reason, gram, free = _verdict(scaled, raw, scaling.bounds, cone)
     finished = time.perf_counter()
@@ -65,15 +66,7 @@ def prove_sum_of_squares(
         solver=raw.solver,
         solver_message=raw.message,
         iterations=raw.iterations,
-        sizes={
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.solved_sides, reverse=True),
-            "equalities": int(identity.free.shape[0]),
-            "degree": int(relaxation.degree),
-            **layout.report,
-            **identity.symmetry_report,
-            **cone_report(identity, cone),
-        },
+        sizes=sizes_of(identity, relaxation.degree, cone, layout.report),
         times={"build": built - started, "solve": solved - built, "certify": finished - solved},
         identity=identity,
         moments=raw.moments * scaling.column if status == "refuted" else None,
@@ -91,7 +84,7 @@ def _prove_on_face(
     identity: Identity,
     report: dict[str, Any],
     started: float,
-    solver_options: dict[str, Any],
+    solving: dict[str, Any],
 ) -> PseudoExpectation | None:
     """The proof on the face of the polynomial's exact zeros, or None where that does not decide."""
     if zeros is None or relaxation.options.cone != "sos" or len(relaxation.system):
@@ -103,7 +96,7 @@ def _prove_on_face(
         return None
     program = found.program()
     built = time.perf_counter()
-    raw = solve_program(program, **solver_options)
+    raw = solve_program(program, **solving)
     solved = time.perf_counter()
     gram = found.prove(raw)
     if gram is None:
@@ -143,7 +136,7 @@ def _verdict(
     identity: Identity, raw: RawSolution, bounds: VariableBounds, cone: str
 ) -> tuple[str, str, np.ndarray, np.ndarray]:
     gram, free = raw.gram, raw.free
-    if raw.status in ("solved", "almost"):
+    if raw.status in ("optimal", "inaccurate"):
         t = float(raw.unknowns[0])
         gram = raw.gram + t * block_identity_vector(identity)
         checked = certify(identity, gram, free, np.zeros(0), bounds)

@@ -10,17 +10,17 @@ import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-from ..conic.program import smat
+from ..conic.svec import smat
 from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
 from .atoms import Atoms, extract_atoms
-from .build.assemble import Identity
+from .build.identity import Identity
 from .solve.solve import centre
 
 if TYPE_CHECKING:
     from ..model.expectation import ExpectationConstraint, QuadraticExpectation
+    from .build.identity import GramProgram
     from .build.scaling import Scaling
-    from .solve.forms import GramProgram
 
 
 @dataclass(frozen=True, eq=False)

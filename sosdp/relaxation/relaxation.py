@@ -18,26 +18,23 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.option_names import check_options
+from ..model.options import names, read_options
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant
-from .build.assemble import ONE, Identity, assemble
-from .build.diagonal_dominance import cone_report, with_cone
-from .build.plan import Options, Plan, least_degree, plan
+from .build.assemble import assemble
+from .build.diagonal_dominance import sizes_of, with_cone
+from .build.identity import ONE, GramProgram, Identity
+from .build.plan import Plan, least_degree, plan
 from .build.scaling import find_scaling, scale
 from .build.symmetry import with_symmetry
-from .build.template import Warm, make_template
 from .certify.bound import unused_columns
-from .certify.classify import Answer
+from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
-from .solve.forms import GramProgram
 from .solve.solve import solve_program, unproducible
 from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
-
-SOLVING = ("solver", "tolerance", "time_limit", "certify_bound", "verbose")
-"""Options of ``minimize``, ``maximize`` and ``feasible`` besides ``subject_to``."""
+from .threshold import Threshold, bisect
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
 
@@ -55,7 +52,7 @@ class Relaxation:
     redundant
         ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
-        See ``sosdp.relaxation.build.plan.Options``. Every reduction keeps the bound, except that cliques
+        See ``sosdp.model.options.Options``. Every reduction keeps the bound, except that cliques
         (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
         term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
         done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
@@ -65,27 +62,12 @@ class Relaxation:
     reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
     """
 
-    def __init__(
-        self,
-        system: System,
-        degree: int,
-        *,
-        products: str = "putinar",
-        sparsity: str = "auto",
-        symmetry: str = "sign",
-        prune: bool = True,
-        quotient: bool | str = True,
-        term_steps: int | None = None,
-        symmetries: Any = None,
-        redundant: str | None = None,
-        cone: str = "sos",
-    ) -> None:
-        self.system = with_redundant(system, redundant)
-        if quotient == "groebner":
+    def __init__(self, system: System, degree: int, **options: Any) -> None:
+        self.options = read_options("Relaxation", options, ["build"], more=("system", "degree"))
+        self.system = with_redundant(system, self.options.redundant)
+        if self.options.quotient == "groebner":
             self.system = with_groebner(self.system, degree)
         self.degree = degree
-        self.options = Options(products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone)
-        self._warm = Warm()
 
     def __repr__(self) -> str:
         return f"Relaxation(degree={self.degree}, {self.options}, {self.system!r})"
@@ -117,23 +99,20 @@ class Relaxation:
         satisfied. Solver options as in ``sosdp.minimize``. ``certified_bound`` is then a bound over all
         probability distributions on the set that meet the constraints in expectation.
         """
-        check_options("Relaxation.minimize", solver_options, ("subject_to", *SOLVING))
-        return self._bound(objective, "minimize", subject_to=subject_to, **solver_options)
+        return self._bound(objective, "minimize", subject_to, **solver_options)
 
     def maximize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """Largest value of a polynomial or expectation; see ``minimize``."""
-        check_options("Relaxation.maximize", solver_options, ("subject_to", *SOLVING))
         if isinstance(objective, QuadraticExpectation):
             raise ValueError(
                 "a sum of squares of expectations is convex: it can be minimised, not maximised; to bound it "
                 "from above maximise E(p**2), which is at least E(p)**2"
             )
-        return self._bound(objective, "maximize", subject_to=subject_to, **solver_options)
+        return self._bound(objective, "maximize", subject_to, **solver_options)
 
     def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
         """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
-        check_options("Relaxation.feasible", solver_options, ("subject_to", *SOLVING))
-        return self._bound(None, "feasible", subject_to=subject_to, **solver_options)
+        return self._bound(None, "feasible", subject_to, **solver_options)
 
     def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:
         """The moments as cvxpy expressions, for any convex objective and constraint that cvxpy knows.
@@ -154,38 +133,42 @@ class Relaxation:
         identity = assemble(layout.blocks, layout.equalities, ZERO, [-1.0 * ONE], layout.quotient, layout.ids)
         return cvxpy_moments(self.degree, identity, find_scaling(identity, self.bounds))
 
-    def bisect(self, parameter: Polynomial, low: float, high: float, **options: Any) -> Any:
-        """Least value of a scalar parameter of the system at which this relaxation is feasible, bracketed.
+    def bisect(
+        self,
+        parameter: Polynomial,
+        low: float,
+        high: float,
+        *,
+        tolerance: float = 1e-3,
+        **solver_options: Any,
+    ) -> Threshold:
+        """Least value of ``parameter`` in [low, high] at which the relaxation is feasible, by bisection.
 
-        See ``sosdp.relaxation.threshold.bisect``.
+        The parameter is a variable of the system that is no unknown but a number to be chosen; feasibility
+        must be monotone in it (larger is easier). See ``sosdp.relaxation.threshold.bisect``. ValueError for a
+        parameter that does not occur.
         """
-        from .threshold import bisect
+        read_options("bisect", solver_options, ["solve"], without=["tolerance"])
+        if int(parameter.variable_ids[0]) not in self.system.variable_ids:
+            raise ValueError(f"the parameter {parameter} does not occur in the system")
+        building = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
 
-        return bisect(self, parameter, low, high, **options)
+        def at(value: float) -> PseudoExpectation:
+            fixed = self.system.subs({parameter: value})
+            return Relaxation(fixed, self.degree, **building).feasible(**solver_options)
+
+        return bisect(at, low, high, tolerance)
 
     def assemble(
         self,
         objective: Polynomial,
-        curved: Sequence[Polynomial] = (),
+        squared: Sequence[Polynomial] = (),
         subject_to: Sequence[ExpectationConstraint] = (),
     ) -> tuple[Identity, Plan]:
-        """The assembled identity ``objective - gamma + sum_k u_k curved_k = ...`` (no solver is called).
-
-        From the third time on, an objective with the same monomials only fills in new numbers.
-        """
-        unknowns = [-1.0 * ONE, *curved]
-        warm = self._warm
-        if warm.template is not None and not subject_to and not curved:
-            identity = warm.template.fill(self.system, objective, unknowns)
-            if identity is not None:
-                warm.reused += 1
-                return with_cone(identity, self.options.cone), warm.template.layout
-        data = [objective, *curved]
+        """The assembled identity ``objective - gamma + sum_k u_k squared_k = ...`` (no solver is called)."""
+        data = [objective, *squared]
         layout = plan(self.system, self.degree, data, self.options, in_expectation=subject_to)
-        # the second time the same structure is asked for it is kept: a single solve pays nothing for it
-        if warm.planned and not subject_to and not curved:
-            warm.template = make_template(layout, self.system, objective, unknowns)
-        warm.planned += 1
+        unknowns = [-1.0 * ONE, *squared]
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
@@ -195,15 +178,11 @@ class Relaxation:
         self,
         objective: Any,
         sense: str,
-        *,
         subject_to: Any = None,
-        solver: str = "auto",
-        tolerance: float | None = None,
-        time_limit: float | None = None,
-        certify_bound: bool = True,
-        verbose: bool = False,
+        **solver_options: Any,
     ) -> PseudoExpectation:
         started = time.perf_counter()
+        options = read_options(f"Relaxation.{sense}", solver_options, ["solve"], more=("subject_to",))
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
             objective = objective.polynomial
@@ -226,34 +205,23 @@ class Relaxation:
         if missing.shape[0]:
             raw = unproducible(identity, missing)
         else:
-            raw = solve_program(
-                program, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
-            )
+            raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
-        answer = Answer(
-            self,
-            identity,
-            scaling,
-            program,
-            raw,
+        question = Question(
+            self.system,
+            self.degree,
+            self.options.cone,
             sense,
             objective,
-            certify_bound,
-            constraints,
-            second_opinion=solver == "auto",
+            tuple(constraints),
+            options,
+            lambda: self.feasible(subject_to=constraints),
         )
-        result = answer.judge()
+        second = options.solver == "auto"
+        result = Answer(question, identity, scaling, program, raw, second_opinion=second).judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
-        sizes = {
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.solved_sides, reverse=True),
-            "equalities": int(identity.free.shape[0]),
-            "degree": int(self.degree),
-            **layout.report,
-            **identity.symmetry_report,
-            **cone_report(identity, self.options.cone),
-        }
+        sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)
         return replace(result, times=times, sizes=sizes)
 
 

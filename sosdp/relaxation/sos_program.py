@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,24 +14,22 @@ from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, variables
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
-from ..model.option_names import check_options
+from ..model.options import Options, read_options
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
-from .build.assemble import EqualityRows, Identity, assemble
+from .build.assemble import assemble
 from .build.diagonal_dominance import Dominance, cone_report, with_cone
-from .build.plan import Options, least_degree, plan
+from .build.identity import EqualityRows, GramProgram, Identity, RawSolution
+from .build.plan import least_degree, plan
 from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .certify.bound import certify
 from .certify.classify import shortfall
 from .certify.rays import verdict
 from .pseudoexpectation import DualData, dual_data
-from .solve.forms import GramProgram, RawSolution
 from .solve.solve import block_identity_vector, solve_program, with_margin
-
-_SOLVING = ("solver", "tolerance", "time_limit", "verbose")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ class SosProgram:
 
     Raises ValueError when a constraint is not affine in the unknowns. Every constraint may have its own
     system, degree and cone. ``options`` are those of
-    ``sosdp.relaxation.build.plan.Options`` for all constraints:
+    ``sosdp.model.options.Options`` for all constraints:
     ``products='schmudgen'`` for multipliers of products of inequalities, ``cone='sdsos'``, ...
     """
 
@@ -90,8 +88,7 @@ class SosProgram:
         self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
-        check_options("SosProgram", options, [option.name for option in fields(Options)])
-        self.options = Options(**options)
+        self.options = read_options("SosProgram", options, ["build"], without=["redundant"])
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
         self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
@@ -266,7 +263,7 @@ class SosProgram:
         return replace(self.options, symmetry="sign", symmetries=None)
 
     def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
-        check_options(f"SosProgram.{sense}", solver_options, _SOLVING)
+        options = read_options(f"SosProgram.{sense}", solver_options, ["solve"], without=["certify_bound"])
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()
@@ -281,11 +278,11 @@ class SosProgram:
         prices = np.bincount(orbits, weights=cost)
         program = GramProgram(identity, sign * prices, np.full(prices.size, np.inf))
         built = time.perf_counter()
-        raw = solve_program(program, **solver_options)
+        raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
-        label = {"solved": "optimal", "almost": "inaccurate"}.get(raw.status, "failed")
+        label = {"optimal": "optimal", "inaccurate": "inaccurate"}.get(raw.status, "failed")
         reason = raw.message if label != "optimal" else ""
-        if raw.status in ("no_gram", "no_moments"):
+        if raw.status in ("unbounded", "infeasible"):
             label, reason = verdict(program, raw)
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven, inner = np.nan, {}, None, None, None
@@ -346,7 +343,7 @@ class SosProgram:
         objective = np.append(np.zeros(count), 1.0)
         upper = np.append(np.full(count, np.inf), 1.0)
         inner = solve_program(GramProgram(inner_identity, objective, upper))
-        if inner.status not in ("solved", "almost") or inner.unknowns[-1] <= 0:
+        if inner.status not in ("optimal", "inaccurate") or inner.unknowns[-1] <= 0:
             return None, None
         inside = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
         best, weight = None, 1.0
@@ -391,6 +388,9 @@ def stack(pieces: list[Identity]) -> Identity:
 def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
     if all(p.dominance is None for p in pieces):
         return None
-    parts = [p.dominance or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides))) for p in pieces]
+    parts = [
+        cast(Dominance | None, p.dominance) or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides)))
+        for p in pieces
+    ]
     weight = np.concatenate([d.weight for d in parts])
     return Dominance(tuple(c for d in parts for c in d.cones), weight)

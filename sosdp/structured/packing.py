@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from sosdp.conic.program import triangle
 from sosdp.conic.rigorous import UNIT
+from sosdp.conic.svec import triangle
 from sosdp.privacy.silence import no_warnings
 from sosdp.structured.quiet_solve import solve_quietly
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
-from sosdp.conic.program import triangle
+from sosdp.conic.svec import triangle
 
 ITERATIONS = 100
 BACK = 0.98  # of the way to the boundary

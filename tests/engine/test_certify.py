@@ -8,7 +8,8 @@ import pytest
 import sosdp as sd
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.atoms import extract_atoms
-from sosdp.relaxation.build.assemble import ONE, Block, assemble
+from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.identity import ONE, Block
 from sosdp.relaxation.build.scaling import find_scaling, scale
 from sosdp.relaxation.certify.bound import certify
 
@@ -62,7 +63,7 @@ def test_arbitrary_multipliers_give_true_bounds(name):
 
 
 def _svec(matrix):
-    from sosdp.conic.program import svec
+    from sosdp.conic.svec import svec
 
     return svec(matrix)
 

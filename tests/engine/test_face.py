@@ -8,9 +8,10 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.model.options import Options
 from sosdp.reduction.facial import face, find_zeros, functionals
 from sosdp.relaxation.build.assemble import assemble
-from sosdp.relaxation.build.plan import Options, plan
+from sosdp.relaxation.build.plan import plan
 from sosdp.relaxation.certify.face import find_face
 from sosdp.relaxation.solve.solve import solve_program
 

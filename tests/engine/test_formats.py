@@ -6,9 +6,11 @@ import scipy.sparse as sp
 
 from sosdp.conic import clarabel
 from sosdp.conic.formats.cbf import read_cbf, write_cbf
+from sosdp.conic.formats.files import read_program, write_program
 from sosdp.conic.formats.sdpa import read_sdpa, write_sdpa
 from sosdp.conic.lines import FormatError
-from sosdp.conic.program import Cones, ConicProgram, svec
+from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.svec import svec
 
 
 def random_program(seed, zero=3, nonnegative=4, sides=(3, 2, 5), columns=7):
@@ -36,8 +38,8 @@ def random_program(seed, zero=3, nonnegative=4, sides=(3, 2, 5), columns=7):
 @pytest.mark.parametrize("shape", [(3, 4, (3, 2, 5)), (0, 4, (3,)), (2, 0, (4,)), (0, 0, (3, 3)), (1, 8, ())])
 def test_there_and_back(tmp_path, ending, shape):
     program = random_program(5, *shape)
-    program.to_file(tmp_path / f"p.{ending}")
-    back = ConicProgram.from_file(tmp_path / f"p.{ending}")
+    write_program(program, tmp_path / f"p.{ending}")
+    back = read_program(tmp_path / f"p.{ending}")
     assert back.cones == program.cones
     assert np.array_equal(back.q, program.q)
     # sqrt(2) goes out and comes in: one rounding an entry
@@ -125,13 +127,13 @@ def test_quadratic_objectives_and_other_endings_are_refused(tmp_path):
     curved = ConicProgram(program.q, program.A, program.b, program.cones, P=sp.eye_array(7, format="csc"))
     for ending in ("cbf", "dat-s"):
         with pytest.raises(ValueError, match="linear objectives only"):
-            curved.to_file(tmp_path / f"p.{ending}")
+            write_program(curved, tmp_path / f"p.{ending}")
     with pytest.raises(ValueError, match=r"can be read are dat-s .* and cbf"):
-        ConicProgram.from_file(tmp_path / "p.txt")
+        read_program(tmp_path / "p.txt")
     with pytest.raises(ValueError, match=r"can be written are dat-s"):
-        program.to_file(tmp_path / "p.mps")
+        write_program(program, tmp_path / "p.mps")
     with pytest.raises(OSError):
-        ConicProgram.from_file(tmp_path / "absent.cbf")
+        read_program(tmp_path / "absent.cbf")
 
 
 SDPA_HEAD = "2\n1\n2\n1 1\n"
@@ -205,7 +207,7 @@ def test_malformed_cbf_files_are_named_by_line(tmp_path, text, line, reason):
 def test_no_mutation_of_a_file_raises_anything_but_a_format_error(tmp_path, ending):
     rng = np.random.default_rng(0)
     path = tmp_path / f"p.{ending}"
-    random_program(2).to_file(path)
+    write_program(random_program(2), path)
     original = path.read_text()
     words = ["", "-1", "0", "1e9999", "nan", "x", "\n", "3 3", "VAR", "99999999999", "0.5", "(", "\x00"]
     refused = 0
@@ -216,7 +218,7 @@ def test_no_mutation_of_a_file_raises_anything_but_a_format_error(tmp_path, endi
             text = text[:at] + words[rng.integers(len(words))] + text[at + length :]
         path.write_text(text)
         try:
-            ConicProgram.from_file(path)
+            read_program(path)
         except FormatError:
             refused += 1
     assert refused > 100

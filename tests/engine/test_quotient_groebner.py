@@ -113,7 +113,7 @@ def test_contradictions_appear_in_the_ideal():
 
 def test_what_cannot_be_done_is_refused_with_advice():
     x, y = sd.variables("x y")
-    with pytest.raises(ValueError, match="choose True, False or 'groebner'"):
+    with pytest.raises(ValueError, match="choose one of True, False, 'groebner'"):
         sd.minimize(x**2, quotient="gröbner")
     with pytest.raises(ValueError, match="use quotient=True"):
         sd.minimize(x**2, sd.System(x.equals(y)), quotient="groebner", symmetries=[{x: y, y: x}])

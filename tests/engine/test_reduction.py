@@ -207,7 +207,7 @@ def test_redundant_constraints_exclude_no_point():
     assert with_redundant(signs, "ball") is signs
     with pytest.raises(ValueError, match="none on y"):
         with_redundant(sd.System(x**2 <= 1, y >= 0), "ball")
-    with pytest.raises(ValueError, match="choose 'ball', 'box' or None"):
+    with pytest.raises(ValueError, match="choose one of None, 'ball', 'box'"):
         sd.minimize(x, sd.System(x**2 <= 1), redundant="sphere")
 
 

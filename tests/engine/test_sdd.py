@@ -9,8 +9,10 @@ from scipy.optimize import linprog
 
 import sosdp as sd
 from sosdp.conic.clarabel import _rotation
-from sosdp.conic.program import Cones, smat, svec
-from sosdp.relaxation.build.diagonal_dominance import CONES, _pieces
+from sosdp.conic.program import Cones
+from sosdp.conic.svec import smat, svec
+from sosdp.model.options import CONES
+from sosdp.relaxation.build.diagonal_dominance import _pieces
 from sosdp.relaxation.functionals import gram_factor
 
 x, y, z = sd.variables("x y z")

@@ -9,7 +9,7 @@ import pytest
 import sosdp as sd
 from certificates import extract
 from sosdp import interchange
-from sosdp.conic.program import svec_length, triangle
+from sosdp.conic.svec import svec_length, triangle
 from sosdp.reduction.permutation import Data, find_symmetries, orbit_numbers, read_generators
 from sosdp.reduction.rows import distinct_rows
 from sosdp.relaxation.build.scaling import find_scaling, scale
@@ -358,11 +358,11 @@ def test_any_multipliers_of_the_reduced_program_give_true_bounds():
 
 
 def _raw(gram, reduced, gamma):
-    from sosdp.relaxation.solve.forms import RawSolution
+    from sosdp.relaxation.build.identity import RawSolution
 
     moments = np.zeros(reduced.columns.shape[0])
     free, unknowns = np.zeros(reduced.free.shape[0]), np.array([gamma])
-    return RawSolution("solved", gram, free, unknowns, moments, gamma, "noise", 0, 0.0, "")
+    return RawSolution("optimal", gram, free, unknowns, moments, gamma, "noise", 0, 0.0, "")
 
 
 def test_repeated_rows_are_found_and_nothing_else():

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.conic.program import triangle
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound, least_eigenvalue_bounds
+from sosdp.conic.svec import triangle
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice
 from sosdp.structured.quiet_solve import solve_quietly

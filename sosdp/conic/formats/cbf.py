@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..lines import Lines, integers, numbers
-from ..program import SQRT2, Cones, ConicProgram, svec_length, triangle
+from ..program import Cones, ConicProgram
+from ..svec import SQRT2, svec_length, triangle
 
 _LINEAR = ("F", "L+", "L-", "L=")
 _LARGEST = 10**8

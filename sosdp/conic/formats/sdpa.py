@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..lines import Lines, integers, numbers
-from ..program import SQRT2, Cones, ConicProgram, svec_length, triangle
+from ..program import Cones, ConicProgram
+from ..svec import SQRT2, svec_length, triangle
 
 _NOTE = re.compile(r"add (\S+) to the optimal value")
 _LARGEST = 10**8  # more variables or rows than this is a malformed file, not a program

@@ -1,134 +1,18 @@
-"""From blocks to ONE sparse matrix, from which every form of the relaxation is a transposition.
-
-An identity says, coefficient by coefficient,
-
-    target + sum_k u_k * unknown_k  =  sum_blocks <Gram, multiplier * b b'>  +  sum_j lambda_j * h_j
-
-Rows of ``gram`` are the entries of all Gram matrices (vector form, sqrt(2) on off-diagonals), rows of
-``free`` the coefficients of the multipliers lambda_j, columns are monomials in normal form. Transposed it is
-the Gram (sum of squares) program; as it stands it is the moment program: ``gram @ y`` are the moment and
-localizing matrices.
-"""
+"""From blocks to one sparse matrix, from which every form of the relaxation is a transposition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
-from ...conic.program import (SQRT2, svec_length, triangle)
+from ...conic.svec import SQRT2, svec_length, triangle
 from ...reduction.quotient import (NO_QUOTIENT, Quotient)
 from ...reduction.rows import distinct_rows
-
-if TYPE_CHECKING:
-    from .diagonal_dominance import Dominance
-    from .symmetry import Symmetry
-
-ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
-
-
-@dataclass(frozen=True, eq=False)
-class NullSpace:
-    """Free directions of a for-all block: ``ids`` of the unknowns that multiply its null matrices, and
-    ``interior``, a positive definite integer matrix orthogonal to all of them (shape: that of the entries).
-    """
-
-    ids: np.ndarray
-    interior: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
-
-    ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
-    ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
-    inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
-    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
-    """
-
-    kind: str
-    index: tuple[int, ...]
-    basis: np.ndarray
-    multiplier: Any
-    entry: np.ndarray | None = None
-    null: NullSpace | None = None
-
-    @property
-    def side(self) -> int:
-        """Side of the Gram matrix."""
-        return self.basis.shape[0]
-
-
-@dataclass(frozen=True, eq=False)
-class EqualityRows:
-    """Multiplier monomials (rows) of the equality ``polynomial == 0`` with number ``index`` in the system."""
-
-    index: int
-    polynomial: Polynomial
-    multipliers: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Identity:
-    """The assembled identity (see the module docstring)."""
-
-    blocks: tuple[Block, ...]
-    equalities: tuple[EqualityRows, ...]
-    columns: np.ndarray
-    gram: sp.csr_matrix
-    free: sp.csr_matrix
-    target: np.ndarray
-    unknown: sp.csr_matrix
-    quotient: Quotient
-    symmetry: Symmetry | None = None
-    dominance: Dominance | None = None
-
-    @property
-    def sides(self) -> list[int]:
-        """Sides of the Gram matrices."""
-        return [b.side for b in self.blocks]
-
-    @property
-    def solved_sides(self) -> list[int]:
-        """Sides of the blocks that a solver gets: smaller ones when a permutation symmetry is used."""
-        return self.sides if self.symmetry is None else self.symmetry.sides
-
-    @property
-    def symmetry_report(self) -> dict[str, Any]:
-        """What ``sizes`` says about permutation symmetry."""
-        return {} if self.symmetry is None else self.symmetry.report
-
-    def slices(self) -> list[slice]:
-        """Rows of ``gram`` that belong to each block."""
-        lengths = np.array([svec_length(n) for n in self.sides], dtype=np.int64)
-        ends = np.cumsum(lengths)
-        return [slice(int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True)]
-
-    def null_columns(self) -> np.ndarray:
-        """Which columns are moments of the free directions of for-all blocks (no point has a value for
-        them), boolean."""
-        ids = [block.null.ids for block in self.blocks if block.null is not None]
-        if not ids:
-            return np.zeros(self.columns.shape[0], dtype=bool)
-        return np.asarray(np.isin(self.columns, np.concatenate(ids)).any(axis=1))
-
-    def constant_column(self) -> int:
-        """Column of the monomial 1, or -1."""
-        hits = np.flatnonzero(mono.degrees(self.columns) == 0)
-        return int(hits[0]) if hits.size else -1
-
-    def trace_vector(self) -> np.ndarray:
-        """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""
-        identity = np.concatenate(
-            [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in self.sides] or [np.zeros(0)]
-        )
-        return self.gram.T @ identity
+from .identity import Block, EqualityRows, Identity
 
 
 class _Collector:

@@ -11,19 +11,18 @@ conditions only, one for each piece. Source: Ahmadi and Majumdar, SIAM J. Appl. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
-from ...conic.program import (SQRT2, smat, svec_length, triangle)
-from .assemble import (ONE, Block, Identity)
+from ...conic.svec import SQRT2, smat, svec_length, triangle
+from .identity import ONE, Block, Identity
 
 if TYPE_CHECKING:
-    from ..solve.forms import (GramProgram, RawSolution)
-
-CONES = ("sos", "sdsos", "dsos")
+    from .identity import GramProgram, RawSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +97,19 @@ def cone_report(identity: Identity, cone: str) -> dict[str, str | int]:
     smaller = identity if identity.symmetry is None else identity.symmetry.reduce(identity)
     count = 0 if smaller.dominance is None else smaller.dominance.count(smaller)
     return {"cone": cone, "cone_pieces": count}
+
+
+def sizes_of(identity: Identity, degree: int, cone: str, report: dict[str, Any]) -> dict[str, Any]:
+    """What ``sizes`` says of a program: moments, blocks, equalities, and what every reduction did."""
+    return {
+        "moments": int(identity.columns.shape[0]),
+        "blocks": sorted(identity.solved_sides, reverse=True),
+        "equalities": int(identity.free.shape[0]),
+        "degree": int(degree),
+        **report,
+        **identity.symmetry_report,
+        **cone_report(identity, cone),
+    }
 
 
 def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:

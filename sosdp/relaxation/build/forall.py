@@ -21,7 +21,7 @@ from ...algebra import monomials as mono
 from ...algebra.build import variables
 from ...algebra.constraint import ForAll
 from ...algebra.polynomial import Polynomial
-from .assemble import NullSpace
+from .identity import NullSpace
 
 
 def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:

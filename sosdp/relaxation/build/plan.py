@@ -23,66 +23,13 @@ from ...reduction.quotient import (NO_QUOTIENT, Quotient, find_quotient)
 from ...reduction.sparsity import (adjacency, variable_cliques)
 from ...reduction.symmetry import (SignSymmetry, find_sign_symmetry, split)
 from ...reduction.term_sparsity import (TermBlock, term_sparsity)
+from ...model.options import Options
 from ...model.system import System
-from .assemble import (ONE, Block, EqualityRows)
-from .diagonal_dominance import CONES
+from .identity import ONE, Block, EqualityRows
 from .forall import expand
 
-SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a relaxation is built; every reduction can be switched off.
-
-    ``products``: ``putinar`` or ``schmudgen`` (products of inequalities up to the degree); ``sparsity``:
-    ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
-    ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
-    until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
-    ``correlative+chordal``; ``symmetry``: ``sign``, ``none``, ``permutation`` (sign flips and the generators
-    given in ``symmetries``, which imply it) or ``auto`` (sign flips and all permutations of variables that
-    are found); ``prune``: diagonal consistency; ``quotient``: rewriting rules, or ``groebner`` (and bases of
-    standard monomials for a Groebner basis of the equalities); ``cone``: ``sos``, or ``sdsos`` or ``dsos``,
-    Gram matrices that are scaled diagonally or diagonally dominant (engine/dominance.py).
-    """
-
-    products: str = "putinar"
-    sparsity: str = "auto"
-    symmetry: str = "sign"
-    prune: bool = True
-    quotient: bool | str = True
-    term_steps: int | None = None
-    symmetries: Any = None
-    cone: str = "sos"
-
-    def __post_init__(self) -> None:
-        _one_of("products", self.products, ("putinar", "schmudgen"))
-        _one_of("sparsity", self.sparsity, SPARSITY)
-        _one_of("cone", self.cone, CONES)
-        if self.quotient not in (True, False, "groebner"):
-            raise ValueError(f"quotient={self.quotient!r} is not known; choose True, False or 'groebner'")
-        if self.term_steps is not None and (not isinstance(self.term_steps, int) or self.term_steps < 1):
-            raise ValueError(f"term_steps must be a positive integer or None, not {self.term_steps!r}")
-        _one_of("symmetry", self.symmetry, ("sign", "none", "permutation", "auto"))
-        if self.symmetries is not None and self.symmetry == "sign":
-            object.__setattr__(self, "symmetry", "permutation")
-        if (self.symmetry == "permutation") != (self.symmetries is not None):
-            raise ValueError(
-                "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
-                "symmetry='auto' finds them"
-            )
-        if self.quotient == "groebner" and self.symmetry == "permutation":
-            raise ValueError(
-                "permutation symmetry cannot be combined with quotient='groebner': the order of the "
-                "monomials breaks it; use quotient=True"
-            )
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, allowed))}")
 
 
 @dataclass(frozen=True, eq=False)

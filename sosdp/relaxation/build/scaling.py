@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.choose import INTERIOR_POINT_SIDE
-from ...conic.program import triangle
+from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
-from .assemble import Identity
+from .identity import Identity
 
 _WORTH = 2  # exponents below it are left alone
 _LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another

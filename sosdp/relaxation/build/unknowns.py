@@ -10,6 +10,7 @@ each polynomial is invariant, and its Gram matrices may be averaged as well (Gat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ...algebra.build import polynomial
 from ...algebra.polynomial import Polynomial
 from ...algebra.variables import variable_name
 from ...reduction.permutation import (moved, orbit_numbers)
-from .assemble import Identity
+from .identity import Identity
 from .symmetry import (Piece, Symmetry)
 
 
@@ -104,7 +105,7 @@ def restricted(images: Sequence[np.ndarray], ids: np.ndarray) -> list[dict[Polyn
 
 def stacked_symmetry(pieces: Sequence[Identity]) -> Symmetry | None:
     """The symmetry of several identities side by side, each with its own; None when none has any."""
-    known = [p.symmetry for p in pieces]
+    known = [cast(Symmetry | None, p.symmetry) for p in pieces]
     if all(s is None for s in known):
         return None
     columns, pairs, blocks = [], [], []

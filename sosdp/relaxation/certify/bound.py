@@ -22,10 +22,10 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.variables import variable_name
-from ...conic.program import SQRT2, smat, svec, svec_length, triangle
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, shift_to_positive_semidefinite
+from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.bounds import VariableBounds
-from ..build.assemble import Identity
+from ..build.identity import Identity
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ...algebra.polynomial import Polynomial
-from ...conic.program import smat
 from ...conic.rigorous import round_down
+from ...conic.svec import smat
 from ...model.expectation import ExpectationConstraint
-from ..build.assemble import Identity
+from ...model.options import Options
+from ...model.system import System
 from ..build.diagonal_dominance import least_eigenvalues
+from ..build.identity import GramProgram, Identity, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
-from ..solve.forms import GramProgram, RawSolution
 from ..solve.solve import centre, cubic_work, solve_moments, solve_program
 from .bound import Certified, certify, mixture_for_margin
 from .shift_constant import lift_constant
-
-if TYPE_CHECKING:
-    from ..relaxation import Relaxation
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
 _CENTRE_WORK = 3e9
@@ -55,51 +53,61 @@ def _certificate(cone: str) -> str:
     return "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
 
 
+@dataclass(frozen=True)
+class Question:
+    """What was asked: the relaxation, the objective and the options.
+
+    ``is_empty``: asks for a refutation of the system alone (a feasibility problem of the same relaxation).
+    """
+
+    system: System
+    degree: int
+    cone: str
+    sense: str
+    objective: Any
+    subject_to: tuple[ExpectationConstraint, ...]
+    options: Options
+    is_empty: Callable[[], PseudoExpectation]
+
+
 class Answer:
     """Turns a solver's answer into a result whose claims are checked."""
 
     def __init__(
         self,
-        relaxation: Relaxation,
+        question: Question,
         identity: Identity,
         scaling: Scaling,
         program: GramProgram,
         raw: RawSolution,
-        sense: str,
-        objective: Polynomial | None,
-        certify_bound: bool,
-        subject_to: list[ExpectationConstraint],
         second_opinion: bool = False,
     ) -> None:
-        self.relaxation = relaxation
+        self.question = question
         self.original = identity
         self.scaling = scaling
         self.program = program
         self.raw = raw
-        self.sense = sense
-        self.objective = objective
-        self.certify_bound = certify_bound
-        self.subject_to = subject_to
+        self.sense = question.sense
         self.second_opinion = second_opinion
-        self.sign = -1.0 if sense == "maximize" else 1.0
+        self.sign = -1.0 if self.sense == "maximize" else 1.0
 
     def judge(self) -> PseudoExpectation:
         """The result, with the status that could be checked."""
         status = self.raw.status
-        if status == "no_moments":
+        if status == "infeasible":
             return self._refuted()
-        if status in ("no_gram", "failed"):
+        if status in ("unbounded", "failed"):
             # on an empty set both sides of the program fail: the emptiness is what the user needs to know
-            return self._empty() or (self._unbounded() if status == "no_gram" else self._failed())
+            return self._empty() or (self._unbounded() if status == "unbounded" else self._failed())
         if self.sense == "feasible":
             return self._feasibility(float(self.raw.unknowns[0]))
         value = self.program.value(self.raw.unknowns)
-        elsewhere = self._other_form() if status == "almost" else None
+        elsewhere = self._other_form() if status == "inaccurate" else None
         if elsewhere is not None:
             return elsewhere
         certified, reason, dual = self._certified_bound(value)
         label = "optimal"
-        early = status == "almost" and (self._escaping() or not self._close(certified, value))
+        early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
         if early or not self._agreed(value):
             label = "inaccurate"
             reason = (
@@ -125,7 +133,7 @@ class Answer:
         """
         if not self.second_opinion or self.raw.solver != "clarabel" or self._escaping():
             return None
-        if self.certify_bound:
+        if self.question.options.certify_bound:
             value = self.program.value(self.raw.unknowns)
             best, _, _ = self._without_second_solve(value)
             if self._close(best, value) and self._agreed(value):
@@ -139,7 +147,7 @@ class Answer:
         univariate programs and sums of squares without interior are where the two methods differ."""
         if not self.second_opinion or self.raw.solver != "clarabel":
             return None
-        if self.raw.status != "almost":  # otherwise it was tried at once
+        if self.raw.status != "inaccurate":  # otherwise it was tried at once
             again = self._again(solve_moments(self.program, "clarabel", self._patience()))
             if again is not None and self._close(again.certified_bound, again.bound):
                 return again
@@ -150,19 +158,9 @@ class Answer:
 
     def _again(self, raw: RawSolution) -> PseudoExpectation | None:
         """What another raw solution is worth, or None when it is not accurate."""
-        if raw.status != "solved":
+        if raw.status != "optimal":
             return None
-        again = Answer(
-            self.relaxation,
-            self.original,
-            self.scaling,
-            self.program,
-            raw,
-            self.sense,
-            self.objective,
-            self.certify_bound,
-            self.subject_to,
-        )
+        again = Answer(self.question, self.original, self.scaling, self.program, raw)
         agreed = again._agreed(again.program.value(raw.unknowns))
         return again.judge() if agreed and not again._escaping() else None
 
@@ -186,7 +184,7 @@ class Answer:
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
         identity = self.program.identity
-        if not self.certify_bound:
+        if not self.question.options.certify_bound:
             return None, "not asked for (certify_bound=False)", None
         scale = max(1.0, abs(value))
         best, first, lifted = self._without_second_solve(value)
@@ -241,7 +239,7 @@ class Answer:
     def _feasibility(self, gamma: float) -> PseudoExpectation:
         if gamma <= 0.5:
             # gamma = 0 up to accuracy: a pseudo-expectation exists unless a refutation is merely hard to see
-            label = "optimal" if gamma <= 1e-5 and self.raw.status == "solved" else "inaccurate"
+            label = "optimal" if gamma <= 1e-5 and self.raw.status == "optimal" else "inaccurate"
             return self._result(label, np.nan, None, "")
         return self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
 
@@ -273,12 +271,13 @@ class Answer:
         return self._result(label, np.nan, None, reason, checked)
 
     def _empty(self) -> PseudoExpectation | None:
-        if self.sense == "feasible" or (len(self.relaxation.system) == 0 and not self.subject_to):
+        question = self.question
+        if self.sense == "feasible" or (len(question.system) == 0 and not question.subject_to):
             return None
-        answer = self.relaxation.feasible(subject_to=self.subject_to)
+        answer = question.is_empty()
         if answer.status != "infeasible":
             return None
-        return replace(answer, sense=self.sense, objective=self.objective)
+        return replace(answer, sense=self.sense, objective=question.objective)
 
     def _failed(self) -> PseudoExpectation:
         return self._result("failed", np.nan, None, f"the solver gave up ({self.raw.message})")
@@ -299,7 +298,7 @@ class Answer:
             reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
             return self._result("inaccurate", np.nan, None, reason)
         reason = (
-            f"no {_certificate(self.relaxation.options.cone)} of this degree exists for any bound; "
+            f"no {_certificate(self.question.cone)} of this degree exists for any bound; "
             "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
         )
         return self._result("unbounded", -self.sign * np.inf, None, reason)
@@ -320,9 +319,9 @@ class Answer:
         return PseudoExpectation(
             status=status,
             sense=self.sense,
-            objective=self.objective,
-            system=self.relaxation.system,
-            degree=self.relaxation.degree,
+            objective=self.question.objective,
+            system=self.question.system,
+            degree=self.question.degree,
             bound=bound,
             certified_bound=certified,
             reason=reason,
@@ -336,6 +335,6 @@ class Answer:
             dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
             program=self.program,
             scaling=self.scaling,
-            in_expectation=tuple(self.subject_to),
-            cone=self.relaxation.options.cone,
+            in_expectation=self.question.subject_to,
+            cone=self.question.cone,
         )

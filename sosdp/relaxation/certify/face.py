@@ -18,11 +18,10 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
-from ...conic.program import SQRT2, smat, svec, svec_length, triangle
 from ...conic.rigorous import UNIT, least_eigenvalue_bound
+from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.facial import face, functionals
-from ..build.assemble import ONE, Block, Identity
-from ..solve.forms import GramProgram, RawSolution
+from ..build.identity import ONE, Block, GramProgram, Identity, RawSolution
 
 _LARGEST = 2000  # monomials up to which the dense test of the range is made (seconds)
 _EXACT = 2.0**53  # integer arithmetic in floats is exact below
@@ -74,7 +73,7 @@ class Face:
 
     def prove(self, raw: RawSolution) -> np.ndarray | None:
         """Vector form of Gram matrices (of the whole identity) near a proven exact decomposition, or None."""
-        if raw.status not in ("solved", "almost") or not np.isfinite(raw.gram).all():
+        if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
             return None
         dense = np.asarray(self.produced.T.todense())
         spread = dense @ dense.T + self.vanishing.T @ self.vanishing

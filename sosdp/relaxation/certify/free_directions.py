@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...conic.program import smat, svec
 from ...conic.rigorous import UNIT, least_eigenvalue_bound
-from ..build.assemble import Identity
+from ...conic.svec import smat, svec
 from ..build.forall import interior_matrix
+from ..build.identity import Identity
 
 _ROOM = 1e3  # how many times the rounding error a Gram matrix is moved into the cone
 _TRIES = 8

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...conic.program import smat
+from ...conic.svec import smat
 from ..build.diagonal_dominance import least_eigenvalues
-from ..solve.forms import GramProgram, RawSolution
+from ..build.identity import GramProgram, RawSolution
 from ..solve.solve import solve_program
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
@@ -48,7 +48,7 @@ def verdict(program: GramProgram, raw: RawSolution) -> tuple[str, str]:
     """Status and reason for a solver that found no optimum: ``infeasible``, ``unbounded`` (feasible, and a
     direction improves without end) or ``failed``. Cost: for ``unbounded`` one more solve.
     """
-    if raw.status == "no_gram":
+    if raw.status == "unbounded":
         if separates(program, raw):
             return "infeasible", "a functional separates every choice of coefficients from the constraints"
         return "failed", "the solver claims that no coefficients exist, but its ray does not check"
@@ -56,9 +56,9 @@ def verdict(program: GramProgram, raw: RawSolution) -> tuple[str, str]:
         return "failed", "the solver claims that there is no optimum, but its ray does not check"
     still = GramProgram(program.identity, np.zeros_like(program.objective), program.upper)
     point = solve_program(still)
-    if point.status == "no_gram" and separates(still, point):
+    if point.status == "unbounded" and separates(still, point):
         return "infeasible", "a functional separates every choice of coefficients from the constraints"
-    if point.status not in ("solved", "almost"):
+    if point.status not in ("optimal", "inaccurate"):
         return (
             "failed",
             "a direction improves the objective, but nothing that satisfies the constraints was found",

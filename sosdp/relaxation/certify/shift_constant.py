@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...algebra import monomials as mono
-from ...conic.program import triangle
 from ...conic.rigorous import UNIT
+from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
-from ..build.assemble import Identity
+from ..build.identity import Identity
 from .bound import Certified, certify, plain_groups
 
 _ROUNDS = 12

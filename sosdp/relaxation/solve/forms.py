@@ -18,48 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...conic.program import Cones, ConicProgram, ConicSolution, svec_length
-from ..build.assemble import Identity
-
-
-@dataclass(frozen=True, eq=False)
-class GramProgram:
-    """Maximise ``objective @ u - quadratic @ u**2 / 2`` subject to the identity; ``u_k <= upper[k]`` where
-    finite.
-
-    ``quadratic`` (None: zero) is non-negative; an unknown has a quadratic term or an upper limit, never both.
-    """
-
-    identity: Identity
-    objective: np.ndarray
-    upper: np.ndarray
-    quadratic: np.ndarray | None = None
-
-    def value(self, unknowns: np.ndarray) -> float:
-        """Objective at the given unknowns."""
-        curved = 0.0 if self.quadratic is None else float(self.quadratic @ unknowns**2) / 2
-        return float(self.objective @ unknowns) - curved
-
-
-@dataclass(frozen=True, eq=False)
-class RawSolution:
-    """Float solution: ``gram`` (vector form of all blocks), ``free``, ``unknowns``, ``moments``.
-
-    ``status``: ``solved``, ``almost``, ``no_moments`` (the gram side has an improving ray: no
-    pseudo-expectation; the arrays are that ray), ``no_gram`` (the moment side has one: no certificate
-    exists), ``failed``.
-    """
-
-    status: str
-    gram: np.ndarray
-    free: np.ndarray
-    unknowns: np.ndarray
-    moments: np.ndarray
-    value: float
-    solver: str
-    iterations: int
-    seconds: float
-    message: str
+from ...conic.program import Cones, ConicProgram, ConicSolution
+from ...conic.svec import svec_length
+from ..build.identity import GramProgram, Identity, RawSolution
 
 
 def _row_split(identity: Identity) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -120,9 +81,7 @@ def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution
     """Translate a solution of ``gram_form``."""
     identity = program.identity
     rows, free = identity.gram.shape[0], identity.free.shape[0]
-    status = {"primal_infeasible": "no_gram", "dual_infeasible": "no_moments"}.get(
-        solution.status, solution.status
-    )
+    status = {"infeasible": "unbounded", "unbounded": "infeasible"}.get(solution.status, solution.status)
     unknowns = solution.x[rows + free :]
     return RawSolution(
         status=status,
@@ -206,7 +165,7 @@ def moment_form(program: GramProgram) -> MomentForm:
 def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolution) -> RawSolution:
     """Translate a solution of ``moment_form``."""
     identity = program.identity
-    ray = solution.status in ("primal_infeasible", "dual_infeasible")
+    ray = solution.status in ("infeasible", "unbounded")
     moments = form.fixed.copy() if not ray else np.zeros(form.fixed.size)
     moments[form.kept] = solution.x
     dual = solution.z
@@ -234,11 +193,8 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
         produced = (identity.gram.T @ gram + identity.free.T @ free)[column]
         others = (identity.unknown.T @ unknowns)[column]
         unknowns[row] = (produced - target - others) / identity.unknown[row, column]
-    status = {"primal_infeasible": "no_moments", "dual_infeasible": "no_gram"}.get(
-        solution.status, solution.status
-    )
     return RawSolution(
-        status=status,
+        status=solution.status,
         gram=gram,
         free=free,
         unknowns=unknowns,

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.choose import backend, check_memory, choose, is_installed
-from ...conic.program import ProblemTooLarge, svec_length, triangle
-from ..build.assemble import Identity
-from .forms import GramProgram, RawSolution, gram_form, moment_form, read_gram_form, read_moment_form
+from ...conic.program import ProblemTooLarge
+from ...conic.svec import svec_length, triangle
+from ..build.identity import GramProgram, Identity, RawSolution
+from .forms import gram_form, moment_form, read_gram_form, read_moment_form
 
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
@@ -40,9 +41,6 @@ def solve_program(
     method when memory allows. A symmetric identity is solved reduced and its answer mapped back, and so is
     one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
     """
-    for option, value in (("tolerance", tolerance), ("time_limit", time_limit)):
-        if value is not None and not value > 0:
-            raise ValueError(f"{option} must be a number > 0, got {value!r}")
     smaller = program.identity.symmetry or program.identity.dominance
     if smaller is not None:
         reduced = replace(program, identity=smaller.reduce(program.identity))
@@ -53,13 +51,18 @@ def solve_program(
     name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     raw = _solve_with(program, name, options)
-    if solver == "auto" and raw.status in ("failed", "almost") and name == "scs" and is_installed("clarabel"):
+    if (
+        solver == "auto"
+        and raw.status in ("failed", "inaccurate")
+        and name == "scs"
+        and is_installed("clarabel")
+    ):
         if cubic_work(program.identity) <= _RETRY_WORK:
             try:
                 again = _solve_with(program, "clarabel", options)
             except ProblemTooLarge:
                 return raw
-            if again.status == "solved" or raw.status == "failed":
+            if again.status == "optimal" or raw.status == "failed":
                 return again
     return raw
 
@@ -103,7 +106,7 @@ def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
     moments[column] = -np.sign(identity.target[column])
     rows, free = identity.gram.shape[0], identity.free.shape[0]
     return RawSolution(
-        status="no_gram",
+        status="unbounded",
         gram=np.zeros(rows),
         free=np.zeros(free),
         unknowns=np.zeros(identity.unknown.shape[0]),
@@ -127,7 +130,7 @@ def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, flo
     trace = sp.csr_matrix(-identity.trace_vector())
     shifted = replace(identity, target=fixed, unknown=trace)
     raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
-    if raw.status not in ("solved", "almost"):
+    if raw.status not in ("optimal", "inaccurate"):
         return None
     t = float(raw.unknowns[0])
     return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=unknowns), t

@@ -12,9 +12,9 @@ from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
 from ...conic.bridges import to_cvxpy
 from ...reduction.quotient import Quotient
-from ..build.assemble import Identity
+from ..build.identity import GramProgram, Identity
 from ..build.scaling import Scaling, scale
-from .forms import GramProgram, moment_form
+from .forms import moment_form
 
 if TYPE_CHECKING:
     import cvxpy

@@ -1,0 +1,147 @@
+"""Every option of a relaxation and of its solve, stated once.
+
+The Python functions, the command line and problem files read names, defaults and checks from the fields of
+``Options``; a new option is one field here and its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from numbers import Real
+from typing import Any
+
+from .option_names import check_options
+
+PRODUCTS = ("putinar", "schmudgen")
+SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
+SYMMETRY = ("sign", "none", "permutation", "auto")
+REDUNDANT = (None, "ball", "box")
+CONES = ("sos", "sdsos", "dsos")
+
+
+def _option(default: Any, stage: str, in_files: bool = True) -> Any:
+    return field(default=default, metadata={"stage": stage, "in_files": in_files})
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a relaxation is built and solved; every reduction can be switched off.
+
+    Building:
+
+    products
+        ``putinar`` or ``schmudgen`` (products of inequalities up to the degree).
+    sparsity
+        ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
+        ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
+        until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
+        ``correlative+chordal``.
+    symmetry, symmetries
+        ``sign``, ``none``, ``permutation`` (sign flips and the generators in ``symmetries``, which imply it)
+        or ``auto`` (sign flips and all permutations of variables that are found).
+    prune
+        Diagonal consistency: basis monomials that cannot occur are left out.
+    quotient
+        Rewriting rules, or ``groebner`` (and bases of standard monomials for a Groebner basis of the
+        equalities).
+    redundant
+        ``ball`` or ``box``: add such constraints, deduced from the system (``sosdp.reduction.redundant``).
+    cone
+        ``sos``, or ``sdsos`` or ``dsos``: Gram matrices that are scaled diagonally or diagonally dominant.
+
+    Solving:
+
+    solver, tolerance, time_limit
+        ``auto`` (by block sizes) or a solver's name; its tolerance; seconds.
+    certify_bound
+        Whether a bound is proven; ``verbose`` prints the solver's log.
+
+    ValueError, in one line, for a value that an option cannot take.
+    """
+
+    products: str = _option("putinar", "build", in_files=False)  # a key of its own in a problem file
+    sparsity: str = _option("auto", "build")
+    symmetry: str = _option("sign", "build")
+    prune: bool = _option(True, "build")
+    quotient: bool | str = _option(True, "build")
+    term_steps: int | None = _option(None, "build")
+    symmetries: Any = _option(None, "build", in_files=False)
+    redundant: str | None = _option(None, "build")
+    cone: str = _option("sos", "build")
+    solver: str = _option("auto", "solve")
+    tolerance: float | None = _option(None, "solve")
+    time_limit: float | None = _option(None, "solve")
+    certify_bound: bool = _option(True, "solve", in_files=False)
+    verbose: bool = _option(False, "solve", in_files=False)
+
+    def __post_init__(self) -> None:
+        for name, allowed in _ALLOWED.items():
+            value = getattr(self, name)
+            if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
+                listed = ", ".join(map(repr, allowed))
+                raise ValueError(f"{name}={value!r} is not known; choose one of {listed}")
+        for name in ("prune", "certify_bound", "verbose"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        steps = self.term_steps
+        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
+            raise ValueError(f"term_steps must be a positive integer or None, not {steps!r}")
+        if not isinstance(self.solver, str):
+            raise ValueError(f"solver must be a name, not {self.solver!r}")
+        for name in ("tolerance", "time_limit"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+                raise ValueError(f"{name} must be a number > 0, got {value!r}")
+            object.__setattr__(self, name, float(value))
+        if self.symmetries is not None and self.symmetry == "sign":
+            object.__setattr__(self, "symmetry", "permutation")
+        if (self.symmetry == "permutation") != (self.symmetries is not None):
+            raise ValueError(
+                "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
+                "symmetry='auto' finds them"
+            )
+        if self.quotient == "groebner" and self.symmetry == "permutation":
+            raise ValueError(
+                "permutation symmetry cannot be combined with quotient='groebner': the order of the "
+                "monomials breaks it; use quotient=True"
+            )
+
+    def solving(self) -> dict[str, Any]:
+        """The options that a solver gets, by name."""
+        return {name: getattr(self, name) for name in ("solver", "tolerance", "time_limit", "verbose")}
+
+
+_ALLOWED: dict[str, tuple] = {
+    "products": PRODUCTS,
+    "sparsity": SPARSITY,
+    "symmetry": SYMMETRY,
+    "quotient": (True, False, "groebner"),
+    "redundant": REDUNDANT,
+    "cone": CONES,
+}
+
+
+def names(stage: str | None = None, in_files: bool = False) -> tuple[str, ...]:
+    """Names of the options of a stage (``build``, ``solve``; None: both), those of problem files only on
+    request."""
+    return tuple(
+        option.name
+        for option in fields(Options)
+        if stage in (None, option.metadata["stage"]) and (option.metadata["in_files"] or not in_files)
+    )
+
+
+def read_options(
+    function: str, given: dict[str, Any], stages: Iterable[str], without: Iterable[str] = (), more=()
+) -> Options:
+    """Checked options of a function that takes those of the given stages; ``more`` are its other arguments.
+
+    Raises TypeError for a name that it does not take, ValueError for a value.
+    """
+    left_out = set(without)
+    known = [name for stage in stages for name in names(stage) if name not in left_out]
+    check_options(function, given, (*more, *known))
+    return Options(**given)
