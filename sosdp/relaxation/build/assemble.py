@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
-from ...conic.svec import SQRT2, svec_length, triangle
-from ...reduction.quotient import (NO_QUOTIENT, Quotient)
+from ...conic.svec import SQRT2, triangle
+from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
 from .identity import Block, EqualityRows, Identity
 

@@ -11,8 +11,7 @@ conditions only, one for each piece. Source: Ahmadi and Majumdar, SIAM J. Appl. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -16,17 +15,24 @@ from ...algebra import monomials as mono
 from ...algebra.constraint import ForAll
 from ...algebra.polynomial import Polynomial
 from ...model.expectation import ExpectationConstraint
-from ...reduction.groebner import groebner_ideal
-from ...reduction.newton import prune
-from ...reduction.permutation import (Action, Data, check_symmetry, find_symmetries, orbit_numbers, read_generators)
-from ...reduction.quotient import (NO_QUOTIENT, Quotient, find_quotient)
-from ...reduction.sparsity import (adjacency, variable_cliques)
-from ...reduction.symmetry import (SignSymmetry, find_sign_symmetry, split)
-from ...reduction.term_sparsity import (TermBlock, term_sparsity)
 from ...model.options import Options
 from ...model.system import System
-from .identity import ONE, Block, EqualityRows
+from ...reduction.groebner import groebner_ideal
+from ...reduction.newton import prune
+from ...reduction.permutation import (
+    Action,
+    Data,
+    check_symmetry,
+    find_symmetries,
+    orbit_numbers,
+    read_generators,
+)
+from ...reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
+from ...reduction.sparsity import adjacency, variable_cliques
+from ...reduction.symmetry import SignSymmetry, find_sign_symmetry, split
+from ...reduction.term_sparsity import TermBlock, term_sparsity
 from .forall import expand
+from .identity import ONE, Block, EqualityRows
 
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side

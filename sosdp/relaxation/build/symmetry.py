@@ -23,10 +23,9 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...conic.svec import SQRT2, smat, svec_length, triangle
-from ...reduction.permutation import (Action, orbit_numbers)
+from ...reduction.permutation import Action, orbit_numbers
 from ...reduction.rows import distinct_rows
-from .identity import ONE, Block, Identity
-from .identity import GramProgram, RawSolution
+from .identity import ONE, Block, GramProgram, Identity, RawSolution
 
 _TRIES = 3
 _WORK = 4e9  # products in one change of basis beyond which a block is left whole

@@ -17,9 +17,9 @@ import numpy as np
 from ...algebra.build import polynomial
 from ...algebra.polynomial import Polynomial
 from ...algebra.variables import variable_name
-from ...reduction.permutation import (moved, orbit_numbers)
+from ...reduction.permutation import moved, orbit_numbers
 from .identity import Identity
-from .symmetry import (Piece, Symmetry)
+from .symmetry import Piece, Symmetry
 
 
 def unknown_orbits(

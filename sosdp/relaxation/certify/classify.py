@@ -203,6 +203,12 @@ class Answer:
         identity, raw = self.program.identity, self.raw
         first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
         best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
+        if raw.inside is not None:
+            given = raw.inside
+            inner = certify(identity, given.gram, given.free, given.unknowns, self.scaling.bounds)
+            proven = self._proven_value(given.unknowns, inner.loss) if np.isfinite(inner.loss) else -np.inf
+            if proven > (-np.inf if best is None else best):
+                best, first = proven, inner
         if first.adrift or (best is not None and value - best <= _AGREE * max(1.0, abs(value))):
             return best, first, False
         lifted = lift_constant(identity, first, raw.unknowns, self.scaling.bounds)

@@ -14,6 +14,8 @@ from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
 from ..build.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
+from .sos_cone.solve import NAME as SOS_CONE
+from .sos_cone.solve import solve_at_points
 
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
@@ -81,6 +83,8 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
 
 
 def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
+    if name == SOS_CONE:
+        return solve_at_points(program, **options)
     module = backend(name)
     side = max(program.identity.solved_sides, default=0)
     if side > _PATIENCE_SIDE and options["time_limit"] is None:

@@ -1,0 +1,1 @@
+"""An interior-point method for sums of squares, solved where they live: at points instead of coefficients."""

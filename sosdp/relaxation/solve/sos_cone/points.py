@@ -1,0 +1,155 @@
+"""Points at which an identity is compared: spread like Chebyshev's, as many as there are functionals.
+
+Candidates are drawn in a box (arcsine distributed, so that their density is that of good interpolation nodes)
+or on what the rewriting rules and equations leave, with a fixed generator, so that the same program gets the
+same points; then the pivots of an LU factorisation with row exchanges of their Vandermonde matrix choose
+(approximate Fekete points: Bos, De Marchi, Sommariva and Vianello 2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg.lapack import dgetrf
+
+from ....conic.program import SolverUnavailable
+
+_SEED = 20
+_RANK = 1e-9
+
+
+def chebyshev_nodes(count: int) -> np.ndarray:
+    """Chebyshev points of the second kind on [-1, 1], ascending, shape (count,)."""
+    if count == 1:
+        return np.zeros(1)
+    return -np.cos(np.pi * np.arange(count) / (count - 1))
+
+
+def chebyshev_values(x: np.ndarray, degree: int) -> np.ndarray:
+    """``T_0, ..., T_degree`` at x, shape (degree + 1, *x.shape)."""
+    table = np.empty((degree + 1, *x.shape))
+    table[0] = 1.0
+    if degree:
+        table[1] = x
+    for k in range(2, degree + 1):
+        table[k] = 2.0 * x * table[k - 1] - table[k - 2]
+    return table
+
+
+def chebyshev_products(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Products of Chebyshev polynomials, one factor a coordinate, shape (points, exponents)."""
+    values = np.ones((points.shape[0], exponents.shape[0]))
+    for j in range(points.shape[1]):
+        table = chebyshev_values(points[:, j], int(exponents[:, j].max(initial=0)))
+        values *= table[exponents[:, j]].T
+    return values
+
+
+def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Monomials at the points, shape (points, exponents)."""
+    values = np.ones((points.shape[0], exponents.shape[0]))
+    for j in range(points.shape[1]):
+        top = int(exponents[:, j].max(initial=0))
+        if top:
+            table = np.power.outer(points[:, j], np.arange(top + 1))
+            values *= table[:, exponents[:, j]]
+    return values
+
+
+def padua_points(degree: int) -> np.ndarray:
+    """Padua points of the square: unisolvent for polynomials of this degree, shape ((d+1)(d+2)/2, 2)."""
+    a, b = chebyshev_nodes(degree + 1), chebyshev_nodes(degree + 2)
+    i, j = np.meshgrid(np.arange(degree + 1), np.arange(degree + 2), indexing="ij")
+    chosen = (i + j) % 2 == 0
+    return np.stack([a[i[chosen]], b[j[chosen]]], axis=1)
+
+
+class NotSampled(SolverUnavailable):
+    """This program has no form at points; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Where candidates lie. ``low``, ``high``: the box; ``choices``: by coordinate, the finitely many values
+    that a rewriting rule leaves; ``zeros``: sets of coordinates whose product vanishes."""
+
+    low: np.ndarray
+    high: np.ndarray
+    choices: dict[int, np.ndarray] = field(default_factory=dict)
+    zeros: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return int(self.low.size)
+
+    def candidates(self, count: int, seed: int = _SEED) -> np.ndarray:
+        """Points of the box, shape (count, dimension); the same on every call."""
+        generator = np.random.default_rng(seed)
+        unit = np.cos(np.pi * generator.random((count, self.dimension)))
+        points = 0.5 * (self.low + self.high) + 0.5 * (self.high - self.low) * unit
+        for j, values in self.choices.items():
+            points[:, j] = values[generator.integers(values.size, size=count)]
+        for members in self.zeros:
+            where = np.flatnonzero((points[:, list(members)] != 0).all(axis=1))
+            points[where, np.array(members)[generator.integers(len(members), size=where.size)]] = 0.0
+        return points
+
+
+@lru_cache(maxsize=16)
+def box_points(dimension: int, degree: int) -> np.ndarray:
+    """Unisolvent points of [-1, 1]^dimension for polynomials of total degree at most ``degree``, read-only.
+
+    Chebyshev points for one variable, Padua points for two, pivots among random candidates for more.
+    """
+    if dimension == 1:
+        points = chebyshev_nodes(degree + 1)[:, None]
+    elif dimension == 2:
+        points = padua_points(degree)
+    else:
+        exponents = total_degree(dimension, degree)
+        wanted = exponents.shape[0]
+        domain = Domain(-np.ones(dimension), np.ones(dimension))
+        candidates = domain.candidates(3 * wanted)
+        chosen = pivot_rows(chebyshev_products(candidates, exponents))
+        points = candidates[chosen]
+    points.flags.writeable = False
+    return points
+
+
+@lru_cache(maxsize=16)
+def total_degree(dimension: int, degree: int) -> np.ndarray:
+    """Exponents of total degree at most ``degree``, graded, shape (C(n + d, d), n), read-only."""
+    from math import comb
+
+    rows = [np.zeros((1, dimension), dtype=np.int64)]
+    last = np.zeros(1, dtype=np.int64)
+    for _ in range(degree):
+        counts = dimension - last
+        source = np.repeat(np.arange(last.size), counts)
+        place = last[source] + np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        grown = rows[-1][source].copy()
+        grown[np.arange(place.size), place] += 1
+        rows.append(grown)
+        last = place
+    found = np.concatenate(rows)
+    assert found.shape[0] == comb(dimension + degree, degree)
+    found.flags.writeable = False
+    return found
+
+
+def pivot_rows(values: np.ndarray) -> np.ndarray:
+    """Rows that make the square part of a tall matrix well conditioned: the first pivots of its LU
+    factorisation; fewer than its columns when its rank is smaller."""
+    tall = np.array(values, order="F")
+    count = min(tall.shape)
+    lu, pivots, _ = dgetrf(tall, overwrite_a=1)
+    order = np.arange(values.shape[0])
+    for k, other in enumerate(pivots[:count].tolist()):
+        order[k], order[other] = order[other], order[k]
+    diagonal = np.abs(lu.diagonal()[:count])
+    if count and diagonal.min() <= _RANK * diagonal.max():
+        return order[: int(np.argmax(diagonal <= _RANK * diagonal.max()))]
+    return order[:count]

@@ -1,0 +1,352 @@
+"""From the assembled identity of a relaxation to a program at points, and the way back.
+
+The identity compares coefficients; multiplied by the values V of its columns at points it compares values.
+Nothing is assumed about the blocks that the matrix of the identity does not say itself: the value of a
+multiplier at a point is what its rows produce there. An identity that points do not determine (rewriting
+rules with multiple zeros, equations whose multiples up to the degree do not generate all that vanishes on
+the variety) is refused: ``sample`` returns None and says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ....algebra import monomials as mono
+from ....conic.svec import smat, svec, triangle
+from ...build.identity import GramProgram
+from .points import Domain, NotSampled, box_points, chebyshev_products, monomial_values, pivot_rows
+from .sampled import SampledBlock, SampledProgram
+from .variety import on_variety
+
+if TYPE_CHECKING:
+    from ...build.identity import Block, Identity
+
+_DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
+_RANK = 1e-11  # eigenvalues of a matrix constraint at a point below this (relative) are zero
+_MANY = 6  # candidates a column
+_ROUNDS = 60  # of three candidates a column, until enough satisfy the inequalities
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A sampled program and what is needed to read its solution: values V of the columns at the points and
+    the triangular factors of the bases. Points after the last row of V stand for upper limits of unknowns."""
+
+    program: SampledProgram
+    source: GramProgram
+    values: np.ndarray
+    factors: tuple[_Factor, ...]
+
+    def gram_vector(self, grams: list[np.ndarray]) -> np.ndarray:
+        """Vector form of all Gram matrices in the monomial bases."""
+        parts = [svec(f.back(g)) for f, g in zip(self.factors, grams, strict=False)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def moments(self, x: np.ndarray) -> np.ndarray:
+        """The moments of the columns."""
+        return self.values.T @ x[: self.values.shape[0]]
+
+    def multipliers(self, gram: np.ndarray, unknowns: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Free multipliers that account best for what the Gram matrices leave of every coefficient."""
+        identity = self.source.identity
+        if not identity.free.shape[0]:
+            return np.zeros(0)
+        left = target + identity.unknown.T @ unknowns - identity.gram.T @ gram
+        return np.linalg.lstsq(identity.free.toarray().T, left, rcond=1e-12)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """A pivoted QR factorisation of a basis at the points: ``Q = R^-1 S R^-T`` on the kept columns."""
+
+    upper: np.ndarray
+    kept: np.ndarray
+    side: int
+
+    def back(self, gram: np.ndarray) -> np.ndarray:
+        """The Gram matrix in the given basis, shape (side, side)."""
+        half = la.solve_triangular(self.upper, gram)
+        inner = la.solve_triangular(self.upper, half.T)
+        found = np.zeros((self.side, self.side))
+        found[np.ix_(self.kept, self.kept)] = 0.5 * (inner + inner.T)
+        return found
+
+
+def sample(program: GramProgram) -> Sample:
+    """The program at points; raises NotSampled where points do not determine it.
+
+    Cost: an LU factorisation of (candidates, columns) from three variables on, a QR factorisation a block.
+    """
+    identity = program.identity
+    _check(program)
+    parts = _components(identity)
+    pieces = [_Piece(identity, columns, blocks) for columns, blocks in parts]
+    count = sum(p.values.shape[0] for p in pieces)
+    V = np.zeros((count, identity.columns.shape[0]))
+    blocks: dict[int, SampledBlock] = {}
+    factors: dict[int, _Factor] = {}
+    start = 0
+    for piece in pieces:
+        stop = start + piece.values.shape[0]
+        V[start:stop, piece.columns] = piece.values
+        for number in piece.blocks:
+            rows, owner, sign, factor = piece.block(number)
+            blocks[number] = SampledBlock(rows, owner + start, sign)
+            factors[number] = factor
+        start = stop
+    order = range(len(identity.blocks))
+    f = V @ identity.target
+    H = -(V @ identity.unknown.T.toarray()) if identity.unknown.shape[0] else np.zeros((count, 0))
+    limited = np.flatnonzero(np.isfinite(program.upper))
+    found = [blocks[k] for k in order]
+    if limited.size:
+        # u_k <= upper_k is one more point, where upper_k - u_k must be a square
+        f = np.concatenate([f, program.upper[limited]])
+        H = np.concatenate([H, np.eye(H.shape[1])[limited]])
+        found += [SampledBlock(np.ones((1, 1)), np.array([count + k])) for k in range(limited.size)]
+    sampled = SampledProgram(f, H, program.objective.astype(float), tuple(found))
+    return Sample(sampled, program, V, tuple(factors[k] for k in order))
+
+
+def _check(program: GramProgram) -> None:
+    identity = program.identity
+    if identity.dominance is not None or identity.symmetry is not None:
+        raise NotSampled("smaller cones and reduced symmetric identities have no monomial bases")
+    if program.quadratic is not None:
+        raise NotSampled("quadratic terms of the unknowns")
+    if any(block.null is not None for block in identity.blocks):
+        raise NotSampled("for-all constraints")
+    if not identity.blocks:
+        raise NotSampled("no Gram matrix")
+
+
+def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
+    """Columns and blocks that belong together (the constraints of a SoS program stand side by side)."""
+    columns = identity.columns.shape[0]
+    slices = identity.slices()
+    owner = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
+    entries = identity.gram.tocoo()
+    rows = np.concatenate([owner[entries.row], entries_of(identity.free, len(slices))])
+    cols = np.concatenate([entries.col, identity.free.tocoo().col])
+    height = len(slices) + identity.free.shape[0]
+    graph = sp.coo_matrix((np.ones(rows.size), (rows, cols + height)), shape=(height + columns,) * 2)
+    _, label = connected_components(graph, directed=False)
+    # one relaxation's blocks may not touch (sign classes do through the columns they share); pieces are told
+    # apart by a repeated monomial
+    keys = mono.keys(identity.columns)
+    if np.unique(keys).size == keys.size:
+        return [(np.arange(columns), list(range(len(slices))))]
+    found = []
+    for name in np.unique(label[height:]):
+        blocks = [k for k in range(len(slices)) if label[k] == name]
+        if not blocks:
+            raise NotSampled("equations between coefficients")
+        found.append((np.flatnonzero(label[height:] == name), blocks))
+    return found
+
+
+def entries_of(free: sp.csr_matrix, offset: int) -> np.ndarray:
+    """Row numbers of the entries of ``free``, counted from ``offset``."""
+    return np.asarray(free.tocoo().row) + offset
+
+
+class _Piece:
+    """One component: its points and the values of its columns."""
+
+    def __init__(self, identity: Identity, columns: np.ndarray, blocks: list[int]) -> None:
+        self.identity, self.columns, self.blocks = identity, columns, blocks
+        monos = identity.columns[columns]
+        bases = [identity.blocks[k].basis for k in blocks]
+        used = [np.unique(monos), *(np.unique(b) for b in bases)]
+        ids = np.unique(np.concatenate(used))
+        self.ids = ids[ids > 0]
+        self.exponents = mono.exponents(monos, self.ids)
+        self.slices = identity.slices()
+        free = identity.free[:, columns]
+        self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
+        self.points = self._choose()
+        self.values = monomial_values(self.points, self.exponents)
+
+    def _choose(self) -> np.ndarray:
+        domain = self._domain()
+        count = self.columns.size
+        order = np.lexsort([*self.exponents.T, self.exponents.sum(axis=1)])
+        if self.free.shape[0]:
+            candidates = domain.candidates(_MANY * count)
+            return on_variety(candidates, self.exponents, self.free)
+        degree = int(self.exponents.sum(axis=1).max(initial=0))
+        size = (self.low, self.high)
+        if self._whole_box(domain, degree):
+            return 0.5 * (size[0] + size[1]) + 0.5 * (size[1] - size[0]) * box_points(self.ids.size, degree)
+        candidates = self._inside(domain, count)
+        exponents = self.exponents[order]
+        if domain.choices or not _closed(exponents):
+            table = monomial_values(candidates, exponents)
+        else:
+            middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+            table = chebyshev_products((candidates - middle) / half, exponents)
+        chosen = pivot_rows(table)
+        if chosen.size < count:
+            raise NotSampled("the monomials are dependent on the points that the rules leave")
+        return candidates[chosen]
+
+    def _whole_box(self, domain: Domain, degree: int) -> bool:
+        from math import comb
+
+        if domain.choices or domain.zeros or self.ids.size > 2 and not self._box:
+            return False
+        return self._box and self.columns.size == comb(self.ids.size + degree, degree)
+
+    def _inside(self, domain: Domain, count: int) -> np.ndarray:
+        """Candidates that satisfy the scalar inequalities where enough do, else all."""
+        wanted = 3 * count
+        if domain.choices:
+            several = [np.unique(domain.candidates(_MANY * count), axis=0)]
+            return several[0]
+        rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
+        kept, found = [], 0
+        for seed in range(_ROUNDS):
+            candidates = domain.candidates(wanted, seed=seed)
+            for row in rows:
+                used = np.flatnonzero(row)
+                candidates = candidates[monomial_values(candidates, self.exponents[used]) @ row[used] > 0]
+            kept.append(candidates)
+            found += candidates.shape[0]
+            if found >= wanted:
+                break
+        if found >= 2 * count:
+            return np.concatenate(kept)[:wanted]
+        return domain.candidates(_MANY * count)
+
+    def _scalar(self, number: int) -> np.ndarray | None:
+        """The multiplier of an inequality as a row over the columns, or None."""
+        block = self.identity.blocks[number]
+        if block.kind not in ("inequality", "product") or block.entry is not None:
+            return None
+        one = np.flatnonzero(mono.degrees(block.basis) == 0)
+        if not one.size:
+            return None
+        place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
+        return self.identity.gram[[place]][:, self.columns].toarray()[0]
+
+    def _domain(self) -> Domain:
+        quotient = self.identity.quotient
+        count = self.ids.size
+        choices = {}
+        for j, variable in enumerate(self.ids.tolist()):
+            if variable in quotient.power:
+                choices[j] = _roots(*quotient.power[variable])
+        zeros = []
+        for row in quotient.zero:
+            members = row[row > 0]
+            if np.isin(members, self.ids).all():
+                zeros.append(tuple(np.searchsorted(self.ids, members).tolist()))
+        self._bounding_box(count, choices)
+        return Domain(self.low, self.high, choices, tuple(zeros))
+
+    def _bounding_box(self, count: int, choices: dict[int, np.ndarray]) -> None:
+        """The box that univariate constraints of degree at most two give, [-1, 1] where they give none."""
+        low, high = np.full(count, -np.inf), np.full(count, np.inf)
+        others = 0
+        for number in self.blocks:
+            row = self._scalar(number)
+            if row is None:
+                others += self.identity.blocks[number].kind != "sos"
+                continue
+            used = self.exponents[np.flatnonzero(row)]
+            variables = np.flatnonzero(used.any(axis=0))
+            if variables.size != 1 or used.max() > 2:
+                others += 1
+                continue
+            j = int(variables[0])
+            coefs = np.zeros(3)
+            np.add.at(coefs, used[:, j], row[np.flatnonzero(row)])
+            a, b, c = coefs[2], coefs[1], coefs[0]
+            if a == 0 and b != 0:
+                if b > 0:
+                    low[j] = max(low[j], -c / b)
+                else:
+                    high[j] = min(high[j], -c / b)
+            elif a < 0 and b * b > 4 * a * c:
+                root = np.sqrt(b * b - 4 * a * c)
+                low[j] = max(low[j], (-b + root) / (2 * a))
+                high[j] = min(high[j], (-b - root) / (2 * a))
+        good = np.isfinite(low) & np.isfinite(high) & (low < high)
+        self._box = bool(good.all()) and others == 0
+        self.low = np.where(good, low, np.where(np.isfinite(low), low, -1.0))
+        self.high = np.where(good, high, np.where(np.isfinite(high), high, 1.0))
+        wrong = self.low >= self.high
+        self.low[wrong], self.high[wrong] = -1.0, 1.0
+        for j in choices:
+            self.low[j], self.high[j] = -1.0, 1.0
+
+    def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Factor]:
+        """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
+        block = self.identity.blocks[number]
+        rows = sp.csr_matrix(self.identity.gram[self.slices[number]][:, self.columns])
+        if block.entry is None:
+            table, owner, weight = self._scalar_rows(block, rows)
+        else:
+            table, owner, weight = self._matrix_rows(block, rows)
+        sign = np.where(weight < 0, -1.0, 1.0)
+        q, r, pivots = la.qr(table, mode="economic", pivoting=True)
+        size = np.abs(r.diagonal())
+        rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
+        if rank == 0:
+            raise NotSampled("a multiplier vanishes at all points")
+        factor = _Factor(r[:rank, :rank], pivots[:rank], block.side)
+        return q[:, :rank], owner, None if (sign > 0).all() else sign, factor
+
+    def _scalar_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        basis = monomial_values(self.points, mono.exponents(block.basis, self.ids))
+        row, column = triangle(block.side)
+        diagonal = np.flatnonzero(row == column)
+        # the multiplier's value is what the diagonal produces over the sum of squares of the basis
+        produced = self.values @ np.asarray(rows[diagonal].sum(axis=0)).reshape(-1)
+        size = np.einsum("ij,ij->i", basis, basis)
+        weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
+        weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
+        table = np.sqrt(np.abs(weight))[:, None] * basis
+        return table, np.arange(self.points.shape[0]), weight
+
+    def _matrix_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The matrix that a point gives is a few signed squares: its eigenvectors."""
+        produced = rows @ self.values.T
+        tables, owners, weights = [], [], []
+        for point in range(self.points.shape[0]):
+            values, vectors = np.linalg.eigh(smat(produced[:, point], block.side))
+            kept = np.abs(values) > _RANK * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+            tables.append((vectors[:, kept] * np.sqrt(np.abs(values[kept]))).T)
+            owners.append(np.full(int(kept.sum()), point))
+            weights.append(values[kept])
+        return np.concatenate(tables), np.concatenate(owners), np.concatenate(weights)
+
+
+def _closed(exponents: np.ndarray) -> bool:
+    """Whether products of Chebyshev polynomials of these exponents span the same space as the monomials:
+    lowering an exponent by two stays in the set."""
+    present = {tuple(row) for row in exponents.tolist()}
+    for row in exponents.tolist():
+        for j, e in enumerate(row):
+            if e >= 2 and tuple(row[:j] + [e - 2] + row[j + 1 :]) not in present:
+                return False
+    return True
+
+
+def _roots(high: int, low: int, factor: float) -> np.ndarray:
+    """Real zeros of ``x**high - factor x**low``; refuses multiple or complex ones."""
+    step = high - low
+    found = [] if low == 0 else [0.0]
+    if factor == 1.0:
+        found += [1.0, -1.0] if step % 2 == 0 else [1.0]
+    elif factor == -1.0 and step % 2:
+        found.append(-1.0)
+    if len(found) < high:
+        raise NotSampled("a rewriting rule with multiple or complex zeros")
+    return np.array(found)

@@ -1,0 +1,109 @@
+"""A sum-of-squares program evaluated at points: every constraint matrix has rank one (or a few).
+
+    maximise c'u   subject to   f - H u = sum_i A_i(S_i),  S_i positive semidefinite      (Gram side)
+    minimise f'x   subject to   H'x = c,  Lambda_i(x) positive semidefinite               (moment side)
+
+Component t of ``A_i(S)`` is the sum, over the rows p of block i that belong to point t, of ``w_p p'Sp`` with
+signs w; ``Lambda_i`` is its adjoint. A plain block has one row a point, a matrix constraint as many as the
+rank of its value there. Docs: docs/proofs/sos_cone.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+
+@dataclass(frozen=True, eq=False)
+class SampledBlock:
+    """One Gram matrix. ``rows``, shape (R, L), has orthonormal columns; ``owner``, shape (R,), ascending, is
+    the point of each row; ``sign``, shape (R,), is +-1 or None where all are 1."""
+
+    rows: np.ndarray
+    owner: np.ndarray
+    sign: np.ndarray | None = None
+
+    @property
+    def side(self) -> int:
+        """Side of the Gram matrix."""
+        return int(self.rows.shape[1])
+
+    def moment(self, x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """``Lambda(x)``, shape (L, L); with other ``rows`` (R, k) in their basis, shape (k, k)."""
+        p = self.rows if rows is None else rows
+        weight = x[self.owner] if self.sign is None else x[self.owner] * self.sign
+        return (p.T * weight) @ p
+
+    def spread(self, values: np.ndarray, points: int) -> np.ndarray:
+        """One number a row summed into one a point, signs included, shape (points,)."""
+        signed = values if self.sign is None else values * self.sign
+        return np.bincount(self.owner, weights=signed, minlength=points)
+
+    def add_squares(self, total: np.ndarray, rows: np.ndarray) -> None:
+        """Add ``(A Lambda)`` in the metric of the given rows to the lower triangle of ``total``, in place:
+        entry (s, t) is the sum of ``w_p w_q (p'q)**2`` over the rows p of s and q of t."""
+        product = dsyrk(1.0, rows.T, trans=1, lower=1)
+        np.multiply(product, product, out=product)
+        if self.sign is not None:
+            product *= self.sign[:, None] * self.sign[None, :]
+        first = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        if first.size < self.owner.size:
+            whole = np.tril(product, -1)
+            whole = whole + whole.T
+            whole.flat[:: whole.shape[0] + 1] = product.diagonal()
+            product = np.add.reduceat(np.add.reduceat(whole, first, axis=0), first, axis=1)
+        points = self.owner[first]
+        low, high = int(points[0]), int(points[-1]) + 1
+        if high - low == points.size:
+            total[low:high, low:high] += product
+        else:
+            total[np.ix_(points, points)] += product
+
+
+@dataclass(frozen=True, eq=False)
+class SampledProgram:
+    """``f``, shape (U,); ``H``, shape (U, q); ``c``, shape (q,); the blocks of the module docstring."""
+
+    f: np.ndarray
+    H: np.ndarray
+    c: np.ndarray
+    blocks: tuple[SampledBlock, ...]
+
+    @property
+    def points(self) -> int:
+        """Number of points."""
+        return int(self.f.size)
+
+    def produced(self, grams: Sequence[np.ndarray], rows: Sequence[np.ndarray] | None = None) -> np.ndarray:
+        """``sum_i A_i(S_i)``, shape (U,); ``rows`` as in ``SampledBlock.moment``."""
+        total = np.zeros(self.points)
+        for k, (block, gram) in enumerate(zip(self.blocks, grams, strict=True)):
+            p = block.rows if rows is None else rows[k]
+            total += block.spread(np.einsum("ij,ij->i", p @ gram, p), self.points)
+        return total
+
+    def residual(self, grams: Sequence[np.ndarray], unknowns: np.ndarray) -> np.ndarray:
+        """What the Gram matrices miss of ``f - H u`` at every point, shape (U,)."""
+        return self.f - self.H @ unknowns - self.produced(grams)
+
+    def normal_matrix(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """``sum_i A_i Lambda_i`` in the metric of the rows, shape (U, U), symmetric, in Fortran order."""
+        total = np.zeros((self.points, self.points), order="F")
+        for block, p in zip(self.blocks, rows, strict=True):
+            block.add_squares(total, p)
+        return total
+
+
+def mirrored(lower: np.ndarray) -> np.ndarray:
+    """The symmetric matrix with this lower triangle, in place."""
+    side = lower.shape[0]
+    step = 256
+    for start in range(0, side, step):
+        stop = min(start + step, side)
+        corner = lower[start:stop, start:stop]
+        lower[start:stop, start:stop] = np.tril(corner) + np.tril(corner, -1).T
+        lower[start:stop, stop:] = lower[stop:, start:stop].T
+    return lower

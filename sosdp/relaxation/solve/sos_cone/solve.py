@@ -1,0 +1,89 @@
+"""The solver behind ``solver="sos_cone"``: sample, solve, polish, and read the answer back."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ...build.identity import GramProgram, Inside, RawSolution
+from .interior_point import SampledSolution, solve_sampled
+from .points import NotSampled
+from .polish import centre, inside, polish
+from .sample import Sample, sample
+
+NAME = "sos_cone"
+_GOOD_GAP = (
+    1e-6  # what a solution that ended at the floor of accuracy may miss and still count as almost solved
+)
+
+
+def solve_at_points(
+    program: GramProgram,
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> RawSolution:
+    """Solve a Gram program at points; raises NotSampled where it has no such form."""
+    began = time.perf_counter()
+    sampled = sample(program)
+    found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
+    return read_solution(sampled, found, began)
+
+
+def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawSolution:
+    """The answer in the form of every other solver, with multipliers inside the cone where there are any."""
+    status = {"floor": None, "stopped": None}.get(found.status, found.status)
+    if status is None:
+        status = "inaccurate" if max(found.gap, found.residual) <= _GOOD_GAP else "failed"
+    program = sampled.source
+    blocks = len(sampled.factors)
+    grams, unknowns = found.grams, found.unknowns
+    within = None
+    if status in ("optimal", "inaccurate"):
+        within, polished = _inside(sampled, found)
+        if polished is not None:
+            grams = polished
+    gram = sampled.gram_vector(grams[:blocks])
+    ray = status == "infeasible"
+    target = np.zeros_like(program.identity.target) if ray else program.identity.target
+    free = sampled.multipliers(gram, unknowns, target)
+    return RawSolution(
+        status=status,
+        gram=gram,
+        free=free,
+        unknowns=unknowns,
+        moments=sampled.moments(found.x),
+        value=program.value(unknowns),
+        solver=NAME,
+        iterations=found.iterations,
+        seconds=time.perf_counter() - began,
+        message=f"{found.status} at {sampled.program.points} points",
+        inside=within,
+    )
+
+
+def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, list[np.ndarray] | None]:
+    """Multipliers inside the cone at a lower bound, and those at the bound itself with no residual left."""
+    program = sampled.program
+    first = np.eye(1, program.c.size)[0]
+    if (
+        not program.c.size
+        or not np.array_equal(program.c, first)
+        and not np.array_equal(program.c > 0, first > 0)
+    ):
+        return None, None
+    at = centre(program, program.H[:, 0] * np.sign(program.c[0]))
+    if at is None:
+        return None, None
+    moved = polish(program, at, found.grams, found.unknowns)
+    grams, delta = inside(program, at, moved, found.unknowns)
+    unknowns = found.unknowns.copy()
+    unknowns[0] -= delta * np.sign(program.c[0])
+    gram = sampled.gram_vector(grams[: len(sampled.factors)])
+    free = sampled.multipliers(gram, unknowns, sampled.source.identity.target)
+    return Inside(gram, free, unknowns), moved[0]
+
+
+__all__ = ["NAME", "NotSampled", "read_solution", "solve_at_points"]
