@@ -22,7 +22,7 @@ from problems.gaussian.published.localised_lift import LocalisedLiftScore
 from problems.gaussian.published.program import LiteralSoSScore
 from problems.gaussian.sampler import DyadicBoxes
 from problems.gaussian.theory import extremal_example, quasi_convexity_defect, separation
-from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
 from sosdp.structured import packing
@@ -270,9 +270,9 @@ def sampler(sizes: list[tuple[int, int]], draws: int) -> Table:
         start = time.process_time()
         draw = DyadicBoxes().prepare(given, given.on(records), base, given.top)
         built = time.process_time() - start
-        words = open_words(1)
+        bits = open_bits(1)
         start = time.process_time()
-        trials = [draw(words)[1] for _ in range(draws)]
+        trials = [draw(bits)[1] for _ in range(draws)]
         drawn = time.process_time() - start
         rows.append([n, d, built, draws, drawn, float(np.mean(trials)), built + drawn])
     columns = ["n", "d", "build s", "draws", "draws s", "proposals a draw", "together s"]

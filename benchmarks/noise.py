@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.harness import Table, alternate
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.randomness import opendp_sampler
-from sosdp.privacy.randomness.bits import keystream_available, open_words
+from sosdp.privacy.randomness.bits import keystream_available, open_bits
 
 SCALES = [10.0, 1e3, 2.0**30]
 OURS, THEIRS = 1 << 21, 20_000
@@ -49,7 +49,7 @@ def contestants(law: str, units: float, ours: int, theirs: int) -> dict[str, tup
 
     def cells(keystream: bool) -> Callable[[], Any]:
         def draw() -> Any:
-            source = open_words(keystream=keystream)
+            source = open_bits(keystream=keystream)
             if law == "laplace":
                 return noise.laplace(ours, units, 1, source=source, out=out)
             return noise.gaussian(ours, units, 1, law=law, source=source, out=out)

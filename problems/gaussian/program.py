@@ -23,6 +23,7 @@ import numpy as np
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_step
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import Bracket, solve
 from sosdp.structured.packing_bound import Limit
 
@@ -151,7 +152,8 @@ def _directions(d: int) -> np.ndarray:
 def contained(rows: np.ndarray, bound: Limit, tolerance: float, near: np.ndarray | None) -> Bracket:
     """`solve`, or the bracket [0, n] for whatever it raises: that is a function of the records."""
     try:
-        return solve(rows, bound, tolerance=tolerance, near=near)
+        with no_warnings():
+            return solve(rows, bound, tolerance=tolerance, near=near)
     except KeyboardInterrupt:  # the user
         raise
     except BaseException:  # compiled solvers panic with what is no Exception

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import BITS, RationalBase
 from sosdp.privacy.scores.sampling import Sampler
 from sosdp.privacy.scores.score import Box, Levels, Point, ScoreFunction, box_size
@@ -56,13 +56,15 @@ class DyadicBoxes(Sampler):
                 f"{score.lattice.dimension}: estimate fewer coordinates at a time"
             )
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """Build the partition, then reject until a point is kept; ends with probability 1."""
-        return self.prepare(score, levels, base, top)(words)[0]
+        return self.prepare(score, levels, base, top)(bits)[0]
 
     def prepare(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int
-    ) -> Callable[[Words], tuple[Point, int]]:
+    ) -> Callable[[RandomBits], tuple[Point, int]]:
         """The partition, built once; each call draws a point and counts the trials (private numbers)."""
         assert isinstance(score, PackingScore) and isinstance(levels, PackingLevels)
         d = score.lattice.dimension
@@ -76,7 +78,7 @@ class DyadicBoxes(Sampler):
         coin = Fraction(base.numerator, 1 << BITS)
         groups, counts = tree.by_level(top)
 
-        def draw(words: Words) -> tuple[Point, int]:
+        def draw(bits: RandomBits) -> tuple[Point, int]:
             nonlocal groups, counts
             trials = 0
             while True:
@@ -85,13 +87,13 @@ class DyadicBoxes(Sampler):
                     # every kept point has the law r^level under any partition, so under a finer one too
                     tree.grow()
                     groups, counts = tree.by_level(top)
-                low = exact.categorical_levels(counts, base.inverse, words)
-                point = _uniform(groups[low], exact.random_below(counts[low], words))
+                low = exact.categorical_levels(counts, base.inverse, bits)
+                point = _uniform(groups[low], exact.random_below(counts[low], bits))
                 if not score.admits(point):
                     continue
                 # j with P(j >= i) = r^i: the point is kept with probability r^(level - low)
                 k = low
-                while k < top and exact.bernoulli(coin, words):
+                while k < top and exact.bernoulli(coin, bits):
                     k += 1
                 if levels.in_level(point, k):
                     return point, trials

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.records import as_records
-from sosdp.privacy import calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
@@ -95,8 +95,8 @@ def release_mixture(
     guarantee = aggregate_guarantee(plan)
     test = plan.test()
     solve = SumOfSquaresBlocks(plan.clusters) if solver is None else solver
-    words = source(insecure_seed)
-    parts = split_blocks(n, plan.blocks, words)  # the same for every scale
+    bits = source(insecure_seed)
+    parts = split_blocks(n, plan.blocks, bits)  # the same for every scale
     found: dict[str, Any] = {"centers": None, "weights": None, "sigma": None, "released": False}
     pairs = []
     for scale in plan.scales:
@@ -110,14 +110,14 @@ def release_mixture(
             radius=Fraction(plan.radius),
             rho=plan.rho_mean,
             grid=Fraction(GRID),
-            words=words,
+            bits=bits,
         )
         pairs.append(drawn.pairs)
         if drawn.value is None:
             continue
         centres, counts = drawn.value, np.zeros(plan.clusters)
         for _ in range(plan.rounds):
-            better = refine(scaled, centres, plan.refine_radius, plan.rho_refine, words)
+            better = refine(scaled, centres, plan.refine_radius, plan.rho_refine, bits)
             centres, counts = better.centres, better.counts
         weights = np.maximum(counts, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(counts), 1.0 / len(counts))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
     FriendsTest,

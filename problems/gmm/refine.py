@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ def integer_totals(records: Array, centres: Array, radius: float) -> tuple[list[
     return sums, counts
 
 
-def refine(records: Array, centres: Array, radius: float, rho: float, words: Words) -> Refined:
+def refine(records: Array, centres: Array, radius: float, rho: float, bits: RandomBits) -> Refined:
     """One round: rho-zCDP for one replaced record, for any fixed centres.
 
     Args:
@@ -68,7 +68,7 @@ def refine(records: Array, centres: Array, radius: float, rho: float, words: Wor
         centres: (k, d) public.
         radius: public clipping radius.
         rho: budget.
-        words: randomness.
+        bits: randomness.
 
     Returns:
         Centres that moved by at most the radius. The variance is 2 / rho for counts and RESOLUTION^2 times
@@ -76,9 +76,9 @@ def refine(records: Array, centres: Array, radius: float, rho: float, words: Wor
     """
     share = Fraction(calibrate.check_positive(rho, "rho"))
     sums, counts = integer_totals(records, centres, radius)
-    noisy_counts = [count + exact.discrete_gaussian(2 / share, words) for count in counts]
+    noisy_counts = [count + exact.discrete_gaussian(2 / share, bits) for count in counts]
     noisy_sums = [
-        [total + exact.discrete_gaussian(2 * RESOLUTION**2 / share, words) for total in row] for row in sums
+        [total + exact.discrete_gaussian(2 * RESOLUTION**2 / share, bits) for total in row] for row in sums
     ]
     # from here on the noisy integers are processed: ordinary floats will do
     moves = np.array(noisy_sums, dtype=np.float64) * (radius / RESOLUTION)

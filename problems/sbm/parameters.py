@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import generator_assumption, open_words
+from sosdp.privacy.randomness.bits import generator_assumption, open_bits
 
 from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph
@@ -88,12 +88,12 @@ def estimate_parameters(
     second = epsilon - first
     while Fraction(first) + Fraction(second) > Fraction(epsilon):
         second = math.nextafter(second, 0.0)
-    words = open_words(insecure_seed)
-    counted = canonical.adjacency.nnz // 2 + exact.discrete_laplace(1 / Fraction(first), words)
+    bits = open_bits(insecure_seed)
+    counted = canonical.adjacency.nnz // 2 + exact.discrete_laplace(1 / Fraction(first), bits)
     edges = min(max(counted, 1), n * (n - 1) // 2)
     degree = 2 * edges / n
     found = eigenvalue_count(canonical.adjacency, degree / n)
-    drawn = exact.discrete_laplace(eigenvalue_step(n) / Fraction(second), words)
+    drawn = exact.discrete_laplace(eigenvalue_step(n) / Fraction(second), bits)
     eigenvalue = float(np.clip(((found or 0) + drawn) * GRID, -2.0 * n, 2.0 * n))
     square = eigenvalue**2 - 4 * degree
     signal = (eigenvalue + math.sqrt(square)) / 2 if square >= 0 and eigenvalue > 0 else eigenvalue

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sosdp.privacy.guarantee.guarantee import Guarantee, _up
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words, generator_assumption, open_words
+from sosdp.privacy.randomness.bits import RandomBits, generator_assumption, open_bits
 from sosdp.privacy.silence import no_warnings
 
 
@@ -73,11 +73,11 @@ def wholes(values: Any, unit: Fraction, origin: Fraction, low: int, high: int) -
     return [whole(value, unit, origin, low, high) for value in plain]
 
 
-def choose(levels: Sequence[int], rate: Fraction, words: Words) -> int:
+def choose(levels: Sequence[int], rate: Fraction, bits: RandomBits) -> int:
     """Index i with probability exactly proportional to exp(-rate * levels[i])."""
-    level = exact.categorical_exp(Counter(levels), rate, words)
+    level = exact.categorical_exp(Counter(levels), rate, bits)
     members = [index for index, other in enumerate(levels) if other == level]
-    return members[exact.random_below(len(members), words)]
+    return members[exact.random_below(len(members), bits)]
 
 
 def positive(value: Any, name: str) -> Fraction:
@@ -111,9 +111,9 @@ def range_rho(epsilon: float) -> float:
     return _up(Fraction(epsilon) ** 2 / 8)
 
 
-def source(insecure_seed: int | None) -> Words:
+def source(insecure_seed: int | None) -> RandomBits:
     """The randomness of one release."""
-    return open_words(insecure_seed)
+    return open_bits(insecure_seed)
 
 
 def seal(

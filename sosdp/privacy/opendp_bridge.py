@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.calibrate as calibrate
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats

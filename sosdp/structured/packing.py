@@ -18,7 +18,6 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from sosdp.conic.rigorous import UNIT
 from sosdp.conic.svec import triangle
-from sosdp.privacy.silence import no_warnings
 from sosdp.structured.quiet_solve import solve_quietly
 
 from .packing_bound import Limit, as_limit
@@ -287,5 +286,5 @@ def _polish(rows: np.ndarray, bound: Limit, best: Bracket) -> Bracket:
         answer[order[spent <= 1.0]] = 1.0
         total += answer
         weights = total / step
-    with no_warnings(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         return _better(best, _bracket(rows, bound, weights, best.factor))

@@ -15,7 +15,7 @@ from problems.gaussian.model import PackingProblem, smat, svec_of_outer
 from problems.gaussian.program import PackingScore, packing_score
 from problems.gaussian.sampler import DyadicBoxes, Partition
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
-from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
 from sosdp.structured.packing import lower_bound, solve, upper_bound
@@ -204,8 +204,8 @@ def test_draws_follow_the_law_on_the_domain(d, epsilon):
     base = rational_base(epsilon, score.step)
     levels = score.on(data)
     draw = DyadicBoxes(evaluations=5, boxes=15).prepare(score, levels, base, score.top)
-    words = open_words(3, keystream=False)
-    points = [draw(words)[0] for _ in range(count)]
+    bits = open_bits(3, keystream=False)
+    points = [draw(bits)[0] for _ in range(count)]
     assert all(score.admits(point) for point in points)
     law = {p: float(q) for p, q in exact_law(score, data, base).items() if score.admits(p)}
     total = sum(law.values())

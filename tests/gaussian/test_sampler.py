@@ -11,7 +11,7 @@ from problems.gaussian.model import PackingProblem
 from problems.gaussian.program import QUANTUM, PackingScore
 from problems.gaussian.sampler import DyadicBoxes, Partition, predicted_acceptance
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
-from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice, box_size
 
@@ -26,8 +26,8 @@ def _draws(score, data, epsilon, count, seed):
     base = rational_base(epsilon, score.step)
     levels = score.on(data)
     draw = DyadicBoxes(evaluations=6, boxes=12).prepare(score, levels, base, score.top)
-    words = open_words(seed, keystream=False)
-    return [draw(words)[0] for _ in range(count)], base
+    bits = open_bits(seed, keystream=False)
+    return [draw(bits)[0] for _ in range(count)], base
 
 
 @pytest.mark.parametrize("d", [1, 2])

@@ -18,7 +18,7 @@ from problems.gmm.planning import aggregate_plan, expected_friends, required_n
 from sosdp.estimator.records import as_records
 from sosdp.privacy import calibrate
 from sosdp.privacy.mechanisms.propose_test_release import friendly_core as friends
-from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.randomness.bits import InsecureBits
 
 # ------------------------------------------------------------------------------------------------------------
 # Friends on small sets of tuples
@@ -174,8 +174,8 @@ def test_clipped_integers_are_short_and_nearly_right():
 
 def test_refinement_noise_has_the_variance_that_the_proof_uses():
     records, centres, rho = np.zeros((40, 1)), np.zeros((1, 1)), 0.5
-    words = InsecureWords(1)
-    counts = np.array([refine.refine(records, centres, 2.0, rho, words).counts[0] for _ in range(1500)])
+    bits = InsecureBits(1)
+    counts = np.array([refine.refine(records, centres, 2.0, rho, bits).counts[0] for _ in range(1500)])
     assert abs(counts.mean() - 40.0) < 5.5 * math.sqrt(2.0 / rho / 1500)
     # variance 2/rho = 4; the estimate's standard deviation is 4 sqrt(2/1500)
     assert abs(counts.var() - 2.0 / rho) < 5.5 * (2.0 / rho) * math.sqrt(2.0 / 1500)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile, decay_curve
-from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.randomness.bits import InsecureBits
 
 # (epsilon, delta): first k with pi = 1, with pi >= 1/2, with pi >= 0.999
 TABLE = {
@@ -102,9 +102,9 @@ def test_the_two_piece_profile_of_print_is_not_private():
 
 def test_coin():
     curve = accept_profile(1.0, 0.2)
-    words = InsecureWords(5)
-    assert not any(curve.accepts(0, words) for _ in range(50)) and curve.accepts(curve.length, words)
-    heads = sum(curve.accepts(1, words) for _ in range(4000))
+    bits = InsecureBits(5)
+    assert not any(curve.accepts(0, bits) for _ in range(50)) and curve.accepts(curve.length, bits)
+    heads = sum(curve.accepts(1, bits) for _ in range(4000))
     assert abs(heads - 800) < 6 * math.sqrt(4000 * 0.2 * 0.8)
 
 

@@ -280,12 +280,12 @@ def test_friends_test_on_all_pairs(blocks, epsilon, delta):
 
 
 def test_friends_noise_has_the_law_it_is_said_to_have():
-    from sosdp.privacy.randomness.bits import InsecureWords
+    from sosdp.privacy.randomness.bits import InsecureBits
 
     test = friends_test(5, 2.0, 0.05, Fraction(4, 5))
     for pairs in (test.needed + test.shift - 3, test.needed + test.shift + 4):
-        words = InsecureWords(pairs)
-        share = sum(test.passes(pairs, words) for _ in range(2500)) / 2500
+        bits = InsecureBits(pairs)
+        share = sum(test.passes(pairs, bits) for _ in range(2500)) / 2500
         exact = test.pass_probability(pairs)
         assert abs(share - exact) < 6 * math.sqrt(exact * (1 - exact) / 2500)
     assert test.pass_probability(test.needed - 1) == 0.0

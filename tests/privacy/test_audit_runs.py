@@ -9,11 +9,11 @@ import pytest
 
 from sosdp.privacy.mechanisms import report_noisy_max
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.verification import audit
 from sosdp.privacy.verification.audit_runs import audit_runs, clopper_pearson
 
-WORDS = InsecureWords(1)
+WORDS = InsecureBits(1)
 
 
 def noisy_count(scale: float):
@@ -87,9 +87,9 @@ def test_clopper_pearson_covers():
 def test_the_event_is_tested_on_fresh_runs():
     """A mechanism that ignores its data is never refuted, however many events are tried."""
     for seed in range(8):
-        words = InsecureWords(seed)
+        bits = InsecureBits(seed)
         found = audit_runs(
-            lambda data, w=words: exact.random_below(50, w), [(0, 1)], 0.01, runs=200, failure=1e-3
+            lambda data, w=bits: exact.random_below(50, w), [(0, 1)], 0.01, runs=200, failure=1e-3
         )
         assert not found.refuted
 

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sosdp.privacy.randomness import bits as words
-from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness import bits, exact
 
 FLOOR = 1e-4  # the streams are fixed, so nothing here flakes
 
 
-class Scripted(words.Words):
+class Scripted(bits.RandomBits):
     """Hands out the given digits, then zeros (or ones), and counts how many were asked for."""
 
     def __init__(self, first: int, size: int, fill: int = 0) -> None:
@@ -98,7 +97,7 @@ def test_decisions_exhaustively_on_eight_digits() -> None:
 
 
 def test_bernoulli_and_integers() -> None:
-    source = words.InsecureWords(1)
+    source = bits.InsecureBits(1)
     for n in (1, 2, 3, 7, 10**30):
         drawn = [exact.random_below(n, source) for _ in range(3000)]
         assert 0 <= min(drawn) <= max(drawn) < n
@@ -151,7 +150,7 @@ def test_levels_are_where_the_exact_law_puts_them(base: Fraction) -> None:
 
 
 def test_categorical_laws() -> None:
-    source = words.InsecureWords(5)
+    source = bits.InsecureBits(5)
     counts = {0: 1, 1: 4, 3: 20, 7: 1000}
     for base, draw in (
         (1.5, lambda: exact.categorical_levels(counts, Fraction(3, 2), source)),
@@ -207,7 +206,7 @@ def _flip_law(levels: tuple[int, ...], rate: float) -> dict[int, float]:
 
 
 def test_permute_and_flip_is_the_published_law_and_private() -> None:
-    source = words.InsecureWords(6)
+    source = bits.InsecureBits(6)
     levels = (3, 1, 3, 0)
     drawn = Counter(exact.permute_and_flip(levels, Fraction(1, 2), source) for _ in range(6000))
     assert _p_value(drawn, _flip_law(levels, 0.5), 6000) > FLOOR
@@ -226,7 +225,7 @@ def test_permute_and_flip_is_the_published_law_and_private() -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(17, 5)])
 def test_laplace_law(scale: Fraction) -> None:
-    source = words.InsecureWords(7)
+    source = bits.InsecureBits(7)
     ratio = math.exp(-1 / scale)
     law = {k: (1 - ratio) / (1 + ratio) * ratio ** abs(k) for k in range(-200, 201)}
     drawn = Counter(exact.discrete_laplace(scale, source) for _ in range(6000))
@@ -237,7 +236,7 @@ def test_laplace_law(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("sigma2", [Fraction(1, 4), Fraction(1), Fraction(40, 3)])
 def test_gaussian_law(sigma2: Fraction) -> None:
-    source = words.InsecureWords(8)
+    source = bits.InsecureBits(8)
     weights = {k: math.exp(-k * k / (2 * sigma2)) for k in range(-80, 81)}
     law = {k: weight / sum(weights.values()) for k, weight in weights.items()}
     drawn = Counter(exact.discrete_gaussian(sigma2, source) for _ in range(6000))
@@ -245,7 +244,7 @@ def test_gaussian_law(sigma2: Fraction) -> None:
 
 
 def test_huge_scales() -> None:
-    source = words.InsecureWords(9)
+    source = bits.InsecureBits(9)
     scale = Fraction(3**200)
     drawn = [exact.discrete_laplace(scale, source) / scale for _ in range(1500)]
     assert stats.kstest([float(value) for value in drawn], "laplace").pvalue > FLOOR
@@ -262,12 +261,12 @@ def test_huge_scales() -> None:
 # Sources
 
 
-SOURCES = [words.Words, words.ChaCha20Words, lambda: words.InsecureWords(3)]
+SOURCES = [bits.RandomBits, bits.ChaCha20Bits, lambda: bits.InsecureBits(3)]
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_sources_give_fair_bits(make: type[words.Words]) -> None:
-    if make is words.ChaCha20Words:
+def test_sources_give_fair_bits(make: type[bits.RandomBits]) -> None:
+    if make is bits.ChaCha20Bits:
         pytest.importorskip("cryptography")
     source = make()
     drawn = np.concatenate([source.u64(5000).copy() for _ in range(4)])
@@ -277,14 +276,14 @@ def test_sources_give_fair_bits(make: type[words.Words]) -> None:
     assert stats.binomtest(ones, 64 * 20_000).pvalue > 1e-6
     assert source.u32(10).dtype == np.uint32
     for size in (1, 7, 8, 64, 65):
-        assert 0 <= source.bits(size) < 1 << size
-    top = sum(source.bits(3) for _ in range(4000))
+        assert 0 <= source.integer(size) < 1 << size
+    top = sum(source.integer(3) for _ in range(4000))
     assert abs(top / 4000 - 3.5) < 0.2
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_sources_are_not_shared(make: type[words.Words]) -> None:
-    if make is words.ChaCha20Words:
+def test_sources_are_not_shared(make: type[bits.RandomBits]) -> None:
+    if make is bits.ChaCha20Bits:
         pytest.importorskip("cryptography")
     source = make()
     caught: list[BaseException] = []
@@ -306,9 +305,9 @@ def test_sources_are_not_shared(make: type[words.Words]) -> None:
 
 def test_keystream_buffer() -> None:
     pytest.importorskip("cryptography")
-    source = words.ChaCha20Words()
+    source = bits.ChaCha20Bits()
     with pytest.raises(ValueError, match="at most"):
-        source.u64(words._BUFFER // 8 + 1)
+        source.u64(bits._BUFFER // 8 + 1)
     first = source.u64(64).copy()
     assert (first != source.u64(64)).all()
     # A new key in time, and the count of what is left is kept.
@@ -316,23 +315,23 @@ def test_keystream_buffer() -> None:
     cipher = source._cipher
     source.u64(64)
     assert source._cipher is not cipher
-    assert source._left == words._REKEY_AFTER - 512
+    assert source._left == bits._REKEY_AFTER - 512
 
 
 def test_choice_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(words.open_words(1), words.InsecureWords)
-    assert not words.open_words(1).private
-    assert type(words.open_words(keystream=False)) is words.Words
-    monkeypatch.setattr(words, "keystream_available", lambda: False)
-    assert type(words.open_words()) is words.Words
-    assert "ChaCha20" not in words.generator_assumption()
-    monkeypatch.setattr(words, "keystream_available", lambda: True)
-    assert "ChaCha20" in words.generator_assumption()
+    assert isinstance(bits.open_bits(1), bits.InsecureBits)
+    assert not bits.open_bits(1).private
+    assert type(bits.open_bits(keystream=False)) is bits.RandomBits
+    monkeypatch.setattr(bits, "keystream_available", lambda: False)
+    assert type(bits.open_bits()) is bits.RandomBits
+    assert "ChaCha20" not in bits.generator_assumption()
+    monkeypatch.setattr(bits, "keystream_available", lambda: True)
+    assert "ChaCha20" in bits.generator_assumption()
     with pytest.raises(ValueError, match="insecure_seed"):
-        words.open_words("x")  # type: ignore[arg-type]
+        bits.open_bits("x")  # type: ignore[arg-type]
 
 
 def test_seeded_sources_repeat() -> None:
-    first, second, third = (words.InsecureWords(seed) for seed in (2, 2, 3))
+    first, second, third = (bits.InsecureBits(seed) for seed in (2, 2, 3))
     assert (first.u64(50) == second.u64(50)).all()
     assert first.bits(100) == second.bits(100) != third.bits(100)

@@ -16,7 +16,7 @@ from scipy import stats
 import sosdp.privacy
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.randomness import cells, exact, tables
-from sosdp.privacy.randomness.bits import InsecureWords, Words
+from sosdp.privacy.randomness.bits import InsecureBits, RandomBits
 
 FLOOR = 1e-6  # operating-system randomness: a false alarm once in a million runs per test
 FIXED = 1e-4  # fixed streams: they never flake
@@ -173,7 +173,7 @@ STARVED = [
 
 def _starved(law: str, units: float, design: tables.Design, count: int, seed: int) -> np.ndarray:
     drawn = np.empty(count, dtype=np.int64)
-    cells.fill(drawn, cells.plan(law, units, design), InsecureWords(seed))
+    cells.fill(drawn, cells.plan(law, units, design), InsecureBits(seed))
     return drawn
 
 
@@ -227,8 +227,8 @@ def test_accepting_every_restart_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
     design = tables.Design(index_bits=3, compare_bits=3, cover=1, margin=0.25)
     original = cells._propose_special
 
-    def wrong(chosen: cells.Cells, cell: int, words: Words) -> int:
-        while (value := original(chosen, cell, words)) is None:
+    def wrong(chosen: cells.Cells, cell: int, bits: RandomBits) -> int:
+        while (value := original(chosen, cell, bits)) is None:
             pass
         return value
 
@@ -246,7 +246,7 @@ def test_output_is_a_function_of_the_bits_whatever_the_float_margin(law: str, un
     results = []
     for margin in (0.0, 1e-2, 2.0):
         drawn = np.empty(3000, dtype=np.int64)
-        cells.fill(drawn, cells.plan(law, units, tables.Design(margin=margin)), InsecureWords(4))
+        cells.fill(drawn, cells.plan(law, units, tables.Design(margin=margin)), InsecureBits(4))
         results.append(drawn)
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
@@ -258,7 +258,7 @@ def test_output_is_a_function_of_the_bits_whatever_the_float_margin(law: str, un
 
 def test_forgetting_the_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: giving what rounding lost to the first entry, as is usual, is seen when starved."""
-    monkeypatch.setattr(tables.AliasTable, "draw_rest", lambda self, words: 0)
+    monkeypatch.setattr(tables.AliasTable, "draw_rest", lambda self, bits: 0)
     drawn = _starved("laplace", 6.0, STARVED[1], 40_000, 12)
     assert _chi_square(drawn, *law_of("laplace", 6.0, 180)) < FLOOR
 
@@ -323,7 +323,7 @@ def test_decisions_at_the_threshold(law: str, units: float) -> None:
         pytest.skip("no accept step at this scale")
     digits = 63 - chosen.shift
     generator = np.random.default_rng(6)
-    words = InsecureWords(8)
+    bits = InsecureBits(8)
     rows: list[tuple[int, int, int, int]] = []
     for cell in (
         0,
@@ -351,7 +351,7 @@ def test_decisions_at_the_threshold(law: str, units: float) -> None:
     left, offset, sign, known = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
     place = left + offset
     hard = np.flatnonzero(known >= chosen.quick[left >> chosen.shift])
-    refused = set(cells._refused(place, left, known, sign, hard, chosen, words).tolist())
+    refused = set(cells._refused(place, left, known, sign, hard, chosen, bits).tolist())
     checked = 0
     for at in range(known.size):
         magnitude = int(place[at]) - (int(sign[at]) if law != "rounded" else 0)
@@ -378,7 +378,7 @@ def test_all_words_of_a_small_table(monkeypatch: pytest.MonkeyPatch, law: str) -
     design = tables.Design(index_bits=3, compare_bits=5, tail=1, cover=1)
     table = cells.plan(law, 1.1, design).table
 
-    class Every(Words):
+    class Every(RandomBits):
         def u32(self, count: int) -> np.ndarray:
             return np.arange(256, dtype=np.uint32)
 
@@ -386,7 +386,7 @@ def test_all_words_of_a_small_table(monkeypatch: pytest.MonkeyPatch, law: str) -
     shift = 192 - 3 - 5
     masses = [0] * 8
     with monkeypatch.context() as patch:
-        patch.setattr(tables.AliasTable, "settle", lambda self, word, words: settled.append(word) or 0)
+        patch.setattr(tables.AliasTable, "settle", lambda self, word, bits: settled.append(word) or 0)
         drawn = table.draw(256, Every())
     for word, index in enumerate(drawn.tolist()):
         if word not in settled:
@@ -403,7 +403,7 @@ def test_all_words_of_a_small_table(monkeypatch: pytest.MonkeyPatch, law: str) -
     assert 0 < len(settled) <= 8
 
 
-class _Fixed(Words):
+class _Fixed(RandomBits):
     def __init__(self, value: int) -> None:
         super().__init__()
         self.value = value
@@ -478,7 +478,7 @@ def test_array_coins_equal_exact_decisions(monkeypatch: pytest.MonkeyPatch) -> N
     for value in (0.3, 2.0, 30.0):
         low, high = exact.exp_bounds(*Fraction(value).as_integer_ratio(), 64)
 
-        class Near(Words):
+        class Near(RandomBits):
             word = 0
 
             def u64(self, count: int) -> np.ndarray:
@@ -491,7 +491,7 @@ def test_array_coins_equal_exact_decisions(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_permute_and_flip() -> None:
-    source = InsecureWords(9)
+    source = InsecureBits(9)
     levels = np.array([3, 1, 3, 0])
     drawn = Counter(noise.permute_and_flip(levels, 0.5, source=source) for _ in range(4000))
     other = Counter(exact.permute_and_flip([3, 1, 3, 0], Fraction(1, 2), source) for _ in range(4000))
@@ -607,7 +607,7 @@ def test_old_opendp_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_predictable_generator_in_the_package() -> None:
-    """Neither numpy.random nor random nor secrets: bits come from `words.py`; seeds make insecure ones."""
+    """Neither numpy.random nor random nor secrets: bits come from `bits.py`; seeds make insecure ones."""
     root = pathlib.Path(sosdp.privacy.__file__).parent
     for path in root.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -620,9 +620,9 @@ def test_no_predictable_generator_in_the_package() -> None:
 
 
 def test_sources_given_by_the_caller() -> None:
-    first, second = (noise.gaussian(50, 1e3, 1, source=InsecureWords(1)) for _ in range(2))
+    first, second = (noise.gaussian(50, 1e3, 1, source=InsecureBits(1)) for _ in range(2))
     assert (first == second).all()
-    source = InsecureWords(1)
+    source = InsecureBits(1)
     assert (noise.laplace(50, 1e3, 1, source=source) != noise.laplace(50, 1e3, 1, source=source)).any()
     with pytest.raises(ValueError, match="both"):
         noise.gaussian(5, 1e3, 1, source=source, insecure_seed=1)
@@ -644,7 +644,7 @@ def test_saturated_laplace_tail() -> None:
     chosen = cells.plan("laplace", 2.0**40)
     assert isinstance(chosen, cells.Cells)
 
-    class Outward(Words):
+    class Outward(RandomBits):
         left = 1 << 20
 
         def bits(self, count: int) -> int:

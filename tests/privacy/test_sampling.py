@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 from sosdp.privacy.mechanisms.exponential import default_sampler, exact_law, pure_exponential
-from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.scores.depth import RegressionDepth, TukeyDepth
 from sosdp.privacy.scores.enclosure import certified_maximum, polytope_box, polytope_is_empty
 from sosdp.privacy.scores.levels import rational_base
@@ -81,10 +81,10 @@ def score_1d():
 def test_law_in_one_dimension(sampler, top):
     score, base = score_1d(), rational_base(1.0)
     data = np.random.default_rng(0).normal(size=(9, 1)) * 2
-    words, levels = InsecureWords(11), score.on(data)
+    bits, levels = InsecureBits(11), score.on(data)
     law = exact_law(score, data, base, top)
     top = score.top if top is None else top
-    points = [sampler.draw(score, levels, base, top, words) for _ in range(3000)]
+    points = [sampler.draw(score, levels, base, top, bits) for _ in range(3000)]
     assert p_value(law, points) > 1e-6
     # negative control: another base is another law
     assert p_value(exact_law(score, data, rational_base(3.0), top), points) < 1e-6
@@ -96,9 +96,9 @@ def test_layered_law_is_exact(d):
     lattice = cube(Fraction(1, 2), Fraction(reach, 2), d)
     score = directional(trimmed_weights(n, n // 4), integer_directions(d)[:13], lattice, refine=8)
     data = np.random.default_rng(d).normal(size=(n, d))
-    base, words = rational_base(1.0), InsecureWords(d)
+    base, bits = rational_base(1.0), InsecureBits(d)
     draw = Layered().prepare(score, score.on(data), base, score.top)
-    results = [draw(words) for _ in range(draws)]
+    results = [draw(bits) for _ in range(draws)]
     assert p_value(exact_law(score, data, base), [point for point, _ in results]) > 1e-6
     assert draws / sum(trials for _, trials in results) > {2: 0.5, 3: 0.3, 4: 0.15}[d]
 
@@ -107,10 +107,10 @@ def test_layered_law_with_loose_boxes():
     lattice = cube(1, 3, 2)
     score = directional(median_weights(5), integer_directions(2), lattice)
     data = np.random.default_rng(1).normal(size=(5, 2)) * 2
-    base, words = rational_base(0.5), InsecureWords(3)
+    base, bits = rational_base(0.5), InsecureBits(3)
     for top in (score.top, 2):
         draw = Layered().prepare(score, Loose(score.on(data), 2), base, top)
-        points = [draw(words)[0] for _ in range(700)]
+        points = [draw(bits)[0] for _ in range(700)]
         assert p_value(exact_law(score, data, base, top), points) > 1e-6
 
 
@@ -125,8 +125,8 @@ def test_an_envelope_that_is_not_one_truncates_the_law():
             return ((0, 1),)
 
     draw = Layered().prepare(score, Small(score.on(data), 1), rational_base(0.5), score.top)
-    words = InsecureWords(1)
-    points = [draw(words)[0] for _ in range(2000)]
+    bits = InsecureBits(1)
+    points = [draw(bits)[0] for _ in range(2000)]
     assert p_value(exact_law(score, data, rational_base(0.5)), points) < 1e-6
 
 
@@ -135,11 +135,11 @@ def test_an_envelope_that_is_not_one_truncates_the_law():
 )
 def test_law_of_other_scores(score):
     data = np.random.default_rng(2).normal(size=(7, 2))
-    base, words, levels = rational_base(2.0), InsecureWords(8), score.on(data)
+    base, bits, levels = rational_base(2.0), InsecureBits(8), score.on(data)
     law = exact_law(score, data, base)
     samplers: list[Sampler] = [default_sampler(score), Layered()]
     for sampler in samplers:
-        points = [sampler.draw(score, levels, base, score.top, words) for _ in range(1200)]
+        points = [sampler.draw(score, levels, base, score.top, bits) for _ in range(1200)]
         assert p_value(law, points) > 1e-6
 
 
@@ -147,7 +147,7 @@ def test_permute_and_flip_law():
     """Exact law by enumerating which coins show heads; better than the exponential mechanism at the best."""
     score = l_statistic(median_weights(7), cube(1, 2, 1))
     data = np.array([[-2.0], [-1], [0], [0], [1], [1], [2]])
-    base, words, levels = rational_base(1.0), InsecureWords(8), score.on(data)
+    base, bits, levels = rational_base(1.0), InsecureBits(8), score.on(data)
     points = list(score.lattice.points())
     level = [levels.level(p) for p in points]
     coin = [float(np.exp(-0.5 * (v - min(level)))) for v in level]
@@ -158,7 +158,7 @@ def test_permute_and_flip_law():
             for p, h in zip(points, heads):
                 law[p] += chance * h / sum(heads)
     sampler = PermuteAndFlip()
-    assert p_value(law, [sampler.draw(score, levels, base, 7, words) for _ in range(4000)]) > 1e-6
+    assert p_value(law, [sampler.draw(score, levels, base, 7, bits) for _ in range(4000)]) > 1e-6
     best = points[level.index(min(level))]
     assert law[best] > float(exact_law(score, data, base)[best])
     release = pure_exponential(score, data, epsilon=1.0, sampler=sampler)
@@ -180,9 +180,9 @@ def test_acceptance_of_layered_rejection(d):
     trials = 0
     for seed in range(3):
         data = np.random.default_rng(seed).normal(size=(400, d)) + 1
-        words = InsecureWords(seed)
+        bits = InsecureBits(seed)
         draw = Layered().prepare(score, score.on(data), rational_base(1.0), score.top)
-        trials += sum(draw(words)[1] for _ in range(25))
+        trials += sum(draw(bits)[1] for _ in range(25))
     assert 75 / trials > ACCEPTANCE[d] / 1.5
 
 
@@ -219,7 +219,7 @@ def test_refusals_before_the_data_are_read():
     )
     unbounded = coordinate_max(median_weights(5), Lattice(Fraction(1), 1), clip=False)
     directed = directional(median_weights(5), [(1, 1), (0, 1)], Lattice(Fraction(1), 2), clip=False)
-    for sampler, score, words in [
+    for sampler, score, bits in [
         (BoxLattice(), tukey, "not boxes"),
         (IntervalLattice(), coordinate_max(median_weights(5), cube(1, 2, 2)), "one-dimensional"),
         (FiniteGrid(limit=10), tukey, "limit"),
@@ -229,7 +229,7 @@ def test_refusals_before_the_data_are_read():
         (HitAndRun(), tukey, "acknowledge_heuristic"),
         (HitAndRun(acknowledge_heuristic=True), unbounded, "bounded"),
     ]:
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=bits):
             sampler.check(score)
 
 

@@ -21,10 +21,10 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 FLOORS = [
     ["sosdp.cli"],
     ["problems"],
-    ["sosdp.estimator", "certificates", "sosdp.sweep", "sosdp.plot"],
+    ["sosdp.estimator", "certificates", "sosdp.plot"],
     ["sosdp.relaxation", "sosdp.privacy"],
     ["sosdp.reduction", "sosdp.structured"],
-    ["sosdp.conic", "sosdp.model"],
+    ["sosdp.conic", "sosdp.model", "sosdp.sweep"],
     ["sosdp.algebra"],
 ]
 
@@ -139,11 +139,9 @@ def circles(modules: dict[str, Path]) -> list[list[str]]:
 
 # Circles that were there when this check was written, each by one of its files: struck one by one.
 KNOWN_CIRCLES = {
-    "sosdp.privacy.randomness.arrays",
-    "sosdp.privacy.scores.levels",
     "sosdp.cli.demo",
 }
-KNOWN_ARROWS = {"sosdp.privacy.verification.sensitivity", "sosdp.structured.packing"}
+KNOWN_ARROWS: set[str] = set()
 
 
 def test_no_import_circle_but_algebra():

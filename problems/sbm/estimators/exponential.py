@@ -15,7 +15,7 @@ from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import generator_assumption, open_words
+from sosdp.privacy.randomness.bits import generator_assumption, open_bits
 
 from ..graph_input import CanonicalGraph
 from .base import ADJACENCY, RecoveryEstimator, release_value
@@ -101,11 +101,11 @@ class ExponentialRecovery(RecoveryEstimator):
         by_level: Counter[int] = Counter()
         for code, count in zip(occurring.tolist(), counts.tolist()):
             by_level[level_of[code]] += count
-        words = open_words(self.insecure_seed)
-        level = exact.categorical_exp(by_level, Fraction(self.epsilon) / (2 * scale), words)
+        bits = open_bits(self.insecure_seed)
+        level = exact.categorical_exp(by_level, Fraction(self.epsilon) / (2 * scale), bits)
         chosen = [code for code in occurring.tolist() if level_of[code] == level]
         members = np.flatnonzero(np.isin(codes, chosen))
-        labels = labelling(int(members[exact.random_below(len(members), words)]), graph.n)
+        labels = labelling(int(members[exact.random_below(len(members), bits)]), graph.n)
         guarantee = Guarantee(
             epsilon=float(self.epsilon),
             delta=0.0,

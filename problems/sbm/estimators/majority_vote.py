@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_epsilon
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release

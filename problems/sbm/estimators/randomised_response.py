@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import ball, check_epsilon, check_positive, decide
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release

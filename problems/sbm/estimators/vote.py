@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import random_split
 from sosdp.privacy.guarantee.guarantee import compose

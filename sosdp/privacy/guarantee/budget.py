@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import sosdp.privacy.calibrate as calibrate
 from sosdp.model.option_names import did_you_mean
-from sosdp.privacy import calibrate
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
 from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, weakest
 from sosdp.privacy.guarantee.release import Release

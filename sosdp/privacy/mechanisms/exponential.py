@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.guarantee import Guarantee, weakest
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
-from sosdp.privacy.randomness.bits import open_words
+from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import BITS, RationalBase, rational_base
 from sosdp.privacy.scores.sampling import BoxLattice, FiniteGrid, Layered, PermuteAndFlip, Sampler
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
@@ -63,19 +63,19 @@ def pure_exponential(
     sampler = default_sampler(score) if sampler is None else sampler
     sampler.check(score)
     base = rational_base(epsilon, score.step)
-    words = open_words(insecure_seed, keystream=False)
+    bits = open_bits(insecure_seed, keystream=False)
     guarantee = Guarantee(
         epsilon=epsilon,
         delta=0.0,
         rho=math.nextafter(sampler.concentrated(float(epsilon)), math.inf),
         adjacency=score.adjacency,
         kind=weakest((score.kind, sampler.kind)),
-        assumptions=(*score.assumptions, *sampler.assumptions, words.assumption),
+        assumptions=(*score.assumptions, *sampler.assumptions, bits.assumption),
         mechanism=mechanism,
     )
-    if not words.private:
+    if not bits.private:
         guarantee = guarantee.insecure()
-    point = sampler.draw(score, score.on(data), base, top, words)
+    point = sampler.draw(score, score.on(data), base, top, bits)
     return Release(lattice.value(point), guarantee, public=_facts(score, sampler))
 
 
@@ -239,7 +239,7 @@ def truncated_exponential(
         raise ValueError(
             "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"
         )
-    words = open_words(insecure_seed, keystream=False)
+    bits = open_bits(insecure_seed, keystream=False)
     guarantee = Guarantee(
         epsilon=epsilon,
         delta=delta,
@@ -248,17 +248,17 @@ def truncated_exponential(
         assumptions=(
             *score.assumptions,
             *([] if theorem is None else [f"condition: {theorem.statement}"]),
-            words.assumption,
+            bits.assumption,
         ),
         mechanism=mechanism,
     )
-    if not words.private:
+    if not bits.private:
         guarantee = guarantee.insecure()
     levels = score.on(data)
     distance = _distance(plan, levels, theorem, score)
     value = None
-    if plan.profile.accepts(distance, words):
-        value = score.lattice.value(sampler.draw(score, levels, plan.base, plan.threshold, words))
+    if plan.profile.accepts(distance, bits):
+        value = score.lattice.value(sampler.draw(score, levels, plan.base, plan.threshold, bits))
     return Release(
         value,
         guarantee,

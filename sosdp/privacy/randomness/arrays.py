@@ -11,9 +11,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.randomness import bits as sources
-from sosdp.privacy.randomness import cells, opendp_sampler
-from sosdp.privacy.randomness.bits import Words, open_words
+import sosdp.privacy.randomness.bits as sources
+import sosdp.privacy.randomness.cells as cells
+import sosdp.privacy.randomness.opendp_sampler as opendp_sampler
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.randomness.grid import noise_units
 
 Counts = npt.NDArray[np.int64]
@@ -34,7 +35,7 @@ def gaussian(
     *,
     law: str = "rounded",
     backend: str = "cells",
-    source: Words | None = None,
+    source: RandomBits | None = None,
     insecure_seed: int | None = None,
     out: Counts | None = None,
 ) -> Counts:
@@ -76,7 +77,7 @@ def laplace(
     grid: float | Fraction,
     *,
     backend: str = "cells",
-    source: Words | None = None,
+    source: RandomBits | None = None,
     insecure_seed: int | None = None,
     out: Counts | None = None,
 ) -> Counts:
@@ -97,7 +98,7 @@ def truncated_laplace(
     grid: float | Fraction,
     bound: int,
     *,
-    source: Words | None = None,
+    source: RandomBits | None = None,
     insecure_seed: int | None = None,
 ) -> Counts:
     """Independent counts with P(k) proportional to exp(-|k| grid/scale) on |k| <= bound, by rejection.
@@ -112,14 +113,14 @@ def truncated_laplace(
     if bound < units:
         raise ValueError(f"bound must be at least scale/grid = {units:.6g} grid units, got {bound}")
     sizes, count = _shape(shape)
-    words = _words(source, insecure_seed, count)
+    bits = _bits(source, insecure_seed, count)
     chosen = cells.plan("laplace", units)
     drawn = np.empty(count, dtype=np.int64)
-    cells.fill(drawn, chosen, words)
+    cells.fill(drawn, chosen, bits)
     outside = np.flatnonzero(np.abs(drawn) > bound)
     while outside.size:
         again = np.empty(outside.size, dtype=np.int64)
-        cells.fill(again, chosen, words)
+        cells.fill(again, chosen, bits)
         drawn[outside] = again
         outside = outside[np.abs(again) > bound]
     return drawn.reshape(sizes)
@@ -143,7 +144,7 @@ def symmetric_gaussian(
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
     first = 0 if diagonal else 1
-    source = open_words(insecure_seed) if backend == "cells" else None
+    source = open_bits(insecure_seed) if backend == "cells" else None
     seed = None if backend == "cells" else insecure_seed
     matrix = np.zeros((n, n), dtype=np.int64)
     rows = max(1, _ROWS // n)
@@ -162,7 +163,7 @@ def symmetric_gaussian(
 
 
 def coin_flips(
-    shape: Shape, threshold: int, *, source: Words | None = None, insecure_seed: int | None = None
+    shape: Shape, threshold: int, *, source: RandomBits | None = None, insecure_seed: int | None = None
 ) -> npt.NDArray[np.bool_]:
     """Independent booleans, each True with probability exactly threshold / 2^64, from os.urandom or `source`.
 
@@ -176,11 +177,11 @@ def coin_flips(
     sizes, count = _shape(shape)
     if threshold == 1 << 64:
         return np.ones(sizes, dtype=np.bool_)
-    words = _words(source, insecure_seed, 0)
+    bits = _bits(source, insecure_seed, 0)
     flips = np.empty(count, dtype=np.bool_)
     for start in range(0, count, _FLIPS):
         part = flips[start : start + _FLIPS]
-        np.less(words.u64(part.size), np.uint64(threshold), out=part)
+        np.less(bits.u64(part.size), np.uint64(threshold), out=part)
     return flips.reshape(sizes)
 
 
@@ -205,7 +206,7 @@ def generator_assumption(backend: str = "cells") -> str:
     return opendp_sampler.assumption() if backend == "opendp" else sources.generator_assumption()
 
 
-def _use_opendp(backend: str, source: Words | None, insecure_seed: int | None) -> bool:
+def _use_opendp(backend: str, source: RandomBits | None, insecure_seed: int | None) -> bool:
     if backend not in BACKENDS:
         raise ValueError(f'backend must be "cells" or "opendp", got {backend!r}')
     if backend == "opendp" and (source is not None or insecure_seed is not None):
@@ -213,10 +214,10 @@ def _use_opendp(backend: str, source: Words | None, insecure_seed: int | None) -
     return backend == "opendp"
 
 
-def _words(source: Words | None, insecure_seed: int | None, count: int) -> Words:
+def _bits(source: RandomBits | None, insecure_seed: int | None, count: int) -> RandomBits:
     if source is None:
         # Setting up a keystream costs more than a few bytes from the operating system.
-        return open_words(insecure_seed, keystream=False if count < _FEW else None)
+        return open_bits(insecure_seed, keystream=False if count < _FEW else None)
     if insecure_seed is not None:
         raise ValueError("give a source or insecure_seed, not both")
     return source
@@ -226,14 +227,14 @@ def _filled(
     shape: Shape,
     law: str,
     units: float,
-    source: Words | None,
+    source: RandomBits | None,
     insecure_seed: int | None,
     out: Counts | None,
 ) -> Counts:
     sizes, count = _shape(shape)
-    words = _words(source, insecure_seed, count)
+    bits = _bits(source, insecure_seed, count)
     drawn = np.empty(sizes, dtype=np.int64) if out is None else _checked(out, sizes)
-    cells.fill(drawn.reshape(count), cells.plan(law, units), words)
+    cells.fill(drawn.reshape(count), cells.plan(law, units), bits)
     return drawn
 
 

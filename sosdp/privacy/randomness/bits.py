@@ -23,7 +23,7 @@ _BUFFER = 1 << 19
 _REKEY_AFTER = 1 << 30
 
 
-class Words:
+class RandomBits:
     """Fair, independent bits, bound to the process and thread that made it.
 
     Raises:
@@ -65,7 +65,7 @@ class Words:
             )
 
 
-class ChaCha20Words(Words):
+class ChaCha20Bits(RandomBits):
     """Keystream of ChaCha20 under a secret 256-bit key from the operating system; a new key every GiB.
 
     Ten times the speed of `os.urandom`. Needs the `cryptography` package (extra "fast").
@@ -102,7 +102,7 @@ class ChaCha20Words(Words):
         return self._stream[:size]
 
 
-class InsecureWords(Words):
+class InsecureBits(RandomBits):
     """Predictable bits for tests and figures: SHAKE-128 of a seed and a counter; not private."""
 
     assumption = "none: the noise comes from a seed"
@@ -116,9 +116,9 @@ class InsecureWords(Words):
             raise ValueError(f"insecure_seed must be an integer, got {seed!r}") from error
         self._used = {"block": 0, "bits": 0}
 
-    # Two streams, so that how often the rare branches ask for bits does not move the bulk of the words.
+    # Two streams, so that how often the rare branches ask for bits does not move the bulk of the draws.
     def bits(self, count: int) -> int:
-        """As `Words.bits`, from a stream of its own."""
+        """As `RandomBits.integer`, from a stream of its own."""
         return int.from_bytes(self._digest("bits", (count + 7) // 8), "little") >> (-count % 8)
 
     def _bytes(self, size: int) -> Bytes:
@@ -131,7 +131,7 @@ class InsecureWords(Words):
         return hashlib.shake_128(label.encode()).digest(size)
 
 
-def open_words(insecure_seed: int | None = None, *, keystream: bool | None = None) -> Words:
+def open_bits(insecure_seed: int | None = None, *, keystream: bool | None = None) -> RandomBits:
     """A fresh source: ChaCha20 where `cryptography` is installed, else the operating system; or a seeded one.
 
     Args:
@@ -143,10 +143,10 @@ def open_words(insecure_seed: int | None = None, *, keystream: bool | None = Non
         ModuleNotFoundError: ChaCha20 asked for without `cryptography`.
     """
     if insecure_seed is not None:
-        return InsecureWords(insecure_seed)
+        return InsecureBits(insecure_seed)
     if keystream is None:
         keystream = keystream_available()
-    return ChaCha20Words() if keystream else Words()
+    return ChaCha20Bits() if keystream else RandomBits()
 
 
 def keystream_available() -> bool:
@@ -158,4 +158,4 @@ def keystream_available() -> bool:
 
 def generator_assumption() -> str:
     """The sentence about randomness that a guarantee made with the default source carries."""
-    return ChaCha20Words.assumption if keystream_available() else Words.assumption
+    return ChaCha20Bits.assumption if keystream_available() else RandomBits.assumption

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.exact import Interval, bernoulli_exp, decide_exp, exp_bounds
 from sosdp.privacy.randomness.tables import (
     AliasTable,
@@ -211,44 +211,44 @@ def float_exp(gamma: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 # Filling arrays
 
 
-def fill(out: Counts, chosen: Direct | Cells, words: Words) -> None:
+def fill(out: Counts, chosen: Direct | Cells, bits: RandomBits) -> None:
     """Write independent draws into a contiguous int64 array; scratch of a few MB, whatever its size."""
     for start in range(0, out.size, _GATHER):
         part = out[start : start + _GATHER]
         rejected = [
-            _propose(part[first : first + _BLOCK], chosen, words) + first
+            _propose(part[first : first + _BLOCK], chosen, bits) + first
             for first in range(0, part.size, _BLOCK)
         ]
         waiting = np.concatenate(rejected)
         while waiting.size:
             # Every position sees proposals of its own until one is accepted, so entries stay independent.
             again = np.empty(min(waiting.size, _BLOCK), dtype=np.int64)
-            missed = _propose(again, chosen, words)
+            missed = _propose(again, chosen, bits)
             part[waiting[: again.size]] = again
             waiting = np.concatenate([waiting[missed], waiting[again.size :]])
 
 
-def _propose(out: Counts, chosen: Direct | Cells, words: Words) -> npt.NDArray[np.intp]:
+def _propose(out: Counts, chosen: Direct | Cells, bits: RandomBits) -> npt.NDArray[np.intp]:
     """One proposal for every entry; the positions of the rejected ones."""
     if isinstance(chosen, Direct):
-        return _propose_direct(out, chosen, words)
-    return _propose_cells(out, chosen, words)
+        return _propose_direct(out, chosen, bits)
+    return _propose_cells(out, chosen, bits)
 
 
-def _propose_direct(out: Counts, chosen: Direct, words: Words) -> npt.NDArray[np.intp]:
-    index = chosen.table.draw(out.size, words).view(np.int32)
+def _propose_direct(out: Counts, chosen: Direct, bits: RandomBits) -> npt.NDArray[np.intp]:
+    index = chosen.table.draw(out.size, bits).view(np.int32)
     np.subtract(index, chosen.reach, out=out)
     special = index > 2 * chosen.reach
     if special.any():
         for at in np.flatnonzero(special):
-            out[at] = _direct_special(chosen, int(index[at]), words)
+            out[at] = _direct_special(chosen, int(index[at]), bits)
     return np.empty(0, dtype=np.intp)
 
 
-def _direct_special(chosen: Direct, index: int, words: Words) -> int:
+def _direct_special(chosen: Direct, index: int, bits: RandomBits) -> int:
     """The value behind the overflow entry or the rest of a direct table."""
     if index == chosen.table.rest:
-        index = chosen.table.draw_rest(words)
+        index = chosen.table.draw_rest(bits)
     if index <= 2 * chosen.reach:
         return index - chosen.reach
     if chosen.overflow is None:  # the Gaussian beyond its table: T + 1, -(T + 1), T + 2, ...
@@ -256,15 +256,15 @@ def _direct_special(chosen: Direct, index: int, words: Words) -> int:
         magnitude = chosen.reach + 1 + beyond
         return -magnitude if negative else magnitude
     magnitude = chosen.reach + 1
-    while bernoulli_exp(chosen.rate, words):
+    while bernoulli_exp(chosen.rate, bits):
         magnitude += 1
-    return -magnitude if words.bits(1) else magnitude
+    return -magnitude if bits.integer(1) else magnitude
 
 
-def _propose_cells(out: Counts, chosen: Cells, words: Words) -> npt.NDArray[np.intp]:
+def _propose_cells(out: Counts, chosen: Cells, bits: RandomBits) -> npt.NDArray[np.intp]:
     shift = chosen.shift
-    cell = chosen.table.draw(out.size, words)
-    word = words.u64(out.size).view(np.int64)
+    cell = chosen.table.draw(out.size, bits)
+    word = bits.u64(out.size).view(np.int64)
     digits = word & np.int64((1 << _SIGN) - 1)
     digits >>= shift
     hard = np.flatnonzero(digits >= chosen.quick.take(cell, mode="wrap"))
@@ -274,7 +274,7 @@ def _propose_cells(out: Counts, chosen: Cells, words: Words) -> npt.NDArray[np.i
     np.bitwise_and(word, np.int64((1 << shift) - 1), out=out)
     out += end
     word = word >> np.int64(_SIGN)
-    refused = _refused(out, end, digits, word, hard, chosen, words)
+    refused = _refused(out, end, digits, word, hard, chosen, bits)
     if chosen.law == "rounded":
         out += 1 << (chosen.fraction_bits - 1)
         out >>= chosen.fraction_bits
@@ -288,7 +288,7 @@ def _propose_cells(out: Counts, chosen: Cells, words: Words) -> npt.NDArray[np.i
     rejected = set(refused.tolist())
     for at in np.flatnonzero(special):
         rejected.discard(int(at))  # the digits were never looked at for this position
-        value = _propose_special(chosen, int(cell[at]), words)
+        value = _propose_special(chosen, int(cell[at]), bits)
         if value is None:
             rejected.add(int(at))
         else:
@@ -303,7 +303,7 @@ def _refused(
     sign: Counts,
     hard: npt.NDArray[np.intp],
     chosen: Cells,
-    words: Words,
+    bits: RandomBits,
 ) -> npt.NDArray[np.intp]:
     """Those of the positions `hard` where V < exp(-gamma) is false, decided exactly."""
     if not hard.size:
@@ -321,20 +321,20 @@ def _refused(
     open_ = (np.abs(gap) <= chosen.margin) | (gamma > _LARGEST_GAMMA)
     accepted = gap > 0.0
     for i in np.flatnonzero(open_):
-        accepted[i] = decide(chosen, int(magnitude[i]), int(left[i]), int(known[i]), words)
+        accepted[i] = decide(chosen, int(magnitude[i]), int(left[i]), int(known[i]), bits)
     return hard[~accepted]
 
 
-def decide(chosen: Cells, magnitude: int, left: int, known: int, words: Words) -> bool:
+def decide(chosen: Cells, magnitude: int, left: int, known: int, bits: RandomBits) -> bool:
     """Whether V < exp(-gamma), V = 0.known... in binary; exact, drawing further digits when needed.
 
     `magnitude` is |x|, or for the rounded law the integer part of |Z|, whose fraction is revealed as well.
     """
     digits = _SIGN - chosen.shift
     if chosen.law == "laplace":
-        return decide_exp(chosen.constant * (magnitude - left), known, digits, words)
+        return decide_exp(chosen.constant * (magnitude - left), known, digits, bits)
     if chosen.law == "discrete":
-        return decide_exp(chosen.constant * (magnitude**2 - left**2), known, digits, words)
+        return decide_exp(chosen.constant * (magnitude**2 - left**2), known, digits, bits)
     places = 0
     while True:
         gammas = [
@@ -347,13 +347,13 @@ def decide(chosen: Cells, magnitude: int, left: int, known: int, words: Words) -
             return True
         if known >= high:
             return False
-        magnitude = magnitude << _STEP | words.bits(_STEP)
+        magnitude = magnitude << _STEP | bits.integer(_STEP)
         places += _STEP
-        known = known << _STEP | words.bits(_STEP)
+        known = known << _STEP | bits.integer(_STEP)
         digits += _STEP
 
 
-def _propose_special(chosen: Cells, cell: int, words: Words) -> int | None:
+def _propose_special(chosen: Cells, cell: int, bits: RandomBits) -> int | None:
     """A proposal that starts at the rest or the overflow entry of the table; None if it is rejected.
 
     Overflow makes one fresh proposal and moves it outward: a restart consumes exactly one proposal, and its
@@ -362,18 +362,18 @@ def _propose_special(chosen: Cells, cell: int, words: Words) -> int | None:
     behind = 0
     while True:
         if cell == chosen.table.rest:
-            cell = chosen.table.draw_rest(words)
+            cell = chosen.table.draw_rest(bits)
         if cell != chosen.overflow:
             break
         behind += 1
-        cell = chosen.table.draw_one(words)
-    word = words.bits(_STEP)
+        cell = chosen.table.draw_one(bits)
+    word = bits.integer(_STEP)
     negative = word >> _SIGN
     digits = (word & ((1 << _SIGN) - 1)) >> chosen.shift
     left = cell << chosen.shift
     place = left + (word & ((1 << chosen.shift) - 1))
     rounded = chosen.law == "rounded"
-    if not decide(chosen, place if rounded else place + negative, left, digits, words):
+    if not decide(chosen, place if rounded else place + negative, left, digits, bits):
         return None
     if rounded:
         place = min((place + (1 << (chosen.fraction_bits - 1))) >> chosen.fraction_bits, _SATURATED)

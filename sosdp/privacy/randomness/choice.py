@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.randomness.bits import Words, open_words
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.randomness.cells import float_exp
 from sosdp.privacy.randomness.exact import decide_exp, random_below
 
@@ -23,7 +23,7 @@ _DIGITS = 64
 
 
 def bernoulli_exp(
-    gamma: npt.ArrayLike, *, source: Words | None = None, insecure_seed: int | None = None
+    gamma: npt.ArrayLike, *, source: RandomBits | None = None, insecure_seed: int | None = None
 ) -> npt.NDArray[np.bool_]:
     """Independent booleans of the shape of `gamma`, each True with probability exactly exp(-gamma).
 
@@ -32,15 +32,15 @@ def bernoulli_exp(
     """
     values = np.asarray(gamma, dtype=np.float64)
     flat = np.maximum(np.where(np.isnan(values), np.inf, values), 0.0).reshape(-1)
-    words = source or open_words(insecure_seed)
-    return _flips(flat, lambda at: _fraction(float(flat[at])), words).reshape(values.shape)
+    bits = source or open_bits(insecure_seed)
+    return _flips(flat, lambda at: _fraction(float(flat[at])), bits).reshape(values.shape)
 
 
 def permute_and_flip(
     levels: npt.ArrayLike,
     rate: float | Fraction,
     *,
-    source: Words | None = None,
+    source: RandomBits | None = None,
     insecure_seed: int | None = None,
 ) -> int:
     """Index of a nearly highest level: the law of permute-and-flip, exactly, for any number of candidates.
@@ -62,12 +62,12 @@ def permute_and_flip(
     exact = Fraction(rate)
     if exact < 0:
         raise ValueError(f"rate must be >= 0, got {rate!r}")
-    words = source or open_words(insecure_seed)
+    bits = source or open_bits(insecure_seed)
     # Unsigned differences are right even where the signed ones would overflow.
     gaps = array.max().astype(np.uint64) - array.astype(np.uint64)
-    coins = _flips(gaps.astype(np.float64) * float(exact), lambda at: exact * int(gaps[at]), words)
+    coins = _flips(gaps.astype(np.float64) * float(exact), lambda at: exact * int(gaps[at]), bits)
     heads = np.flatnonzero(coins)
-    return int(heads[random_below(heads.size, words)])
+    return int(heads[random_below(heads.size, bits)])
 
 
 def _fraction(gamma: float) -> Fraction | None:
@@ -75,13 +75,13 @@ def _fraction(gamma: float) -> Fraction | None:
 
 
 def _flips(
-    gamma: npt.NDArray[np.float64], exact: Callable[[int], Fraction | None], words: Words
+    gamma: npt.NDArray[np.float64], exact: Callable[[int], Fraction | None], bits: RandomBits
 ) -> npt.NDArray[np.bool_]:
     """Coins for gamma known to a relative 2^-50 in floats, and exactly (None: infinite) on demand."""
     flips = np.empty(gamma.size, dtype=np.bool_)
     for start in range(0, gamma.size, _BLOCK):
         part = gamma[start : start + _BLOCK]
-        word = words.u64(part.size)
+        word = bits.u64(part.size)
         probability = float_exp(np.minimum(part, _CAP) * 2.0**-_SQUARINGS)
         for _ in range(_SQUARINGS):
             probability *= probability
@@ -89,6 +89,6 @@ def _flips(
         heads = gap > 0.0
         for at in np.flatnonzero(np.abs(gap) <= _MARGIN):
             value = exact(start + int(at))
-            heads[at] = value is not None and decide_exp(value, int(word[at]), _DIGITS, words)
+            heads[at] = value is not None and decide_exp(value, int(word[at]), _DIGITS, bits)
         flips[start : start + part.size] = heads
     return flips

@@ -1,7 +1,7 @@
 """Exact scalar samplers in big integers: uniform, coins, categorical, discrete Laplace and Gaussian.
 
 No law here is approximated: every comparison of a uniform real with a number known to any precision reads
-further digits of both until it is decided. Parameters are public rationals. All take `words`, a source of
+further digits of both until it is decided. Parameters are public rationals. All take `bits`, a source of
 random bits (`sosdp.privacy.randomness.bits`); None means the operating system.
 
 Proofs: docs/proofs/noise.md
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 
 Rational = int | float | Fraction
 Interval = tuple[int, int]
@@ -23,7 +23,7 @@ Interval = tuple[int, int]
 _STEP = 64
 
 
-def random_below(n: int, words: Words | None = None) -> int:
+def random_below(n: int, bits: RandomBits | None = None) -> int:
     """A uniform integer in {0, ..., n-1}, any size, by rejection (fewer than two rounds expected).
 
     Raises:
@@ -31,17 +31,17 @@ def random_below(n: int, words: Words | None = None) -> int:
     """
     if n < 1:
         raise ValueError(f"a uniform integer below n needs n >= 1, got {n}")
-    words = words or Words()
+    bits = bits or RandomBits()
     size = (n - 1).bit_length()
     if size == 0:
         return 0
     while True:
-        drawn = words.bits(size)
+        drawn = bits.integer(size)
         if drawn < n:
             return drawn
 
 
-def bernoulli(p: Rational, words: Words | None = None) -> bool:
+def bernoulli(p: Rational, bits: RandomBits | None = None) -> bool:
     """True with probability exactly p, a rational in [0, 1].
 
     Raises:
@@ -50,10 +50,10 @@ def bernoulli(p: Rational, words: Words | None = None) -> bool:
     exact = Fraction(p)
     if not 0 <= exact <= 1:
         raise ValueError(f"a probability must lie in [0, 1], got {p!r}")
-    return random_below(exact.denominator, words) < exact.numerator
+    return random_below(exact.denominator, bits) < exact.numerator
 
 
-def bernoulli_exp(x: Rational, words: Words | None = None) -> bool:
+def bernoulli_exp(x: Rational, bits: RandomBits | None = None) -> bool:
     """True with probability exactly exp(-x), x >= 0 rational. About 5 microseconds.
 
     Raises:
@@ -62,11 +62,11 @@ def bernoulli_exp(x: Rational, words: Words | None = None) -> bool:
     exact = Fraction(x)
     if exact < 0:
         raise ValueError(f"exp(-x) is a probability only for x >= 0, got {x!r}")
-    words = words or Words()
-    return decide_exp(exact, words.bits(_STEP), _STEP, words)
+    bits = bits or RandomBits()
+    return decide_exp(exact, bits.integer(_STEP), _STEP, bits)
 
 
-def decide_exp(gamma: Fraction, known: int, digits: int, words: Words) -> bool:
+def decide_exp(gamma: Fraction, known: int, digits: int, bits: RandomBits) -> bool:
     """Whether V < exp(-gamma), for V = 0.known... in binary with `digits` digits known and the rest drawn on
     demand."""
     if gamma == 0:
@@ -77,7 +77,7 @@ def decide_exp(gamma: Fraction, known: int, digits: int, words: Words) -> bool:
             return True
         if known >= high:
             return False
-        known = known << _STEP | words.bits(_STEP)
+        known = known << _STEP | bits.integer(_STEP)
         digits += _STEP
 
 
@@ -106,7 +106,7 @@ def exp_bounds(numerator: int, denominator: int, precision: int) -> Interval:
 # One of finitely many
 
 
-def categorical(weights: Sequence[int], words: Words | None = None) -> int:
+def categorical(weights: Sequence[int], bits: RandomBits | None = None) -> int:
     """An index, with probability exactly proportional to its integer weight >= 0.
 
     Raises:
@@ -115,13 +115,13 @@ def categorical(weights: Sequence[int], words: Words | None = None) -> int:
     if any(weight < 0 for weight in weights) or not any(weights):
         raise ValueError("weights must be integers >= 0, not all zero")
     ends = list(accumulate(weights))
-    return bisect_right(ends, random_below(ends[-1], words))
+    return bisect_right(ends, random_below(ends[-1], bits))
 
 
 def categorical_levels(
     levels_counts: Mapping[int, int] | Iterable[tuple[int, int]],
     base: Rational,
-    words: Words | None = None,
+    bits: RandomBits | None = None,
 ) -> int:
     """A level l, with probability exactly proportional to count_l * base^(-l).
 
@@ -145,13 +145,13 @@ def categorical_levels(
     def weights(places: int) -> list[Interval]:
         return _power_weights(levels, counts, places, lambda gap: _inverse_power(exact, gap, places))
 
-    return levels[categorical_lazy(weights, words, places=2 * _STEP + max(counts).bit_length())]
+    return levels[categorical_lazy(weights, bits, places=2 * _STEP + max(counts).bit_length())]
 
 
 def categorical_exp(
     levels_counts: Mapping[int, int] | Iterable[tuple[int, int]],
     rate: Rational,
-    words: Words | None = None,
+    bits: RandomBits | None = None,
 ) -> int:
     """A level l, with probability exactly proportional to count_l * exp(-rate l), for rational rate > 0.
 
@@ -172,12 +172,12 @@ def categorical_exp(
 
         return _power_weights(levels, counts, places, factor)
 
-    return levels[categorical_lazy(weights, words, places=2 * _STEP + max(counts).bit_length())]
+    return levels[categorical_lazy(weights, bits, places=2 * _STEP + max(counts).bit_length())]
 
 
 def categorical_lazy(
     weights: Callable[[int], Sequence[Interval]],
-    words: Words | None = None,
+    bits: RandomBits | None = None,
     *,
     places: int = 128,
     open_ended: bool = False,
@@ -194,9 +194,9 @@ def categorical_lazy(
     Returns:
         The index i with w_0 + ... + w_{i-1} <= U (w_0 + ...) < w_0 + ... + w_i for one uniform real U.
     """
-    words = words or Words()
+    bits = bits or RandomBits()
     digits = 2 * _STEP
-    uniform = words.bits(digits)
+    uniform = bits.integer(digits)
     while True:
         intervals = weights(places)
         low = list(accumulate(pair[0] for pair in intervals))
@@ -210,12 +210,12 @@ def categorical_lazy(
         last = index == len(low) - 1
         if (last and not open_ended) or (not last and most <= low[index] << digits):
             return index
-        uniform = uniform << _STEP | words.bits(_STEP)
+        uniform = uniform << _STEP | bits.integer(_STEP)
         digits += _STEP
         places += max(_STEP, places // 2)
 
 
-def permute_and_flip(levels: Sequence[int], rate: Rational, words: Words | None = None) -> int:
+def permute_and_flip(levels: Sequence[int], rate: Rational, bits: RandomBits | None = None) -> int:
     """Index of a nearly highest level: a uniform one among those whose coin of probability exp(-rate (max -
     level)) shows heads.
 
@@ -229,10 +229,10 @@ def permute_and_flip(levels: Sequence[int], rate: Rational, words: Words | None 
     if not levels:
         raise ValueError("at least one level is needed")
     exact = Fraction(rate)
-    words = words or Words()
+    bits = bits or RandomBits()
     highest = max(levels)
-    heads = [i for i, level in enumerate(levels) if bernoulli_exp(exact * (highest - level), words)]
-    return heads[random_below(len(heads), words)]
+    heads = [i for i, level in enumerate(levels) if bernoulli_exp(exact * (highest - level), bits)]
+    return heads[random_below(len(heads), bits)]
 
 
 def _positive_levels(
@@ -289,7 +289,7 @@ def _inverse_power(base: Fraction, exponent: int, places: int) -> Interval:
 # Integers
 
 
-def discrete_laplace(scale: Rational, words: Words | None = None) -> int:
+def discrete_laplace(scale: Rational, bits: RandomBits | None = None) -> int:
     """An integer k with probability exactly proportional to exp(-|k| / scale), rational scale > 0.
 
     About 40 microseconds, whatever the scale. Source: Canonne, Kamath and Steinke 2020, Algorithm 2.
@@ -300,24 +300,24 @@ def discrete_laplace(scale: Rational, words: Words | None = None) -> int:
     exact = Fraction(scale)
     if exact <= 0:
         raise ValueError(f"scale must be greater than 0, got {scale!r}")
-    words = words or Words()
+    bits = bits or RandomBits()
     one = Fraction(1)
     while True:
         # remainder + numerator * quotient is geometric with ratio exp(-1/numerator).
-        remainder = random_below(exact.numerator, words)
-        if not bernoulli_exp(Fraction(remainder, exact.numerator), words):
+        remainder = random_below(exact.numerator, bits)
+        if not bernoulli_exp(Fraction(remainder, exact.numerator), bits):
             continue
         quotient = 0
-        while bernoulli_exp(one, words):
+        while bernoulli_exp(one, bits):
             quotient += 1
         magnitude = (remainder + exact.numerator * quotient) // exact.denominator
-        negative = words.bits(1)
+        negative = bits.integer(1)
         if negative and magnitude == 0:
             continue  # zero has one sign
         return -magnitude if negative else magnitude
 
 
-def discrete_gaussian(sigma2: Rational, words: Words | None = None) -> int:
+def discrete_gaussian(sigma2: Rational, bits: RandomBits | None = None) -> int:
     """An integer k with probability exactly proportional to exp(-k^2 / (2 sigma2)), rational sigma2 > 0.
 
     About 70 microseconds, whatever sigma2. Source: Canonne, Kamath and Steinke 2020, Algorithm 3.
@@ -328,9 +328,9 @@ def discrete_gaussian(sigma2: Rational, words: Words | None = None) -> int:
     exact = Fraction(sigma2)
     if exact <= 0:
         raise ValueError(f"sigma2 must be greater than 0, got {sigma2!r}")
-    words = words or Words()
+    bits = bits or RandomBits()
     scale = math.isqrt(math.floor(exact)) + 1
     while True:
-        drawn = discrete_laplace(scale, words)
-        if bernoulli_exp((abs(drawn) - exact / scale) ** 2 / (2 * exact), words):
+        drawn = discrete_laplace(scale, bits)
+        if bernoulli_exp((abs(drawn) - exact / scale) ** 2 / (2 * exact), bits):
             return drawn

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.exact import Interval, categorical_lazy, exp_bounds
 
 WEIGHT_BITS = 256
@@ -72,10 +72,10 @@ class AliasTable:
         """Index of the entry that stands for `draw_rest`."""
         return len(self.masses) - 1
 
-    def draw(self, count: int, words: Words) -> npt.NDArray[np.uint32]:
+    def draw(self, count: int, bits: RandomBits) -> npt.NDArray[np.uint32]:
         """`count` independent indices."""
         cells = 1 << self.design.index_bits
-        word = words.u32(count)
+        word = bits.u32(count)
         if self.design.index_bits + self.design.compare_bits < 32:
             word = word & np.uint32((cells << self.design.compare_bits) - 1)
         entry = self.packed.take(word & np.uint32(cells - 1), mode="wrap")
@@ -86,29 +86,29 @@ class AliasTable:
         tied = entry < cells
         if tied.any():
             for at in np.flatnonzero(tied):
-                index[at] = self.settle(int(word[at]), words)
+                index[at] = self.settle(int(word[at]), bits)
         return index
 
-    def settle(self, word: int, words: Words) -> int:
+    def settle(self, word: int, bits: RandomBits) -> int:
         """The index for a word whose comparison bits equal those of the threshold."""
         cell = word & ((1 << self.design.index_bits) - 1)
         further = self.design.table_bits - self.design.index_bits - self.design.compare_bits
-        value = word >> self.design.index_bits << further | words.bits(further)
+        value = word >> self.design.index_bits << further | bits.integer(further)
         return cell if value < self.thresholds[cell] else self.aliases[cell]
 
-    def draw_one(self, words: Words) -> int:
+    def draw_one(self, bits: RandomBits) -> int:
         """One index, by the comparison at full length."""
-        cell = words.bits(self.design.index_bits)
-        value = words.bits(self.design.table_bits - self.design.index_bits)
+        cell = bits.integer(self.design.index_bits)
+        value = bits.integer(self.design.table_bits - self.design.index_bits)
         return cell if value < self.thresholds[cell] else self.aliases[cell]
 
-    def draw_rest(self, words: Words) -> int:
+    def draw_rest(self, bits: RandomBits) -> int:
         """An index with probability proportional to ideal minus mass; from `rest` on it counts the entries
         that
         are too far out for the table. Needed once in 2^140 draws."""
         places = 3 * self.design.table_bits + 128
         return categorical_lazy(
-            lambda digits: _missing(self, digits), words, places=places, open_ended=self.weights.open_ended
+            lambda digits: _missing(self, digits), bits, places=places, open_ended=self.weights.open_ended
         )
 
     def missing(self, places: int) -> list[Interval]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 
 BITS = 40
 

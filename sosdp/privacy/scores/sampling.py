@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import BITS, RationalBase, check_step
 from sosdp.privacy.scores.score import Box, Levels, Point, ScoreFunction, box_size
 
@@ -51,7 +51,9 @@ class Sampler(ABC):
         return ()
 
     @abstractmethod
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """One point with probability proportional to r^level among those of level <= top."""
 
 
@@ -70,7 +72,9 @@ class FiniteGrid(Sampler):
                 f"{self.limit}; take a coarser spacing, or Layered"
             )
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """A level by its number of points, then a uniform point of it."""
         found: dict[int, list[Point]] = {}
         for point in score.lattice.points():
@@ -78,8 +82,8 @@ class FiniteGrid(Sampler):
             if level <= top:
                 found.setdefault(level, []).append(point)
         counts = {level: len(points) for level, points in found.items()}
-        chosen = found[exact.categorical_levels(counts, base.inverse, words)]
-        return chosen[exact.random_below(len(chosen), words)]
+        chosen = found[exact.categorical_levels(counts, base.inverse, bits)]
+        return chosen[exact.random_below(len(chosen), bits)]
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,15 @@ class PermuteAndFlip(FiniteGrid):
         """epsilon^2 / 2: the bound of eps^2 / 8 is false for this law."""
         return epsilon * epsilon / 2.0
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """A uniform one among the points whose coin exp(-rate (level - least)) shows heads."""
         from fractions import Fraction
 
         points = list(score.lattice.points())
         rate = Fraction(base.epsilon) / (2 * base.step)
-        return points[exact.permute_and_flip([-levels.level(point) for point in points], rate, words)]
+        return points[exact.permute_and_flip([-levels.level(point) for point in points], rate, bits)]
 
 
 @dataclass(frozen=True)
@@ -111,10 +117,12 @@ class BoxLattice(Sampler):
         if not score.exact_boxes:
             raise ValueError("the level sets of this score are not boxes: use Layered or FiniteGrid")
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """A level by its mixture weight times its count, then a uniform point of its box."""
         boxes = {k: _finite(levels.box(k)) for k in range(top + 1)}
-        return _draw_box(boxes, base, top, words)[1]
+        return _draw_box(boxes, base, top, bits)[1]
 
 
 @dataclass(frozen=True)
@@ -151,19 +159,21 @@ class Layered(Sampler):
                 "release on a coordinate-wise score"
             )
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """Rejection until a point is accepted; ends with probability 1."""
-        return self.draw_counting(score, levels, base, top, words)[0]
+        return self.draw_counting(score, levels, base, top, bits)[0]
 
     def draw_counting(
-        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> tuple[Point, int]:
         """As `draw`, with the number of trials, a function of the data that must not be published."""
-        return self.prepare(score, levels, base, top)(words)
+        return self.prepare(score, levels, base, top)(bits)
 
     def prepare(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int
-    ) -> Callable[[Words], tuple[Point, int]]:
+    ) -> Callable[[RandomBits], tuple[Point, int]]:
         """The boxes, computed once; each call draws a point and counts the trials."""
         least = min(max(0, levels.least()), top)
         rate = base.rate
@@ -180,12 +190,12 @@ class Layered(Sampler):
 
         weights = _weights(boxes, base, top)
 
-        def draw(words: Words) -> tuple[Point, int]:
+        def draw(bits: RandomBits) -> tuple[Point, int]:
             trials = 0
             while True:
                 trials += 1
-                k = exact.categorical_levels(weights, base.inverse, words)
-                point = _uniform(boxes[k], words)
+                k = exact.categorical_levels(weights, base.inverse, bits)
+                point = _uniform(boxes[k], bits)
                 if point in score.lattice and levels.in_level(point, k):
                     return point, trials
 
@@ -204,13 +214,13 @@ def _weights(boxes: dict[int, Box], base: RationalBase, top: int) -> dict[int, i
     return {k: box_size(box) * (whole if k == top else whole - base.numerator) for k, box in boxes.items()}
 
 
-def _uniform(box: Box, words: Words) -> Point:
-    return tuple(low + exact.random_below(high - low + 1, words) for low, high in box)
+def _uniform(box: Box, bits: RandomBits) -> Point:
+    return tuple(low + exact.random_below(high - low + 1, bits) for low, high in box)
 
 
-def _draw_box(boxes: dict[int, Box], base: RationalBase, top: int, words: Words) -> tuple[int, Point]:
-    k = exact.categorical_levels(_weights(boxes, base, top), base.inverse, words)
-    return k, _uniform(boxes[k], words)
+def _draw_box(boxes: dict[int, Box], base: RationalBase, top: int, bits: RandomBits) -> tuple[int, Point]:
+    k = exact.categorical_levels(_weights(boxes, base, top), base.inverse, bits)
+    return k, _uniform(boxes[k], bits)
 
 
 @dataclass(frozen=True)
@@ -260,7 +270,9 @@ class HitAndRun(Sampler):
         if find_spec("hopsy") is None:
             raise ModuleNotFoundError("HitAndRun needs hopsy: pip install 'sosdp[mcmc]'")
 
-    def draw(self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, words: Words) -> Point:
+    def draw(
+        self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
+    ) -> Point:
         """Last state of the chain, rounded."""
         import hopsy
 
@@ -286,6 +298,6 @@ class HitAndRun(Sampler):
         chain = hopsy.MarkovChain(
             problem, proposal=hopsy.UniformHitAndRunProposal, starting_point=(low + high) / 2
         )
-        generator = hopsy.RandomNumberGenerator(words.bits(31))
+        generator = hopsy.RandomNumberGenerator(bits.integer(31))
         _, states = hopsy.sample(chain, generator, n_samples=self.steps, thinning=self.thinning)
         return rounded(states[0, -1])

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sosdp.privacy.randomness.bits import InsecureWords
+from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.randomness.exact import random_below
 
 Pick = Callable[[int], int]
@@ -228,7 +228,7 @@ def verify_sensitivity(
         raise ValueError(f"distance must be one of {', '.join(_NORMS)} or a function, got {distance!r}")
     if not len(data) or not (math.isfinite(claimed) and claimed >= 0.0):
         raise ValueError("at least one data set and a finite claim >= 0 are needed")
-    from sosdp import sweep
+    import sosdp.sweep as sweep
 
     bases = list(data)
 
@@ -252,10 +252,10 @@ def verify_sensitivity(
             for other in neighbours.every(base):
                 yield (base, other, *compare(first, answer(other)))
             return
-        words = InsecureWords(unit)
+        bits = InsecureBits(unit)
 
         def pick(n: int) -> int:
-            return random_below(n, words)
+            return random_below(n, bits)
 
         base = bases[unit % len(bases)]
         other = neighbours.draw(base, pick)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.verification.sensitivity import Neighbours, SensitivityReport, verify_sensitivity
 
@@ -107,7 +107,7 @@ class ProgramReport:
         return tuple(found)
 
     def statement(self) -> str:
-        """The finding in a few words."""
+        """The finding in a few bits."""
         broken = ", ".join(self.refuted)
         return f"{self.sensitivity.statement()}; {f'REFUTED: {broken}' if broken else 'no claim refuted'}"
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number, seal, source, whole
@@ -70,9 +70,9 @@ def bounded_average(
     if least >= most or not plain:
         raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
     step = (most - least) / RESOLUTION
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     counted = sum(whole(value, step, least, 0, RESOLUTION) for value in plain)
-    noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), words)
+    noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), bits)
     return seal(
         float(least + step * Fraction(noisy, len(plain))),
         mechanism="bounded average",
@@ -115,12 +115,12 @@ def _ball(
         raise ValueError(f"radius must be at most 1e200, got {radius!r}")
     unit = Fraction(radius) / RESOLUTION
     n, d = rows.shape
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     if epsilon is not None and delta is None and rho is None:
         # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
         furthest = math.isqrt(4 * d * RESOLUTION**2 - 1) + 1
         scale = Fraction(furthest) / Fraction(calibrate.check_epsilon(epsilon))
-        draws = [exact.discrete_laplace(scale, words) for _ in range(d)]
+        draws = [exact.discrete_laplace(scale, bits) for _ in range(d)]
         shown = float(unit * scale) / n
         delta = 0.0
     else:
@@ -132,7 +132,7 @@ def _ball(
             raise ValueError("give rho, or epsilon and delta, not both")
         # Two integer vectors in the ball are at most 2 * 2^20 apart: rho = Delta^2 / (2 sigma^2).
         variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
-        draws = [exact.discrete_gaussian(variance, words) for _ in range(d)]
+        draws = [exact.discrete_gaussian(variance, bits) for _ in range(d)]
         shown = float(unit) * math.sqrt(variance) / n
     sums = [0] * d
     for row in rows.tolist():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import seal, source
@@ -47,9 +47,9 @@ def private_histogram(
     microseconds a distinct value.
     """
     units, margin = calibration(epsilon, delta, adjacency)
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     counts = Counter(key for key in map(canonical, records) if key is not LEFT_OUT)
-    noisy = [(key, counts[key] + exact.discrete_laplace(units, words)) for key in sorted(counts, key=_order)]
+    noisy = [(key, counts[key] + exact.discrete_laplace(units, bits)) for key in sorted(counts, key=_order)]
     return seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
         mechanism="private histogram",

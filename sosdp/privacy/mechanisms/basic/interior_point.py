@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho, seal, source
@@ -52,8 +52,8 @@ def interior_point(
     def level(below: int, above: int) -> int:
         return half - min(n - above, n - below, half)
 
-    words = source(insecure_seed)
-    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, words)
+    bits = source(insecure_seed)
+    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
     return seal(
         points.value(chosen),
         mechanism="interior point",

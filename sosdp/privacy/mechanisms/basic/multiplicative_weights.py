@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import _up
 from sosdp.privacy.guarantee.release import Release
@@ -101,7 +101,7 @@ def multiplicative_weights(
     if len(records) == 0:
         raise ValueError("there must be at least one record (their number is public)")
     per_choice, per_measurement = budgets(rounds, epsilon, rho)
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     n, domain = len(records), matrix.shape[1]
     index = [whole(record, Fraction(1), Fraction(0), 0, domain - 1) for record in records]
     counts = np.bincount(np.asarray(index, dtype=np.int64), minlength=domain)
@@ -117,8 +117,8 @@ def multiplicative_weights(
         guesses = [round(float(guess)) for guess in n * (matrix @ weights)]
         errors = [abs(value - guess) for value, guess in zip(truth, guesses, strict=True)]
         worst = max(errors)
-        chosen = choose([worst - error for error in errors], per_choice / (2 * width), words)
-        answer = truth[chosen] + exact.discrete_laplace(width / per_measurement, words)
+        chosen = choose([worst - error for error in errors], per_choice / (2 * width), bits)
+        answer = truth[chosen] + exact.discrete_laplace(width / per_measurement, bits)
         measured.append((chosen, answer))
         step = (min(max(answer, n * least), n * most) - guesses[chosen]) / (2.0 * n * width * width)
         log_weights += step * (matrix[chosen] - least)

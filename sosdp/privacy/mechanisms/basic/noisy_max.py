@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import _up
 from sosdp.privacy.guarantee.release import Release
@@ -61,14 +61,14 @@ def report_noisy_max(
     if monotone and noise != "gumbel":
         raise ValueError("the gain for monotone scores is proven for gumbel noise only")
     rate = Fraction(epsilon) / (whole_sensitivity * (1 if monotone else 2))
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     counted = wholes(scores, step, Fraction(0), -LARGEST, LARGEST)
     if noise == "gumbel":
         highest = max(counted)
-        chosen = choose([highest - score for score in counted], rate, words)
+        chosen = choose([highest - score for score in counted], rate, bits)
         rho = range_rho(epsilon)
     else:
-        chosen = exact.permute_and_flip(counted, rate, words)
+        chosen = exact.permute_and_flip(counted, rate, bits)
         rho = _up(Fraction(epsilon) ** 2 / 2)
     return seal(
         chosen,

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer, positive, range_rho, seal, source, wholes
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def runs(indices: Sequence[int], size: int, level: Callable[[int, int], int]) ->
     return found
 
 
-def draw(cut: Sequence[Run], rate: Fraction, words: Words) -> int:
+def draw(cut: Sequence[Run], rate: Fraction, bits: RandomBits) -> int:
     """A grid index with probability exactly proportional to exp(-rate * level)."""
     sizes: Counter[int] = Counter()
     for run in cut:
         sizes[run.level] += run.last - run.first + 1
-    level = exact.categorical_exp(sizes, rate, words)
-    place = exact.random_below(sizes[level], words)
+    level = exact.categorical_exp(sizes, rate, bits)
+    place = exact.random_below(sizes[level], bits)
     for run in cut:
         length = run.last - run.first + 1
         if run.level == level:
@@ -127,8 +127,8 @@ def private_quantile(
     def level(below: int, above: int) -> int:
         return max(0, below - rank + 1, above - n + rank)
 
-    words = source(insecure_seed)
-    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, words)
+    bits = source(insecure_seed)
+    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
     return seal(
         points.value(chosen),
         mechanism="private quantile",

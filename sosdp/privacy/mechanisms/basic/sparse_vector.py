@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -69,8 +69,8 @@ class SparseVector:
         sensitivity = integer(sensitivity, "sensitivity")
         self._left = integer(positives, "positives")
         first, self._scale = scales(epsilon, sensitivity, positives, monotone)
-        self._words = source(insecure_seed)
-        self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._words)
+        self._bits = source(insecure_seed)
+        self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
         guarantee = Guarantee(
             epsilon=epsilon,
             delta=0.0,
@@ -97,7 +97,7 @@ class SparseVector:
         if self._left == 0:
             return None
         counted = whole(value, Fraction(1), Fraction(0), -LARGEST, LARGEST)
-        above = counted + exact.discrete_laplace(self._scale, self._words) >= self._noisy
+        above = counted + exact.discrete_laplace(self._scale, self._bits) >= self._noisy
         self._left -= above
         return above
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 
 _GRID_BITS = 256
 _FACTOR_BITS = 64
@@ -157,9 +157,9 @@ class AcceptCurve:
         """Exact probability of acceptance."""
         return self.values[min(max(statistic, 0), self.length)]
 
-    def accepts(self, statistic: int, words: Words | None = None) -> bool:
+    def accepts(self, statistic: int, bits: RandomBits | None = None) -> bool:
         """Toss the coin, exactly."""
-        return exact.bernoulli(self.probability(statistic), words)
+        return exact.bernoulli(self.probability(statistic), bits)
 
     def reach(self, probability: float) -> int:
         """Least value of the statistic whose probability is at least `probability` (rising curves)."""

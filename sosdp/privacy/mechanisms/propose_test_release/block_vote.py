@@ -26,7 +26,7 @@ from sosdp.privacy.inputs import integer, number, seal, source
 from sosdp.privacy.mechanisms.basic.histogram import LEFT_OUT, canonical
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_output
 
 FAILED = None
@@ -37,7 +37,7 @@ FAILED = None
 # Blocks
 
 
-def split_blocks(size: int, blocks: int, words: Words | None = None) -> list[list[int]]:
+def split_blocks(size: int, blocks: int, bits: RandomBits | None = None) -> list[list[int]]:
     """`blocks` disjoint lists of size // blocks indices, after a random permutation that ignores the data.
 
     Raises:
@@ -46,10 +46,10 @@ def split_blocks(size: int, blocks: int, words: Words | None = None) -> list[lis
     blocks = integer(blocks, "blocks")
     if size < blocks:
         raise ValueError(f"{blocks} blocks need at least as many records, got {size}")
-    words = words or Words()
+    bits = bits or RandomBits()
     order = list(range(size))
     for last in range(size - 1, 0, -1):
-        other = exact.random_below(last + 1, words)
+        other = exact.random_below(last + 1, bits)
         order[last], order[other] = order[other], order[last]
     each = size // blocks
     return [order[b * each : (b + 1) * each] for b in range(blocks)]
@@ -144,11 +144,11 @@ def release_by_vote(
             f"{str(adjacency)!r} does not promise that"
         )
     curve = accept.accept_profile(epsilon, delta)
-    words = source(insecure_seed)
-    parts = split_blocks(len(records), blocks, words)
+    bits = source(insecure_seed)
+    parts = split_blocks(len(records), blocks, bits)
     votes = run_blocks(lambda block: as_vote(function(block)), records, parts)
     winner, distance = vote_margin(votes)
-    accepted = curve.accepts(distance, words)
+    accepted = curve.accepts(distance, bits)
     release = seal(
         winner if accepted else None,
         mechanism="vote",
@@ -230,10 +230,10 @@ class AgreementRule:
         """Number of items from which two passing sets of neighbours share well-agreeing items."""
         return 2 * self.reach + 2
 
-    def passes(self, matches: npt.ArrayLike, words: Words | None = None) -> bool:
+    def passes(self, matches: npt.ArrayLike, bits: RandomBits | None = None) -> bool:
         """Toss the coin of the curve at the h-score; the number of items is public."""
         n = len(np.asarray(matches))
-        accepted = self.curve.accepts(h_score(matches), words)
+        accepted = self.curve.accepts(h_score(matches), bits)
         return accepted and n >= self.minimum
 
 
@@ -285,9 +285,9 @@ def release_with_margin(
     bound = Fraction(step)
     if bound <= 0:
         raise ValueError(f"step must be > 0, got {step!r}")
-    words = source(insecure_seed)
+    bits = source(insecure_seed)
     distance = _distance(margin, bound, curve.length)
-    accepted = curve.accepts(distance, words)
+    accepted = curve.accepts(distance, bits)
     release = seal(
         value if accepted else None,
         mechanism=mechanism,

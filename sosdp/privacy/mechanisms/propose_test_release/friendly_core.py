@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy import calibrate
+import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import _add_up
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer, number, positive, seal, source
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words
+from sosdp.privacy.randomness.bits import RandomBits
 
 Points = tuple[tuple[int, ...], ...]
 
@@ -115,12 +115,12 @@ class FriendsTest:
     epsilon: float
     delta: float
 
-    def passes(self, pairs: int, words: Words | None = None) -> bool:
+    def passes(self, pairs: int, bits: RandomBits | None = None) -> bool:
         """Draw tau, exactly, and compare."""
-        words = words or Words()
+        bits = bits or RandomBits()
         scale = Fraction(self.sensitivity) / Fraction(self.epsilon)
         while True:
-            lowered = self.shift + exact.discrete_laplace(scale, words)
+            lowered = self.shift + exact.discrete_laplace(scale, bits)
             if lowered >= 0:
                 return pairs - lowered >= self.needed
 
@@ -229,7 +229,7 @@ def mean_of_friends(
     radius: Fraction | float,
     rho: float,
     grid: Fraction | float,
-    words: Words,
+    bits: RandomBits,
 ) -> FriendsMean:
     """Test, mean and noise, in exact integers; for mechanisms that do their own accounting.
 
@@ -245,16 +245,16 @@ def mean_of_friends(
         raise ValueError("the radius must be at least one step of the grid")
     tuples = [grid_points(result, clusters, dimension, unit) for result in results]
     friends = count_friends(tuples, units)
-    passed = test.passes(sum(friends), words)
+    passed = test.passes(sum(friends), bits)
     mean = weighted_mean(tuples, friends, units)
     # rounding the mean moves each of the k d coordinates by at most half a step on either side
     moved = mean_sensitivity(len(results), fraction) * units + math.isqrt(clusters * dimension - 1) + 1
     variance = moved**2 / (2 * Fraction(rho))
     # drawn whatever happened, so that neither the randomness nor the time tells
-    noise = [[exact.discrete_gaussian(variance, words) for _ in range(dimension)] for _ in range(clusters)]
+    noise = [[exact.discrete_gaussian(variance, bits) for _ in range(dimension)] for _ in range(clusters)]
     order = list(range(clusters))
     for last in range(clusters - 1, 0, -1):
-        other = exact.random_below(last + 1, words)
+        other = exact.random_below(last + 1, bits)
         order[last], order[other] = order[other], order[last]
     value = None
     if passed and mean is not None:
@@ -314,7 +314,7 @@ def release_by_friends(
         radius=radius,
         rho=calibrate.zcdp_rho(epsilon, delta),
         grid=unit,
-        words=source(insecure_seed),
+        bits=source(insecure_seed),
     )
     release = seal(
         drawn.value,

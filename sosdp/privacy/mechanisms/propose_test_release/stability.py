@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sosdp.privacy import calibrate
-from sosdp.privacy import randomness as noise
+import sosdp.privacy.calibrate as calibrate
+import sosdp.privacy.randomness as noise
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import Words, open_words
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 
 DEFAULT_GRID = 2.0**-20
 
@@ -171,16 +171,16 @@ def release_if_stable(
     """
     rule = stability_rule(epsilon, delta, error=error, shift=shift, grid=grid)
     _check_decision(decision, epsilon, noisy_statistic)
-    words = open_words(insecure_seed, keystream=False)
+    bits = open_bits(insecure_seed, keystream=False)
     facts = dict(public or {})
     if decision == "coin":
         count = rule.steps(statistic) if resolved else 0
-        accepted = accept.accept_profile(epsilon, delta).accepts(count, words)
+        accepted = accept.accept_profile(epsilon, delta).accepts(count, bits)
     else:
         count = rule.count(statistic) if resolved else 0
         # Drawn in every case, so that neither the randomness used nor the time depends on the decision.
         # One draw: the exact scalar sampler has no error to account for.
-        drawn = exact.discrete_laplace(rule.accept.units, words)
+        drawn = exact.discrete_laplace(rule.accept.units, bits)
         accepted = rule.accept.accepts(count, drawn)
     if noisy_statistic:
         facts["noisy_statistic"] = (
@@ -192,7 +192,7 @@ def release_if_stable(
         adjacency=adjacency,
         calibration="tight",
         kind=_kind(error, search_complete),
-        assumptions=(*assumptions, *_assumptions(rule, search_complete), Words.assumption),
+        assumptions=(*assumptions, *_assumptions(rule, search_complete), RandomBits.assumption),
         mechanism=mechanism,
     )
     if insecure_seed is not None:
