@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sosdp.estimator.records import LARGEST_RECORD
 from sosdp.structured.packing_bound import Limit
 
-CLIP = 2.0**20  # records are clipped to this, one by one: far below overflow, far above use
+CLIP = 2.0**20  # records are clipped to this unless the problem says otherwise, one by one
 DIGITS = 2.0**51  # multiples of the spacing up to which differences are exact
 Kind = Literal["completion", "second moment"]
 
@@ -32,6 +33,7 @@ class PackingProblem:
         relative: covariance features only. The bound moves with the candidate Sigma: lam times the matrix of
             X -> Sigma X Sigma, which is half the covariance of svec(x x^T) for x ~ N(0, Sigma). The score is
             then that of the records Sigma^(-1/2) x at the candidate I: no frame is needed.
+        clip: every coordinate of a record is clipped to [-clip, clip]; public, at most 2^40.
     """
 
     features: Literal["identity", "covariance"]
@@ -39,6 +41,7 @@ class PackingProblem:
     lam: float
     kind: Kind = "completion"
     relative: bool = False
+    clip: float = CLIP
 
     def __post_init__(self) -> None:
         if self.features not in ("identity", "covariance"):
@@ -49,6 +52,8 @@ class PackingProblem:
             raise ValueError(f"dimension must be an integer >= 1, not {self.dimension!r}")
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise ValueError(f"lam must be a number > 0, not {self.lam!r}")
+        if not 0 < self.clip <= LARGEST_RECORD:
+            raise ValueError(f"clip must lie in (0, 2^40], got {self.clip!r}")
         if self.relative and (self.features != "covariance" or self.kind != "completion"):
             raise ValueError("relative=True is for completion scores of covariance features")
 
@@ -61,10 +66,11 @@ class PackingProblem:
     def records(self, X: Any, spacing: Fraction) -> np.ndarray:
         """The features of checked records, (n, size) float64, rounded to multiples of the spacing.
 
-        Each row is a function of its own record alone: what is not finite counts as 0, what is beyond 2^20
-        (or 2^51 spacings) is clipped. Multiples of a power of two minus multiples of it are exact in float64.
+        Each row is a function of its own record alone: what is not finite counts as 0, what is beyond
+        ``clip`` (or 2^51 spacings) is clipped. Multiples of a power of two minus multiples of it are exact in
+        float64.
         """
-        rows = clean(X, self.dimension)
+        rows = clean(X, self.dimension, self.clip)
         if self.features == "covariance":
             rows = svec_of_outer(np.clip(rows, -(2.0**10), 2.0**10))
         unit = float(spacing)
@@ -98,7 +104,7 @@ class PackingProblem:
         return np.asarray(whole + np.swapaxes(whole, 2, 3)) / 2
 
 
-def clean(X: Any, dimension: int) -> np.ndarray:
+def clean(X: Any, dimension: int, clip: float = CLIP) -> np.ndarray:
     """Records as (n, dimension) float64, each made finite and clipped by itself.
 
     Raises:
@@ -109,7 +115,7 @@ def clean(X: Any, dimension: int) -> np.ndarray:
         rows = rows[:, None]
     if rows.ndim != 2 or rows.shape[1] != dimension or rows.shape[0] < 1:
         raise ValueError(f"records must have shape (n, {dimension}) with n >= 1, got {np.shape(X)}")
-    return np.clip(np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0), -CLIP, CLIP)
+    return np.clip(np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0), -clip, clip)
 
 
 def svec_of_outer(rows: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.basic.average import bounded_average
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -36,9 +37,10 @@ def release_frame(
     rows: np.ndarray, epsilon: float, condition: float, insecure_seed: int | None
 ) -> tuple[list[Release], np.ndarray]:
     """Two releases that cost epsilon together, and a matrix F, (d, d), with F^-1 x about of covariance I."""
-    scales = release_scales(rows, 0.6 * epsilon, condition, insecure_seed)
+    first, second = split(epsilon, (0.6, 0.4))
+    scales = release_scales(rows, first, condition, insecure_seed)
     frame = np.diag(np.asarray(scales.value))
-    part = release_correlations(rows / np.diag(frame), 0.4 * epsilon * (1 - 1e-12), insecure_seed)
+    part = release_correlations(rows / np.diag(frame), second, insecure_seed)
     return [scales, part], frame @ root(np.asarray(part.value))
 
 

@@ -20,7 +20,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import source
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import mean_of_friends
-from sosdp.privacy.randomness.bits import generator_assumption
+from sosdp.privacy.seal import seal
 
 from .blocks import BlockSolver, SumOfSquaresBlocks
 from .planning import GRID, AggregatePlan
@@ -56,7 +56,7 @@ def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
         delta=plan.delta_then,
         adjacency=ONE_RECORD_REPLACED,
         kind="conditional",
-        assumptions=(CONDITION, OWN_BLOCK, generator_assumption()),
+        assumptions=(CONDITION, OWN_BLOCK),
         mechanism="gmm.aggregate release",
         composition=parts,
     )
@@ -92,7 +92,7 @@ def release_mixture(
     n, d = records.shape
     if (n, d) != (plan.n, plan.dimension):
         raise ValueError(f"the plan is for {(plan.n, plan.dimension)} records and coordinates, got {(n, d)}")
-    guarantee = aggregate_guarantee(plan)
+    promise = aggregate_guarantee(plan)
     test = plan.test()
     solve = SumOfSquaresBlocks(plan.clusters) if solver is None else solver
     bits = source(insecure_seed)
@@ -138,7 +138,5 @@ def release_mixture(
         "radius": plan.radius,
         "scales": list(plan.scales),
     }
-    sealed = guarantee if insecure_seed is None else guarantee.insecure()
-    release = Release(found, sealed, public=public)
-    release.private_diagnostics.update(pairs=pairs, share=[count / plan.blocks**2 for count in pairs])
-    return release
+    private = {"pairs": pairs, "share": [count / plan.blocks**2 for count in pairs]}
+    return seal(found, promise, bits, public=public, private_diagnostics=private)

@@ -15,10 +15,12 @@ import scipy.linalg as sl
 
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import generator_assumption, open_bits
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 
 from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph
@@ -84,10 +86,8 @@ def estimate_parameters(
         raise ValueError(f"edge_share must be in (0, 1), got {edge_share}")
     canonical = canonical_graph(graph)
     n = canonical.n
-    first = epsilon * float(edge_share)
-    second = epsilon - first
-    while Fraction(first) + Fraction(second) > Fraction(epsilon):
-        second = math.nextafter(second, 0.0)
+    share = Fraction(float(edge_share))
+    first, second = split(epsilon, (share, 1 - share))
     bits = open_bits(insecure_seed)
     counted = canonical.adjacency.nnz // 2 + exact.discrete_laplace(1 / Fraction(first), bits)
     edges = min(max(counted, 1), n * (n - 1) // 2)
@@ -103,7 +103,7 @@ def estimate_parameters(
     parts = [
         Guarantee(
             epsilon=first, delta=0.0, adjacency=ADJACENCY, kind="exact",
-            assumptions=(public, generator_assumption()), mechanism="sbm.edge_count",
+            assumptions=(public,), mechanism="sbm.edge_count",
         ),
         Guarantee(
             epsilon=second, delta=0.0, adjacency=ADJACENCY, kind="conditional",
@@ -112,12 +112,9 @@ def estimate_parameters(
                 "condition: the dense symmetric eigenvalue solver converges on both neighbouring graphs, "
                 f"with an error of at most {eigenvalue_error_bound(n):.3g}, which is charged; no graph is "
                 "known on which it does not",
-                generator_assumption(),
             ),
             mechanism="sbm.eigenvalue",
         ),
     ]  # fmt: skip
-    guarantee = compose(parts, mechanism="sbm.parameters")
-    if insecure_seed is not None:
-        guarantee = guarantee.insecure()
-    return Release(value, guarantee, public={"n": n}, private_diagnostics={"converged": found is not None})
+    promise = compose(parts, mechanism="sbm.parameters")
+    return seal(value, promise, bits, public={"n": n}, private_diagnostics={"converged": found is not None})

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.guarantee.rounding import float_down, float_up
+
 SMALLEST_SMOOTHING = 2.85
 """Least smoothing variance r^2 (squared grid units); error of at most 2^-80 a coordinate."""
 
@@ -486,33 +488,6 @@ def _smoothing_charge(epsilon: float, count: int, smoothing: float) -> float:
 
 def _log_one_plus_exp(x: float) -> float:
     return x + math.log1p(math.exp(-x))
-
-
-def float_up(number: Fraction) -> float:
-    """The least float64 that is at least `number` (one step above it at most).
-
-    Raises:
-        ValueError: beyond float64.
-    """
-    value = _nearest_float(number)
-    return value if Fraction(value) >= number else math.nextafter(value, math.inf)
-
-
-def float_down(number: Fraction) -> float:
-    """The largest float64 that is at most `number` (one step below it at most).
-
-    Raises:
-        ValueError: beyond float64.
-    """
-    value = _nearest_float(number)
-    return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
-
-
-def _nearest_float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError as error:
-        raise ValueError("a number is beyond the range of float64: rescale the problem") from error
 
 
 def root_up(number: Fraction) -> float:

@@ -1,4 +1,4 @@
-"""What the mechanisms share: data to integers without ever failing, an exact choice, and the sealed release.
+"""What the mechanisms share: data to integers without ever failing, and an exact choice.
 
 Proof that the choice is the exponential mechanism: docs/proofs/noisy_max.md
 """
@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.guarantee import Guarantee, _up
-from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import RandomBits, generator_assumption, open_bits
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.silence import no_warnings
 
 
@@ -108,34 +107,9 @@ def integer(value: Any, name: str, least: int = 1) -> int:
 
 def range_rho(epsilon: float) -> float:
     """zCDP of an epsilon-DP mechanism whose privacy loss has range at most epsilon: epsilon^2 / 8."""
-    return _up(Fraction(epsilon) ** 2 / 8)
+    return float_up(Fraction(epsilon) ** 2 / 8)
 
 
 def source(insecure_seed: int | None) -> RandomBits:
     """The randomness of one release."""
     return open_bits(insecure_seed)
-
-
-def seal(
-    value: Any,
-    *,
-    mechanism: str,
-    adjacency: str,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    assumptions: tuple[str, ...] = (),
-    public: Mapping[str, Any] | None = None,
-    insecure_seed: int | None = None,
-) -> Release:
-    """The release with its guarantee of kind "exact", voided for a seeded source."""
-    guarantee = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        adjacency=adjacency,
-        kind="exact",
-        assumptions=(*assumptions, generator_assumption()),
-        mechanism=mechanism,
-    )
-    return Release(value, guarantee if insecure_seed is None else guarantee.insecure(), public=public)

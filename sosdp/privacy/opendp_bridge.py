@@ -24,6 +24,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray
 from sosdp.privacy.randomness import opendp_sampler
+from sosdp.privacy.seal import seal
 
 TRUSTED_KINDS = ("exact", "certified")
 
@@ -140,7 +141,7 @@ def release_through(
     drawn = measurement([int(count) for count in counts.reshape(-1)])
     # Saturating is post-processing of what the measurement released.
     noisy = np.array([min(max(int(count), -_LARGEST_SUM), _LARGEST_SUM) for count in drawn], dtype=np.int64)
-    guarantee = Guarantee(
+    promise = Guarantee(
         **claims,
         adjacency=adjacency,
         kind=kind,
@@ -150,16 +151,11 @@ def release_through(
             "rounding "
             "included",
             f"the map of the OpenDP measurement, at that distance under {measurement.output_measure}",
-            opendp_sampler.assumption(),
         ),
         mechanism=mechanism,
     )
-    return Release(
-        NoisyArray(noisy.reshape(array.shape), grid, scale),
-        guarantee,
-        mechanism=mechanism,
-        public=public,
-    )
+    values_out = NoisyArray(noisy.reshape(array.shape), grid, scale)
+    return seal(values_out, promise, opendp_sampler.assumption(), public=public)
 
 
 def _is_member(data: Any) -> bool:

@@ -140,8 +140,10 @@ def test_parameters_out_of_range_are_told():
         (RobustPrivateCovariance(condition=0.5), "condition"),
         (PrivateGaussian(radius=5.0, split=1.0), "split"),
         (PrivateGaussian(radius=1e12, condition=1e4), "too fine"),
-        (RobustPrivateMean(radius=1e15), "too fine"),
-        (RobustPrivateMean(delta=1e-3, sigma=1e-10), "too fine"),
+        (RobustPrivateMean(radius=1e15), "at most 2.39"),
+        (RobustPrivateMean(radius=1e11, sigma=1e-6), "too fine"),
+        (RobustPrivateMean(radius=1.0, sigma=1e-146), "sigma"),
+        (RobustPrivateMean(delta=1e-3, sigma=1e-13), "sigma"),
         (RobustPrivateCovariance(condition=1e5), "condition"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -24,7 +24,7 @@ class Scripted(bits.RandomBits):
         super().__init__()
         self.stock, self.left, self.fill, self.asked = first, size, fill, 0
 
-    def bits(self, count: int) -> int:
+    def integer(self, count: int) -> int:
         drawn = 0
         for _ in range(count):
             self.left -= 1
@@ -289,7 +289,7 @@ def test_sources_are_not_shared(make: type[bits.RandomBits]) -> None:
     caught: list[BaseException] = []
 
     def use() -> None:
-        for draw in (source.u64, source.u32, source.bits):
+        for draw in (source.u64, source.u32, source.integer):
             try:
                 draw(8)
             except RuntimeError as error:
@@ -334,4 +334,4 @@ def test_choice_of_source(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_seeded_sources_repeat() -> None:
     first, second, third = (bits.InsecureBits(seed) for seed in (2, 2, 3))
     assert (first.u64(50) == second.u64(50)).all()
-    assert first.bits(100) == second.bits(100) != third.bits(100)
+    assert first.integer(100) == second.integer(100) != third.integer(100)

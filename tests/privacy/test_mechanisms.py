@@ -123,7 +123,7 @@ def releasing_functions() -> set[str]:
                 and node.returns is not None
                 and not node.name.startswith("_")
             ):
-                if ast.unparse(node.returns) == "Release" and path.stem != "inputs":
+                if ast.unparse(node.returns) == "Release" and path.stem != "seal":
                     found.add(node.name)
     return found
 

@@ -408,7 +408,7 @@ class _Fixed(RandomBits):
         super().__init__()
         self.value = value
 
-    def bits(self, count: int) -> int:
+    def integer(self, count: int) -> int:
         return self.value
 
 
@@ -647,7 +647,7 @@ def test_saturated_laplace_tail() -> None:
     class Outward(RandomBits):
         left = 1 << 20
 
-        def bits(self, count: int) -> int:
+        def integer(self, count: int) -> int:
             if count == 10:
                 self.left -= 1
                 return 1022 if self.left else 0

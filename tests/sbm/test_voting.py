@@ -19,9 +19,10 @@ from problems.sbm import (
 )
 from problems.sbm.estimators.exponential import labelling, levels
 from problems.sbm.estimators.majority_vote import vote_scale, votes
-from problems.sbm.estimators.vote import WORD, _complement, split_edges
+from problems.sbm.estimators.vote import WORD, split_edges
 from problems.sbm.graph_input import WEIGHT_UNITS
 from sosdp.privacy.guarantee.composition import random_split
+from sosdp.privacy.guarantee.composition import split as split_budget
 from sosdp.privacy.guarantee.guarantee import Guarantee
 
 
@@ -222,9 +223,9 @@ def test_budget_of_the_two_steps():
 
 @pytest.mark.parametrize("total, part", [(1.0, 0.1), (0.3, 0.1 + 0.1), (1.0, 0.7), (0.7, 0.7 / 3)])
 def test_budgets_add_up_exactly(total, part):
-    rest = _complement(total, part)
-    assert Fraction(rest) + Fraction(part) <= Fraction(total)
-    assert rest == pytest.approx(total - part)
+    first, rest = split_budget(total, (part, Fraction(total) - Fraction(part)))
+    assert Fraction(rest) + Fraction(first) <= Fraction(total)
+    assert first == pytest.approx(part) and rest == pytest.approx(total - part)
 
 
 def test_split_edges_partitions_the_pairs():

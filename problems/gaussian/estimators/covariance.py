@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.scores.score import Lattice
+from sosdp.privacy.seal import join
 
 from ..model import PackingProblem, smat
 from ..preconditioner import frame_share, inside, release_frame
 from ..program import PackingScore
 from ..sampler import DyadicBoxes
-from .base import RecordEstimator, joined, silenced, spacing_for
+from .base import TableEstimator, spacing_for
 
 LARGEST = 6  # coordinates: beyond two they are estimated in pairs, each with its share of the budget
 DOMAIN = (0.3, 3.0)  # eigenvalues in a rough frame, public
@@ -40,7 +42,7 @@ def default_lam(n: int, size: int) -> float:
     return 2.0 * (1.0 + 1.5 * math.sqrt(size / n))
 
 
-class RobustPrivateCovariance(RecordEstimator):
+class RobustPrivateCovariance(TableEstimator):
     """Covariance matrix of (n, d) records, robust to a fraction of them being anything.
 
     Args:
@@ -51,7 +53,7 @@ class RobustPrivateCovariance(RecordEstimator):
         contamination: fraction of records expected to be arbitrary; widens the bound on the fourth moments.
         insecure_seed: tests only; voids the guarantee.
 
-    After fit: covariance_ (d, d), positive definite; see `RecordEstimator`.
+    After fit: covariance_ (d, d), positive definite; see `TableEstimator`.
 
     Privacy: one record replaced changes one row (paired or not), a frame is released before it is used, and
     the guarantees compose. Up to two coordinates are one exact draw; more (at most six) are drawn in pairs
@@ -75,39 +77,34 @@ class RobustPrivateCovariance(RecordEstimator):
         self.contamination = contamination
         self.insecure_seed = insecure_seed
 
-    def fit(self, X: Any, y: Any = None) -> RobustPrivateCovariance:
-        """Release the covariance once. Raises ValueError or TypeError from public facts only."""
+    def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
         check_condition(self.condition)
         if not 0.0 <= float(self.contamination) < 0.5:
             raise ValueError(f"contamination must lie in [0, 1/2), got {self.contamination!r}")
-        rows = self._records(X)
-        if rows.shape[1] > LARGEST:
+
+    def _release(self, data: np.ndarray) -> Release:
+        n, d = data.shape
+        if d > LARGEST:
             raise ValueError(
-                f"at most {LARGEST} coordinates, {rows.shape[1]} would take {math.comb(rows.shape[1], 2)} "
+                f"at most {LARGEST} coordinates, {d} would take {math.comb(d, 2)} "
                 "draws: project the records to fewer by a public map"
             )
-        with silenced():
-            used = pairs_of(rows) if self.paired else rows
-            if used.shape[0] < 2:
-                raise ValueError("paired records: at least four are needed")
-            parts, found = release_covariance(
-                used,
-                epsilon=float(self.epsilon),
-                condition=float(self.condition),
-                contamination=float(self.contamination),
-                insecure_seed=self.insecure_seed,
-            )
-        release = joined(
-            parts,
-            found,
-            "gaussian.covariance",
-            None,
-            {"records": rows.shape[0], "dimension": rows.shape[1], "condition": float(self.condition)},
+        used = pairs_of(data) if self.paired else data
+        if used.shape[0] < 2:
+            raise ValueError("paired records: at least four are needed")
+        parts, found = release_covariance(
+            used,
+            epsilon=float(self.epsilon),
+            condition=float(self.condition),
+            contamination=float(self.contamination),
+            insecure_seed=self.insecure_seed,
         )
-        self.covariance_ = found
-        self._keep(release)
-        return self
+        public = {"records": n, "dimension": d, "condition": float(self.condition)}
+        return join(parts, found, mechanism="gaussian.covariance", public=public)
+
+    def _unpack(self, value: Any) -> None:
+        self.covariance_ = value
 
 
 def check_condition(condition: float) -> None:
@@ -142,9 +139,10 @@ def release_covariance(
     if d <= 2 or condition <= NEAR:
         return _release_matrix(rows, epsilon, lam, (1.0 / condition, condition), insecure_seed)
     share = frame_share(n, epsilon)
-    parts, frame = release_frame(rows, share * epsilon, condition, insecure_seed)
+    rough, rest = split(epsilon, (share, 1 - share))
+    parts, frame = release_frame(rows, rough, condition, insecure_seed)
     framed = rows @ np.linalg.inv(frame).T
-    found, matrix = _release_matrix(framed, (1 - share) * epsilon * (1 - 1e-12), lam, DOMAIN, insecure_seed)
+    found, matrix = _release_matrix(framed, rest, lam, DOMAIN, insecure_seed)
     return parts + found, frame @ matrix @ frame.T
 
 
@@ -156,9 +154,10 @@ def _release_matrix(
     blocks: list[Sequence[int]] = [list(range(d))] if d <= 2 else [list(p) for p in combinations(range(d), 2)]
     total, seen = np.zeros((d, d)), np.zeros((d, d))
     releases = []
+    each = split(epsilon, len(blocks))[0]
     for number, columns in enumerate(blocks):
         seed = None if insecure_seed is None else insecure_seed + 1000 + number
-        release = _draw(rows[:, columns], epsilon / len(blocks) * (1 - 1e-12), lam, domain, seed)
+        release = _draw(rows[:, columns], each, lam, domain, seed)
         releases.append(release)
         place = np.ix_(columns, columns)
         total[place] += smat(np.asarray(release.value))

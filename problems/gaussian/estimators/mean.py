@@ -14,25 +14,29 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.records import LARGEST_RECORD
 from sosdp.privacy.calibrate import check_epsilon, check_positive
+from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.guarantee import weakest
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential, truncated_exponential
 from sosdp.privacy.scores.location import coordinate_max, median_weights
-from sosdp.privacy.scores.score import Lattice
+from sosdp.privacy.scores.score import Lattice, cube
+from sosdp.privacy.seal import join
 
-from ..model import PackingProblem
+from ..model import CLIP, PackingProblem
 from ..program import CONDITION, PackingScore
 from ..sampler import DyadicBoxes
 from ..theory import default_lam
-from .base import RecordEstimator, check_fineness, groups, joined, shares, silenced, spacing_for
+from .base import TableEstimator, check_fineness, groups, shares, spacing_for
 
 GROUP = 3
+SCALES = (2.0**-40, LARGEST_RECORD)  # of sigma; records beyond count as zero
 LOCAL = 0.3  # part of epsilon for finding the region where nothing bounds the mean
 REACH = 8.0  # half-width of that region, in units of sigma
 
 
-class RobustPrivateMean(RecordEstimator):
+class RobustPrivateMean(TableEstimator):
     """Mean of (n, d) records whose covariance is near sigma^2 I, robust to a fraction of them being anything.
 
     Args:
@@ -46,7 +50,7 @@ class RobustPrivateMean(RecordEstimator):
         group: coordinates drawn together, 1 to 4; fewer are faster, more share the budget.
         insecure_seed: tests only; voids the guarantee.
 
-    After fit: mean_ (d,), or None where the answer was declined; see `RecordEstimator`.
+    After fit: mean_ (d,), or None where the answer was declined; see `TableEstimator`.
 
     Privacy: one record replaced; every group is drawn exactly from r^level, epsilon-DP and epsilon^2/8-zCDP,
     conditional on the promised width of the brackets. Cost: seconds; a group of three takes about 150 scores
@@ -76,65 +80,54 @@ class RobustPrivateMean(RecordEstimator):
         self.group = group
         self.insecure_seed = insecure_seed
 
-    def fit(self, X: Any, y: Any = None) -> RobustPrivateMean:
-        """Release the mean once. Raises ValueError or TypeError from public facts only."""
+    def _check_parameters(self) -> None:
         check_mean_parameters(self)
-        rows = self._records(X)
-        n, d = rows.shape
-        budget, centre, parts = float(self.epsilon), np.zeros(d), []
-        radius = self.radius
-        lam = default_lam(n, 1) if self.lam is None else float(self.lam)
-        reach = 2.0**20 if self.radius is None else float(self.radius)
-        check_fineness(n, float(self.sigma) * math.sqrt(lam), reach)
-        with silenced():
-            if radius is None:
-                found = localise(
-                    rows,
-                    epsilon=LOCAL * budget,
-                    delta=self.delta if d <= self.group else self.delta / 2,
-                    sigma=float(self.sigma),
-                    insecure_seed=self.insecure_seed,
-                )
-                parts.append(found)
-                budget = budget * (1 - LOCAL) * (1 - 1e-12)
-                radius = REACH * float(self.sigma)
-                if found.value is None:
-                    self.mean_ = None
-                    spent = _declined(found, float(self.epsilon), float(self.delta))
-                    self._keep(spent)
-                    return self
-                centre = np.asarray(found.value)
-            estimate = np.zeros(d)
-            chosen = groups(d, self.group)
-            rest = 0.0 if self.radius is not None and len(chosen) == 1 else float(self.delta)
-            if self.radius is None:
-                rest /= 2
-            each, at = shares(budget, rest, len(chosen))
-            draws = []
-            for number, columns in enumerate(chosen):
-                seed = None if self.insecure_seed is None else self.insecure_seed + number
-                draws.append(self._draw(rows[:, columns], centre[columns], float(radius), each, seed))
-                estimate[columns] = draws[-1].value
-        release = joined(draws, estimate, "gaussian.mean", at, self._public(n, d))
-        if parts:
-            release = joined([*parts, release], estimate, "gaussian.mean", None, self._public(n, d))
-        self.mean_ = estimate
-        self._keep(release)
-        return self
 
-    def _draw(
-        self, rows: np.ndarray, centre: np.ndarray, radius: float, epsilon: float, seed: int | None
+    def _release(self, data: np.ndarray) -> Release:
+        n, d = data.shape
+        sigma, epsilon, delta = float(self.sigma), float(self.epsilon), float(self.delta)
+        chosen = groups(d, self.group)
+        lam = default_lam(n, 1) if self.lam is None else float(self.lam)
+        radius = REACH * sigma if self.radius is None else float(self.radius)
+        check_fineness(n, sigma * math.sqrt(lam), radius)
+        if self.radius is not None:
+            rest = delta if len(chosen) > 1 else 0.0
+            return self._drawn(data, np.zeros(d), epsilon, rest, radius)
+        local, epsilon = split(epsilon, (LOCAL, 1 - LOCAL))
+        halves = split(delta, 2) if d > self.group else (delta, 0.0)
+        found = localise(data, epsilon=local, delta=halves[0], sigma=sigma, insecure_seed=self.insecure_seed)
+        if found.value is None:
+            return _declined(found, float(self.epsilon), delta)
+        centre = np.asarray(found.value)
+        # a map of each record by itself, the centre being released
+        release = self._drawn(data - centre, centre, epsilon, halves[1], radius)
+        return join([found, release], release.value, mechanism="gaussian.mean", public=release.public)
+
+    def _drawn(
+        self, rows: np.ndarray, centre: np.ndarray, epsilon: float, delta: float, radius: float
     ) -> Release:
+        """The centre plus a draw in the cube of this radius about 0, group by group."""
+        n, d = rows.shape
+        chosen = groups(d, self.group)
+        each, at = shares(epsilon, delta, len(chosen))
+        estimate, draws = np.zeros(d), []
+        for number, columns in enumerate(chosen):
+            seed = None if self.insecure_seed is None else self.insecure_seed + number
+            draws.append(self._draw(rows[:, columns], radius, each, seed))
+            estimate[columns] = draws[-1].value
+        public = {"records": n, "dimension": d, "radius": self.radius, "sigma": float(self.sigma)}
+        return join(draws, centre + estimate, mechanism="gaussian.mean", delta=at, public=public)
+
+    def _unpack(self, value: Any) -> None:
+        self.mean_ = value
+
+    def _draw(self, rows: np.ndarray, radius: float, epsilon: float, seed: int | None) -> Release:
         n, d = rows.shape
         sigma = float(self.sigma)
         lam = float(self.lam) if self.lam is not None else default_lam(n, d, float(self.contamination))
         spacing = spacing_for(n, sigma * math.sqrt(lam))
-        box = tuple(
-            (math.ceil(Fraction(c - radius) / spacing), math.floor(Fraction(c + radius) / spacing))
-            for c in centre.tolist()
-        )
-        problem = PackingProblem("identity", d, lam * sigma * sigma)
-        score = PackingScore(problem, Lattice(spacing, d, box), n)
+        problem = PackingProblem("identity", d, lam * sigma * sigma, clip=max(CLIP, 2 * radius))
+        score = PackingScore(problem, cube(spacing, radius, d), n)
         return pure_exponential(
             score,
             rows,
@@ -144,14 +137,14 @@ class RobustPrivateMean(RecordEstimator):
             insecure_seed=seed,
         )
 
-    def _public(self, n: int, d: int) -> dict[str, Any]:
-        return {"records": n, "dimension": d, "radius": self.radius, "sigma": float(self.sigma)}
-
 
 def check_mean_parameters(estimator: RobustPrivateMean) -> None:
     """Raise ValueError for public parameters out of range."""
     check_epsilon(estimator.epsilon)
-    check_positive(estimator.sigma, "sigma")
+    if not SCALES[0] <= check_positive(estimator.sigma, "sigma") <= SCALES[1]:
+        raise ValueError(
+            f"sigma must lie in [2^-40, 2^40], got {estimator.sigma!r}: rescale the records publicly"
+        )
     if not 0.0 <= float(estimator.contamination) < 0.5:
         raise ValueError(f"contamination must lie in [0, 1/2), got {estimator.contamination!r}")
     if not (isinstance(estimator.group, int) and 1 <= estimator.group <= 4):
@@ -163,8 +156,11 @@ def check_mean_parameters(estimator: RobustPrivateMean) -> None:
             raise ValueError(
                 "without a radius the answer may be declined, which needs delta > 0; or give a radius"
             )
-    else:
-        check_positive(estimator.radius, "radius")
+    elif not check_positive(estimator.radius, "radius") <= SCALES[1] / 2:
+        raise ValueError(
+            f"radius must be at most 2^39, got {estimator.radius!r}: records beyond 2^40 count as zero, "
+            "so rescale them publicly"
+        )
     if estimator.lam is not None:
         check_positive(estimator.lam, "lam")
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -29,7 +28,7 @@ SOLVERS = ("sos", "kmeans", "mixture")
 MODES = ("aggregate", "direct", "paper")
 
 
-class PrivateGaussianMixture(FitFirst, BaseEstimator):
+class PrivateGaussianMixture(RecordEstimator):
     """Means and weights of k well separated spherical clusters, private for every single record.
 
     No bound on the centres is needed. What is needed as public knowledge: the number of clusters, the
@@ -58,13 +57,10 @@ class PrivateGaussianMixture(FitFirst, BaseEstimator):
     Source: Algorithm 6.5 of the private mixture paper in the form of docs/proofs/gmm_aggregate.md.
     """
 
-    released_: bool
     means_: npt.NDArray[np.float64] | None
     weights_: npt.NDArray[np.float64] | None
     sigma_: float | None
     plan_: AggregatePlan
-    guarantee_: Guarantee
-    release_: Release
 
     def __init__(
         self,
@@ -111,19 +107,13 @@ class PrivateGaussianMixture(FitFirst, BaseEstimator):
             radius=self.radius,
         )
 
-    def fit(self, X: Any, y: Any = None) -> PrivateGaussianMixture:
-        """Run the mechanism once on an (n, d) table; n and d are public, y is ignored.
-
-        Records that hold anything but numbers below 2^40 count as zero. Every call spends the budget again.
-
-        Raises:
-            ValueError: parameters out of range, or not a table; never because of the entries.
-        """
+    def _check_parameters(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
-        solver = self._solver()
-        records = as_records(X)
-        self.plan_ = self.plan(*records.shape)
+        self._solver()
+
+    def _release(self, data: npt.NDArray[np.float64]) -> Release:
+        self.plan_ = self.plan(*data.shape)
         if self.mode != "aggregate":
             n = self.plan_.n
             verdict = (
@@ -132,19 +122,14 @@ class PrivateGaussianMixture(FitFirst, BaseEstimator):
                 else direct_verdict(n, self.n_components, self.epsilon, self.delta)
             )
             self.plan_ = replace(self.plan_, feasible=False, advice=verdict.reason)
-            release = declined(self.plan_)
         elif self.plan_.feasible or self.force:
-            release = release_mixture(records, self.plan_, solver=solver, insecure_seed=self.insecure_seed)
-        else:
-            release = declined(self.plan_)
-        self.release_ = release
-        self.guarantee_ = release.guarantee
-        value = release.value
-        self.released_ = bool(value["released"])
+            return release_mixture(data, self.plan_, solver=self._solver(), insecure_seed=self.insecure_seed)
+        return declined(self.plan_)
+
+    def _unpack(self, value: Any) -> None:
         self.means_ = None if value["centers"] is None else np.array(value["centers"])
         self.weights_ = None if value["weights"] is None else np.array(value["weights"])
         self.sigma_ = value["sigma"]
-        return self
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
         """Index of the nearest released mean for each row of X. This reveals whatever the rows of X do.

@@ -1,4 +1,4 @@
-"""More than two communities: the projection of road 1 and edge flips, each with k-means on what is released.
+"""More than two communities: a noisy projection and edge flips, each with k-means on what is released.
 
 Statement and proof: docs/proofs/sbm_communities.md
 """
@@ -14,12 +14,14 @@ from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, release_symmetric
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
 
 from ..graph_input import CanonicalGraph
 from ..program import UNIT_ROUNDOFF
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
-from .randomised_response import FAIR_BITS, debiased, flip_edges, flip_rule
+from .randomised_response import debiased, flip_edges, flip_rule
 
 MECHANISMS = ("edge flips", "projection")
 
@@ -159,26 +161,25 @@ class CommunitiesRecovery(RecoveryEstimator):
         if self.mechanism == "projection":
             return self._by_projection(graph)
         rule = flip_rule(self.epsilon)
-        noisy = flip_edges(graph.adjacency, rule, self.insecure_seed)
+        bits = open_bits(self.insecure_seed, keystream=False)
+        noisy = flip_edges(graph.adjacency, rule, bits)
         # From here on everything is post-processing of the noisy graph.
         count = int(self.communities)
         with silenced():
             matrix = debiased(noisy, float(rule.probability))
             labels = cluster(leading_eigenvectors(matrix, count - 1), count)
             labels = vote(matrix, labels, count, int(self.rounds))
-        guarantee = Guarantee(
+        promise = Guarantee(
             epsilon=float(self.epsilon),
             delta=0.0,
             adjacency=self._adjacency,
-            kind="exact",
-            assumptions=("the vertex set is public", FAIR_BITS),
+            assumptions=("the vertex set is public",),
             mechanism="sbm.communities.flips",
         )
-        if self.insecure_seed is not None:
-            guarantee = guarantee.insecure()
-        return Release(
+        return seal(
             release_value(labels, graph, "edge flips"),
-            guarantee,
+            promise,
+            bits,
             public={"n": graph.n, "communities": count, "flip_probability": float(rule.probability)},
         )
 

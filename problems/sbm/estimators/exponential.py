@@ -15,7 +15,8 @@ from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import generator_assumption, open_bits
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 
 from ..graph_input import CanonicalGraph
 from .base import ADJACENCY, RecoveryEstimator, release_value
@@ -106,20 +107,18 @@ class ExponentialRecovery(RecoveryEstimator):
         chosen = [code for code in occurring.tolist() if level_of[code] == level]
         members = np.flatnonzero(np.isin(codes, chosen))
         labels = labelling(int(members[exact.random_below(len(members), bits)]), graph.n)
-        guarantee = Guarantee(
+        promise = Guarantee(
             epsilon=float(self.epsilon),
             delta=0.0,
             rho=range_rho(self.epsilon),
             adjacency=ADJACENCY,
-            kind="exact",
-            assumptions=("the vertex set is public", generator_assumption()),
+            assumptions=("the vertex set is public",),
             mechanism="sbm.exponential",
         )
-        if self.insecure_seed is not None:
-            guarantee = guarantee.insecure()
-        return Release(
+        return seal(
             release_value(labels, graph, "exponential"),
-            guarantee,
+            promise,
+            bits,
             public={"n": graph.n, "average_degree": float(self.average_degree)},
         )
 

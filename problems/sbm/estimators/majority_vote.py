@@ -14,6 +14,8 @@ import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_epsilon
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 
 from ..graph_input import WEIGHT_UNITS, CanonicalGraph
 from ..labelling import canonical_signs
@@ -52,20 +54,18 @@ def noisy_vote(
     """
     prior = np.asarray(labels, dtype=np.int64)
     counts = votes(graph, prior, units)
-    drawn = noise.laplace(graph.n, vote_scale(epsilon, units), 1, insecure_seed=insecure_seed)
+    bits = open_bits(insecure_seed)
+    drawn = noise.laplace(graph.n, vote_scale(epsilon, units), 1, source=bits)
     kept = noise.add(counts, drawn) >= 0
-    guarantee = Guarantee(
+    promise = Guarantee(
         epsilon=float(epsilon),
         delta=0.0,
         adjacency=adjacency,
-        kind="exact",
-        assumptions=("the vertex set is public", noise.generator_assumption()),
+        assumptions=("the vertex set is public",),
         mechanism="sbm.vote",
     )
-    if insecure_seed is not None:
-        guarantee = guarantee.insecure()
     voted = canonical_signs(np.where(kept, prior, -prior))
-    return Release(release_value(voted, graph, "vote"), guarantee, public={"n": graph.n})
+    return seal(release_value(voted, graph, "vote"), promise, bits, public={"n": graph.n})
 
 
 class MajorityVoteRecovery(RecoveryEstimator):

@@ -17,14 +17,14 @@ import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import ball, check_epsilon, check_positive, decide
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
+from sosdp.privacy.seal import seal
 
 from ..graph_input import CanonicalGraph
 from ..labelling import canonical_signs, leading_eigenvector, majority_polish
 from .base import ADJACENCY, RecoveryEstimator, release_value, silenced
 
 WORD_BITS = 64
-
-FAIR_BITS = "the operating system's generator (os.urandom) yields independent fair bits"
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ def flip_rule(epsilon: float) -> FlipRule:
     return FlipRule(high)
 
 
-def flip_edges(adjacency: sp.csr_array, rule: FlipRule, insecure_seed: int | None = None) -> np.ndarray:
+def flip_edges(adjacency: sp.csr_array, rule: FlipRule, bits: RandomBits | None = None) -> np.ndarray:
     """The noisy adjacency matrix, dense uint8 (n, n): every pair flipped independently with the rule's
     probability.
 
-    Randomness: 64-bit words of the operating system, one a pair; or, for tests, a seed. O(n^2).
+    Randomness: 64 bits a pair, of the operating system where no source is given. O(n^2).
     """
     n = adjacency.shape[0]
     noisy = adjacency.toarray().astype(np.uint8)
-    flips = noise.coin_flips(n * (n - 1) // 2, rule.threshold, insecure_seed=insecure_seed)
+    flips = noise.coin_flips(n * (n - 1) // 2, rule.threshold, source=bits)
     start = 0
     for row in range(n - 1):
         stop = start + n - 1 - row
@@ -135,8 +135,8 @@ class RandomizedResponseRecovery(RecoveryEstimator):
 
     def _release(self, graph: CanonicalGraph) -> Release:
         rule = flip_rule(self.epsilon)
-        seed = self.insecure_seed
-        noisy = flip_edges(graph.adjacency, rule, seed)
+        bits = open_bits(self.insecure_seed, keystream=False)
+        noisy = flip_edges(graph.adjacency, rule, bits)
         # From here on everything is post-processing of the noisy graph.
         self.noisy_graph_ = noisy
         density = None if self.average_degree is None else float(self.average_degree) / graph.n
@@ -145,21 +145,16 @@ class RandomizedResponseRecovery(RecoveryEstimator):
             labels = canonical_signs(leading_eigenvector(matrix))
             if self.rounds:
                 labels = majority_polish(matrix, labels, int(self.rounds))
-        guarantee = Guarantee(
+        promise = Guarantee(
             epsilon=float(self.epsilon),
             delta=0.0,
             adjacency=ADJACENCY,
-            kind="exact",
-            assumptions=(
-                "the vertex set is public",
-                FAIR_BITS,
-            ),
+            assumptions=("the vertex set is public",),
             mechanism="sbm.randomized_response",
         )
-        if seed is not None:
-            guarantee = guarantee.insecure()
-        return Release(
+        return seal(
             release_value(labels, graph, "randomized response"),
-            guarantee,
+            promise,
+            bits,
             public={"n": graph.n, "flip_probability": float(rule.probability)},
         )

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
-from sosdp.privacy.guarantee.composition import random_split
+from sosdp.privacy.guarantee.composition import random_split, split
 from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
 
@@ -125,8 +125,8 @@ class VotingRecovery(RecoveryEstimator):
         epsilon, threshold = float(self.epsilon), self._threshold()
         degree, delta, vote = float(self.average_degree), self.delta, epsilon
         if threshold is None:
-            rough_epsilon = epsilon * float(self.rough_share)
-            vote = _complement(epsilon, rough_epsilon)
+            share = Fraction(float(self.rough_share))
+            rough_epsilon, vote = split(epsilon, (share, 1 - share))
         else:
             share = Fraction(threshold, WORD)
             rough_epsilon, degree = epsilon, degree * float(share)
@@ -201,11 +201,3 @@ class VotingRecovery(RecoveryEstimator):
             public={**first.public, **second.public, "average_degree": float(self.average_degree)},
             private_diagnostics=first.private_diagnostics,
         )
-
-
-def _complement(total: float, part: float) -> float:
-    """The largest float that added exactly to `part` stays within `total`."""
-    rest = total - part
-    while Fraction(rest) + Fraction(part) > Fraction(total):
-        rest = math.nextafter(rest, 0.0)
-    return rest

@@ -7,16 +7,34 @@ Proofs: docs/proofs/composition.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from sosdp.privacy.calibrate import ball
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.guarantee.guarantee import Guarantee, _add_up, _up, compose, weakest
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose, weakest
+from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 
-__all__ = ["compose", "halting", "parallel", "random_split", "subsample"]
+__all__ = ["compose", "halting", "parallel", "random_split", "split", "subsample"]
+
+
+def split(total: float, parts: int | Sequence[float | Fraction]) -> tuple[float, ...]:
+    """Shares of a budget that never add up to more than it, each as large as float64 allows.
+
+    Args:
+        total: what there is (epsilon, delta or rho), >= 0.
+        parts: number of equal shares, or the weights of the shares, each > 0.
+
+    Raises:
+        ValueError: no part, or a weight that is not a finite number > 0.
+    """
+    weights = [Fraction(1)] * parts if isinstance(parts, int) else [Fraction(part) for part in parts]
+    if not weights or min(weights) <= 0:
+        raise ValueError(f"a budget is split into at least one part, each of a weight > 0, got {parts!r}")
+    whole = Fraction(total) / sum(weights)
+    return tuple(float_down(whole * weight) for weight in weights)
 
 
 def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanism: str = "") -> Guarantee:
@@ -77,7 +95,7 @@ def random_split(
     if largest.kind == "none" or first.epsilon is None or second.epsilon is None:
         return largest
     deltas = [Fraction(part.delta or 0.0) for part in parts]
-    forward = _up(p * deltas[0] + (1 - p) * deltas[1])
+    forward = float_up(p * deltas[0] + (1 - p) * deltas[1])
     if relation == "replace":
         return replace(largest, delta=forward)
     exponents = (first.epsilon, second.epsilon)
@@ -135,7 +153,7 @@ def subsample(
     return replace(
         guarantee,
         epsilon=min(inner, _ball_up(lambda: (ball(q) * (ball(inner).exp() - 1)).log1p())),
-        delta=_up(q * Fraction(guarantee.delta or 0.0)),
+        delta=float_up(q * Fraction(guarantee.delta or 0.0)),
         rho=None,
         renyi=None,
         loss=None,
@@ -194,7 +212,7 @@ def halting(
         )
     first = test.epsilon
     charge = _ball_up(lambda: (1 + ball(first).exp()) * ball(failure))
-    total = _add_up([both.delta or 0.0, charge])
+    total = add_up([both.delta or 0.0, charge])
     if total >= 1.0:
         raise ValueError(f"with failure = {failure} the total delta reaches {total:.3g}: nothing is promised")
     return replace(both, delta=total, rho=None)
@@ -255,4 +273,4 @@ def _ball_up(build: Callable[[], Any]) -> float:
     with flint.ctx.workprec(128):
         mantissa, exponent = build().upper().man_exp()
     scale = Fraction(2) ** int(exponent)
-    return _up(int(mantissa) * scale)
+    return float_up(int(mantissa) * scale)

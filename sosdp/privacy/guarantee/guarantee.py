@@ -19,6 +19,7 @@ from sosdp.privacy.guarantee.adjacency import (
     Adjacency,
 )
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
+from sosdp.privacy.guarantee.rounding import add_up, float_up
 
 __all__ = [
     "CALIBRATIONS",
@@ -230,9 +231,9 @@ class Guarantee:
             raise ValueError(f"the order must be above 1, got {order}")
         found = [math.inf]
         if self.epsilon is not None and self.delta == 0.0:
-            found += [self.epsilon, _up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
+            found += [self.epsilon, float_up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
         if self.rho is not None:
-            found.append(_up(Fraction(order) * Fraction(self.rho)))
+            found.append(float_up(Fraction(order) * Fraction(self.rho)))
         found += [bound for known, bound in self.renyi or () if known >= order]
         return min(found)
 
@@ -250,10 +251,10 @@ class Guarantee:
             return replace(self, adjacency=group)
         epsilon = delta = rho = None
         if self.epsilon is not None:
-            epsilon = _up(size * Fraction(self.epsilon))
+            epsilon = float_up(size * Fraction(self.epsilon))
             delta = _group_delta(self.epsilon, self.delta or 0.0, size)
         if self.rho is not None:
-            rho = _up(size**2 * Fraction(self.rho))
+            rho = float_up(size**2 * Fraction(self.rho))
         return replace(
             self,
             epsilon=epsilon,
@@ -304,10 +305,10 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
     loss: PrivacyLoss | None = None
     if kind != "none":
         if all(part.epsilon is not None for part in parts):
-            epsilon = _add_up([part.epsilon or 0.0 for part in parts])
-            total_delta = _add_up([part.delta or 0.0 for part in parts])
+            epsilon = add_up([part.epsilon or 0.0 for part in parts])
+            total_delta = add_up([part.delta or 0.0 for part in parts])
         if all(part.rho is not None for part in parts):
-            rho = _add_up([part.rho or 0.0 for part in parts])
+            rho = add_up([part.rho or 0.0 for part in parts])
         renyi, loss = _add_renyi(parts), _add_losses(parts)
         if delta is not None:
             epsilon, total_delta, note = _at_delta(parts, delta, rho, epsilon, total_delta, renyi, loss)
@@ -329,17 +330,6 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
         renyi=renyi,
         loss=loss,
     )
-
-
-def _up(exact: Fraction) -> float:
-    """The number as a float64, rounded up when it is not exact."""
-    total = float(exact)
-    return math.nextafter(total, math.inf) if Fraction(total) < exact else total
-
-
-def _add_up(numbers: list[float]) -> float:
-    """Sum rounded up when it is not exact."""
-    return _up(sum((Fraction(number) for number in numbers), Fraction(0)))
 
 
 def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
@@ -376,7 +366,7 @@ def _add_renyi(parts: tuple[Guarantee, ...]) -> tuple[tuple[float, float], ...] 
     """Rényi bounds add at every order that some part names, where every part has a bound."""
     orders = sorted({order for part in parts for order, _ in part.renyi or ()})
     sums = [(order, [part.renyi_at(order) for part in parts]) for order in orders]
-    return tuple((order, _add_up(bounds)) for order, bounds in sums if max(bounds) < math.inf) or None
+    return tuple((order, add_up(bounds)) for order, bounds in sums if max(bounds) < math.inf) or None
 
 
 def _add_losses(parts: tuple[Guarantee, ...]) -> PrivacyLoss | None:
@@ -438,15 +428,15 @@ def _compose_to_delta(
     base = 0.0
     if concentrated:
         share = delta / 2.0
-        base = zcdp_epsilon(_add_up(concentrated), delta / 2.0)
+        base = zcdp_epsilon(add_up(concentrated), delta / 2.0)
     composed = _privacy_loss_epsilon(plain, share)
-    plain_sum = _add_up([pair[0] for pair in plain])
-    if _add_up([pair[1] for pair in plain]) <= share and plain_sum <= composed:
-        return _add_up([base, plain_sum]), delta, ""
+    plain_sum = add_up([pair[0] for pair in plain])
+    if add_up([pair[1] for pair in plain]) <= share and plain_sum <= composed:
+        return add_up([base, plain_sum]), delta, ""
     if math.isinf(composed):
         raise ValueError(f"delta = {delta} is below what the parts already spend; give a larger total delta")
     note = "composed with dp-accounting (pessimistic privacy loss distributions, float64)"
-    return _add_up([base, composed]), delta, note
+    return add_up([base, composed]), delta, note
 
 
 def _privacy_loss_epsilon(pairs: list[tuple[float, float]], delta: float) -> float:

@@ -19,6 +19,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import BITS, RationalBase, rational_base
 from sosdp.privacy.scores.sampling import BoxLattice, FiniteGrid, Layered, PermuteAndFlip, Sampler
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
+from sosdp.privacy.seal import seal
 
 
 def default_sampler(score: ScoreFunction) -> Sampler:
@@ -64,19 +65,17 @@ def pure_exponential(
     sampler.check(score)
     base = rational_base(epsilon, score.step)
     bits = open_bits(insecure_seed, keystream=False)
-    guarantee = Guarantee(
+    promise = Guarantee(
         epsilon=epsilon,
         delta=0.0,
         rho=math.nextafter(sampler.concentrated(float(epsilon)), math.inf),
         adjacency=score.adjacency,
         kind=weakest((score.kind, sampler.kind)),
-        assumptions=(*score.assumptions, *sampler.assumptions, bits.assumption),
+        assumptions=(*score.assumptions, *sampler.assumptions),
         mechanism=mechanism,
     )
-    if not bits.private:
-        guarantee = guarantee.insecure()
     point = sampler.draw(score, score.on(data), base, top, bits)
-    return Release(lattice.value(point), guarantee, public=_facts(score, sampler))
+    return seal(lattice.value(point), promise, bits, public=_facts(score, sampler))
 
 
 def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:
@@ -240,7 +239,7 @@ def truncated_exponential(
             "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"
         )
     bits = open_bits(insecure_seed, keystream=False)
-    guarantee = Guarantee(
+    promise = Guarantee(
         epsilon=epsilon,
         delta=delta,
         adjacency=score.adjacency,
@@ -248,20 +247,18 @@ def truncated_exponential(
         assumptions=(
             *score.assumptions,
             *([] if theorem is None else [f"condition: {theorem.statement}"]),
-            bits.assumption,
         ),
         mechanism=mechanism,
     )
-    if not bits.private:
-        guarantee = guarantee.insecure()
     levels = score.on(data)
     distance = _distance(plan, levels, theorem, score)
     value = None
     if plan.profile.accepts(distance, bits):
         value = score.lattice.value(sampler.draw(score, levels, plan.base, plan.threshold, bits))
-    return Release(
+    return seal(
         value,
-        guarantee,
+        promise,
+        bits,
         public=_facts(score, sampler) | {"threshold": plan.threshold, "distance_needed": plan.profile.length},
         private_diagnostics={"distance": distance},
     )

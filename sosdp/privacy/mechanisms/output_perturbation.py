@@ -23,6 +23,8 @@ import sosdp.privacy.randomness as noise
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 
 Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
 """data -> (approximate minimiser, certified distance to the exact one)"""
@@ -404,25 +406,30 @@ def release_vector(
         backend=backend,
     )
     counts = noise.quantise(array, plan.grid, low=low, high=high)
+    bits = None if plan.backend == "opendp" else open_bits(insecure_seed)
     drawn = noise.gaussian(
-        array.shape, plan.scale, plan.grid, law=plan.law, backend=plan.backend, insecure_seed=insecure_seed
+        array.shape,
+        plan.scale,
+        plan.grid,
+        law=plan.law,
+        backend=plan.backend,
+        source=bits,
+        insecure_seed=None if bits else insecure_seed,
     )
-    guarantee = Guarantee(
+    promise = Guarantee(
         epsilon=plan.epsilon,
         delta=plan.delta,
         rho=plan.rho,
         adjacency=adjacency,
         calibration=calibration,
         kind=kind,
-        assumptions=(*assumptions, *plan.assumptions(), noise.generator_assumption(backend)),
+        assumptions=(*assumptions, *plan.assumptions()),
         mechanism=mechanism,
     )
-    if insecure_seed is not None:
-        guarantee = guarantee.insecure()
-    return Release(
+    return seal(
         NoisyArray(noise.add(counts, drawn), plan.grid, plan.scale),
-        guarantee,
-        mechanism=mechanism,
+        promise,
+        bits or noise.generator_assumption(backend),
         public=public,
         private_diagnostics=private_diagnostics,
     )

@@ -48,7 +48,7 @@ class RandomBits:
         """`count` uint32 words, valid until the next call (the memory is reused)."""
         return self._bytes(4 * count).view(np.dtype("<u4"))
 
-    def bits(self, count: int) -> int:
+    def integer(self, count: int) -> int:
         """A uniform integer below 2^count, straight from the operating system (few are ever needed)."""
         self._check()
         return int.from_bytes(os.urandom((count + 7) // 8), "little") >> (-count % 8)
@@ -117,7 +117,7 @@ class InsecureBits(RandomBits):
         self._used = {"block": 0, "bits": 0}
 
     # Two streams, so that how often the rare branches ask for bits does not move the bulk of the draws.
-    def bits(self, count: int) -> int:
+    def integer(self, count: int) -> int:
         """As `RandomBits.integer`, from a stream of its own."""
         return int.from_bytes(self._digest("bits", (count + 7) // 8), "little") >> (-count % 8)
 

@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import number, seal, source, whole
+from sosdp.privacy.inputs import number, source, whole
 from sosdp.privacy.randomness import exact
+from sosdp.privacy.seal import seal
 
 RESOLUTION = 1 << 20
 
@@ -75,12 +77,14 @@ def bounded_average(
     noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), bits)
     return seal(
         float(least + step * Fraction(noisy, len(plain))),
-        mechanism="bounded average",
-        adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=0.0,
+        Guarantee(
+            mechanism="bounded average",
+            adjacency=ONE_RECORD_REPLACED,
+            epsilon=epsilon,
+            delta=0.0,
+        ),
+        bits,
         public={"n": len(plain), "low": low, "high": high},
-        insecure_seed=insecure_seed,
     )
 
 
@@ -140,11 +144,13 @@ def _ball(
             sums[j] += entry
     return seal(
         np.array([float(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]),
-        mechanism="bounded average",
-        adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
+        Guarantee(
+            mechanism="bounded average",
+            adjacency=ONE_RECORD_REPLACED,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+        ),
+        bits,
         public={"n": n, "d": d, "radius": radius, "scale": shown},
-        insecure_seed=insecure_seed,
     )

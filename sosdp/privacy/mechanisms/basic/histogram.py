@@ -15,10 +15,12 @@ import numpy as np
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import seal, source
+from sosdp.privacy.inputs import source
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
+from sosdp.privacy.seal import seal
 
 
 def private_histogram(
@@ -52,12 +54,14 @@ def private_histogram(
     noisy = [(key, counts[key] + exact.discrete_laplace(units, bits)) for key in sorted(counts, key=_order)]
     return seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
-        mechanism="private histogram",
-        adjacency=adjacency,
-        epsilon=epsilon,
-        delta=delta,
+        Guarantee(
+            mechanism="private histogram",
+            adjacency=adjacency,
+            epsilon=epsilon,
+            delta=delta,
+        ),
+        bits,
         public={"threshold": 1 + margin, "scale": float(units)},
-        insecure_seed=insecure_seed,
     )
 
 

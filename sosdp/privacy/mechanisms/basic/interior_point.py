@@ -12,9 +12,11 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import range_rho, seal, source
+from sosdp.privacy.inputs import range_rho, source
 from sosdp.privacy.mechanisms.basic.quantile import draw, grid, runs
+from sosdp.privacy.seal import seal
 
 
 def interior_point(
@@ -56,13 +58,15 @@ def interior_point(
     chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
     return seal(
         points.value(chosen),
-        mechanism="interior point",
-        adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=0.0,
-        rho=range_rho(epsilon),
+        Guarantee(
+            mechanism="interior point",
+            adjacency=ONE_RECORD_REPLACED,
+            epsilon=epsilon,
+            delta=0.0,
+            rho=range_rho(epsilon),
+        ),
+        bits,
         public={"n": n, "failure": failure_bound(n, points.size, epsilon)},
-        insecure_seed=insecure_seed,
     )
 
 

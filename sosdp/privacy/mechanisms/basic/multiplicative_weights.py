@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import _up
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import choose, integer, seal, source, whole
+from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.inputs import choose, integer, source, whole
 from sosdp.privacy.randomness import exact
+from sosdp.privacy.seal import seal
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +127,13 @@ def multiplicative_weights(
     concentrated = rounds * (per_choice**2 / 8 + per_measurement**2 / 2)
     return seal(
         Synthetic(total / rounds, tuple(measured)),
-        mechanism="multiplicative weights",
-        adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=None if epsilon is None else 0.0,
-        rho=_up(concentrated) if rho is None else rho,
+        Guarantee(
+            mechanism="multiplicative weights",
+            adjacency=ONE_RECORD_REPLACED,
+            epsilon=epsilon,
+            delta=None if epsilon is None else 0.0,
+            rho=float_up(concentrated) if rho is None else rho,
+        ),
+        bits,
         public={"n": n, "rounds": rounds, "queries": matrix.shape[0], "domain": domain},
-        insecure_seed=insecure_seed,
     )

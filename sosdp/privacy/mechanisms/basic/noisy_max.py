@@ -12,10 +12,12 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import _up
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import choose, positive, range_rho, seal, source, wholes
+from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.inputs import choose, positive, range_rho, source, wholes
 from sosdp.privacy.randomness import exact
+from sosdp.privacy.seal import seal
 
 LARGEST = 1 << 62
 
@@ -69,15 +71,17 @@ def report_noisy_max(
         rho = range_rho(epsilon)
     else:
         chosen = exact.permute_and_flip(counted, rate, bits)
-        rho = _up(Fraction(epsilon) ** 2 / 2)
+        rho = float_up(Fraction(epsilon) ** 2 / 2)
     return seal(
         chosen,
-        mechanism="noisy max",
-        adjacency=adjacency,
-        epsilon=epsilon,
-        delta=0.0,
-        rho=rho,
-        assumptions=(f"no score changes by more than {float(sensitivity)!r} between neighbours",),
+        Guarantee(
+            mechanism="noisy max",
+            adjacency=adjacency,
+            epsilon=epsilon,
+            delta=0.0,
+            rho=rho,
+            assumptions=(f"no score changes by more than {float(sensitivity)!r} between neighbours",),
+        ),
+        bits,
         public={"candidates": len(scores)},
-        insecure_seed=insecure_seed,
     )

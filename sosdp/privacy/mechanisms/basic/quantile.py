@@ -14,10 +14,12 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, positive, range_rho, seal, source, wholes
+from sosdp.privacy.inputs import integer, positive, range_rho, source, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.seal import seal
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,13 @@ def private_quantile(
     chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
     return seal(
         points.value(chosen),
-        mechanism="private quantile",
-        adjacency=ONE_RECORD_REPLACED,
-        epsilon=epsilon,
-        delta=0.0,
-        rho=range_rho(epsilon),
+        Guarantee(
+            mechanism="private quantile",
+            adjacency=ONE_RECORD_REPLACED,
+            epsilon=epsilon,
+            delta=0.0,
+            rho=range_rho(epsilon),
+        ),
+        bits,
         public={"n": n, "rank": rank, "low": low, "high": high, "step": step},
-        insecure_seed=insecure_seed,
     )

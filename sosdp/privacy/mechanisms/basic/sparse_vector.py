@@ -13,9 +13,9 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, seal, source, whole
+from sosdp.privacy.inputs import integer, source, whole
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import generator_assumption
+from sosdp.privacy.seal import sealed
 
 LARGEST = 1 << 62
 
@@ -71,18 +71,19 @@ class SparseVector:
         first, self._scale = scales(epsilon, sensitivity, positives, monotone)
         self._bits = source(insecure_seed)
         self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
-        guarantee = Guarantee(
-            epsilon=epsilon,
-            delta=0.0,
-            adjacency=adjacency,
-            assumptions=(
-                f"no query changes by more than {sensitivity} between neighbours"
-                + (", and all in the same direction" if monotone else ""),
-                generator_assumption(),
+        self.guarantee = sealed(
+            Guarantee(
+                epsilon=epsilon,
+                delta=0.0,
+                adjacency=adjacency,
+                assumptions=(
+                    f"no query changes by more than {sensitivity} between neighbours"
+                    + (", and all in the same direction" if monotone else ""),
+                ),
+                mechanism="sparse vector",
             ),
-            mechanism="sparse vector",
+            self._bits,
         )
-        self.guarantee = guarantee if insecure_seed is None else guarantee.insecure()
 
     @property
     def exhausted(self) -> bool:
@@ -138,13 +139,4 @@ def above_threshold(
             break
         if stream.ask(value):
             found.append(index)
-    return seal(
-        found,
-        mechanism="sparse vector",
-        adjacency=adjacency,
-        epsilon=epsilon,
-        delta=0.0,
-        assumptions=stream.guarantee.assumptions[:1] if insecure_seed is None else (),
-        public={"threshold": threshold, "positives": positives},
-        insecure_seed=insecure_seed,
-    )
+    return Release(found, stream.guarantee, public={"threshold": threshold, "positives": positives})

@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, number, seal, source
+from sosdp.privacy.inputs import integer, number, source
 from sosdp.privacy.mechanisms.basic.histogram import LEFT_OUT, canonical
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.seal import seal
 from sosdp.privacy.silence import no_output
 
 FAILED = None
@@ -151,13 +153,15 @@ def release_by_vote(
     accepted = curve.accepts(distance, bits)
     release = seal(
         winner if accepted else None,
-        mechanism="vote",
-        adjacency=adjacency,
-        epsilon=epsilon,
-        delta=delta,
-        assumptions=("the function uses nothing but its block and coins of its own",),
+        Guarantee(
+            mechanism="vote",
+            adjacency=adjacency,
+            epsilon=epsilon,
+            delta=delta,
+            assumptions=("the function uses nothing but its block and coins of its own",),
+        ),
+        bits,
         public={"blocks": blocks, "block_size": len(parts[0])},
-        insecure_seed=insecure_seed,
     )
     release.private_diagnostics.update(distance=distance, failed=votes.count(FAILED))
     return release
@@ -290,16 +294,18 @@ def release_with_margin(
     accepted = curve.accepts(distance, bits)
     release = seal(
         value if accepted else None,
-        mechanism=mechanism,
-        adjacency=adjacency,
-        epsilon=epsilon,
-        delta=delta,
-        assumptions=(
-            *assumptions,
-            f"margins of neighbours with the same answer differ by at most {float(bound)!r}; where answers "
-            "differ, both are at most that",
+        Guarantee(
+            mechanism=mechanism,
+            adjacency=adjacency,
+            epsilon=epsilon,
+            delta=delta,
+            assumptions=(
+                *assumptions,
+                f"margins of neighbours with the same answer differ by at most {float(bound)!r}; where "
+                "answers differ, both are at most that",
+            ),
         ),
-        insecure_seed=insecure_seed,
+        bits,
     )
     release.private_diagnostics.update(distance=distance, margin=margin)
     return release

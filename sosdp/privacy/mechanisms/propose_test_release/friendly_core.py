@@ -17,11 +17,13 @@ import numpy as np
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import _add_up
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, number, positive, seal, source
+from sosdp.privacy.guarantee.rounding import add_up
+from sosdp.privacy.inputs import integer, number, positive, source
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.seal import seal
 
 Points = tuple[tuple[int, ...], ...]
 
@@ -305,6 +307,7 @@ def release_by_friends(
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
     blocks = len(results)
     test = friends_test(blocks, epsilon_test, delta_test, fraction)
+    bits = source(insecure_seed)
     drawn = mean_of_friends(
         results,
         clusters,
@@ -314,17 +317,19 @@ def release_by_friends(
         radius=radius,
         rho=calibrate.zcdp_rho(epsilon, delta),
         grid=unit,
-        bits=source(insecure_seed),
+        bits=bits,
     )
     release = seal(
         drawn.value,
-        mechanism="friends",
-        adjacency=adjacency,
-        epsilon=_add_up([test.epsilon, epsilon]),
-        delta=_add_up([test.delta, delta]),
-        assumptions=("each result is a function of one block of records, and of coins of its own",),
+        Guarantee(
+            mechanism="friends",
+            adjacency=adjacency,
+            epsilon=add_up([test.epsilon, epsilon]),
+            delta=add_up([test.delta, delta]),
+            assumptions=("each result is a function of one block of records, and of coins of its own",),
+        ),
+        bits,
         public={"blocks": blocks, "scale": float(unit) * math.sqrt(drawn.variance)},
-        insecure_seed=insecure_seed,
     )
     release.private_diagnostics.update(pairs=drawn.pairs, passed=drawn.value is not None)
     return release

@@ -26,7 +26,8 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import RandomBits, open_bits
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
 
 DEFAULT_GRID = 2.0**-20
 
@@ -186,21 +187,19 @@ def release_if_stable(
         facts["noisy_statistic"] = (
             int(noise.add(count, max(min(drawn, _LARGEST_NOISE), -_LARGEST_NOISE))) * rule.grid
         )
-    guarantee = Guarantee(
+    promise = Guarantee(
         epsilon=epsilon,
         delta=delta,
         adjacency=adjacency,
         calibration="tight",
         kind=_kind(error, search_complete),
-        assumptions=(*assumptions, *_assumptions(rule, search_complete), RandomBits.assumption),
+        assumptions=(*assumptions, *_assumptions(rule, search_complete)),
         mechanism=mechanism,
     )
-    if insecure_seed is not None:
-        guarantee = guarantee.insecure()
-    return Release(
+    return seal(
         value if accepted else None,
-        guarantee,
-        mechanism=mechanism,
+        promise,
+        bits,
         public=facts,
         private_diagnostics={"statistic": statistic, "count": count, "resolved": resolved},
     )

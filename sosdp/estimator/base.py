@@ -1,0 +1,100 @@
+"""What all private estimators share: scikit-learn's contract, silence, releases that become attributes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.records import as_records
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.silence import no_warnings
+
+# What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
+# it takes depends on which solver the data ask for, so running out of it must not be seen either.
+NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """No warning leaves this block: inside it private data are being computed on."""
+    with no_warnings():
+        yield
+
+
+class ReleasingEstimator(FitFirst, BaseEstimator, ABC):
+    """Base of the estimators: `fit(data)` runs one mechanism and keeps only what it released.
+
+    A subclass says how parameters are checked (`_check_parameters`), how data are read (`_read`), what the
+    mechanism is (`_release`), and which further attributes a released value gives (`_unpack`). The base runs
+    them in this order, in silence; each call of `fit` spends the whole budget again.
+
+    Attributes after fit, all publishable:
+        released_: whether there is an answer (False: the mechanism released only that it declines).
+        guarantee_: the `Guarantee`; a function of public facts only.
+        release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
+    """
+
+    released_: bool
+    guarantee_: Guarantee
+    release_: Release
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Run the mechanism once on private data; y is ignored (scikit-learn's signature).
+
+        Raises:
+            ValueError, TypeError: parameters out of range, or data of the wrong public form; never because
+                of what a record holds.
+        """
+        self._check_parameters()
+        with silenced():
+            release = self._release(self._read(X))
+        self.release_ = release
+        self.guarantee_ = release.guarantee
+        self.released_ = release.released
+        self._unpack(release.value)
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise ValueError for constructor parameters out of range."""
+
+    @abstractmethod
+    def _read(self, X: Any) -> Any:
+        """The data on the one path on which they become numbers; raises for their public form only."""
+
+    @abstractmethod
+    def _release(self, data: Any) -> Release:
+        """The mechanism."""
+
+    def _unpack(self, value: Any) -> None:
+        """Set the attributes that a released value gives."""
+
+
+class RecordEstimator(ReleasingEstimator):
+    """Base of the estimators of (n, d) tables: n and d are public, one record replaced makes a neighbour.
+
+    A record that holds anything but finite numbers below 2^40 counts as zero, whatever it is. Further
+    attribute after fit: n_features_in_, d.
+    """
+
+    n_features_in_: int
+
+    least_records = 1
+    """Fewer records than this are refused (their number is public)."""
+
+    def _read(self, X: Any) -> np.ndarray:
+        """Checked records, (n, d) float64; ValueError for another shape, never because of an entry."""
+        records = as_records(X)
+        if records.shape[0] < self.least_records:
+            raise ValueError(
+                f"X must have shape (n, d) with n >= {self.least_records} and d >= 1, got {records.shape}"
+            )
+        self.n_features_in_ = records.shape[1]
+        return records

@@ -1,0 +1,42 @@
+"""Exact numbers as float64, on the safe side: what is promised is rounded up, what may be spent down.
+
+Where it matters: docs/proofs/composition.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+
+def float_up(number: Fraction) -> float:
+    """The least float64 that is at least `number` (one step above it at most).
+
+    Raises:
+        ValueError: beyond float64.
+    """
+    value = _nearest(number)
+    return value if Fraction(value) >= number else math.nextafter(value, math.inf)
+
+
+def float_down(number: Fraction) -> float:
+    """The largest float64 that is at most `number` (one step below it at most).
+
+    Raises:
+        ValueError: beyond float64.
+    """
+    value = _nearest(number)
+    return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
+
+
+def add_up(numbers: Iterable[float]) -> float:
+    """The sum of the numbers, rounded up when it is not exact."""
+    return float_up(sum((Fraction(number) for number in numbers), Fraction(0)))
+
+
+def _nearest(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise ValueError("a number is beyond the range of float64: rescale the problem") from error
