@@ -266,7 +266,7 @@ def sampler(sizes: list[tuple[int, int]], draws: int) -> Table:
         reach = int(10 / spacing)
         problem = PackingProblem("identity", d, 1 + 1.5 * np.sqrt(d / n))
         given = PackingScore(problem, Lattice(spacing, d, ((-reach, reach),) * d), n)
-        base = rational_base(EPSILON, given.step)
+        base = rational_base(EPSILON, given.sensitivity)
         start = time.process_time()
         draw = DyadicBoxes().prepare(given, given.on(records), base, given.top)
         built = time.process_time() - start

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
-from sosdp.privacy.scores.levels import level_step
+from sosdp.privacy.scores.levels import level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 from sosdp.privacy.silence import no_warnings
 from sosdp.structured.packing import Bracket, solve
@@ -92,7 +92,7 @@ class PackingScore(ScoreFunction):
         super().__init__(
             lattice=lattice,
             records=records,
-            step=level_step(Fraction(1), WIDTH, QUANTUM),
+            sensitivity=level_sensitivity(Fraction(1), WIDTH, QUANTUM),
             max_level=math.ceil(records / QUANTUM),
             adjacency=ONE_RECORD_REPLACED,
             kind="conditional",

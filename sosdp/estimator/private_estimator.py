@@ -40,7 +40,7 @@ class MissingFact(ValueError):
 
 @dataclass(frozen=True)
 class VectorOutput:
-    """What road 1 must know in public about a strongly convex program's solver.
+    """What output perturbation must know in public about a strongly convex program's solver.
 
     Attributes:
         size: number of released coordinates. low, high: public box that contains the minimiser.
@@ -68,11 +68,12 @@ def private_estimator(
     """An estimator with `fit(data)` whose result carries a guarantee.
 
     Args:
-        program: a `ScoreProgram` (system with data, a candidate, a threshold: road 2, pure epsilon) or a
-            `StrongConvexProgram` with a solver (road 1, Gaussian noise, needs delta > 0 and `output`).
+        program: a `ScoreProgram` (system with data, a candidate, a threshold: the exponential mechanism, pure
+            epsilon) or a `StrongConvexProgram` with a solver (output perturbation: Gaussian noise, needs
+            delta > 0 and `output`).
         epsilon, delta: budget.
-        output: see `VectorOutput`; road 1 only.
-        sampler: exact sampler of road 2; by default the lattice is listed, or layered rejection.
+        output: see `VectorOutput`; output perturbation only.
+        sampler: of the exponential mechanism, exact; by default the lattice is listed, or layered rejection.
         adjacency: for the guarantee.
         insecure_seed: tests only; voids the guarantee.
 
@@ -210,7 +211,8 @@ def _default_sampler(program: ScoreProgram) -> Sampler:
 def _check_score_program(program: ScoreProgram, sampler: Sampler | None) -> None:
     if program.lattice.box is None:
         raise MissingFact(
-            "a public range", "Road 2 draws from a bounded lattice of candidates: give the lattice a box."
+            "a public range",
+            "The exponential mechanism draws from a bounded lattice of candidates: give the lattice a box.",
         )
     if not program.proof.strip():
         raise MissingFact(

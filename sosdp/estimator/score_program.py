@@ -1,4 +1,4 @@
-"""The value of a relaxation as a private score: the bridge from polynomial programs to road 2.
+"""The value of a relaxation as a private score: from polynomial programs to the exponential mechanism.
 
 `ScoreProgram` says, for public sizes, how data and a candidate become a system and an objective; its bracket
 is [certified dual bound, value of a feasible point checked in exact rationals].
@@ -120,7 +120,7 @@ class ScoreProgram:
         return (0.0 if low is None else float(low)), high
 
     def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> BracketScore:
-        """The score function of road 2."""
+        """The score function for the exponential mechanism."""
         return BracketScore(
             lambda data, candidate: self.bracket(self.quantise(data), candidate),
             self.lattice,

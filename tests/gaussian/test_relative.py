@@ -201,7 +201,7 @@ def test_draws_follow_the_law_on_the_domain(d, epsilon):
     n, count = 12, 1200
     data = np.random.default_rng(2).normal(size=(n, d)) * 1.2
     score = _score(n, d, Fraction(1, 8) if d == 1 else Fraction(1, 2))
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
     levels = score.on(data)
     draw = DyadicBoxes(evaluations=5, boxes=15).prepare(score, levels, base, score.top)
     bits = open_bits(3, keystream=False)
@@ -218,7 +218,7 @@ def test_draws_follow_the_law_on_the_domain(d, epsilon):
 def test_no_box_that_is_thrown_away_holds_a_candidate():
     score = _score(20, 2, Fraction(1, 4))
     levels = score.on(np.random.default_rng(1).normal(size=(20, 2)))
-    tree = Partition(score, levels, rational_base(1.0, score.step).rate, 10, 300)
+    tree = Partition(score, levels, rational_base(1.0, score.sensitivity).rate, 10, 300)
     thrown = [point for box in tree.gone for point in product(*(range(a, b + 1) for a, b in box))]
     kept = [point for box, _ in tree.refreshed() for point in product(*(range(a, b + 1) for a, b in box))]
     assert len(thrown) + len(kept) == score.lattice.size == len(set(thrown) | set(kept))
@@ -246,7 +246,7 @@ def test_an_admitted_point_is_never_thrown_away_for_rounding():
 def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
     epsilon, alphabet = 1.0, (-1.3, 0.0, 0.7, 40.0)
     score = _score(n, 1)
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
 
     def law(data):
         whole = exact_law(score, np.array(data)[:, None], base)
@@ -266,7 +266,7 @@ def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
 def test_the_two_by_two_laws_of_neighbours_too():
     epsilon, n = 1.0, 4
     score = _score(n, 2, Fraction(1, 2))
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
     generator = np.random.default_rng(9)
     worst = 0.0
     for k in range(6):

@@ -23,7 +23,7 @@ def _score(n, d=1, spacing=Fraction(1, 4), reach=8, lam=1.5, features="identity"
 
 
 def _draws(score, data, epsilon, count, seed):
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
     levels = score.on(data)
     draw = DyadicBoxes(evaluations=6, boxes=12).prepare(score, levels, base, score.top)
     bits = open_bits(seed, keystream=False)
@@ -57,7 +57,7 @@ def test_the_partition_is_one_and_its_bounds_are_below_the_levels():
     n, d = 10, 2
     data = np.random.default_rng(1).standard_normal((n, d))
     score = _score(n, d, reach=3)
-    base = rational_base(2.0, score.step)
+    base = rational_base(2.0, score.sensitivity)
     levels = score.on(data)
     tree = Partition(score, levels, base.rate, 12, 40)
     entries = tree.refreshed()
@@ -77,7 +77,7 @@ def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
     """All data sets over a small alphabet up to order, all replacements, exact ratios of the whole law."""
     epsilon = 1.0
     score = _score(n, reach=4, spacing=Fraction(1, 2), lam=1.0)
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
     alphabet = (-2.0, 0.0, 0.5, 9.0)
     laws = {
         data: exact_law(score, np.array(data)[:, None], base)
@@ -95,8 +95,8 @@ def test_a_score_of_twice_the_sensitivity_is_caught():
     """The control: the same levels declared with half their step break the promise."""
     epsilon, n = 1.0, 3
     score = _score(n, reach=6, spacing=Fraction(1, 2), lam=0.2)
-    honest = rational_base(epsilon, score.step)
-    cheat = rational_base(epsilon * 6, score.step)  # what a step of a sixth would allow
+    honest = rational_base(epsilon, score.sensitivity)
+    cheat = rational_base(epsilon * 6, score.sensitivity)  # what a step of a sixth would allow
     a, b = np.array([[0.0], [0.0], [0.0]]), np.array([[3.0], [0.0], [0.0]])
 
     def loss(base):
@@ -129,7 +129,7 @@ def test_the_release_carries_what_was_promised():
     assert private.guarantee.kind == "conditional" and private.guarantee.epsilon == 0.7
     assert private.guarantee.rho == pytest.approx(0.7**2 / 8)
     assert any("width" in text for text in private.guarantee.assumptions)
-    assert score.step == 65 and QUANTUM * 65 >= 1
+    assert score.sensitivity == 65 and QUANTUM * 65 >= 1
 
 
 def test_what_it_cannot_serve_is_refused_before_any_data():

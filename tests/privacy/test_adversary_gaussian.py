@@ -30,7 +30,7 @@ def far_records(seed: int, records: int, dimension: int, spread: float) -> np.nd
 
 def largest_loss(score: PackingScore, first: np.ndarray, second: np.ndarray) -> float:
     """max over points and both orders of ln P(theta) / P'(theta), for the law r^level."""
-    base = rational_base(EPSILON, score.step)
+    base = rational_base(EPSILON, score.sensitivity)
     laws = []
     for data in (first, second):
         levels = score.on(data)

@@ -8,7 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from sosdp.privacy.scores.levels import BITS, check_step, level_of, level_step, rational_base
+from sosdp.privacy.scores.levels import (
+    BITS,
+    check_level_sensitivity,
+    level_of,
+    level_sensitivity,
+    rational_base,
+)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1.0, 2.0, 8.0, 40.0])
@@ -45,7 +51,7 @@ def test_level_step_covers_every_bracket():
         (Fraction(0), Fraction(1, 4), Fraction(1)),
         (Fraction(1, 4), Fraction(1)),
     ):
-        step = level_step(sensitivity, width, quantum)
+        step = level_sensitivity(sensitivity, width, quantum)
         worst = 0
         for first, second in itertools.product(quarters, quarters):
             if abs(first - second) <= sensitivity:
@@ -58,6 +64,6 @@ def test_level_step_covers_every_bracket():
 def test_level_step_refuses():
     for bad in [(0, 0, 1), (1, -1, 1), (1, 0, 0)]:
         with pytest.raises(ValueError):
-            level_step(*(Fraction(b) for b in bad))
+            level_sensitivity(*(Fraction(b) for b in bad))
     with pytest.raises(ValueError):
-        check_step(1.0)  # type: ignore[arg-type]
+        check_level_sensitivity(1.0)  # type: ignore[arg-type]

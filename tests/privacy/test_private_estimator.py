@@ -244,8 +244,8 @@ def test_whatever_a_bracket_does_a_level_follows(bad):
 def test_charged_and_uncharged_brackets():
     """The step is what Proposition 2 says; uncharged, the same levels lose more."""
     score = bracket_score(lambda data, theta: (0.0, 0.0), width=1, quantum=1)
-    assert score.step == 2 and bracket_score(lambda d, t: (0, 0)).step == 1
-    assert bracket_score(lambda d, t: (0, 0), width=0.9, integral=True).step == 1
+    assert score.sensitivity == 2 and bracket_score(lambda d, t: (0, 0)).sensitivity == 1
+    assert bracket_score(lambda d, t: (0, 0), width=0.9, integral=True).sensitivity == 1
 
     def attack(sign):
         def bracket(data, theta):

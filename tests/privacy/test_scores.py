@@ -124,7 +124,7 @@ def test_max_and_clip():
     both, cut = MaxScore([first, second]), ClippedScore(second, 2)
     data = rng.normal(size=(5, 2))
     a, b, c = table(first, data), table(second, data), table(both, data)
-    assert c == {p: max(a[p], b[p]) for p in a} and not both.exact_boxes and both.step == 1
+    assert c == {p: max(a[p], b[p]) for p in a} and not both.exact_boxes and both.sensitivity == 1
     assert table(cut, data) == {p: min(2, b[p]) for p in b} and cut.top == 2
     levels = both.on(data)
     clipped = cut.on(data)

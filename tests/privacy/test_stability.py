@@ -106,12 +106,12 @@ def test_worst_case_over_all_roundings(epsilon: float, delta: float, error: floa
     assert worst <= delta * (1 + 1e-12)
     if shift <= error:
         # Nearly attained, so the threshold is not wasteful (one step of the margin is a factor e^{-eps/S}).
-        assert worst > 0.9 * delta * math.exp(-epsilon / rule.accept.step)
+        assert worst > 0.9 * delta * math.exp(-epsilon / rule.accept.sensitivity)
 
 
 def test_integer_statistic_needs_no_rounding_allowance() -> None:
     rule = stability_rule(1.0, 0.05, grid=1.0)
-    assert rule.accept.step == 1
+    assert rule.accept.sensitivity == 1
     assert rule.count(3.0) == 3
     assert worst_delta(rule) <= 0.05
 
@@ -182,7 +182,7 @@ def test_planning_number() -> None:
 def test_noise_matches_the_budget_exactly() -> None:
     for epsilon in (0.1, 1.0, 3.0, 50.0):
         rule = accept_rule(epsilon, 1e-6, 2**20 + 3)
-        assert Fraction(rule.step) / Fraction(rule.units) <= Fraction(epsilon)
+        assert Fraction(rule.sensitivity) / Fraction(rule.units) <= Fraction(epsilon)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def worst_delta(plan, score, values, n, distance_of):
 
 
 def by_counts(plan, levels):
-    last = plan.threshold + plan.step * (plan.profile.length - 1)
+    last = plan.threshold + plan.sensitivity * (plan.profile.length - 1)
     return plan.distance({j: levels.count(j) for j in range(last + 1)})
 
 
@@ -91,7 +91,9 @@ def test_mass_is_what_the_plan_promises():
                 for t in range(-8, 12)
                 if (level := levels.level((t,))) <= plan.threshold
             }
-            layer = sum(w for t, w in weights.items() if levels.level((t,)) > plan.threshold - plan.step)
+            layer = sum(
+                w for t, w in weights.items() if levels.level((t,)) > plan.threshold - plan.sensitivity
+            )
             assert layer <= plan.mass * sum(weights.values())
     assert seen > 20
 
@@ -206,7 +208,7 @@ def test_safe_test_by_theorem_is_exhaustively_private():
     b = min(unsafe, default=plan.threshold)
 
     def distance(p, levels):
-        return max(0, b - least_level(score, levels)) // p.step
+        return max(0, b - least_level(score, levels)) // p.sensitivity
 
     worst, step, _ = worst_delta(plan, score, list(values), n, distance)
     assert worst <= 2 * mu and step <= 1

@@ -81,7 +81,7 @@ class LocalisedLiftScore:
         return low, high
 
     def score_function(self, lattice: Lattice) -> BracketScore:
-        """The score on a bounded public lattice, for road 2 (small lattices)."""
+        """The score on a bounded public lattice, for the exponential mechanism (small lattices)."""
         return BracketScore(
             self.bracket,
             lattice,

@@ -68,7 +68,7 @@ def random_split(
 ) -> Guarantee:
     """Guarantee when every unit goes to the first mechanism with this probability, else to the second.
 
-    Each unit (an edge of the graph, a record) is assigned by a coin of its own that nobody sees; the second
+    Each unit (an edge of the graph, a record) is assigned at random by itself, which nobody sees; the second
     mechanism may see the output of the first. With unit e added or removed: epsilon = log(p e^epsilon1 +
     (1-p) e^epsilon2), delta the larger of the two weighted means of the proof; rho the larger one. For
     replaced records: the larger epsilon, the weighted mean of the deltas, the larger rho.
@@ -122,7 +122,7 @@ def subsample(
         guarantee: with epsilon and delta (convert a zCDP one first); a numeric form made of Gaussian,
             Laplace and discrete laws is kept by giving its parts the rate instead.
         rate: q in (0, 1], public.
-        scheme: "poisson": every unit is kept by a coin of its own, for units that are added or removed (or
+        scheme: "poisson": every unit is kept or not by itself, for units that are added or removed (or
             edges); "fixed size": a uniform part of q n of the n records, for records that are replaced.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What leaves the building: a value, its guarantee, and nothing else.
+"""What is published: a value, its guarantee, and nothing else.
 
 Proof that processing a release further costs nothing: docs/proofs/composition.md
 """

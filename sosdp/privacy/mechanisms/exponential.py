@@ -1,4 +1,4 @@
-"""Road 2: an exponential mechanism on integer levels, pure on a bounded lattice, truncated on any.
+"""The exponential mechanism on integer levels, pure on a bounded lattice, truncated on any.
 
 Proofs: docs/proofs/exponential_mechanism.md (pure), docs/proofs/truncated_mechanism.md (truncated)
 """
@@ -44,7 +44,7 @@ def pure_exponential(
     Args:
         score: public description; its lattice must be bounded and its levels at most `max_level`.
         data: private records, as the score takes them.
-        epsilon: budget; 2 step ln(1/r) <= epsilon is certified.
+        epsilon: budget; 2 sensitivity ln(1/r) <= epsilon is certified.
         sampler: exact ones keep the guarantee's kind; default by `default_sampler`.
         insecure_seed: tests only; voids the guarantee.
 
@@ -63,7 +63,7 @@ def pure_exponential(
     top = score.top
     sampler = default_sampler(score) if sampler is None else sampler
     sampler.check(score)
-    base = rational_base(epsilon, score.step)
+    base = rational_base(epsilon, score.sensitivity)
     bits = open_bits(insecure_seed, keystream=False)
     promise = Guarantee(
         epsilon=epsilon,
@@ -116,7 +116,7 @@ class TruncatedPlan:
     base: RationalBase
     profile: AcceptCurve
     mass: Fraction
-    step: int
+    sensitivity: int
     level0_count: int
     epsilon: float
     delta: float
@@ -134,7 +134,7 @@ class TruncatedPlan:
 
     def _safe(self, counts: Sequence[int | None] | Mapping[int, int | None], k: int) -> bool:
         """mubar_k <= mu, that is b_k (1 - mu) <= mu I_k with I_k > 0, multiplied by 2^(40 (T+1))."""
-        t, m, a = self.threshold, self.step, self.base.numerator
+        t, m, a = self.threshold, self.sensitivity, self.base.numerator
 
         def count(j: int) -> int | None:
             return 0 if j < 0 else counts[j]
@@ -164,7 +164,7 @@ def plan_truncated(
 
     Args:
         share: part of epsilon for the accept bit.
-        threshold: T; by default ceil((ln(1/mu) + d ln 200) / ln(1/r)), plus step * K* without slack.
+        threshold: T; by default ceil((ln(1/mu) + d ln 200) / ln(1/r)), plus sensitivity * K* without slack.
 
     Raises:
         ValueError: a budget out of range, or so small that it cannot pay for the truncated mass.
@@ -175,16 +175,18 @@ def plan_truncated(
     half = Fraction(delta) / 2
     profile = accept_profile(epsilon * share, half)
     rest = Fraction(epsilon) - Fraction(profile.epsilon)
-    base = rational_base(calibrate.float_down(rest), score.step, half)
+    base = rational_base(calibrate.float_down(rest), score.sensitivity, half)
     if threshold is None:
         wanted = math.log(1.0 / float(half)) + score.lattice.dimension * math.log(200.0)
         threshold = math.ceil(wanted / base.rate)
         if score.level0_count == 0:
-            threshold += score.step * profile.length
-    if threshold < score.step:
-        raise ValueError(f"the threshold must be at least the level step {score.step}, got {threshold}")
+            threshold += score.sensitivity * profile.length
+    if threshold < score.sensitivity:
+        raise ValueError(
+            f"the threshold must be at least the level's sensitivity {score.sensitivity}, got {threshold}"
+        )
     return TruncatedPlan(
-        threshold, base, profile, half, score.step, score.level0_count, float(epsilon), float(delta)
+        threshold, base, profile, half, score.sensitivity, score.level0_count, float(epsilon), float(delta)
     )
 
 
@@ -207,7 +209,7 @@ def truncated_exponential(
         score: with exact level counts (safe test B); or give `theorem` (safe test A).
         epsilon, delta: budget.
         threshold, share: see `plan_truncated`.
-        theorem: safe test A: distance max(0, level - least level) // step.
+        theorem: safe test A: distance max(0, level - least level) // sensitivity.
         sampler: exact; default `BoxLattice`, or `Layered`.
         insecure_seed: tests only; voids the guarantee.
 
@@ -267,10 +269,10 @@ def truncated_exponential(
 def _distance(
     plan: TruncatedPlan, levels: Levels, theorem: VolumeTheorem | None, score: ScoreFunction
 ) -> int:
-    last = plan.threshold + plan.step * (plan.profile.length - 1)
+    last = plan.threshold + plan.sensitivity * (plan.profile.length - 1)
     if theorem is None:
         return plan.distance({j: levels.count(j) for j in range(last + 1)})
-    return max(0, theorem.level - least_level(score, levels)) // plan.step
+    return max(0, theorem.level - least_level(score, levels)) // plan.sensitivity
 
 
 def least_level(score: ScoreFunction, levels: Levels) -> int:

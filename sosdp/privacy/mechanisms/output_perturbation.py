@@ -1,4 +1,4 @@
-"""Road 1: the minimiser of a strongly convex program, released with Gaussian noise.
+"""Output perturbation: the minimiser of a strongly convex program, released with Gaussian noise.
 
 How far the minimiser moves between neighbouring data sets follows from strong convexity alone; what a solver
 returns is charged by its certified distance to the minimiser. Only an upper triangle with a fixed diagonal,

@@ -1,4 +1,4 @@
-"""Arrays of coins with probability exp(-gamma), and permute-and-flip over many candidates, both exact.
+"""Arrays of Bernoulli tests of probability exp(-gamma), and permute-and-flip over many candidates; exact.
 
 Proofs: docs/proofs/noise.md
 """
@@ -65,8 +65,8 @@ def permute_and_flip(
     bits = source or open_bits(insecure_seed)
     # Unsigned differences are right even where the signed ones would overflow.
     gaps = array.max().astype(np.uint64) - array.astype(np.uint64)
-    coins = _flips(gaps.astype(np.float64) * float(exact), lambda at: exact * int(gaps[at]), bits)
-    heads = np.flatnonzero(coins)
+    kept = _flips(gaps.astype(np.float64) * float(exact), lambda at: exact * int(gaps[at]), bits)
+    heads = np.flatnonzero(kept)
     return int(heads[random_below(heads.size, bits)])
 
 
@@ -77,7 +77,7 @@ def _fraction(gamma: float) -> Fraction | None:
 def _flips(
     gamma: npt.NDArray[np.float64], exact: Callable[[int], Fraction | None], bits: RandomBits
 ) -> npt.NDArray[np.bool_]:
-    """Coins for gamma known to a relative 2^-50 in floats, and exactly (None: infinite) on demand."""
+    """Tests for gamma known to a relative 2^-50 in floats, and exactly (None: infinite) on demand."""
     flips = np.empty(gamma.size, dtype=np.bool_)
     for start in range(0, gamma.size, _BLOCK):
         part = gamma[start : start + _BLOCK]

@@ -1,4 +1,4 @@
-"""Exact scalar samplers in big integers: uniform, coins, categorical, discrete Laplace and Gaussian.
+"""Exact scalar samplers in big integers: uniform, Bernoulli, categorical, discrete Laplace and Gaussian.
 
 No law here is approximated: every comparison of a uniform real with a number known to any precision reads
 further digits of both until it is decided. Parameters are public rationals. All take `bits`, a source of
@@ -216,7 +216,7 @@ def categorical_lazy(
 
 
 def permute_and_flip(levels: Sequence[int], rate: Rational, bits: RandomBits | None = None) -> int:
-    """Index of a nearly highest level: a uniform one among those whose coin of probability exp(-rate (max -
+    """Index of a nearly highest level: a uniform one among those whose test of probability exp(-rate (max -
     level)) shows heads.
 
     This is the law of permute-and-flip (McKenna and Sheldon 2020): epsilon-DP for rate = epsilon / (2 Delta)

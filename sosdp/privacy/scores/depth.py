@@ -1,6 +1,6 @@
 """Depth scores: Tukey (half-space) depth in 2 and 3 dimensions, and regression depth, in exact integers.
 
-The level is n minus the depth; one record changes every half-space count by at most 1, so the step is 1.
+The level is n minus the depth; one record changes every half-space count by at most 1: sensitivity 1.
 
 Proof: docs/proofs/scores.md
 """

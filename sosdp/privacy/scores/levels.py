@@ -20,17 +20,17 @@ BITS = 40
 
 @dataclass(frozen=True)
 class RationalBase:
-    """r = numerator / 2^40, certified to satisfy 2 step ln(1/r) <= epsilon - ln(1/(1 - allowance)).
+    """r = numerator / 2^40, certified to satisfy 2 sensitivity ln(1/r) <= epsilon - ln(1/(1 - allowance)).
 
     Attributes:
         numerator: a, the least integer for which the inequality is certified.
-        step: m, by how much a level may differ between neighbours.
+        sensitivity: m, by how much a level may differ between neighbours.
         epsilon: the budget as given.
         allowance: mass of the truncated law that is charged separately (0 for the pure mechanism).
     """
 
     numerator: int
-    step: int
+    sensitivity: int
     epsilon: float
     allowance: Fraction = Fraction(0)
 
@@ -50,15 +50,15 @@ class RationalBase:
         return -math.log(self.numerator / (1 << BITS))
 
 
-def rational_base(epsilon: float, step: int = 1, allowance: Fraction = Fraction(0)) -> RationalBase:
+def rational_base(epsilon: float, sensitivity: int = 1, allowance: Fraction = Fraction(0)) -> RationalBase:
     """The smallest certified base for a budget: a few ball-arithmetic comparisons.
 
     Raises:
-        ValueError: epsilon not > 0, step < 1, allowance outside [0, 1), or a budget so small that r rounds to
-            1 (every comparison with ln(1/r) would be void).
+        ValueError: epsilon not > 0, sensitivity < 1, allowance outside [0, 1), or a budget so small that r
+            rounds to 1 (every comparison with ln(1/r) would be void).
     """
     epsilon = calibrate.check_epsilon(epsilon)
-    check_step(step)
+    check_level_sensitivity(sensitivity)
     if not 0 <= allowance < 1:
         raise ValueError(f"the allowance must lie in [0, 1), got {allowance}")
     left = epsilon + math.log1p(-float(allowance))
@@ -67,37 +67,38 @@ def rational_base(epsilon: float, step: int = 1, allowance: Fraction = Fraction(
             f"epsilon = {epsilon} does not even pay for the truncated mass {float(allowance):.3g}: "
             "take a smaller delta or a larger epsilon"
         )
-    numerator = max(1, math.ceil(2.0**BITS * math.exp(-left / (2 * step))) - 2)
-    while not _certified(numerator, epsilon, step, allowance):
+    numerator = max(1, math.ceil(2.0**BITS * math.exp(-left / (2 * sensitivity))) - 2)
+    while not _certified(numerator, epsilon, sensitivity, allowance):
         numerator += 1
     if numerator >= 1 << BITS:
         raise ValueError(
-            f"epsilon / (2 step) = {epsilon / (2 * step):.3g} is too small for a base of {BITS} bits"
+            f"epsilon / (2 sensitivity) = {epsilon / (2 * sensitivity):.3g} is too small for a base of "
+            f"{BITS} bits"
         )
-    return RationalBase(numerator, step, epsilon, allowance)
+    return RationalBase(numerator, sensitivity, epsilon, allowance)
 
 
-def _certified(numerator: int, epsilon: float, step: int, allowance: Fraction) -> bool:
+def _certified(numerator: int, epsilon: float, sensitivity: int, allowance: Fraction) -> bool:
     """Whether 2 m ln(2^b / a) <= epsilon + ln(1 - allowance) is proven."""
 
     def excess() -> Any:
         import flint
 
-        spent = 2 * step * (flint.arb(2**BITS) / flint.arb(numerator)).log()
+        spent = 2 * sensitivity * (flint.arb(2**BITS) / flint.arb(numerator)).log()
         return spent - calibrate.ball(epsilon) - calibrate.ball(1 - allowance).log()
 
     return calibrate.decide(excess) is False
 
 
-def check_step(step: int) -> int:
+def check_level_sensitivity(sensitivity: int) -> int:
     """A level sensitivity: an integer >= 1.
 
     Raises:
         ValueError: anything else.
     """
-    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        raise ValueError(f"the step of a level must be an integer >= 1, got {step!r}")
-    return step
+    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
+        raise ValueError(f"the sensitivity of a level must be an integer >= 1, got {sensitivity!r}")
+    return sensitivity
 
 
 def level_of(high: Fraction, quantum: Fraction) -> int:
@@ -105,7 +106,7 @@ def level_of(high: Fraction, quantum: Fraction) -> int:
     return math.ceil(Fraction(high) / Fraction(quantum))
 
 
-def level_step(sensitivity: Fraction, width: Fraction, quantum: Fraction) -> int:
+def level_sensitivity(sensitivity: Fraction, width: Fraction, quantum: Fraction) -> int:
     """How much `level_of` can differ between neighbours: ceil((sensitivity + width) / quantum).
 
     Args:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
-from sosdp.privacy.scores.levels import level_of, level_step
+from sosdp.privacy.scores.levels import level_of, level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
 from sosdp.privacy.silence import no_warnings
 
@@ -27,7 +27,7 @@ Bracket = Callable[[Any, np.ndarray], tuple[float, float]]
 class BracketScore(ScoreFunction):
     """A score in [0, largest] of proven sensitivity, evaluated by certified brackets.
 
-    The level is ceil(hi / quantum), with step ceil((sensitivity + width) / quantum). An `integral` score
+    The level is ceil(hi / quantum), of sensitivity ceil((sensitivity + width) / quantum). An `integral` score
     whose bracket contains one integer has that integer as its exact level, and the width is not charged.
 
     Args:
@@ -36,7 +36,7 @@ class BracketScore(ScoreFunction):
         largest: the score is at most this for every data set (n, typically).
         proof: why neighbours' scores differ by at most `sensitivity`; goes into the guarantee.
         sensitivity, width: Delta and xi.
-        quantum: q; by default sensitivity + width, so that the step is 1.
+        quantum: q; by default sensitivity + width, so that levels have sensitivity 1.
         integral: the true score is an integer (width must be below 1 and sensitivity an integer).
         width_proof: why every bracket has width at most `width`; without it the guarantee is conditional.
         enclosure: optional (data, k) -> box containing all points of level <= k.
@@ -71,7 +71,7 @@ class BracketScore(ScoreFunction):
             unit, charged = Fraction(1), Fraction(0)
         else:
             unit, charged = Fraction(delta + xi if quantum is None else quantum), xi
-        step = level_step(delta, charged, unit)
+        moved = level_sensitivity(delta, charged, unit)
         if most <= 0:
             raise ValueError(f"largest must be > 0, got {float(most)}")
         condition = (
@@ -83,7 +83,7 @@ class BracketScore(ScoreFunction):
         super().__init__(
             lattice=lattice,
             records=records,
-            step=step,
+            sensitivity=moved,
             max_level=level_of(most, unit),
             quasi_convex=quasi_convex,
             adjacency=adjacency,

@@ -18,7 +18,7 @@ import numpy as np
 
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.scores.levels import BITS, RationalBase, check_step
+from sosdp.privacy.scores.levels import BITS, RationalBase, check_level_sensitivity
 from sosdp.privacy.scores.score import Box, Levels, Point, ScoreFunction, box_size
 
 MARKS = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
@@ -34,7 +34,7 @@ class Sampler(ABC):
         Raises:
             ValueError: says which fact is missing.
         """
-        check_step(score.step)
+        check_level_sensitivity(score.sensitivity)
 
     @property
     def kind(self) -> str:
@@ -100,11 +100,11 @@ class PermuteAndFlip(FiniteGrid):
     def draw(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
-        """A uniform one among the points whose coin exp(-rate (level - least)) shows heads."""
+        """A uniform one among the points that pass a test of probability exp(-rate (level - least))."""
         from fractions import Fraction
 
         points = list(score.lattice.points())
-        rate = Fraction(base.epsilon) / (2 * base.step)
+        rate = Fraction(base.epsilon) / (2 * base.sensitivity)
         return points[exact.permute_and_flip([-levels.level(point) for point in points], rate, bits)]
 
 

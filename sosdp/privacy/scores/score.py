@@ -145,7 +145,7 @@ class ScoreFunction(ABC):
     Attributes:
         lattice: where the output lives.
         records: n, public under replace-one adjacency.
-        step: m, proven bound on the change of any level between neighbours.
+        sensitivity: m, proven bound on the change of any level between neighbours.
         max_level: J, every level on a bounded lattice is at most J.
         quasi_convex: whether the true score has convex sublevel sets.
         exact_boxes: whether level sets are boxes with exact counts.
@@ -156,7 +156,7 @@ class ScoreFunction(ABC):
     lattice: Lattice
     records: int
 
-    step: int = 1
+    sensitivity: int = 1
     max_level: int | None = None
     quasi_convex: bool = False
     exact_boxes: bool = False
@@ -190,7 +190,7 @@ class ScoreFunction(ABC):
 
 
 class MaxScore(ScoreFunction):
-    """The largest of several levels of the same data: the step stays the largest step.
+    """The largest of several levels of the same data: the sensitivity is the largest of theirs.
 
     Raises:
         ValueError: no score, or scores with different lattices, numbers of records or adjacencies.
@@ -209,7 +209,7 @@ class MaxScore(ScoreFunction):
         super().__init__(
             lattice=first.lattice,
             records=first.records,
-            step=max(s.step for s in scores),
+            sensitivity=max(s.sensitivity for s in scores),
             max_level=None if None in tops else max(t for t in tops if t is not None),
             quasi_convex=all(s.quasi_convex for s in scores),
             exact_boxes=all(s.exact_boxes for s in scores),
@@ -251,7 +251,7 @@ class _MaxLevels(Levels):
 
 
 class ClippedScore(ScoreFunction):
-    """min(level, top): the same step, and fewer levels to weigh.
+    """min(level, top): the same sensitivity, and fewer levels to weigh.
 
     Raises:
         ValueError: top < 0.
@@ -263,7 +263,7 @@ class ClippedScore(ScoreFunction):
         super().__init__(
             lattice=score.lattice,
             records=score.records,
-            step=score.step,
+            sensitivity=score.sensitivity,
             max_level=top if score.max_level is None else min(top, score.max_level),
             quasi_convex=score.quasi_convex,
             exact_boxes=score.exact_boxes,

@@ -1,4 +1,4 @@
-"""Road 1 under attack: every claim a strongly convex program rests on, tried on searched neighbours.
+"""Output perturbation under attack: the claims of a strongly convex program, tried on searched neighbours.
 
 `StrongConvexProgram` states the claims; here are the searches that try to break them, and the isometries
 that say how far the released coordinates move when the minimiser does.

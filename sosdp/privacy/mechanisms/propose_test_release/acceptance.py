@@ -1,15 +1,15 @@
-"""Releasing an answer when an integer statistic of sensitivity 1 (or `step`) is large enough.
+"""Releasing an answer when an integer statistic of sensitivity 1 (or S) is large enough.
 
-Two ways. `accept_profile` and `decay_curve` decide by one coin whose probability depends on the statistic:
-the largest (smallest) such probabilities that are (epsilon, delta)-DP, in exact rationals. `accept_rule`
-adds noise to the statistic and compares; it can release the noisy statistic as well.
+Two ways. `accept_profile` and `decay_curve` decide by one Bernoulli test whose acceptance probability depends
+on the statistic: the largest (smallest) such probabilities that are (epsilon, delta)-DP, in exact rationals.
+`accept_rule` adds noise to the statistic and compares; it can release the noisy statistic as well.
 
 In `accept_rule` the noise is a discrete Laplace L with P(L = k) = (1-a)/(1+a) a^|k|, a = exp(-1/units), as
 `sosdp.privacy.randomness.laplace` draws it; its tail is P(L >= j) = a^j / (1+a) for integers j >= 1. An
-answer whose statistic changes by at most `step` between neighbours, and which the neighbour shares whenever
-the statistic exceeds `step`, is released when statistic + L >= step + j with a^j / (1+a) <= delta.
+answer whose statistic changes by at most S between neighbours, and which the neighbour shares whenever the
+statistic exceeds S, is released when statistic + L >= S + j with a^j / (1+a) <= delta.
 
-Proofs: docs/proofs/truncated_mechanism.md (coins), docs/proofs/certificate_stability.md (noise)
+Proofs: docs/proofs/truncated_mechanism.md (curves), docs/proofs/certificate_stability.md (noise)
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class AcceptRule:
     """Release iff `statistic > 0` and `statistic + L >= threshold`, in integers.
 
     Attributes:
-        step: S, the sensitivity of the integer statistic.
+        sensitivity: S, the sensitivity of the integer statistic.
         units: parameter of the noise: P(L = k) proportional to exp(-|k| / units); S / units <= epsilon.
         margin: j, the smallest integer >= 1 with P(L >= j) <= delta.
         epsilon, delta: what the rule is calibrated for.
     """
 
-    step: int
+    sensitivity: int
     units: float
     margin: int
     epsilon: float
@@ -47,7 +47,7 @@ class AcceptRule:
     @property
     def threshold(self) -> int:
         """What statistic + noise has to reach."""
-        return self.step + self.margin
+        return self.sensitivity + self.margin
 
     def accepts(self, statistic: int, noise: int) -> bool:
         """The decision; Python integers, so nothing overflows."""
@@ -76,19 +76,19 @@ class AcceptRule:
         return self.threshold + tail_margin(self.units, failure) - 1
 
 
-def accept_rule(epsilon: float, delta: float, step: int) -> AcceptRule:
-    """Calibrate the rule for an integer statistic of sensitivity `step`; rounded to the safe side throughout.
+def accept_rule(epsilon: float, delta: float, sensitivity: int) -> AcceptRule:
+    """Calibrate the rule for an integer statistic of this sensitivity; rounded to the safe side throughout.
 
     Raises:
-        ValueError: epsilon not > 0, delta outside (0, 1/2], step < 1, or noise beyond 2^40 units.
+        ValueError: epsilon not > 0, delta outside (0, 1/2], sensitivity < 1, or noise beyond 2^40 units.
     """
     epsilon = calibrate.check_epsilon(epsilon)
     delta = calibrate.check_delta(delta)
     if delta > 0.5:
         raise ValueError(f"delta must be at most 1/2 for a stability release, got {delta}")
-    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        raise ValueError(f"step must be an integer >= 1, got {step!r}")
-    wanted = Fraction(step) / Fraction(epsilon)
+    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
+        raise ValueError(f"sensitivity must be an integer >= 1, got {sensitivity!r}")
+    wanted = Fraction(sensitivity) / Fraction(epsilon)
     if wanted > 2**40:
         raise ValueError(
             f"epsilon = {epsilon} asks for noise of more than 2^40 grid units: "
@@ -98,7 +98,9 @@ def accept_rule(epsilon: float, delta: float, step: int) -> AcceptRule:
     if Fraction(units) < wanted:
         units = math.nextafter(units, math.inf)
     units = max(units, 0.1)
-    return AcceptRule(step=step, units=units, margin=tail_margin(units, delta), epsilon=epsilon, delta=delta)
+    return AcceptRule(
+        sensitivity=sensitivity, units=units, margin=tail_margin(units, delta), epsilon=epsilon, delta=delta
+    )
 
 
 def tail_margin(units: float, probability: float) -> int:
@@ -127,7 +129,7 @@ def _tail_at_most(units: float, j: int, probability: float) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# One coin, in exact rationals
+# One Bernoulli test, in exact rationals
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class AcceptCurve:
         return self.values[min(max(statistic, 0), self.length)]
 
     def accepts(self, statistic: int, bits: RandomBits | None = None) -> bool:
-        """Toss the coin, exactly."""
+        """The Bernoulli test of this probability, drawn exactly."""
         return exact.bernoulli(self.probability(statistic), bits)
 
     def reach(self, probability: float) -> int:

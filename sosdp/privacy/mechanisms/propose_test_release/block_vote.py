@@ -1,4 +1,4 @@
-"""Road 3 without a certificate: run anything on disjoint blocks, and release what the blocks agree on.
+"""Propose-test-release without a certificate: any code on disjoint blocks; what they agree on is released.
 
 A record touches one block, so it changes one vote, whatever the code in the blocks does. How far the votes
 are from another outcome is an integer of sensitivity 1, and an accept curve decides.
@@ -158,7 +158,7 @@ def release_by_vote(
             adjacency=adjacency,
             epsilon=epsilon,
             delta=delta,
-            assumptions=("the function uses nothing but its block and coins of its own",),
+            assumptions=("the function uses nothing but its block and randomness of its own",),
         ),
         bits,
         public={"blocks": blocks, "block_size": len(parts[0])},
@@ -235,7 +235,7 @@ class AgreementRule:
         return 2 * self.reach + 2
 
     def passes(self, matches: npt.ArrayLike, bits: RandomBits | None = None) -> bool:
-        """Toss the coin of the curve at the h-score; the number of items is public."""
+        """The Bernoulli test of the curve at the h-score; the number of items is public."""
         n = len(np.asarray(matches))
         accepted = self.curve.accepts(h_score(matches), bits)
         return accepted and n >= self.minimum

@@ -1,4 +1,6 @@
-"""Road 3 for points in space: blocks vote with k points each, and the mean of those that agree is released.
+"""Friendly core: blocks vote with k points each, and the mean of those that agree is released.
+
+The idea is that of Tsfadia, Cohen, Kaplan, Mansour and Stemmer 2022, for k-tuples.
 
 All arithmetic up to the noise is in exact integers: tuples on a public grid, counts of friends, weights.
 
@@ -326,7 +328,7 @@ def release_by_friends(
             adjacency=adjacency,
             epsilon=add_up([test.epsilon, epsilon]),
             delta=add_up([test.delta, delta]),
-            assumptions=("each result is a function of one block of records, and of coins of its own",),
+            assumptions=("each result is a function of one block of records, and of randomness of its own",),
         ),
         bits,
         public={"blocks": blocks, "scale": float(unit) * math.sqrt(drawn.variance)},

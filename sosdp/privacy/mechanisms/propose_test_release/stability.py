@@ -1,4 +1,4 @@
-"""Road 3: release the certified answer itself when the data are far from any change of it.
+"""Propose-test-release: the certified answer itself, where the data are far from any change of it.
 
 A problem offers a statistic f >= 0 of the data, the distance to instability, such that
 
@@ -32,7 +32,7 @@ from sosdp.privacy.seal import seal
 DEFAULT_GRID = 2.0**-20
 
 SMALLEST_COIN = 1e-3
-"""Least epsilon for a coin, whose list has about (2 / epsilon) log(1 / delta) entries."""
+"""Least epsilon for an acceptance curve, whose list has about (2 / epsilon) log(1 / delta) entries."""
 
 _LARGEST_COUNT = 1 << 60
 _LARGEST_NOISE = 3 << 61
@@ -69,7 +69,7 @@ class StabilityRule:
         return self.accept.release_probability(self.count(statistic))
 
     def steps(self, statistic: float | Fraction | None) -> int:
-        """Integer statistic of the coin: max(0, ceil((statistic - shift) / (1 + 2 error)) - 1).
+        """Integer statistic of the acceptance curve: max(0, ceil((statistic - shift) / (1 + 2 error)) - 1).
 
         0 for None and NaN. Neighbours differ by at most 1 and share the answer where both are positive. Never
         raises.
@@ -157,8 +157,8 @@ def release_if_stable(
             the kinds "certified" (or "exact" for error 0) and "conditional".
         noisy_statistic: also release the noisy statistic (same budget), as `public["noisy_statistic"]`; only
             with noise.
-        decision: public; "noise": compare the noisy statistic with a threshold; "coin": one coin of the
-            largest private probability (`accept_profile`), which releases more from epsilon about .7
+        decision: public; "noise": compare the noisy statistic with a threshold; "coin": one Bernoulli test of
+            the largest private probability (`accept_profile`), which releases more from epsilon about .7
             downwards (epsilon at least 1e-3).
         assumptions: further sentences for the guarantee.
         mechanism, public: for the release.
