@@ -30,12 +30,21 @@ class LabelledGraph:
 def neighbour_graph(points: np.ndarray, neighbours: int) -> sp.csr_array:
     """Symmetrised k-nearest-neighbour graph: an edge where either point is among the other's k nearest.
 
-    points: (n, d); 1 <= neighbours < n. Euclidean distance; ties by scikit-learn's order.
+    points: (n, d) integers; 1 <= neighbours < n. Euclidean distance; squared distances are exact integers and
+    ties go to the smaller position, so the graph is the same on every processor. O(n^2) memory. Raises
+    ValueError for points that are not integers of at most 2^24 in absolute value.
     """
-    from sklearn.neighbors import kneighbors_graph
-
-    directed = sp.csr_array(kneighbors_graph(points, neighbours, mode="connectivity", include_self=False))
-    return sp.csr_array(directed.maximum(directed.T).astype(np.int64))
+    exact = np.asarray(points).astype(np.int64)
+    if not np.array_equal(exact, points) or np.abs(exact).max(initial=0) > 1 << 24:
+        raise ValueError("the points must be integers: rounded distances would decide ties by the processor")
+    squares = (exact * exact).sum(axis=1)
+    distances = squares[:, None] + squares[None, :] - 2 * (exact @ exact.T)
+    np.fill_diagonal(distances, -1)  # a point comes first in its own list, and is left out
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, 1 : neighbours + 1]
+    n = len(exact)
+    places = (np.repeat(np.arange(n), neighbours), nearest.ravel())
+    directed = sp.csr_array((np.ones(n * neighbours, dtype=np.int64), places), shape=(n, n))
+    return sp.csr_array(directed.maximum(directed.T))
 
 
 def digits_graph(first: int = 6, second: int = 7, neighbours: int = 100) -> LabelledGraph:

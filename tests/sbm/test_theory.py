@@ -18,6 +18,7 @@ from problems.sbm import (
     theory,
     weak_recovery_possible,
 )
+from problems.sbm.datasets import neighbour_graph
 from problems.sbm.program import dual_slack
 
 
@@ -149,8 +150,8 @@ def test_digits_graph_has_the_documented_slack():
     n = data.adjacency.shape[0]
     assert n == 360 and data.labels.sum() == 2
     density = data.adjacency.nnz / (n * (n - 1))
-    assert dual_slack(data.adjacency, data.labels, density) == pytest.approx(49.98, abs=0.01)
-    assert dual_slack(data.adjacency, data.labels, 0.5) == pytest.approx(50.29, abs=0.01)
+    assert dual_slack(data.adjacency, data.labels, density) == pytest.approx(49.9965, abs=1e-3)
+    assert dual_slack(data.adjacency, data.labels, 0.5) == pytest.approx(50.2982, abs=1e-3)
     assert required_slack(1.0, 1e-6) < 36.6
     with pytest.raises(ValueError, match="digits"):
         digits_graph(6, 6)
@@ -170,3 +171,12 @@ def test_slack_of_balanced_labels_grows_with_tau():
     assert slacks == sorted(slacks)
     assert slacks[0] < 0 < slacks[2]
     assert slacks[5] - slacks[3] < 1e-6 + 0.02 * slacks[3]
+
+
+def test_neighbour_graphs_do_not_depend_on_rounding():
+    """Ties go to the smaller position, on any processor; distances that would be rounded are refused."""
+    square = neighbour_graph(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), 1).toarray()
+    assert np.array_equal(square, [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
+    assert int((digits_graph().adjacency.toarray() * np.arange(360) ** 2).sum() % 1_000_003) == 346_066
+    with pytest.raises(ValueError, match="integers"):
+        neighbour_graph(np.array([[0.5], [1.0]]), 1)
