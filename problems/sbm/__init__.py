@@ -1,19 +1,23 @@
 """Private recovery of two communities in the stochastic block model."""
 
+from .clustering import partition_error
 from .datasets import LabelledGraph, digits_graph, karate_club
 from .estimators.certificate import CertificateRecovery
-from .estimators.communities import CommunitiesRecovery, partition_error
+from .estimators.communities import CommunitiesRecovery
 from .estimators.exponential import ExponentialRecovery
 from .estimators.majority_vote import MajorityVoteRecovery
 from .estimators.not_private import LinearProgramRecovery, SpectralRecovery
 from .estimators.output_perturbation import ProjectionRecovery
 from .estimators.randomised_response import RandomizedResponseRecovery
+from .estimators.rounds import RoundsRecovery
 from .estimators.vote import VotingRecovery
 from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
-from .model import PlantedPartition, SampledGraph, StochasticBlockModel
+from .model import PlantedPartition, SampledEdges, SampledGraph, StochasticBlockModel
 from .parameters import ModelParameters, estimate_parameters
 from .planning import Forecast, Recommendation, achieved_epsilon, recommend, vote_error
+from .rounds import GaussianRounds, SplitRounds
+from .rounds_planning import PlannedRounds, forecast_rounds, plan_rounds
 from .theory import (
     exact_recovery_possible,
     lower_bound_epsilon,
@@ -31,17 +35,22 @@ __all__ = [
     "EdgeList",
     "ExponentialRecovery",
     "Forecast",
+    "GaussianRounds",
     "GraphInputError",
     "LabelledGraph",
     "LinearProgramRecovery",
     "MajorityVoteRecovery",
     "ModelParameters",
+    "PlannedRounds",
     "PlantedPartition",
     "ProjectionRecovery",
     "RandomizedResponseRecovery",
     "Recommendation",
+    "RoundsRecovery",
+    "SampledEdges",
     "SampledGraph",
     "SpectralRecovery",
+    "SplitRounds",
     "StochasticBlockModel",
     "VotingRecovery",
     "achieved_epsilon",
@@ -50,9 +59,11 @@ __all__ = [
     "error_rate",
     "estimate_parameters",
     "exact_recovery_possible",
+    "forecast_rounds",
     "karate_club",
     "lower_bound_epsilon",
     "partition_error",
+    "plan_rounds",
     "predict_error",
     "projection_threshold",
     "randomised_response_threshold",

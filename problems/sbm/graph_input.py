@@ -162,7 +162,8 @@ def _from_dense(array: np.ndarray, bound: float | None) -> CanonicalGraph:
     return _from_sparse(sp.csr_array(array), bound)
 
 
-def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
+def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
+    """The number of vertices and the (m, 2) integer pairs of an edge list; raises GraphInputError."""
     n = graph.n
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise GraphInputError(f"the number of vertices of an edge list must be an integer, got {n!r}")
@@ -173,11 +174,16 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers")
-    edges = edges.astype(np.int64)
     if edges.size and not (edges.min() >= 0 and edges.max() < n):
         raise GraphInputError("the vertices of an EdgeList must be 0..n-1; relabel them or state a larger n")
     if np.any(edges[:, 0] == edges[:, 1]):
         raise GraphInputError(_LOOPS.format(how="edges[edges[:, 0] != edges[:, 1]]"))
+    return n, edges
+
+
+def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
+    n, edges = checked_pairs(graph)
+    edges = edges.astype(np.int64)
     if (graph.weights is None) != (bound is None):
         raise GraphInputError(
             "an EdgeList with weights needs a public weight_bound, one without weights none; see the "

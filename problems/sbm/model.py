@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .graph_input import EdgeList
+
 
 @dataclass(frozen=True, eq=False)
 class SampledGraph:
@@ -30,6 +32,67 @@ class SampledGraph:
         rows, columns = sp.triu(self.adjacency).nonzero()
         graph.add_edges_from(zip(rows.tolist(), columns.tolist()))
         return graph
+
+
+@dataclass(frozen=True, eq=False)
+class SampledEdges:
+    """One draw of a large model: edges as an `EdgeList`, labels (n,)."""
+
+    edges: EdgeList
+    labels: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"SampledEdges({self.labels.size} vertices, {len(self.edges.edges)} edges)"
+
+
+def chosen_positions(count: int, probability: float, rng: np.random.Generator) -> np.ndarray:
+    """Positions in 0..count-1, each chosen with this probability, ascending: by geometric skips.
+
+    Time and memory proportional to the number chosen.
+    """
+    if probability <= 0 or count <= 0:
+        return np.empty(0, dtype=np.int64)
+    if probability >= 1:
+        return np.arange(count)
+    pieces, last = [], -1
+    while last < count:
+        wanted = (count - last) * probability
+        skips = rng.geometric(probability, int(wanted + 4 * np.sqrt(wanted) + 20))
+        # A skip may be huge; beyond the end it does not matter how far.
+        places = last + np.cumsum(np.minimum(skips, count + 1))
+        pieces.append(places[places < count])
+        last = int(places[-1])
+    return np.concatenate(pieces)
+
+
+def planted_edges(
+    labels: np.ndarray, p_in: float, p_out: float, rng: np.random.Generator, weights: np.ndarray | None = None
+) -> EdgeList:
+    """Edges of a graph in which pairs with one label are joined with probability p_in, others with p_out.
+
+    labels: (n,); weights: (n,) in (0, 1], or None: a pair is kept with the product of its two weights (uneven
+    degrees). Time and memory linear in the edges.
+    """
+    n = len(labels)
+    groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    pairs = []
+    for a, first in enumerate(groups):
+        size = len(first)
+        inside = chosen_positions(size * (size - 1) // 2, p_in, rng)
+        # position k is the pair (row, column) with column < row and row (row - 1) / 2 + column = k
+        row = ((1 + np.sqrt(8.0 * inside + 1)) / 2).astype(np.int64)
+        row -= row * (row - 1) // 2 > inside
+        row += row * (row + 1) // 2 <= inside
+        pairs.append((first[row], first[inside - row * (row - 1) // 2]))
+        for second in groups[a + 1 :]:
+            across = chosen_positions(size * len(second), p_out, rng)
+            pairs.append((first[across // len(second)], second[across % len(second)]))
+    u = np.concatenate([pair[0] for pair in pairs])
+    v = np.concatenate([pair[1] for pair in pairs])
+    if weights is not None:
+        kept = rng.random(len(u)) < weights[u] * weights[v]
+        u, v = u[kept], v[kept]
+    return EdgeList(n, np.column_stack([u.astype(np.int32), v.astype(np.int32)]))
 
 
 @dataclass(frozen=True)
@@ -94,6 +157,16 @@ class StochasticBlockModel:
         adjacency = sp.csr_array((data, (np.r_[i, j], np.r_[j, i])), shape=(n, n))
         return SampledGraph(adjacency, labels)
 
+    def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
+        """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
+        rng = np.random.default_rng(generator)
+        if self.balanced:
+            labels = np.where(np.arange(self.n) < (self.n + 1) // 2, 1, -1)
+            rng.shuffle(labels)
+        else:
+            labels = rng.choice(np.array([-1, 1]), size=self.n)
+        return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)
+
 
 @dataclass(frozen=True)
 class PlantedPartition:
@@ -124,3 +197,10 @@ class PlantedPartition:
         same = labels[:, None] == labels[None, :]
         chosen = np.triu(rng.random((self.n, self.n)) < np.where(same, self.p_in, self.p_out), 1)
         return SampledGraph(sp.csr_array((chosen | chosen.T).astype(np.int64)), labels)
+
+    def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
+        """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
+        rng = np.random.default_rng(generator)
+        labels = np.arange(self.n) % self.communities
+        rng.shuffle(labels)
+        return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)

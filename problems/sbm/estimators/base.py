@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
 from sosdp.privacy.calibrate import check_positive
 
-from ..graph_input import CanonicalGraph, canonical_graph
+from ..graph_input import canonical_graph
 
 __all__ = [
     "ADJACENCY",
@@ -51,12 +51,17 @@ class RecoveryEstimator(ReleasingEstimator):
 
     weight_bound: float | None = None
 
-    def _read(self, X: Any) -> CanonicalGraph:
-        if self.weight_bound is not None:
-            check_positive(self.weight_bound, "weight_bound")
-        graph = canonical_graph(X, None if self.weight_bound is None else float(self.weight_bound))
-        self.nodes_ = graph.nodes
+    def _read(self, X: Any) -> Any:
+        graph = self._canonical(X, self._bound())
+        self.nodes_ = tuple(graph.nodes)
         return graph
+
+    def _canonical(self, X: Any, bound: float | None) -> Any:
+        """The form of the graph that `_release` takes, with `n` and `nodes`."""
+        return canonical_graph(X, bound)
+
+    def _bound(self) -> float | None:
+        return None if self.weight_bound is None else check_positive(self.weight_bound, "weight_bound")
 
     def _unpack(self, value: Any) -> None:
         labels = value["labels"]
@@ -80,16 +85,22 @@ class RecoveryEstimator(ReleasingEstimator):
         return facts if self.weight_bound is None else {**facts, "weight_bound": self._unit}
 
 
-def release_value(
-    labels: Sequence[int] | np.ndarray | None, graph: CanonicalGraph, method: str
-) -> dict[str, Any]:
+class HasNodes(Protocol):
+    """A canonical graph, of which only the public vertices are read."""
+
+    @property
+    def nodes(self) -> Sequence[Hashable]:
+        """The vertices, ordered."""
+
+
+def release_value(labels: Sequence[int] | np.ndarray | None, graph: HasNodes, method: str) -> dict[str, Any]:
     """The published value: labels (or None), the nodes they belong to, the method, and whether it
     released.
     """
     plain = (int, float, str, bool)
     nodes = [node.item() if isinstance(node, np.generic) else node for node in graph.nodes]
     return {
-        "labels": None if labels is None else [int(label) for label in labels],
+        "labels": None if labels is None else np.asarray(labels, dtype=np.int64).tolist(),
         "nodes": [node if isinstance(node, plain) else str(node) for node in nodes],
         "method": method,
         "released": labels is not None,

@@ -18,6 +18,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
 
+from ..clustering import cluster, renumbered
 from ..graph_input import CanonicalGraph
 from ..program import UNIT_ROUNDOFF
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
@@ -54,22 +55,6 @@ def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:
     return found if np.all(np.isfinite(found)) else np.eye(n, count)
 
 
-def cluster(points: np.ndarray, count: int) -> np.ndarray:
-    """k-means labels 0..count-1 of the rows, numbered in order of first appearance."""
-    from sklearn.cluster import KMeans
-
-    found = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
-    return renumbered(found)
-
-
-def renumbered(labels: np.ndarray) -> np.ndarray:
-    """The same partition with communities numbered in order of first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse.ravel()]
-
-
 def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.ndarray:
     """Move every vertex to the community with the largest mean entry, until nothing changes."""
     current = labels
@@ -82,17 +67,6 @@ def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.
             break
         current = following
     return renumbered(current)
-
-
-def partition_error(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """Fraction of vertices labelled wrongly under the best matching of community names."""
-    from scipy.optimize import linear_sum_assignment
-
-    first, second = renumbered(np.asarray(estimate)), renumbered(np.asarray(truth))
-    table = np.zeros((first.max() + 1, second.max() + 1))
-    np.add.at(table, (first, second), 1)
-    rows, columns = linear_sum_assignment(-table)
-    return 1.0 - float(table[rows, columns].sum()) / len(first)
 
 
 class CommunitiesRecovery(RecoveryEstimator):
