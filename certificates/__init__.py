@@ -18,6 +18,7 @@ _HOME = {
     "save": "write.json",
     "picture": "write.picture",
     "extract": "find.extract",
+    "decide": "find.extract",
     "FloatCertificate": "find.float_certificate",
     "Outcome": "find.float_certificate",
     "attained": "find.float_certificate",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from certificates.check import Verdict, check_certificate
 from certificates.identity import FREE_KINDS, Identity
+from certificates.summands import Summand, squares_of, summands
 from certificates.write.json import save, to_dict
 from certificates.write.latex import proof_latex
 from certificates.write.lean import proof_lean
 from certificates.write.sympy import proof_sympy
 from certificates.write.words import describe
+from sosdp.algebra.polynomial import Polynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,16 @@ class Proof(Identity):
     def save(self, path: str | os.PathLike) -> None:
         """Write the certificate file."""
         save(self, path)
+
+    def squares(self, target: int = 0) -> list[tuple[Fraction, Polynomial]]:
+        """[(weight, q), ...], exact, with target = sum of weight * q^2; ValueError where that is not what the
+        proof is: with multipliers of constraints see `identity`.
+        """
+        return squares_of(self, target)
+
+    def identity(self, target: int = 0) -> list[Summand]:
+        """The summands of the identity of one target, every one with its squares or its cofactor, exact."""
+        return summands(self, target)
 
     def describe(self) -> str:
         """The claim, the multipliers and the verdict in words."""

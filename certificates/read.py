@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from certificates import check
+from certificates.checker import reading, stated
 from certificates.exact import Monomial, monos_of
 from certificates.identity import BOUNDED, FREE_KINDS, Claim, InExpectation, Multiplier, Uses
 from certificates.proof import Proof
@@ -15,38 +15,38 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id
 
 
-def load(path: str | os.PathLike, work: int = check.WORK, max_bytes: int = check.MAX_BYTES) -> Proof:
+def load(path: str | os.PathLike, work: int = reading.WORK, max_bytes: int = reading.MAX_BYTES) -> Proof:
     """Read a certificate file; ValueError says what is wrong with an unreadable one.
 
     Reading does not check: call `verify()` on the result.
     """
     try:
-        return from_dict(check.load_json(os.fspath(path), True, max_bytes), work)
-    except check.Unreadable as error:
+        return from_dict(reading.load_json(os.fspath(path), True, max_bytes), work)
+    except reading.Unreadable as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def from_dict(content: Any, work: int = check.WORK) -> Proof:
+def from_dict(content: Any, work: int = reading.WORK) -> Proof:
     """The proof that a certificate's JSON object describes; ValueError says what is wrong with it."""
     try:
-        claim, blocks, names = check.read_certificate(content, work)
-    except check.Unreadable as error:
+        claim, blocks, names = stated.read_certificate(content, work)
+    except reading.Unreadable as error:
         raise ValueError(str(error)) from None
     ids = [variable_id(name) for name in names]
 
-    def row(monomial: check.Monomial) -> Monomial:
+    def row(monomial: reading.Monomial) -> Monomial:
         if sum(p for _, p in monomial) > 10_000:
             raise ValueError(
                 "a monomial of degree above 10000 cannot be loaded (the checker can still read it)"
             )
         return tuple(sorted(v for k, power in monomial for v in [ids[k]] * power))
 
-    def polynomial(terms: check.Terms) -> Polynomial:
+    def polynomial(terms: reading.Terms) -> Polynomial:
         return Polynomial.from_arrays(
             monos_of([row(m) for m in terms]), [Fraction(num, den) for num, den in terms.values()]
         )
 
-    def polynomials(listed: Iterable[check.Terms]) -> tuple[Polynomial, ...]:
+    def polynomials(listed: Iterable[reading.Terms]) -> tuple[Polynomial, ...]:
         return tuple(polynomial(p) for p in listed)
 
     def matrices(listed: Iterable) -> tuple:
@@ -56,7 +56,7 @@ def from_dict(content: Any, work: int = check.WORK) -> Proof:
         objectives = () if claim.kind == "infeasible" else polynomials(claim.stated)
     else:
         objectives = (polynomial(claim.objective),)
-    stated = Claim(
+    restated = Claim(
         claim.kind,
         objectives,
         Fraction(*claim.bound) if claim.kind in BOUNDED else None,
@@ -92,5 +92,5 @@ def from_dict(content: Any, work: int = check.WORK) -> Proof:
     )
     functional = None
     if claim.kind == "no_certificate":
-        functional = polynomial(check.read_functional(content))
-    return Proof(stated, multipliers, content.get("note", ""), functional)
+        functional = polynomial(stated.read_functional(content))
+    return Proof(restated, multipliers, content.get("note", ""), functional)

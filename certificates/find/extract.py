@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certificates.find.float_certificate import FloatCertificate
+from certificates.find.float_certificate import FloatCertificate, Outcome
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
 from certificates.find.redundant import boxed_proof
@@ -85,6 +85,20 @@ def extract(result: Any) -> Any:
     raise NotCertifiable(
         f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
     )
+
+
+def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcome:
+    """Proved, refuted or undecided, for what `extract` takes: never raises for want of a proof."""
+    try:
+        found = extract(result)
+    except NotCertifiable as error:
+        return Outcome("undecided", None, str(error))
+    if isinstance(found, ProgramCertificate):
+        try:
+            return Outcome("proved", found.exact(), "")
+        except NotCertifiable as error:
+            return Outcome("undecided", None, str(error))
+    return found.decide(bound=bound, slack=slack)
 
 
 def _in_expectation(constraints: Any) -> InExpectation:

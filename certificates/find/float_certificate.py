@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice, product
 from typing import Any
 
 import numpy as np
 
-from certificates.exact import fraction, terms_of, value_at
+from certificates.exact import fraction, monomials_of, rational, terms_of, value_at
 from certificates.find.facial import Faces
 from certificates.find.mixture import MixedBlock, MixedDual, mixture
 from certificates.find.numbers import decimal, exact_number, short_decimal
@@ -35,6 +36,7 @@ _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point metho
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _DIGITS = 30  # to which an optimum that is no short fraction is computed
 _SHORT_DENOMINATOR = 10**6
+_TRIED = 10  # points that may attain a bound, shown to the checker
 _LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
 _ADVICE = (
@@ -132,8 +134,8 @@ class FloatCertificate:
             raise ValueError(f"bits must be integers in 1..1000, not {bits!r}")
         if self.result.status == "refuted":
             raise NotCertifiable(
-                f"the polynomial is not a sum of squares of this degree: {self.result.reason}; decide() "
-                "gives the exact proof of that"
+                f"the polynomial is not a sum of squares of this degree: {self.result.reason}; "
+                "certificates.decide(result) gives the exact proof of that"
             )
         if self.value is None:
             if bound is not None or slack is not None:
@@ -286,9 +288,10 @@ class FloatCertificate:
         rational.
 
         The claim then has a `point`, and is `unique` when the multipliers show that it is the only one.
-        Where no minimiser is rational, a short fraction within 1e-7 of the solver's value is what is proven.
-        Raises NotCertifiable when the optimum does not look rational or no proof at it is found.  Cost: a few
-        solves.
+        Where no minimiser is rational, the bound is proven without a point, and only if it is the value at a
+        minimiser refined to thirty digits; the value of a relaxation that no point is seen to attain is not
+        called an optimum (`exact(bound=...)` proves it as a bound).  Raises NotCertifiable then, and when
+        the optimum does not look rational or no proof at it is found.  Cost: a few solves.
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
@@ -307,15 +310,50 @@ class FloatCertificate:
                 except NotCertifiable as error:
                     reason = f"at the bound {bound}: {error}"
                     continue
-                return proof if point is None else attained(proof, point)
+                for z in [point] if point is not None else islice(self._guesses(bound), _TRIED):
+                    try:
+                        return attained(proof, z)
+                    except NotCertifiable as error:
+                        reason = str(error)
+                if self._seen(bound):
+                    return proof
+                reason = (
+                    f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
+                    "attained was found: it may be the value of the relaxation only"
+                )
         near, words = self._digits()
         if near is not None and near not in tried:
+            if not self._seen(near):
+                raise NotCertifiable(f"no point where the bound is attained was found ({words}; {reason})")
             try:
                 return self._on_face(replace(self.claim, bound=near))
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
         known = f"{words}; {reason}" if words else reason
         raise NotCertifiable(f"no proof at the exact optimum found ({known})")
+
+    def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:
+        """Rational points that may attain a bound where the moments show none: the rounded means, and the
+        points of {-1, 0, 1}^n for few variables."""
+        if self.claim.expectations or self.squares or self.result.moments is None:
+            return
+        objective = terms_of(self.claim.objectives[0])
+        ids = [int(v) for v in self.result.variable_ids]
+        known = dict(
+            zip(monomials_of(self.result.identity.columns), self.result.moments.tolist(), strict=True)
+        )
+        means = [known.get((v,), 0.0) for v in ids]
+        found = [[Fraction(v).limit_denominator(limit) for v in means] for limit in _LIMITS]
+        corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= _FEW_VARIABLES else ()
+        for row in chain(found, corners):
+            z = dict(zip(ids, row, strict=True))
+            if value_at(objective, z) == rational(bound) and _satisfies(self.claim, z):
+                yield z
+
+    def _seen(self, bound: Fraction) -> bool:
+        """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
+        value = value_to(self.claim, self._minimisers, _DIGITS + 5)
+        return value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS)
 
     def _digits(self) -> tuple[Fraction | None, str]:
         """A short fraction that the optimum is to many digits, or None, and what is known, in words."""

@@ -107,17 +107,24 @@ def _descended(
 
 def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> Fraction | None:
     """The least value of the objective (largest for upper bounds) at a refined minimiser, to ``digits``
-    places; None when Newton's method finds none."""
+    places; None when Newton's method finds none that meets the constraints (with matrices: never)."""
     bits = int(3.4 * digits) + 40
     before = ctx.prec
     try:
         ctx.prec = bits + 64
         refined = (_refined(claim, start, bits) for start in starts[:_MOST_ZEROS])
         objective = terms_of(claim.objectives[0])
-        values = [Fraction(_integer(z.value(objective), bits), 1 << bits) for z in refined if z is not None]
+        inside = (z for z in refined if z is not None and _meets(claim, z))
+        values = [Fraction(_integer(z.value(objective), bits), 1 << bits) for z in inside]
     finally:
         ctx.prec = before
     return (max if claim.kind == "upper_bound" else min)(values, default=None)
+
+
+def _meets(claim: Claim, zero: Zero) -> bool:
+    """Whether a refined point meets the inequalities, as far as its bits tell; False with matrices."""
+    low = -(arb(2) ** (-zero.bits // 2))
+    return not claim.matrices and all(bool(zero.value(terms_of(g)) > low) for g in claim.inequalities)
 
 
 def relations(

@@ -8,7 +8,8 @@ import os
 from fractions import Fraction
 from typing import Any
 
-from certificates import check
+from certificates.check import digest
+from certificates.checker.reading import FORMAT
 from certificates.exact import Monomial, monomials_of
 from certificates.identity import FREE_KINDS, Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial
@@ -32,7 +33,7 @@ class _Names:
             ids.update(proof.functional.variable_ids.tolist())
         self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
         self.ids = sorted(ids)
-        self.names = [variable_name(identifier) for identifier in sorted(ids)]
+        self.names = _ascii([variable_name(identifier) for identifier in sorted(ids)])
         self._monomials: dict[Monomial, list[list[int]]] = {}
 
     def monomial(self, row: Monomial) -> list[list[int]]:
@@ -48,6 +49,21 @@ class _Names:
         rows = monomials_of(polynomial.monos)
         order = sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k]))
         return [[str(Fraction(polynomial.coefs[k])), self.monomial(rows[k])] for k in order]
+
+
+def _ascii(names: list[str]) -> list[str]:
+    """Names as the format allows them, ASCII and all different: another letter is u and its number."""
+    out: list[str] = []
+    taken = {name for name in names if name.isascii()}
+    for name in names:
+        plain = name
+        if not name.isascii():
+            plain = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
+            while plain in taken:
+                plain += "_"
+            taken.add(plain)
+        out.append(plain)
+    return out
 
 
 def _ratio(value: int, denominator: int) -> str:
@@ -121,7 +137,7 @@ def to_dict(proof: Identity) -> dict[str, Any]:
     if claim.unique:
         stated["unique"] = True
     out: dict[str, Any] = {
-        "format": check.FORMAT,
+        "format": FORMAT,
         "claim": stated,
         "variables": names.names,
         "multipliers": [_multiplier_dict(m, names) for m in proof.multipliers],
@@ -130,7 +146,7 @@ def to_dict(proof: Identity) -> dict[str, Any]:
         out["functional"] = names.polynomial(proof.functional)
     if proof.note:
         out["note"] = proof.note
-    out["digest"] = check.digest(out)
+    out["digest"] = digest(out)
     return out
 
 

@@ -1,11 +1,11 @@
-"""A proof as Lean 4 source (with Mathlib): explicit squares, one identity closed by `ring`, nothing searched
-for.
+"""A proof as Lean 4 source (with Mathlib): explicit squares, one identity closed by `ring`, nothing searched.
 
 The theorem quantifies over real variables, takes the constraints as hypotheses and ends in the claim.  Every
 Gram matrix becomes weighted squares by exact LDL^T; that they are nonnegative is `sq_nonneg`, `mul_nonneg`
-and `add_nonneg` term by term, so no `positivity`, `nlinarith` or `linarith` has to find anything.
-`read_lean` parses the text back, and `agrees` compares what it says with the proof, polynomial by
-polynomial.
+and `add_nonneg` term by term; multiples of equalities are subtracted by `linear_combination`.  So no
+`positivity`, `nlinarith` or `linarith` has to find anything.  `read_lean` parses the text back, and `agrees`
+compares what it says with the proof, polynomial by polynomial; `proof_lean` returns no text that does not
+agree.
 """
 
 from __future__ import annotations
@@ -24,10 +24,20 @@ from sosdp.algebra.variables import variable_name
 LARGEST = 12  # side of a Gram matrix above which the text would be unreadable, and `ring` slow
 _SQUARES = ("sos", "inequality", "product")
 _KEYWORDS = frozenset(
-    "at by do else end exists export extends false for forall from fun have if import in infix instance let "
-    "macro match mut namespace nomatch notation open prefix private protected rec return section set_option "
-    "show structure syntax then theorem this true try universe unless using variable where with".split()
+    "abbrev admit at attribute axiom break by calc catch class continue decreasing_by def default deriving "
+    "do elab else end example exists exit export extends false finally for forall from fun have hiding if "
+    "import in include inductive infix infixl infixr initialize instance lambda let local macro macro_rules "
+    "match mut mutual namespace nat_lit nofun nomatch noncomputable nonrec notation obtain omit opaque open "
+    "partial postfix prefix private Prop protected public rec reduce renaming repeat return scoped section "
+    "set_option show sorry Sort structure suffices syntax tactic termination_by then theorem this true try "
+    "Type unif_hint universe unless unsafe until using variable where while with".split()
 )
+# every name that the text itself uses: a variable of that name would take its place
+_USED = frozenset(
+    "absurd add_nonneg False key le_of_le_of_eq le_refl mul_eq_zero_of_right mul_nonneg "
+    "positive sq_nonneg sub_nonneg symm total".split()
+)
+_FACT = re.compile(r"[hestz]\d+")
 
 
 class NoLean(ValueError):
@@ -56,15 +66,16 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     side = max((len(m.basis) for m in squares), default=0)
     if side > LARGEST:
         raise NoLean(f"a Gram matrix of side {side} is too large for a readable proof (at most {LARGEST})")
-    hypotheses = [f"(h{k} : 0 ≤ {_text(g)})" for k, g in enumerate(claim.inequalities)]
-    hypotheses += [f"(e{k} : {_text(h)} = 0)" for k, h in enumerate(claim.equalities)]
-    names = " ".join(sorted(map(_identifier, _ids(proof)))) or "_x"
+    called = lean_names(proof)
+    hypotheses = [f"(h{k} : 0 ≤ {_text(g, called)})" for k, g in enumerate(claim.inequalities)]
+    hypotheses += [f"(e{k} : {_text(h, called)} = 0)" for k, h in enumerate(claim.equalities)]
+    names = " ".join(sorted(called.values())) or "_x"
     lines = ["import Mathlib.Tactic", "", f"theorem {name} ({names} : ℝ)"]
     lines += [f"    {h}" for h in hypotheses]
-    lines[-1] += f" :\n    {_conclusion(proof)} := by"
+    lines[-1] += f" :\n    {_conclusion(proof, called)} := by"
     summands, nonneg = [], []
     for k, multiplier in enumerate(squares):
-        found = _nonnegative(k, multiplier, proof)
+        found = _nonnegative(k, multiplier, proof, called)
         if found is not None:
             lines += found[2]
             summands.append(found[0])
@@ -73,31 +84,33 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     for k, multiplier in enumerate(cofactors):
         assert multiplier.polynomial is not None
         number = multiplier.index[0]
-        text = f"({_text(multiplier.polynomial)}) * ({_text(claim.equalities[number])})"
-        lines.append(f"  have z{k} : {text} = 0 := by rw [e{number}, mul_zero]")
+        text = f"({_text(multiplier.polynomial, called)}) * ({_text(claim.equalities[number], called)})"
+        lines.append(f"  have z{k} : {text} = 0 := mul_eq_zero_of_right _ e{number}")
         zeros.append(text)
     total = " + ".join(summands) if summands else "0"
     proven = nonneg[0] if nonneg else "le_refl 0"
     for one in nonneg[1:]:
         proven = f"add_nonneg ({proven}) {one}"
     lines.append(f"  have total : (0 : ℝ) ≤ {total} := {proven}")
-    target = _target(proof)
-    lines.append(f"  have key : {target} = {' + '.join([total, *zeros])} := by ring")
-    if zeros:
-        rewrites = ", ".join(f"z{k}" for k in range(len(zeros)))
-        lines.append(f"  rw [{rewrites}] at key")
-        lines.append("  simp only [add_zero] at key")
-    lines.append(f"  have positive : 0 ≤ {target} := by rw [key]; exact total")
+    target = _target(proof, called)
+    # the difference of the two sides is the sum of what vanishes: `ring` after subtracting it
+    how = "linear_combination " + " + ".join(f"z{k}" for k in range(len(zeros))) if zeros else "ring"
+    lines.append(f"  have key : {target} = {total} := by {how}")
+    lines.append(f"  have positive : 0 ≤ {target} := le_of_le_of_eq total key.symm")
     if claim.kind == "infeasible":
         lines.append("  exact absurd positive (by norm_num)")
     elif claim.kind == "sos":
         lines.append("  exact positive")
     else:
         lines.append("  exact sub_nonneg.mp positive")
-    return "\n".join(lines + _attained(proof, name)) + "\n"
+    text = "\n".join(lines + _attained(proof, name, called)) + "\n"
+    wrong = agrees(text, proof)
+    if wrong:
+        raise NoLean(f"the text written does not say what the proof says: {wrong}")
+    return text
 
 
-def _attained(proof: Identity, name: str) -> list[str]:
+def _attained(proof: Identity, name: str, names: Mapping[int, str]) -> list[str]:
     """The theorem that the point of the claim is in the set and has the bound as its value."""
     claim = proof.claim
     if claim.point is None:
@@ -107,16 +120,18 @@ def _attained(proof: Identity, name: str) -> list[str]:
     facts = [f"{_text(claim.objectives[0], values)} = {_number(claim.bound)}"]
     facts += [f"0 ≤ {_text(g, values)}" for g in claim.inequalities]
     facts += [f"{_text(h, values)} = 0" for h in claim.equalities]
-    at = ", ".join(f"{_identifier(v)} = {value}" for v, value in claim.point)
+    at = ", ".join(f"{names[v]} = {value}" for v, value in claim.point)
     return ["", f"-- where {at}", f"theorem {name}_attained : {' ∧ '.join(facts)} := by norm_num"]
 
 
-def _nonnegative(k: int, multiplier: Multiplier, proof: Identity) -> tuple[str, str, list[str]] | None:
+def _nonnegative(
+    k: int, multiplier: Multiplier, proof: Identity, names: Mapping[int, str]
+) -> tuple[str, str, list[str]] | None:
     """Text of a summand, the name of the fact that it is nonnegative, and the lines that prove it."""
     parts = multiplier.squares()
     if not parts:
         return None
-    terms = [f"{_number(weight)} * ({_text(q)})^2" for weight, q in parts]
+    terms = [f"{_number(weight)} * ({_text(q, names)})^2" for weight, q in parts]
     one = "mul_nonneg (by norm_num) (sq_nonneg _)"
     reason = one
     for _ in parts[1:]:
@@ -125,7 +140,7 @@ def _nonnegative(k: int, multiplier: Multiplier, proof: Identity) -> tuple[str, 
     lines = [f"  have s{k} : 0 ≤ {text} := {reason}"]
     fact = f"s{k}"
     for factor in multiplier.index:
-        text = f"{text} * ({_text(proof.claim.inequalities[factor])})"
+        text = f"{text} * ({_text(proof.claim.inequalities[factor], names)})"
         fact = f"mul_nonneg ({fact}) h{factor}" if " " in fact else f"mul_nonneg {fact} h{factor}"
     if multiplier.index:
         lines.append(f"  have t{k} : 0 ≤ {text} := {fact}")
@@ -133,22 +148,22 @@ def _nonnegative(k: int, multiplier: Multiplier, proof: Identity) -> tuple[str, 
     return text, fact, lines
 
 
-def _conclusion(proof: Identity) -> str:
+def _conclusion(proof: Identity, names: Mapping[int, str]) -> str:
     claim = proof.claim
     if claim.kind == "infeasible":
         return "False"
-    p = _text(claim.objectives[0])
+    p = _text(claim.objectives[0], names)
     if claim.kind == "sos":
         return f"0 ≤ {p}"
     assert claim.bound is not None
     return f"{_number(claim.bound)} ≤ {p}" if claim.kind == "lower_bound" else f"{p} ≤ {_number(claim.bound)}"
 
 
-def _target(proof: Identity) -> str:
+def _target(proof: Identity, names: Mapping[int, str]) -> str:
     claim = proof.claim
     if claim.kind == "infeasible":
         return "(-1 : ℝ)"
-    p = _text(claim.objectives[0])
+    p = _text(claim.objectives[0], names)
     if claim.kind == "sos":
         return p
     assert claim.bound is not None
@@ -167,11 +182,24 @@ def _ids(proof: Identity) -> list[int]:
     return sorted(found)
 
 
-def _identifier(variable: int) -> str:
-    name = variable_name(variable)
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise NoLean(f"the variable name {name!r} is no Lean identifier")
-    return f"{name}_" if name in _KEYWORDS or re.fullmatch(r"[hestz]\d+|total|key|positive", name) else name
+def lean_names(proof: Identity) -> dict[int, str]:
+    """A Lean identifier for every variable, all different, and none that the text uses for something else."""
+    ids = _ids(proof)
+    taken = {variable_name(v) for v in ids}
+    out = {}
+    for v in ids:
+        name = variable_name(v)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise NoLean(f"the variable name {name!r} is no Lean identifier")
+        while _reserved(name) or (name != variable_name(v) and name in taken):
+            name += "_"
+        taken.add(name)
+        out[v] = name
+    return out
+
+
+def _reserved(name: str) -> bool:
+    return name in _KEYWORDS or name in _USED or _FACT.fullmatch(name) is not None or name == "_"
 
 
 def _number(value: Fraction) -> str:
@@ -179,13 +207,12 @@ def _number(value: Fraction) -> str:
     return f"({value.numerator}/{value.denominator} : ℝ)" if value.denominator > 1 else f"({value} : ℝ)"
 
 
-def _text(polynomial: Polynomial, values: Mapping[int, str] | None = None) -> str:
+def _text(polynomial: Polynomial, names: Mapping[int, str]) -> str:
     rows = [polynomial.monos[k][polynomial.monos[k] > 0].tolist() for k in range(len(polynomial.coefs))]
     terms = []
     for k in sorted(range(len(rows)), key=lambda k: (-len(rows[k]), rows[k])):
         row, coefficient = rows[k], Fraction(str(polynomial.coefs[k]))
-        names = {v: _identifier(v) if values is None else values[v] for v in row}
-        powers = [names[v] + (f"^{row.count(v)}" if row.count(v) > 1 else "") for v in sorted(names)]
+        powers = [names[v] + (f"^{row.count(v)}" if row.count(v) > 1 else "") for v in sorted(set(row))]
         terms.append(" * ".join(powers if powers and coefficient == 1 else [_number(coefficient), *powers]))
     return " + ".join(terms) if terms else "(0 : ℝ)"
 
@@ -219,7 +246,9 @@ def read_lean(text: str) -> LeanStatement:
     if claim != "False":
         left, _, right = claim.partition(" ≤ ")
         conclusion = (_parse(left), _parse(right))
-    key = re.search(r"^  have key : (.*) = (.*) := by ring$", body, re.MULTILINE)
+    key = re.search(
+        r"^  have key : (.*) = (.*) := by (?:ring|(linear_combination) (.*))$", body, re.MULTILINE
+    )
     if key is None:
         raise ValueError("the text has no identity `key`")
     squares = []
@@ -234,6 +263,8 @@ def read_lean(text: str) -> LeanStatement:
         raise ValueError("a fact about squares states something else than weighted squares")
     summands = [str(facts.get(f"t{name[1:]}", facts[name])) for name in facts if name[0] == "s"]
     zeros = re.findall(r"^  have z\d+ : (.*) = 0 := ", body, re.MULTILINE)
+    if (key.group(4) or "") != " + ".join(f"z{k}" for k in range(len(zeros))):
+        raise ValueError("the identity `key` does not use every vanishing multiple once")
     return LeanStatement(
         tuple(inequalities),
         tuple(equalities),
@@ -250,7 +281,15 @@ def read_lean(text: str) -> LeanStatement:
 
 def agrees(text: str, proof: Identity) -> str:
     """Why a Lean text does not say what the proof says ('' when it does), by parsing it back exactly."""
-    read, claim = read_lean(text), proof.claim
+    claim, called = proof.claim, lean_names(proof)
+    if "_x" not in text.partition(" : ℝ)")[0] or called:
+        binder = text.partition(" (")[2].partition(" : ℝ)")[0].split()
+        if binder != sorted(called.values()) or len(set(binder)) < len(binder):
+            return "the variables are not those of the proof"
+    if any(_reserved(name) for name in called.values()):
+        return "a variable has a name that the text uses for something else"
+    back = {name: variable_name(v) for v, name in called.items()}
+    read = read_lean(re.sub(r"[A-Za-z_][A-Za-z0-9_']*", lambda found: back.get(found[0], found[0]), text))
     if read.inequalities != claim.inequalities or read.equalities != claim.equalities:
         return "the hypotheses are not the constraints of the claim"
     if claim.kind == "infeasible":
@@ -260,7 +299,7 @@ def agrees(text: str, proof: Identity) -> str:
         return "the conclusion is not the claim"
     if read.identity[0] != claim.targets[0]:
         return "the left side of the identity is not what has to be nonnegative"
-    if read.identity[1] != read.identity[0]:
+    if read.identity[1] + sum(read.zeros, Polynomial(0)) != read.identity[0]:
         return "the identity does not hold"
     stated = [m.squares() for m in proof.multipliers if m.kind in _SQUARES]
     if [list(s) for s in read.squares] != [s for s in stated if s] or any(

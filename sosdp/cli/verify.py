@@ -63,7 +63,7 @@ def show(verdict: Any, file: str, against: str | None, console: Any = None) -> N
 
 def ingredients(file: str) -> str:
     """What a readable certificate is made of: multipliers by kind, sides, longest numeral."""
-    from certificates.check import MAX_BYTES, load_json
+    from certificates.checker.reading import MAX_BYTES, load_json
 
     content = load_json(file, True, MAX_BYTES)
     multipliers = content["multipliers"]

@@ -8,7 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from certificates.check import _Expressions, _Meter, check_certificate, check_file, main
+from certificates.check import check_certificate, check_file, main
+from certificates.checker.against import Expressions
+from certificates.checker.reading import Meter
 from tests.certificates.classics import CLASSICS, ONE, X, certificate
 
 PROBLEM = {"format": "sosdp-problem/1", "variables": ["x", "y"]}
@@ -147,7 +149,7 @@ EXPRESSIONS = [
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_expressions_mean_what_python_says(text):
-    reader = _Expressions(["x", "y"], _Meter(10**7))
+    reader = Expressions(["x", "y"], Meter(10**7))
     polynomial = reader.text(text)
     for x, y in [(Fraction(1, 3), Fraction(-2)), (Fraction(5), Fraction(7, 2)), (Fraction(0), Fraction(1))]:
         source = re.sub(r"(?<![\w.])(\d+\.?\d*(?:e-?\d+)?|\.\d+)", r"F('\1')", text)

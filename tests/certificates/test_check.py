@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from certificates import check
-from certificates.check import check_certificate, check_file, digest, is_positive_semidefinite, main
+from certificates.check import check_certificate, check_file, digest, main
+from certificates.checker import semidefinite
+from certificates.checker.reading import WORK, Meter
+from certificates.checker.semidefinite import _dominant_remainder, is_positive_semidefinite
 from tests.certificates.classics import CLASSICS, ONE, X, Y, certificate
 
 
@@ -161,7 +163,7 @@ def gramian(size, rank, generator, bits=8):
 @pytest.mark.parametrize("with_flint", [True, False])
 def test_semidefinite_corner_cases(with_flint, monkeypatch):
     if not with_flint:
-        monkeypatch.setattr(check, "flint", None)
+        monkeypatch.setattr(semidefinite, "flint", None)
     assert is_positive_semidefinite([])
     assert is_positive_semidefinite([[0]])
     assert not is_positive_semidefinite([[-1]])
@@ -228,7 +230,7 @@ def test_the_quick_test_never_accepts_an_indefinite_matrix():
         minus = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(scaled)]
         assert is_positive_semidefinite(plus)
         assert not is_positive_semidefinite(minus)
-        assert not check._dominant_remainder(minus, check._Meter(check.WORK))
+        assert not _dominant_remainder(minus, Meter(WORK))
 
 
 # --------------------------------------------------------------------------------------------------- files

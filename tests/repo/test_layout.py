@@ -154,9 +154,19 @@ def test_the_root_shows_the_house():
     assert loose <= {"__main__.py", "_version.py", "sweep.py"}
 
 
-def test_the_checker_imports_the_standard_library_and_flint_only():
-    tops = {name.split(".")[0] for name in imported(ROOT / "certificates" / "check.py")}
-    foreign = {t for t in tops if t not in sys.stdlib_module_names and t not in {"flint", "__future__"}}
+CHECKER = ["check", "refute", "checker"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_the_checker_imports_the_standard_library_and_flint_only(path):
+    if not any(under(module_name(path), f"certificates.{name}") for name in CHECKER):
+        return
+    foreign = {
+        name
+        for name in imported(path)
+        if name.split(".")[0] not in {*sys.stdlib_module_names, "flint", "__future__"}
+        and not any(under(name, f"certificates.{mine}") for mine in CHECKER)
+    }
     assert foreign == set()
 
 

@@ -1,0 +1,165 @@
+"""Claims about points: values, where a bound is attained, and that it is attained nowhere else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from certificates.checker.reading import (
+    MAX_BITS,
+    Invalid,
+    Meter,
+    Number,
+    Terms,
+    Unreadable,
+    affordable,
+    common_denominator,
+    times_power,
+)
+from certificates.checker.semidefinite import definite, semidefinite
+from certificates.checker.sentence import show_polynomial
+from certificates.checker.stated import Block, Stated
+
+
+def value_at(terms: Terms, point: list[Number], meter: Meter) -> Fraction:
+    """The value of a polynomial at a rational point."""
+    total = Fraction(0)
+    for monomial, (num, den) in terms.items():
+        value = Fraction(num, den)
+        for v, power in monomial:
+            value = times_power(value, point[v], power, meter)
+        total += value
+        meter.spend(10 + (total.denominator.bit_length() >> 4))
+        if total.denominator.bit_length() > MAX_BITS:
+            raise Unreadable("a value has an absurdly long denominator")
+    return total
+
+
+def _program_value(claim: Stated, meter: Meter) -> None:
+    values = [(0, 1)] * (1 + max(claim.unknowns, default=0))
+    for v, value in zip(claim.unknowns, claim.values, strict=True):
+        values[v] = value
+    if value_at(claim.objective, values, meter) != Fraction(*claim.bound):
+        raise Invalid("the bound is not the value of the objective at the values of the unknowns")
+
+
+def _squares_once(blocks: list[Block]) -> None:
+    used = [b.index[0] for b in blocks if b.kind == "square"]
+    if len(set(used)) != len(used):
+        raise Invalid("a square of an expectation is used twice")
+
+
+def integers(matrix: list[list[Fraction]], meter: Meter) -> list[list[int]]:
+    """A rational matrix times a common denominator."""
+    common = common_denominator({v.denominator for row in matrix for v in row}, meter)
+    meter.spend(len(matrix) ** 2 * (1 + (common.bit_length() >> 4)))
+    return [[v.numerator * (common // v.denominator) for v in row] for row in matrix]
+
+
+def attained(claim: Stated, names: list[str], meter: Meter) -> None:
+    """Raise Invalid unless the point satisfies every constraint and attains the bound."""
+    point = claim.point
+    assert point is not None
+    for p in claim.equalities:
+        if value_at(p, point, meter) != 0:
+            raise Invalid(f"the point does not satisfy {show_polynomial(p, names)} = 0")
+    for p in claim.inequalities:
+        if value_at(p, point, meter) < 0:
+            raise Invalid(f"the point does not satisfy {show_polynomial(p, names)} >= 0")
+    for k, matrix in enumerate(claim.matrices):
+        values = [[value_at(p, point, meter) for p in row] for row in matrix]
+        if not semidefinite(integers(values, meter), meter):
+            raise Invalid(f"matrix {k} is not positive semidefinite at the point")
+    value = value_at(claim.objective, point, meter)
+    for weight, p in claim.squares:
+        value += Fraction(*weight) * value_at(p, point, meter) ** 2
+    if value != Fraction(*claim.bound):
+        raise Invalid("the objective at the point is not the bound")
+
+
+def determined(claim: Stated, blocks: list[Block], names: list[str], meter: Meter) -> None:
+    """Raise Invalid unless the multipliers show that the bound is attained at the claimed point only.
+
+    Where the bound is attained every summand vanishes: Q b(z) = 0 for a plain Gram matrix, S G(z) = 0 for a
+    matrix constraint, p(z) = u / (2 w) for a square.  A variable x with x - c in the row space of Q (1 and x
+    in b) is then c, and a kernel of dimension one fixes G(z), hence its entries.
+    """
+    point = claim.point
+    assert point is not None
+    known: set[int] = {v for _, p in claim.squares for v in _solved_by(p)}
+    for block in blocks:
+        if block.kind == "sos" and () in block.basis:
+            known.update(_fixed_by_kernel(block, point, meter))
+        elif block.kind == "psd" and not any(block.basis):
+            matrix = claim.matrices[block.index[0]]
+            if sorted(block.entry) != list(range(len(matrix))):
+                continue
+            row = next((i for i in range(len(matrix)) if _pinned(claim, matrix[i][i], point, meter)), None)
+            if row is not None and definite(_without(block.gram, block.entry.index(row)), meter):
+                known.update(v for entries in matrix for p in entries for v in _solved_by(p))
+    missing = [name for v, name in enumerate(names) if v not in known]
+    if missing:
+        raise Invalid(f"the multipliers do not show that {ascii(missing[0])} has only one optimal value")
+
+
+def _fixed_by_kernel(block: Block, point: list[Number], meter: Meter) -> list[int]:
+    """Variables that Q b(z) = 0 fixes: those with x - c in the row space of Q."""
+    one = block.basis.index(())
+    size = len(block.basis)
+    linear = [(i, m[0]) for i, m in enumerate(block.basis) if len(m) == 1 and m[0][1] % 2]
+    if definite(_without(block.gram, one), meter):
+        return [v for _, (v, _) in linear]
+    # one column for each wanted functional beside Q; both symmetric, so row space and column space agree
+    rows = [[*row, *[0] * len(linear)] for row in block.gram]
+    for k, (i, (v, power)) in enumerate(linear):
+        num, den = point[v]
+        affordable(point[v], power, meter)
+        rows[i][size + k] += den**power
+        rows[one][size + k] -= num**power
+    bits = max(abs(value).bit_length() for row in rows for value in row)
+    done, previous = 0, 1
+    for column in range(size):
+        pivot = next((r for r in range(done, size) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[done], rows[pivot] = rows[pivot], rows[done]
+        lead = rows[done]
+        words = bits * (done + 1) >> 6
+        meter.spend((size - done) * len(lead) * (6 + words // 4 + words * words // 50))
+        for r in range(done + 1, size):
+            row, factor = rows[r], rows[r][column]
+            rows[r] = [(lead[column] * a - factor * b) // previous for a, b in zip(row, lead, strict=True)]
+        previous = lead[column]
+        done += 1
+    return [
+        v for k, (_, (v, _)) in enumerate(linear) if not any(rows[r][size + k] for r in range(done, size))
+    ]
+
+
+def _solved_by(polynomial: Terms) -> set[int]:
+    """The variable that the value of a polynomial fixes: of a x + b with a != 0."""
+    found = [m for m in polynomial if m]
+    return {found[0][0][0]} if len(found) == 1 and len(found[0]) == 1 and found[0][0][1] == 1 else set()
+
+
+def _without(matrix: list[list[int]], row: int) -> list[list[int]]:
+    return [[v for j, v in enumerate(r) if j != row] for i, r in enumerate(matrix) if i != row]
+
+
+def _pinned(claim: Stated, diagonal: Terms, point: list[Number], meter: Meter) -> bool:
+    """Whether a diagonal entry has the same nonzero value all over the set, by being constant or by one
+    equality."""
+    value = value_at(diagonal, point, meter)
+    if value == 0:
+        return False
+    rest = {m: Fraction(*c) for m, c in diagonal.items()}
+    rest[()] = rest.get((), Fraction(0)) - value
+    rest = {m: c for m, c in rest.items() if c}
+    meter.spend(10 * (len(rest) + sum(len(h) for h in claim.equalities)))
+    if not rest:
+        return True
+    for equality in claim.equalities:
+        if equality.keys() == rest.keys():
+            ratios = {c / Fraction(*equality[m]) for m, c in rest.items()}
+            if len(ratios) == 1:
+                return True
+    return False

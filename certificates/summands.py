@@ -1,0 +1,68 @@
+"""The identity of a proof as a list: weighted squares times constraints, and cofactors times equalities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from certificates.identity import Claim, Identity, Multiplier
+from sosdp.algebra.polynomial import Polynomial
+
+SQUARES = ("sos", "inequality", "product")
+
+
+@dataclass(frozen=True, eq=False)
+class Summand:
+    """(sum of weight * q^2) times the product of `factors`, or `cofactor` times an equality.
+
+    `squares`: (weight, q) pairs, empty for a cofactor; `factors`: the inequalities, or the equality;
+    `numbers`: their places in the claim.
+    """
+
+    squares: tuple[tuple[Fraction, Polynomial], ...]
+    cofactor: Polynomial | None
+    factors: tuple[Polynomial, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def polynomial(self) -> Polynomial:
+        """The summand, expanded."""
+        value = self.cofactor
+        if value is None:
+            value = sum((w * q * q for w, q in self.squares), Polynomial(0))
+        for factor in self.factors:
+            value = value * factor
+        return value
+
+
+def summands(proof: Identity, target: int = 0) -> list[Summand]:
+    """The summands whose sum is the target (claim.targets[target]), exactly.
+
+    ValueError for proofs that are no sums of squares times polynomials (matrix inequalities, distributions,
+    refusals).  Cost: an exact LDL^T for each Gram matrix.
+    """
+    claim = proof.claim
+    if claim.kind == "no_certificate" or claim.expectations or claim.squares or claim.matrices:
+        raise ValueError(
+            "only a proof that is a sum of squares times polynomials is such a list: not one about matrices, "
+            "distributions, or that there is no certificate"
+        )
+    if not 0 <= target < len(claim.targets):
+        raise ValueError(f"the claim has {len(claim.targets)} targets; there is no number {target}")
+    return [_summand(claim, m) for m in proof.multipliers if m.target == target]
+
+
+def _summand(claim: Claim, multiplier: Multiplier) -> Summand:
+    if multiplier.kind in SQUARES:
+        factors = tuple(claim.inequalities[k] for k in multiplier.index)
+        return Summand(tuple(multiplier.squares()), None, factors, multiplier.index)
+    equality = claim.equalities[multiplier.index[0]]
+    return Summand((), multiplier.polynomial, (equality,), multiplier.index)
+
+
+def squares_of(proof: Identity, target: int = 0) -> list[tuple[Fraction, Polynomial]]:
+    """The weighted squares of a proof without other multipliers; ValueError for others."""
+    parts = summands(proof, target)
+    if any(part.numbers for part in parts):
+        raise ValueError("the proof multiplies constraints too: identity() lists all its summands")
+    return [pair for part in parts for pair in part.squares]

@@ -1,0 +1,322 @@
+"""Sentences that were once printed beside `valid` and were false, and files that once cost too much."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates.check import check_certificate, check_file
+from certificates.find.rounding import NotCertifiable
+from certificates.read import from_dict
+from certificates.write.lean import agrees
+from tests.certificates.classics import CLASSICS, certificate
+
+x, y, z = sd.variables("x y z")
+ONE, X = [], [[0, 1]]
+MATRIX = [[[["1", ONE]], [["1", X]]], [[["1", X]], [["1", ONE]]]]
+
+
+# ------------------------------------------------------------------------- 1: refusals for matrix constraints
+
+
+def test_a_matrix_multiplier_may_have_more_monomials_in_one_row_than_in_another():
+    claim = {"kind": "sos", "objective": [["1", ONE], ["-1", [[0, 2]]]], "psd": [MATRIX]}
+    block = {
+        "kind": "psd",
+        "index": [0],
+        "basis": [X, ONE],
+        "entry": [0, 1],
+        "gram": [["1", "-1"], ["-1", "1"]],
+    }
+    assert check_certificate(certificate(claim, [block], ("x",)))
+    result = sd.prove_sos(1 - x**2, sd.System(sd.PSD([[1, x], [x, 1]])), degree=2)
+    assert certificates.extract(result).decide().status != "refuted"
+
+
+def _refuted(objective):
+    claim = {"kind": "no_certificate", "objective": objective, "degree": 2, "psd": [MATRIX]}
+    return certificate(claim, [], ("x",))
+
+
+def test_a_functional_must_be_nonnegative_on_every_row_of_a_matrix_multiplier():
+    # L(1) = 1, L(x^2) = 2: nonnegative on squares and on constant multipliers, negative on 1 - x^2
+    claim = {
+        "kind": "no_certificate",
+        "objective": [["1", ONE], ["-1", [[0, 2]]]],
+        "degree": 2,
+        "psd": [MATRIX],
+    }
+    content = certificate(claim, [], ("x",))
+    content["functional"] = [["1", ONE], ["2", [[0, 2]]]]
+    verdict = check_certificate(content)
+    assert verdict.status == "invalid" and "matrix 0" in verdict.reason
+
+
+def test_a_polynomial_that_is_negative_on_the_set_of_a_matrix_is_refuted():
+    claim = {
+        "kind": "no_certificate",
+        "objective": [["-1", ONE], ["-1", [[0, 2]]]],
+        "degree": 2,
+        "psd": [MATRIX],
+    }
+    content = certificate(claim, [], ("x",))
+    content["functional"] = [["1", ONE]]  # the value at 0, a point of the set
+    verdict = check_certificate(content)
+    assert verdict and "2 deg b + deg G_ee" in verdict.claim
+
+
+# ------------------------------------------------------------------------------------------------ 2: names
+
+
+@pytest.mark.parametrize(
+    "name", ["-x", "x**2-x", "1", "\u0445", "x y", "", "x\u0301", "x;", "E[x]", "x" * 201]
+)
+def test_a_name_that_reads_like_something_else_is_refused(name):
+    content = certificate(
+        {"kind": "sos", "objective": [["1", [[0, 2]]]]},
+        [{"kind": "sos", "basis": [X], "gram": [["1"]]}],
+        (name,),
+    )
+    assert check_certificate(content).status == "unreadable"
+    content["variables"] = ["x_1"]
+    assert check_certificate(content)
+
+
+def test_other_alphabets_are_spelled_in_the_file():
+    greek = sd.polynomial("\u03bb")
+    proof = certificates.extract(sd.prove_sos(greek**2 - 2 * greek + 1)).exact()
+    assert proof.to_dict()["variables"] == ["u3bb"] and proof.verify()
+
+
+# ---------------------------------------------------------------------------------- 3: the claim in full
+
+
+def test_the_ninth_inequality_is_printed():
+    false = [["-1", ONE]]
+    claim = {"kind": "infeasible", "inequalities": [[["1", [[k, 1]]]] for k in range(9)] + [false]}
+    content = certificate(
+        claim, [{"kind": "inequality", "index": [9], "basis": [ONE], "gram": [["1"]]}], tuple("abcdefghi")
+    )
+    verdict = check_certificate(content)
+    assert verdict and all(f"{name} >= 0" in verdict.claim for name in "abcdefghi")
+    assert "; -1 >= 0" in verdict.claim
+
+
+def test_every_row_of_a_matrix_is_printed_under_expectations_too():
+    size = 6
+    matrix = [[[["1" if i == j else "7", ONE]] if (i, j) != (5, 5) else [["-1", ONE]] for j in range(size)]
+              for i in range(size)]  # fmt: skip
+    block = {"index": [0], "basis": [ONE], "entry": [5], "gram": [["1"]]}
+    plain = certificate({"kind": "infeasible", "psd": [matrix]}, [{"kind": "psd", **block}], ("x",))
+    mean = certificate(
+        {"kind": "infeasible", "in_expectation": {"psd": [matrix]}},
+        [{"kind": "expectation_psd", **block}],
+        ("x",),
+    )
+    for content in (plain, mean):
+        verdict = check_certificate(content)
+        assert verdict and verdict.claim.count("7") == size * (size - 1)
+        assert re.search(r"7\]?, (E\[)?-1\]?\]\] is positive semidefinite", verdict.claim)
+
+
+def test_the_sets_of_a_program_are_printed():
+    content = next(make() for name, make in CLASSICS.items() if make()["claim"]["kind"] == "program")
+    claim = content["claim"]
+    claim["inequalities"] = [*claim.get("inequalities", []), [["-5", ONE]]]
+    last = len(claim["inequalities"]) - 1
+    sets = claim.setdefault("on", [{} for _ in claim["objectives"]])
+    sets[0].setdefault("inequalities", []).append(last)
+    assert "-5 >= 0" in check_certificate(content).claim
+
+
+def test_zero_is_printed_as_zero():
+    claim = {"kind": "lower_bound", "objective": [["1", [[0, 2]]]], "bound": "0/1" + "0" * 200}
+    verdict = check_certificate(certificate(claim, [{"kind": "sos", "basis": [X], "gram": [["1"]]}], ("x",)))
+    assert verdict and verdict.claim.endswith("x**2 >= 0")
+
+
+def test_a_claim_too_long_to_print_is_not_printed_in_part(tmp_path, capsys):
+    names = tuple(f"x{k}" for k in range(3000))
+    claim = {"kind": "infeasible", "inequalities": [[["1", [[k, 1]]]] for k in range(3000)] + [[["-1", ONE]]]}
+    block = {"kind": "inequality", "index": [3000], "basis": [ONE], "gram": [["1"]]}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate(claim, [block], names)))
+    verdict = check_file(path)
+    assert verdict and ">=" not in verdict.claim and "no part of it may be left out" in verdict.claim
+    from certificates.check import main
+
+    assert main([str(path), "--full"]) == 0 and "x2999 >= 0; -1 >= 0" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------------------- 4: against a problem
+
+
+def _refusal(degree=2):
+    claim = {
+        "kind": "no_certificate",
+        "objective": [["1", [[0, 1], [1, 1]]]],
+        "degree": degree,
+        "inequalities": [[["1", X]], [["1", [[1, 1]]]]],
+    }
+    content = certificate(claim, [])
+    # the mean of x y under a distribution that weighs x >= 0 and y >= 0 only to first order
+    content["functional"] = [
+        ["1", ONE], ["1", X], ["1", [[1, 1]]], ["-1", [[0, 1], [1, 1]]], ["3", [[0, 2]]], ["3", [[1, 2]]],
+    ]  # fmt: skip
+    return content
+
+
+def _problem(**more):
+    return {
+        "format": "sosdp-problem/1",
+        "variables": ["x", "y"],
+        "sos": "x*y",
+        "subject_to": ["x >= 0", "y >= 0"],
+        **more,
+    }
+
+
+def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
+    assert check_certificate(_refusal())
+    assert check_certificate(_refusal(), _problem(degree=2))
+    assert check_certificate(_refusal(), _problem())
+    higher = check_certificate(_refusal(), _problem(degree=4))
+    assert higher.status == "invalid" and "degree 4" in higher.reason
+    products = check_certificate(_refusal(), _problem(degree=2, products="schmudgen"))
+    assert products.status == "invalid" and "products" in products.reason
+
+
+# --------------------------------------------------------------------------------------- 5: time and memory
+
+MEASURE = """
+import resource, sys
+from certificates.check import main
+code = main(sys.argv[1:])
+use = resource.getrusage(resource.RUSAGE_SELF)
+print(code, use.ru_maxrss // 1024, use.ru_utime + use.ru_stime)
+"""
+
+
+def _measured(path):
+    """Exit code, megabytes and seconds of a check in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    code, megabytes, seconds = done.stdout.split("\n")[-2].split()
+    return int(code), int(megabytes), float(seconds)
+
+
+def test_big_integers_times_small_ones_are_paid_for(tmp_path):
+    # 60 coefficients with different long denominators share one of 2^17 bits; times 4000 terms
+    primes = [f"1/{3**k}" for k in range(1, 2400, 40)]
+    long = [[c, [[0, k + 1]]] for k, c in enumerate(primes)]
+    many = [["1", [[1, k + 1]]] for k in range(4000)]
+    claim = {"kind": "infeasible", "equalities": [many]}
+    blocks = [{"kind": "equality", "index": [0], "polynomial": long}] * 20
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate(claim, blocks)))
+    assert path.stat().st_size < 2_000_000
+    code, megabytes, seconds = _measured(path)
+    assert code == 2 and megabytes < 900 and seconds < 30
+
+
+def test_many_names_cost_little(tmp_path):
+    names = tuple(f"x{k}" for k in range(300_000))
+    claim = {"kind": "sos", "objective": [["1", [[299_999, 1_000_000]]], ["1", [[0, 1]]]]}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate(claim, [], names)))
+    code, megabytes, seconds = _measured(path)
+    assert code == 1 and megabytes < 900 and seconds < 10
+
+
+def test_what_is_no_regular_file_is_not_opened(tmp_path):
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    verdict = check_file(pipe)
+    assert verdict.status == "unreadable" and "not a regular file" in verdict.reason
+    assert check_file(tmp_path).status == "unreadable"
+    good = tmp_path / "c.json"
+    good.write_text(json.dumps(CLASSICS["square"]()))
+    assert check_file(good, against=pipe).status == "unreadable"
+
+
+def test_a_file_of_brackets_is_refused_before_it_is_parsed(tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text("[" + "[]," * 8_000_000 + "[]]")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    verdict = check_file(path)
+    assert verdict.status == "unreadable" and "memory" in verdict.reason
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+
+
+# ------------------------------------------------------------------------------------------------- 6: Lean
+
+
+def test_lean_names_do_not_collide():
+    names = ["h0", "h0_", "sq_nonneg", "total", "at", "x"]
+    v = [sd.polynomial(name) for name in names]
+    p = sum((a**2 for a in v), sd.Polynomial(0)) - v[0] * v[1]
+    proof = certificates.extract(sd.prove_sos(p)).exact()
+    text = proof.lean()
+    binder = re.search(r"\((.*?) : ℝ\)", text)[1].split()
+    assert len(set(binder)) == len(names) and not {"h0", "sq_nonneg", "total", "at"} & set(binder)
+    assert agrees(text, proof) == ""
+    # negative control: the collision as it was, in the statement and in the proof
+    assert agrees(re.sub(r"\bh0__\b", "h0_", text), proof) != ""
+
+
+def test_lean_from_equalities_alone_and_with_repeated_cofactors():
+    proof = from_dict(CLASSICS["half_knapsack"]())
+    text = proof.lean()
+    assert "rw [" not in text and "linear_combination z0" in text and agrees(text, proof) == ""
+    twice = certificates.Proof(proof.claim, tuple(m for k in proof.multipliers for m in _halves(k)))
+    assert twice.verify()
+    text = twice.lean()
+    assert agrees(text, twice) == "" and text.count("mul_eq_zero_of_right") == 2 * sum(
+        m.kind == "equality" for m in proof.multipliers
+    )
+
+
+def _halves(multiplier):
+    from dataclasses import replace
+    from fractions import Fraction
+
+    if multiplier.polynomial is None:
+        return [multiplier]
+    half = replace(multiplier, polynomial=multiplier.polynomial * Fraction(1, 2))
+    return [half, half]
+
+
+# ---------------------------------------------------------------------------- 7: optimum, decide, squares
+
+
+def test_the_value_of_a_relaxation_is_not_called_an_optimum():
+    cut = sd.minimize(
+        x * y + y * z + z * x, sd.System((x**2).equals(1), (y**2).equals(1), (z**2).equals(1)), 2
+    )  # the relaxation's value is -3/2, the minimum -1
+    with pytest.raises(NotCertifiable, match="no point where it is attained"):
+        certificates.extract(cut).optimum()
+    assert certificates.extract(cut).exact(bound="-3/2").verify()
+
+
+def test_the_way_out_that_a_message_names_exists():
+    result = sd.prove_sos(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1)
+    with pytest.raises(NotCertifiable, match=r"certificates\.decide\(result\)"):
+        certificates.extract(result).exact()
+    outcome = certificates.decide(result)
+    assert outcome.status == "refuted" and outcome.proof.verify()
+    assert certificates.decide(sd.feasible(sd.System(x >= 0), 2)).status == "undecided"
+
+
+def test_an_exact_proof_lists_its_squares():
+    proof = certificates.extract(sd.prove_sos(2 * x**2 + 2 * x * y + y**2)).exact()
+    assert sum((w * q**2 for w, q in proof.squares()), sd.Polynomial(0)) == 2 * x**2 + 2 * x * y + y**2
+    assert all(w > 0 for w, _ in proof.squares())
