@@ -29,6 +29,7 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "keep": 3, "**": 4}
 
 
 def problem_number(value: Any) -> Fraction:
+    """A number of a problem file: an integer, a decimal or p/q, read exactly."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -71,6 +72,7 @@ class Expressions:
         return left
 
     def multiply(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """The product."""
         if left and right:
             longest = [max(p.values(), key=lambda v: abs(v.numerator) + v.denominator) for p in (left, right)]
             self._spend(len(left) * len(right), *longest)
@@ -92,11 +94,13 @@ class Expressions:
         return out
 
     def constant(self, value: Polynomial) -> Fraction | None:
+        """The value of a constant polynomial; None for others."""
         if not value:
             return Fraction(0)
         return value.get(()) if len(value) == 1 else None
 
     def power(self, base: Polynomial, exponent: Polynomial) -> Polynomial:
+        """A polynomial to an integer power (a number to a negative one too)."""
         count = self.constant(exponent)
         if count is None or count.denominator != 1:
             raise Unreadable("problem: an exponent is not an integer")
@@ -120,6 +124,7 @@ class Expressions:
         return out
 
     def divide(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """A polynomial divided by a number."""
         number = self.constant(right)
         if not number:
             raise Unreadable("problem: division by zero or by a polynomial")
@@ -142,6 +147,7 @@ class Expressions:
             values.append(step(left, right))
 
     def text(self, source: str) -> Polynomial:
+        """The polynomial that an expression spells."""
         values: list[Polynomial] = []
         waiting: list[str] = []  # operators and open parentheses; an explicit stack, so depth costs nothing
         position, operand_next = 0, True
@@ -190,6 +196,7 @@ class Expressions:
         return values[0]
 
     def read(self, value: Any) -> Polynomial:
+        """Claim, multipliers and names of a certificate."""
         if isinstance(value, str):
             return self.text(value)
         out: Polynomial = {}

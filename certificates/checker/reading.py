@@ -80,6 +80,7 @@ def brief(value: Any) -> str:
 
 
 def show_number(num: int, den: int) -> str:
+    """A rational in decimal digits, in lowest terms."""
     common = math.gcd(num, den)
     num, den = num // common, den // common
     bits = max(num.bit_length(), den.bit_length())
@@ -89,12 +90,14 @@ def show_number(num: int, den: int) -> str:
 
 
 def list_of(value: Any, where: str) -> list:
+    """The value, if it is a list."""
     if not isinstance(value, list):
         raise Unreadable(f"{where}: expected a list, got {brief(value)}")
     return value
 
 
 def integer(value: Any, where: str, low: int, high: int) -> int:
+    """The value, if it is an integer in low..high."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise Unreadable(f"{where}: expected an integer, got {brief(value)}")
     if not low <= value <= high:
@@ -103,6 +106,7 @@ def integer(value: Any, where: str, low: int, high: int) -> int:
 
 
 def rational(value: Any, where: str) -> Number:
+    """Numerator and denominator of a rational written as text."""
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
         raise Unreadable(f'{where}: expected a rational written as a string like "-3/8", got {brief(value)}')
     top, _, bottom = value.partition("/")
@@ -113,6 +117,7 @@ def rational(value: Any, where: str) -> Number:
 
 
 def monomial_of(value: Any, where: str, variables: int) -> Monomial:
+    """A monomial from its JSON form."""
     found = []
     for pair in list_of(value, where):
         if not isinstance(pair, list) or len(pair) != 2:
@@ -125,6 +130,7 @@ def monomial_of(value: Any, where: str, variables: int) -> Monomial:
 
 
 def polynomial_of(value: Any, where: str, variables: int) -> Terms:
+    """A polynomial from its JSON form."""
     terms: Terms = {}
     for term in list_of(value, where):
         if not isinstance(term, list) or len(term) != 2:
@@ -140,6 +146,7 @@ def polynomial_of(value: Any, where: str, variables: int) -> Terms:
 
 
 def keys_of(value: Any, where: str, required: set[str], optional: set[str]) -> dict:
+    """The value, if it is an object with these keys."""
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: expected an object, got {brief(value)}")
     for key in value:

@@ -20,10 +20,12 @@ class Ring:
         self.cost = 1 + (self.bits >> 6)
 
     def key(self, monomial: Monomial) -> int:
+        """The packed form of a monomial."""
         self.meter.spend(self.cost * (1 + len(monomial)))
         return sum(power << (v * self.width) for v, power in monomial)
 
     def monomial(self, key: int) -> Monomial:
+        """The monomial of a packed form."""
         found, mask = [], (1 << self.width) - 1
         while key:  # the lowest bit that is set says which variable comes next
             v = ((key & -key).bit_length() - 1) // self.width
@@ -34,6 +36,7 @@ class Ring:
         return tuple(found)
 
     def pack(self, terms: Terms) -> tuple[Packed, int]:
+        """A polynomial as integers over a common denominator."""
         common = common_denominator({den for _, den in terms.values()}, self.meter)
         longest = max((abs(num).bit_length() for num, _ in terms.values()), default=0)
         self.meter.spend(len(terms) * (longest + common.bit_length() >> 5))
@@ -41,6 +44,7 @@ class Ring:
         return {self.key(m): num * (common // den) for m, (num, den) in terms.items()}, common
 
     def product(self, left: Packed, right: Packed) -> Packed:
+        """The product of two packed polynomials."""
         bits = largest_of(left).bit_length(), largest_of(right).bit_length()
         if max(bits) > MAX_BITS:
             raise Unreadable(f"a coefficient has more than {MAX_BITS} bits")

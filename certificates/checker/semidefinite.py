@@ -28,6 +28,7 @@ def is_positive_semidefinite(matrix: list[list[int]], work: int = WORK) -> bool:
 
 def semidefinite(matrix: list[list[int]], meter: Meter) -> bool:
     # A positive semidefinite matrix with a zero on the diagonal has a zero row there: leave those rows out.
+    """Whether a symmetric integer matrix is positive semidefinite; exact, always decided."""
     keep = []
     for i, row in enumerate(matrix):
         meter.spend(1 + len(row))

@@ -40,6 +40,8 @@ Constraints = tuple[list[Terms], list[Terms], list[list[list[Terms]]]]
 
 @dataclass
 class Stated:
+    """The claim of a file."""
+
     kind: str
     targets: list[Terms]  # what is to be written as a combination; several only for kind "sos"
     objective: Terms
@@ -62,6 +64,8 @@ class Stated:
 
 @dataclass
 class Block:
+    """One multiplier of a file."""
+
     kind: str
     index: list[int]
     target: int
@@ -73,6 +77,7 @@ class Block:
 
 
 def variables_of(value: Any) -> list[str]:
+    """The names of the variables: ASCII identifiers, all different."""
     names = list_of(value, "variables")
     for name in names:
         # anything else could pass for an expression, or for another name, in the claim as printed
@@ -98,6 +103,7 @@ _NEEDS = {
 
 
 def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
+    """The claim, from its JSON form."""
     if not isinstance(value, dict) or "kind" not in value:
         raise Unreadable(f"claim: expected an object with the key 'kind', got {brief(value)}")
     kind = value["kind"]
@@ -267,12 +273,14 @@ def _with_values(terms: Terms, unknown: dict[int, Number], meter: Meter) -> Term
 
 
 def same(left: Terms, right: Terms) -> bool:
+    """Whether two polynomials have the same terms."""
     if left.keys() != right.keys():
         return False
     return all(a * right[m][1] == right[m][0] * b for m, (a, b) in left.items())
 
 
 def gram_of(value: Any, where: str, size: int, meter: Meter) -> tuple[list[list[int]], int]:
+    """An integer Gram matrix and its common denominator, from its JSON form."""
     rows = list_of(value, where)
     if len(rows) != size:
         raise Unreadable(f"{where}: {len(rows)} rows for a basis of {size}")
@@ -299,6 +307,7 @@ def gram_of(value: Any, where: str, size: int, meter: Meter) -> tuple[list[list[
 
 
 def block_of(value: Any, where: str, claim: Stated, variables: int, meter: Meter) -> Block:
+    """A multiplier, from its JSON form."""
     if not isinstance(value, dict):
         raise Unreadable(f"{where}: expected an object, got {brief(value)}")
     kind = value.get("kind")
@@ -351,12 +360,14 @@ def block_of(value: Any, where: str, claim: Stated, variables: int, meter: Meter
 
 
 def functional_of(certificate: dict, variables: int) -> Terms:
+    """The functional of a refusal, from its JSON form."""
     if "functional" not in certificate:
         raise Unreadable("certificate: a claim of kind 'no_certificate' needs the key 'functional'")
     return polynomial_of(certificate["functional"], "functional", variables)
 
 
 def read(certificate: Any, meter: Meter) -> tuple[Stated, list[Block], list[str]]:
+    """Claim, multipliers and variable names of a certificate object; raises Unreadable."""
     other = another_file(certificate)
     if other:
         raise Unreadable(other)
