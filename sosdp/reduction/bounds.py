@@ -9,7 +9,7 @@ rounding is outward: every bound is inflated by far more than the rounding of th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,10 +28,11 @@ _LARGEST = 4000  # constraints with more terms are not mined for bounds: the pro
 @dataclass(frozen=True)
 class VariableBounds:
     """Bounds valid on the whole feasible set: ``|x_i| <= largest[i]``; ``balls``: (ids, r**2) with sum
-    x_i**2 <= r**2."""
+    x_i**2 <= r**2; ``ranges``: the interval of each x_i, as far as it is known."""
 
     largest: dict[int, float]
     balls: tuple[tuple[frozenset[int], float], ...]
+    ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def _table(self) -> np.ndarray:
@@ -142,11 +143,9 @@ def deduce_bounds(
             _ellipsoid(state, terms)
         if before == (state.low, state.high):
             break
-    largest = {}
-    for variable in set(state.low) | set(state.high):
-        low, high = state.interval(variable)
-        largest[variable] = max(abs(low), abs(high))
-    return VariableBounds(largest, tuple(state.balls))
+    ranges = {variable: state.interval(variable) for variable in set(state.low) | set(state.high)}
+    largest = {variable: max(abs(low), abs(high)) for variable, (low, high) in ranges.items()}
+    return VariableBounds(largest, tuple(state.balls), ranges)
 
 
 def _principal_minors(matrix) -> list[Polynomial]:

@@ -149,7 +149,8 @@ def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBoun
         scales = {factor(v) for v in members}
         if len(scales) == 1:
             balls.append((members, radius / scales.pop() ** 2))
-    return VariableBounds(largest, tuple(balls))
+    ranges = {v: (low / factor(v), high / factor(v)) for v, (low, high) in bounds.ranges.items()}
+    return VariableBounds(largest, tuple(balls), ranges)
 
 
 def scale(identity: Identity, scaling: Scaling) -> Identity:

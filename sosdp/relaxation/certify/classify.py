@@ -17,6 +17,7 @@ from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram, Identity, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
+from ..solve.orthonormal import solve_orthonormal
 from ..solve.solve import centre, cubic_work, solve_moments, solve_program
 from .bound import Certified, certify, mixture_for_margin
 from .shift_constant import lift_constant
@@ -147,6 +148,10 @@ class Answer:
         univariate programs and sums of squares without interior are where the two methods differ."""
         if not self.second_opinion or self.raw.solver != "clarabel":
             return None
+        elsewhere = solve_orthonormal(self.program, self.scaling.bounds, self._patience())
+        again = None if elsewhere is None else self._again(elsewhere)
+        if again is not None and self._close(again.certified_bound, again.bound):
+            return again
         if self.raw.status != "inaccurate":  # otherwise it was tried at once
             again = self._again(solve_moments(self.program, "clarabel", self._patience()))
             if again is not None and self._close(again.certified_bound, again.bound):
