@@ -14,6 +14,7 @@ import scipy.linalg as la
 
 UNIT = 2.0**-53
 _UNDERFLOW = 1e-290
+_OVERFLOW = 1e150  # beyond it eigenvalue routines may overflow
 _STACK_SIDE = 40  # above it one matrix at a time is as fast
 
 
@@ -38,6 +39,8 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         return float(matrix[0, 0])
     matrix = np.tril(matrix) + np.tril(matrix, -1).T
     scale = float(np.abs(matrix).sum(axis=1).max()) + _UNDERFLOW
+    if scale > _OVERFLOW:
+        return -np.inf
     if side <= _STACK_SIDE:  # one eigenvalue of many is cheaper only where the matrix is not tiny
         guess = float(np.linalg.eigvalsh(matrix)[0])
     else:
@@ -68,7 +71,7 @@ def least_eigenvalue_bounds(stack: np.ndarray) -> np.ndarray:
     if side <= 1 or side > _STACK_SIDE or count < 4:
         return np.array([least_eigenvalue_bound(matrix) for matrix in stack], dtype=float).reshape(count)
     found = np.full(count, -np.inf)
-    good = np.flatnonzero(np.isfinite(stack).all(axis=(1, 2)))
+    good = np.flatnonzero((np.abs(stack).sum(axis=2) < _OVERFLOW).all(axis=1))
     lower = np.tril(stack[good])
     whole = lower + np.swapaxes(np.tril(stack[good], -1), 1, 2)
     scale = np.abs(whole).sum(axis=2).max(axis=1, initial=0.0) + _UNDERFLOW
@@ -121,6 +124,19 @@ def shift_to_positive_semidefinite(matrix: np.ndarray) -> np.ndarray:
             return candidate
         extra = 2.0 * extra + 16.0 * matrix.shape[0] * UNIT * scale
     raise ArithmeticError("no multiple of the identity made the matrix provably positive semidefinite")
+
+
+def norms(rows: np.ndarray) -> np.ndarray:
+    """Euclidean norm of each row, shape (k, N) -> (k,), up to rounding; squares of small numbers do not
+    vanish."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+    return np.linalg.norm(rows / scale[:, None], axis=1) * scale
+
+
+def norm(vector: np.ndarray) -> float:
+    """Euclidean norm of all entries, up to rounding; squares of small numbers do not vanish."""
+    return float(norms(np.reshape(vector, (1, -1)))[0])
 
 
 def round_down(value: float, relative: float = 4 * UNIT) -> float:

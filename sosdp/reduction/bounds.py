@@ -3,25 +3,30 @@
 If ``p - gamma = <Q, b b'> + ...`` with Q only nearly positive semidefinite, least eigenvalue at least
 -lambda, then ``p >= gamma - lambda * sup |b(x)|^2`` on the set. This module bounds ``|x_i|``, ``|x^a|`` and
 ``|b(x)|^2`` over the set from the constraints, by interval propagation and by completing squares. All
-rounding is outward: every bound is inflated by far more than the rounding of the few operations behind it.
+rounding is outward: every bound is inflated by far more than the rounding of the few operations behind it,
+constraints are first divided (exactly) by a power of two so that their largest coefficient is of size one,
+and whatever is too small to be a normal float counts as an interval around zero.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
-from ..conic.rigorous import UNIT, least_eigenvalue_bound
+from ..conic.rigorous import UNIT, least_eigenvalue_bound, norm
 
 INFLATE = 1e-12
+TINY = 1e-290  # nothing smaller is trusted
 _ROUNDS = 4
 _MINORS = 12  # matrices up to this side are mined for 2 x 2 minors
 _MINOR_TERMS = 30
+_HIGHEST = 1000  # roots of a higher degree would round by more than what is added
 _LARGEST = 4000  # constraints with more terms are not mined for bounds: the propagation is a loop over terms
 
 
@@ -43,6 +48,15 @@ class VariableBounds:
             table[variable] = value
         return table
 
+    @cached_property
+    def _balls_around(self) -> dict[int, list[tuple[frozenset[int], float]]]:
+        """The balls that each variable is in."""
+        found: dict[int, list[tuple[frozenset[int], float]]] = {}
+        for ball in self.balls:
+            for variable in ball[0]:
+                found.setdefault(variable, []).append(ball)
+        return found
+
     def missing(self, monos: np.ndarray) -> list[int]:
         """Variables of these monomials without a finite bound."""
         ids = np.unique(monos[monos > 0])
@@ -58,14 +72,15 @@ class VariableBounds:
         with np.errstate(invalid="ignore", over="ignore"):
             product = np.prod(factors, axis=1)
         product[np.isnan(product)] = np.inf  # 0 * infinity: claim nothing
-        return product * (1 + INFLATE)
+        return np.maximum(product * (1 + INFLATE), TINY)
 
     def squared_norm(self, basis: np.ndarray) -> float:
         """An upper bound on ``sum_i b_i(x)**2`` over the set, for distinct monomials b_i (rows)."""
         boxed = float((self.magnitude(basis) ** 2).sum()) * (1 + INFLATE)
         ids = frozenset(np.unique(basis[basis > 0]).tolist())
         best = boxed
-        for members, radius in self.balls:
+        around = [self._balls_around.get(v, ()) for v in ids]
+        for members, radius in min(around, key=len, default=self.balls):
             if ids <= members:
                 degree = mono.degrees(basis)
                 powers = np.unique(degree)
@@ -78,45 +93,55 @@ class _Propagation:
     def __init__(self) -> None:
         self.low: dict[int, float] = {}
         self.high: dict[int, float] = {}
-        self.balls: list[tuple[frozenset[int], float]] = []
+        self.balls: dict[tuple[frozenset[int], float], None] = {}  # in the order in which they were found
 
     def interval(self, variable: int) -> tuple[float, float]:
         return self.low.get(variable, -math.inf), self.high.get(variable, math.inf)
 
     def tighten(self, variable: int, low: float, high: float) -> None:
-        pad_low = abs(low) * INFLATE if math.isfinite(low) else 0.0
-        pad_high = abs(high) * INFLATE if math.isfinite(high) else 0.0
+        pad_low = abs(low) * INFLATE + TINY if math.isfinite(low) and low else 0.0
+        pad_high = abs(high) * INFLATE + TINY if math.isfinite(high) and high else 0.0
         old_low, old_high = self.interval(variable)
         self.low[variable] = max(old_low, low - pad_low)
         self.high[variable] = min(old_high, high + pad_high)
 
     def power(self, variable: int, exponent: int) -> tuple[float, float]:
         low, high = self.interval(variable)
-        ends = (_power(low, exponent), _power(high, exponent))
+        ends = _hull(_power(low, exponent), _power(high, exponent))
         if exponent % 2 == 0:
-            inside = low <= 0.0 <= high
-            return (0.0 if inside else min(ends)), max(ends)
+            return (0.0 if low <= 0.0 <= high else max(ends[0], 0.0)), ends[1]
         return ends
 
     def term(self, coefficient: float, factors: dict[int, int]) -> tuple[float, float]:
         low, high = 1.0, 1.0
         for variable, exponent in factors.items():
             a, b = self.power(variable, exponent)
-            products = [_times(low, a), _times(low, b), _times(high, a), _times(high, b)]
-            low, high = min(products), max(products)
-        ends = (_times(coefficient, low), _times(coefficient, high))
-        return min(ends), max(ends)
+            low, high = _hull(_times(low, a), _times(low, b), _times(high, a), _times(high, b))
+        ends = _hull(_times(coefficient, low), _times(coefficient, high))
+        return ends if abs(coefficient) > TINY else _hull((0.0, 0.0), ends)
 
 
-def _power(value: float, exponent: int) -> float:
+def _power(value: float, exponent: int) -> tuple[float, float]:
+    """An interval around a power; its rounding is paid for by ``INFLATE``."""
     try:
-        return value**exponent
+        found = value**exponent
     except OverflowError:
-        return math.inf if value > 0 or exponent % 2 == 0 else -math.inf
+        found = math.inf if value > 0 or exponent % 2 == 0 else -math.inf
+    return _around(found, value == 0.0)
 
 
-def _times(a: float, b: float) -> float:
-    return 0.0 if a == 0.0 or b == 0.0 else a * b
+def _times(a: float, b: float) -> tuple[float, float]:
+    """An interval around a product."""
+    return (0.0, 0.0) if a == 0.0 or b == 0.0 else _around(a * b, False)
+
+
+def _around(value: float, zero: bool) -> tuple[float, float]:
+    """A number that is no normal float (and no true zero) is somewhere between -TINY and TINY."""
+    return (value, value) if zero or abs(value) >= TINY else (-TINY, TINY)
+
+
+def _hull(*intervals: tuple[float, float]) -> tuple[float, float]:
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
 
 
 def deduce_bounds(
@@ -157,19 +182,53 @@ def _principal_minors(matrix) -> list[Polynomial]:
         exact = [[p.as_exact() for p in row] for row in matrix.tolist()]
         for i in range(side):
             for j in range(i + 1, side):
-                minors.append(exact[i][i] * exact[j][j] - exact[i][j] * exact[i][j])
+                first, second = exact[i][i] * exact[j][j], exact[i][j] * exact[i][j]
+                minor = first - second
+                whole = all(p.is_exact for p in (matrix[i, i], matrix[j, j], matrix[i, j]))
+                if whole or _keeps_its_size(minor, first, second):
+                    minors.append(minor)
     return minors
 
 
+def _keeps_its_size(minor: Polynomial, first: Polynomial, second: Polynomial) -> bool:
+    """Whether nothing cancels, so that it does not matter how floats are read (see ``build.entries``)."""
+    if set(minor.keys.tolist()) != {*first.keys.tolist(), *second.keys.tolist()}:
+        return False
+    size: dict[int, Fraction] = {}
+    for p in (first, second):
+        for key, c in zip(p.keys.tolist(), p.coefs.tolist()):
+            size[key] = size.get(key, Fraction(0)) + abs(Fraction(c))
+    return all(
+        100 * abs(Fraction(c)) >= size[key] for key, c in zip(minor.keys.tolist(), minor.coefs.tolist())
+    )
+
+
 def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:
+    """Coefficients and exponents, divided by a power of two. TINY stands for every coefficient between 0 and
+    TINY, -TINY for those between -TINY and 0."""
     out = []
-    for row, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+    coefs = _normalised(p.coefs)
+    for row, c in zip(p.monos.tolist(), coefs, strict=True):
         factors: dict[int, int] = {}
         for v in row:
             if v:
                 factors[v] = factors.get(v, 0) + 1
-        out.append((sign * float(c), factors))
+        out.append((sign * c, factors))
     return out
+
+
+def _normalised(coefs: np.ndarray) -> list[float]:
+    """The coefficients over a power of two, the largest between 1/2 and 2, each rounded once."""
+    items = coefs.tolist()
+    if all(isinstance(c, (int, float)) and 2.0**-500 < abs(c) < 2.0**500 for c in items):
+        top = math.frexp(max(abs(float(c)) for c in items))[1]
+        return [math.ldexp(float(c), -top) for c in items]
+    exact = [Fraction(c) for c in items]
+    largest = max(abs(c) for c in exact)
+    top = largest.numerator.bit_length() - largest.denominator.bit_length()
+    unit = Fraction(2) ** -top
+    tiny = Fraction(TINY)
+    return [float(c * unit) if abs(c * unit) > tiny else math.copysign(TINY, c) for c in exact]
 
 
 def _propagate(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:
@@ -182,9 +241,11 @@ def _propagate(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
     finite = sum(t for t in tops if math.isfinite(t))
     size = sum(abs(t) for t in tops if math.isfinite(t))
     for (c, factors), top in zip(terms, tops, strict=True):
-        if len(factors) != 1 or c == 0.0 or (unbounded == 1 and math.isfinite(top)):
+        if len(factors) != 1 or abs(c) <= TINY or (unbounded == 1 and math.isfinite(top)):
             continue
         ((variable, exponent),) = factors.items()
+        if exponent > _HIGHEST:
+            continue
         rest = finite - (top if math.isfinite(top) else 0.0)
         rest += INFLATE * size
         # c x^k >= -rest
@@ -208,6 +269,8 @@ def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
     diagonal: dict[int, float] = {}
     mixed: list[tuple[int, int, float]] = []
     rest: list[tuple[float, dict[int, int]]] = []
+    if any(abs(c) <= TINY for c, _ in terms):
+        return
     for c, factors in terms:
         degree = sum(factors.values())
         if degree > 2:
@@ -240,19 +303,17 @@ def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
         for i, j, value in mixed:
             matrix[place[i], place[j]] = matrix[place[j], place[i]] = value
         # the matrix itself carries the rounding of its coefficients
-        least = least_eigenvalue_bound(matrix) - 8 * UNIT * float(np.linalg.norm(matrix))
+        least = least_eigenvalue_bound(matrix) - 8 * UNIT * norm(matrix)
         diagonal = dict.fromkeys(diagonal, float(least))
     smallest = min(diagonal.values())
     if not smallest > 0.0:
         return
-    gain = sum(b * b / (4 * diagonal[v]) for v, b in linear.items())
-    radius = max(level + gain + INFLATE * (size + gain), 0.0)
+    gain = sum(b / (2 * diagonal[v]) * (b / 2) for v, b in linear.items())
+    radius = max(level + gain + INFLATE * (size + gain) + TINY, 0.0)
     for variable, curvature in diagonal.items():
         centre = linear[variable] / (2 * curvature)
         half = math.sqrt(radius / curvature) * (1 + INFLATE)
         slack = INFLATE * (abs(centre) + half)
         state.tighten(variable, centre - half - slack, centre + half + slack)
     if not any(linear.values()):
-        entry = (frozenset(diagonal), radius / smallest * (1 + INFLATE))
-        if entry not in state.balls:
-            state.balls.append(entry)
+        state.balls[frozenset(diagonal), radius / smallest * (1 + INFLATE) + TINY] = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
@@ -185,14 +186,13 @@ def _power_rule(h: Polynomial) -> tuple[int, int, int, float] | None:
     high = int(degree[order[-1]])
     if high < 2:
         return None
-    lead = float(h.coefs[order[-1]])
     if len(order) == 1:
         return int(ids[0]), high, 0, 0.0
-    c = -float(h.coefs[order[0]]) / lead
+    lead, last = Fraction(h.coefs[order[-1]]), Fraction(h.coefs[order[0]])
     # a factor other than 0, 1, -1 would put rounding and growth into every rewritten coefficient
-    if c not in (1.0, -1.0):
+    if abs(last) != abs(lead):
         return None
-    return int(ids[0]), high, int(degree[order[0]]), c
+    return int(ids[0]), high, int(degree[order[0]]), 1.0 if last == -lead else -1.0
 
 
 def _square_free(row: np.ndarray) -> bool:

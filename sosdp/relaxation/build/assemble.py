@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...algebra.coefficients import to_float
 from ...algebra.polynomial import Polynomial
 from ...conic.svec import SQRT2, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
-from .identity import Block, EqualityRows, Identity
+from .entries import TINY, Coefficients, Entries
+from .identity import Block, EqualityRows, Identity, RoundingErrors
+
+COLLISION = (
+    "two different monomials share a 64-bit key (probability about 1e-8): declare the variables in another "
+    "order"
+)
+_EXACT_ENTRIES = 300_000  # sums that are done in fractions: about a second
 
 
 class _Collector:
-    """Gathers (row, key, value) triples, then makes one sort of all keys."""
+    """Gathers (row, key, coefficient) triples, then makes one sort of all keys; sqrt(2) comes last."""
 
     def __init__(self, keys: Callable[[np.ndarray], np.ndarray]) -> None:
         self.keys = keys
         self.rows: list[np.ndarray] = []
         self.raw: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
+        self.sources: list[Coefficients] = []  # of every part: its coefficients, before rounding
+        self.terms: list[np.ndarray | None] = []  # of every entry: its term (None: the entries run through)
         self.factors: list[tuple[np.ndarray, ...]] = []  # what the monomial of each entry is a product of
-        self.scales: list[np.ndarray] = []
-        self.height = 0
 
     def products(
-        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows, scale
+        self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows, error=None
     ) -> None:
         """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial."""
         i, j = pair
         raw = self.keys(left)[i] + self.keys(right)[j]
-        coefs = poly.coefs.astype(float)
-        terms = coefs.size
-        if terms == 1 and mono.degrees(poly.monos)[0] == 0:
+        source = Coefficients(poly.coefs, error)
+        terms = source.floats.size
+        if terms == 1 and not poly.monos.any():
             self.raw.append(raw)
-            self.values.append(scale * coefs[0])
+            self.values.append(np.full(raw.size, source.floats[0]))
             self.rows.append(rows)
         else:
             self.raw.append((raw[:, None] + self.keys(poly.monos)[None, :]).reshape(-1))
-            self.values.append((scale[:, None] * coefs[None, :]).reshape(-1))
+            self.values.append(np.broadcast_to(source.floats, (raw.size, terms)).reshape(-1))
             self.rows.append(np.repeat(rows, terms))
         self.factors.append((left, i, right, j, poly.monos))
-        self.scales.append(scale)
+        self.sources.append(source)
+        self.terms.append(None)
 
     def multiples(self, equalities: list[EqualityRows], height: int) -> int:
         """Entries of every equality times each of its multipliers, one row a multiplier from row ``height``
@@ -53,18 +63,19 @@ class _Collector:
             return height
         counts = np.array([e.multipliers.shape[0] for e in equalities])
         terms = np.array([e.polynomial.coefs.size for e in equalities])
-        self.scales += [np.ones(count) for count in counts]
         left = mono.concatenate([e.multipliers for e in equalities])
         right = mono.concatenate([e.polynomial.monos for e in equalities])
-        coefs = np.concatenate([e.polynomial.coefs.astype(float) for e in equalities])
+        source = Coefficients.together([e.polynomial.coefs for e in equalities])
         length = np.repeat(terms, counts)  # entries of each row
         i = np.repeat(np.arange(left.shape[0]), length)
         first = np.repeat(np.cumsum(terms) - terms, counts) - (np.cumsum(length) - length)
         j = np.arange(i.size) + first[i]
         self.raw.append(self.keys(left)[i] + self.keys(right)[j])
-        self.values.append(coefs[j])
+        self.values.append(source.floats[j])
         self.rows.append(i + height)
         self.factors.append((left, i, right, j, mono.constant(1)))
+        self.sources.append(source)
+        self.terms.append(j)
         return height + left.shape[0]
 
     def check(self, expected: np.ndarray, column: np.ndarray) -> None:
@@ -74,10 +85,7 @@ class _Collector:
             pair = mono.second_keys(left)[i] + mono.second_keys(right)[j]
             found = (pair[:, None] + mono.second_keys(terms)[None, :]).reshape(-1)
             if not np.array_equal(found, expected[column[start : start + raw.size]]):
-                raise ArithmeticError(
-                    "two different monomials share a 64-bit key (probability about 1e-8): "
-                    "declare the variables in another order"
-                )
+                raise ArithmeticError(COLLISION)
             start += raw.size
 
     def representatives(self, positions: np.ndarray) -> np.ndarray:
@@ -110,9 +118,9 @@ def assemble(
 ) -> Identity:
     """Assemble the identity; cost: one sort of all entries (1 ms at a block of side 66, 90 ms at side
     969)."""
-    collect, heights = gather(blocks, equalities, target, unknowns, ids)
-    data, indices, indptr, columns = _columns(collect, heights[-1], quotient)
-    return partition((data, indices, indptr), columns, heights, blocks, equalities, quotient)
+    collect, scale, heights = gather(blocks, equalities, target, unknowns, ids)
+    entries, columns = merged_entries(collect, scale, heights, quotient)
+    return partition(entries, columns, heights, blocks, equalities, quotient)
 
 
 def gather(
@@ -121,19 +129,22 @@ def gather(
     target: Polynomial,
     unknowns: list[Polynomial],
     ids: np.ndarray | None,
-) -> tuple[_Collector, tuple[int, int, int]]:
-    """Every entry of the matrix, unsorted, and where rows of Gram matrices, of equalities, and all end."""
+) -> tuple[_Collector, np.ndarray, tuple[int, int, int]]:
+    """Every entry of the matrix, unsorted, the factor of every row (1 or sqrt(2)), and where rows of Gram
+    matrices, of equalities, and all end."""
     one = mono.constant(1)
     zero_index = np.zeros(1, dtype=np.int64)
     keys = _key_function(blocks, equalities, target, unknowns, ids)
     collect = _Collector(keys)
+    scales: list[np.ndarray] = []
     height = 0
     for block in blocks:
         row, column = triangle(block.side)
         rows = np.arange(height, height + row.size)
-        scale = np.where(row == column, 1.0, SQRT2)
+        scales.append(np.where(row == column, 1.0, SQRT2))
         if block.entry is None:
-            collect.products(block.basis, block.basis, (row, column), block.multiplier, rows, scale)
+            pair = (row, column)
+            collect.products(block.basis, block.basis, pair, block.multiplier, rows, block.error)
         else:
             matrix = block.multiplier
             for a in range(matrix.shape[0]):
@@ -141,65 +152,60 @@ def gather(
                     here = np.flatnonzero((block.entry[row] == a) & (block.entry[column] == b))
                     if here.size and len(matrix[a, b].coefs):
                         pair = (row[here], column[here])
-                        collect.products(
-                            block.basis, block.basis, pair, matrix[a, b], rows[here], scale[here]
-                        )
+                        collect.products(block.basis, block.basis, pair, matrix[a, b], rows[here])
         height += row.size
     gram_height = height
     height = collect.multiples(equalities, height)
     free_end = height
     for poly in [target, *unknowns]:
         if len(poly.coefs):
-            collect.products(one, one, (zero_index, zero_index), poly, np.array([height]), np.ones(1))
+            collect.products(one, one, (zero_index, zero_index), poly, np.array([height]))
         height += 1
-    return collect, (gram_height, free_end, height)
+    scales.append(np.ones(height - gram_height))
+    return collect, np.concatenate(scales), (gram_height, free_end, height)
 
 
 def partition(
-    matrix: tuple[np.ndarray, np.ndarray, np.ndarray],
+    entries: Entries,
     columns: np.ndarray,
     heights: tuple[int, int, int],
     blocks: list[Block],
     equalities: list[EqualityRows],
     quotient: Quotient,
 ) -> Identity:
-    """The identity whose rows are those of one matrix (data, indices, indptr), cut at the heights."""
-    data, indices, indptr = matrix
+    """The identity whose rows are those of one matrix, cut at the heights."""
     gram_height, free_end, height = heights
-
-    def part(low: int, high: int) -> sp.csr_matrix:
-        start, stop = indptr[low], indptr[high]
-        pointers = indptr[low : high + 1] - start
-        return sp.csr_matrix(
-            (data[start:stop], indices[start:stop], pointers), shape=(high - low, columns.shape[0])
-        )
-
-    free = part(gram_height, free_end)
+    width = columns.shape[0]
+    free, free_error = entries.part(gram_height, free_end, width)
     if free_end > gram_height:
-        free, equalities = _without_repetition(free, equalities)
-    target_row = free_end
-    wanted = np.zeros(columns.shape[0])
-    entries = np.arange(indptr[target_row], indptr[target_row + 1])
-    wanted[indices[entries]] = data[entries]
+        free, free_error, equalities = _without_repetition(free, free_error, equalities)
+    gram, gram_error = entries.part(0, gram_height, width)
+    unknown, unknown_error = entries.part(free_end + 1, height, width)
+    target, target_error = entries.part(free_end, free_end + 1, width)
+    errors = None
+    if entries.error is not None:
+        assert target_error is not None
+        errors = RoundingErrors(gram_error, free_error, target_error.toarray()[0], unknown_error)
     return Identity(
         blocks=tuple(blocks),
         equalities=tuple(equalities),
         columns=columns,
-        gram=part(0, gram_height),
+        gram=gram,
         free=free,
-        target=wanted,
-        unknown=part(target_row + 1, height),
+        target=target.toarray()[0],
+        unknown=unknown,
         quotient=quotient,
+        errors=errors,
     )
 
 
 def _without_repetition(
-    free: sp.csr_matrix, equalities: list[EqualityRows]
-) -> tuple[sp.csr_matrix, list[EqualityRows]]:
+    free: sp.csr_matrix, error: sp.csr_matrix | None, equalities: list[EqualityRows]
+) -> tuple[sp.csr_matrix, sp.csr_matrix | None, list[EqualityRows]]:
     """Equality rows without zeros and multiples of earlier rows: one multiplier does the work of both."""
     kept, _, _ = distinct_rows(free)
     if kept.size == free.shape[0]:
-        return free, equalities
+        return free, error, equalities
     rows, start = [], 0
     for equality in equalities:
         stop = start + equality.multipliers.shape[0]
@@ -207,7 +213,7 @@ def _without_repetition(
         if here.size:
             rows.append(EqualityRows(equality.index, equality.polynomial, equality.multipliers[here]))
         start = stop
-    return sp.csr_matrix(free[kept]), rows
+    return sp.csr_matrix(free[kept]), None if error is None else sp.csr_matrix(error[kept]), rows
 
 
 def _key_function(blocks, equalities, target, unknowns, ids):
@@ -243,32 +249,121 @@ def place(
     coefs, normal = quotient.normal_form(monos)
     alive = coefs != 0
     monos, back = mono.unique(normal[alive])
+    if not np.array_equal(mono.second_keys(monos)[back], mono.second_keys(normal[alive])):
+        raise ArithmeticError(COLLISION)
     lookup = np.full(coefs.size, -1)
     lookup[alive] = back
     return rows, lookup[column], coefs[column], mono.trim(monos)
 
 
-def _columns(
-    collect: _Collector, height: int, quotient: Quotient
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Data, column indices and row pointers of the whole matrix, and the monomials of its columns."""
+def merged_entries(
+    collect: _Collector, scale: np.ndarray, heights: tuple[int, int, int], quotient: Quotient
+) -> tuple[Entries, np.ndarray]:
+    """The whole matrix with a bound on what its entries differ from the true ones by, and the monomials of
+    its columns."""
+    height = heights[-1]
     if not collect.raw:
-        return (
-            np.zeros(0),
-            np.zeros(0, dtype=np.int32),
-            np.zeros(height + 1, dtype=np.int32),
-            mono.constant(0),
-        )
+        return Entries.empty(height), mono.constant(0)
     rows, column, factor, monos = place(collect, quotient)
     values = np.concatenate(collect.values)
-    if factor is not None:
-        keep = column >= 0
-        rows, column, values = rows[keep], column[keep], (values * factor)[keep]
-    if quotient.trivial and (np.diff(rows) >= 0).all():
+    uncertain = any(source.uncertain for source in collect.sources)
+    if factor is None and not uncertain and (np.diff(rows) >= 0).all():
         # rows in order and no two terms of a row alike: this is the matrix already
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
-        return values, column.astype(np.int32), pointers.astype(np.int32), monos
-    matrix = sp.csr_matrix((values, (rows, column)), shape=(height, monos.shape[0]))
+        return Entries(values * scale[rows], column.astype(np.int32), pointers.astype(np.int32)), monos
+    if factor is not None:
+        values = values * factor
+    width = monos.shape[0]
+    kept = column >= 0
+    matrix = sp.csr_matrix((values[kept], (rows[kept], column[kept])), shape=(height, width))
     matrix.sum_duplicates()
+    error = None
+    repeats = matrix.nnz < int(np.count_nonzero(kept))
+    if uncertain or (repeats and not _sums_are_exact(collect, factor)):
+        matrix, error = _with_errors(collect, rows, column, factor, matrix, heights[1])
+        error = sp.csr_matrix(sp.diags_array(scale) @ error)
+    matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
     matrix.eliminate_zeros()
-    return matrix.data, matrix.indices, matrix.indptr, monos
+    return Entries(matrix.data, matrix.indices, matrix.indptr, error), monos
+
+
+def _sums_are_exact(collect: _Collector, factor: np.ndarray | None) -> bool:
+    """Whether no sum of at most 2**20 coefficients can round: they are multiples of one power of two, small
+    ones. (Factors of rewriting are 0, 1 and -1.)"""
+    if sum(v.size for v in collect.values) > 1 << 20 or not all(s.exact for s in collect.sources):
+        return False
+    coefs = np.concatenate([source.floats for source in collect.sources])
+    largest = float(np.abs(coefs).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return largest == 0.0
+    step = 2.0 ** (np.frexp(largest)[1] - 32.0)  # 32 digits, and room for 2**20 summands
+    multiples = coefs / step
+    return bool(step > 1e-280 and (multiples == np.rint(multiples)).all())
+
+
+def _with_errors(
+    collect: _Collector,
+    rows: np.ndarray,
+    column: np.ndarray,
+    factor: np.ndarray | None,
+    matrix: sp.csr_matrix,
+    data_row: int,
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The matrix with the sums that matter done exactly, and bounds on the errors of all entries.
+
+    Exact sums: those of the objective and the unknowns (rows from ``data_row`` on), and those of coefficients
+    that are exact but no floats. The others are sums of floats, with the usual bound on their rounding.
+    """
+    kept = np.flatnonzero(column >= 0)
+    width = matrix.shape[1]
+    code = rows[kept].astype(np.int64) * width + column[kept]
+    owner = np.searchsorted(_codes(matrix), code)  # every entry's place among the merged ones
+    values = np.concatenate(collect.values)[kept]
+    slack = np.concatenate(
+        [
+            source.error[np.tile(np.arange(source.floats.size), size // source.floats.size)]
+            if terms is None
+            else source.error[terms]
+            for source, terms, size in zip(
+                collect.sources, collect.terms, (r.size for r in collect.raw), strict=True
+            )
+        ]
+    )[kept]
+    count = np.bincount(owner, minlength=matrix.nnz)
+    size = np.bincount(owner, weights=np.abs(values), minlength=matrix.nnz)
+    # a sum of k floats: k - 1 roundings; one more for what each coefficient was read from
+    error = np.bincount(owner, weights=slack, minlength=matrix.nnz)
+    error += np.where(count > 1, (count + 1.0) * 2.0**-52 * size, 0.0)
+    hard = np.concatenate(
+        [np.full(r.size, s.object) for s, r in zip(collect.sources, collect.raw, strict=True)]
+    )[kept]
+    hard |= rows[kept] >= data_row
+    chosen = np.flatnonzero(hard & (count[owner] > 1))
+    if 0 < chosen.size <= _EXACT_ENTRIES:
+        starts = np.cumsum([0, *(r.size for r in collect.raw)])
+        where = kept[chosen]
+        part = np.searchsorted(starts, where, side="right") - 1
+        sums: dict[int, Fraction] = {}
+        errors: dict[int, float] = {}
+        signs = np.ones(where.size, dtype=int) if factor is None else factor[where].astype(int)
+        for k, p, e, s in zip(where.tolist(), part.tolist(), owner[chosen].tolist(), signs.tolist()):
+            source, terms = collect.sources[p], collect.terms[p]
+            local = k - int(starts[p])
+            term = local % source.floats.size if terms is None else int(terms[local])
+            sums[e] = sums.get(e, Fraction(0)) + s * source.fraction(term)
+            errors[e] = errors.get(e, 0.0) + source.reading(term)
+        whole = set(sums) - set(owner[~hard].tolist())  # no part of the sum is missing here
+        for e in whole:
+            matrix.data[e] = rounded = to_float(sums[e])
+            exactly = Fraction(rounded) == sums[e]
+            error[e] = errors[e] * (1 + 1e-12) + (0.0 if exactly else 2.0**-52 * abs(rounded) + TINY)
+    found = sp.csr_matrix((error, matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
+    found.eliminate_zeros()
+    return matrix, found
+
+
+def _codes(matrix: sp.csr_matrix) -> np.ndarray:
+    """Row number times width plus column of every entry, ascending."""
+    matrix.sort_indices()
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return rows * matrix.shape[1] + matrix.indices

@@ -31,6 +31,7 @@ from ...reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
 from ...reduction.sparsity import adjacency, variable_cliques
 from ...reduction.symmetry import SignSymmetry, find_sign_symmetry, split
 from ...reduction.term_sparsity import TermBlock, term_sparsity
+from .entries import product_error
 from .forall import expand
 from .identity import ONE, Block, EqualityRows
 
@@ -281,7 +282,10 @@ def _products(system, degree, quotient, cliques) -> list[Block]:
                     grown.append(((*index, k), g.as_exact() * other.as_exact()))
         for index, g in grown:
             home = homes(g.variable_ids)
-            blocks.append(Block("product", index, quotient.basis(home, (degree - g.degree) // 2), g))
+            basis = quotient.basis(home, (degree - g.degree) // 2)
+            fits, error = product_error(g, [system.inequalities[k] for k in index])
+            if fits:
+                blocks.append(Block("product", index, basis, g, error=error))
         frontier = grown
     return blocks
 

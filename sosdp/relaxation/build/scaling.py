@@ -18,9 +18,10 @@ from ...algebra import monomials as mono
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
-from .identity import Identity
+from .identity import Identity, RoundingErrors
 
 _WORTH = 2  # exponents below it are left alone
+_SMALLEST = 2.0**-400
 _LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another
 
 
@@ -57,6 +58,9 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     gram = np.concatenate(gram_parts) if gram_parts else np.ones(0)
     free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
+    extreme = np.concatenate([column, gram, free, 1 / gram])
+    if not ((extreme > _SMALLEST) & (extreme < 1 / _SMALLEST)).all():
+        return unscaled(identity, bounds)  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
     if any(block.kind != "sos" for block in identity.blocks):
         largest = _largest(_times(identity.gram, 1 / gram, column))
@@ -67,6 +71,12 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
     return Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+
+
+def unscaled(identity: Identity, bounds: VariableBounds) -> Scaling:
+    """No change of variables."""
+    columns, rows = identity.gram.shape[1], identity.gram.shape[0]
+    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds)
 
 
 def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr_matrix:
@@ -158,11 +168,21 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     if scaling.trivial:
         return identity
     column = scaling.column
+    same = np.ones(identity.unknown.shape[0])
+    errors = identity.errors
+    if errors is not None:
+        errors = RoundingErrors(
+            gram=_times(errors.gram, 1 / scaling.gram, column),
+            free=_times(errors.free, 1 / scaling.free, column),
+            target=errors.target * column,
+            unknown=_times(errors.unknown, same, column),
+        )
     return replace(
         identity,
+        errors=errors,
         gram=_times(identity.gram, 1 / scaling.gram, column),
         free=_times(identity.free, 1 / scaling.free, column),
         target=identity.target * column,
-        unknown=_times(identity.unknown, np.ones(identity.unknown.shape[0]), column),
+        unknown=_times(identity.unknown, same, column),
         dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
     )

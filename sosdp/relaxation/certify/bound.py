@@ -22,13 +22,14 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.variables import variable_name
-from ...conic.rigorous import UNIT, least_eigenvalue_bounds, shift_to_positive_semidefinite
+from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.bounds import VariableBounds
-from ..build.identity import Identity
+from ..build.identity import Identity, RoundingErrors
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
+_UNDERFLOW = 1e-300  # more than any product loses that is no normal float
 _NAMED = 5  # variables that a reason names
 
 
@@ -60,13 +61,13 @@ def certify(
     gram = gram.copy()
     parts = _parts(identity)
     plain, reached, inverse = parts.plain, parts.reached, parts.inverse
-    wander = 0.0  # how far exact Gram matrices of for-all blocks are from these
+    inexact = 0.0  # how far exact Gram matrices of for-all blocks are from these
     if parts.null is not None:
         settled = parts.null.settle(identity, gram)
         if settled is None:
             reason = "the multipliers of a for-all constraint could not be moved into their cone"
             return Certified(gram, free, np.inf, -np.inf, reason)
-        gram, wander = settled
+        gram, inexact = settled
     for group in parts.others:
         if group.side == 1:
             gram[group.rows] = np.maximum(gram[group.rows], 0.0)
@@ -80,8 +81,10 @@ def certify(
     error = parts.error(gram, free, unknowns)
     uncertain = np.abs(residual) + error
     if parts.null is not None:
-        uncertain = uncertain + wander * parts.null.weight
-        uncertain[parts.ghost] = 0.0  # exact multipliers have no residual there
+        uncertain = uncertain + inexact * parts.null.weight
+        uncertain[parts.null_columns] = 0.0  # exact multipliers have no residual there
+    if not np.isfinite(uncertain).all():
+        return Certified(gram, free, np.inf, -np.inf, "the numbers are too large to be added up")
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
     loss, margin = 0.0, np.inf
@@ -89,10 +92,11 @@ def certify(
     wide = np.zeros(gram.size)
     wide[plain] = distance
     for group in parts.squares:
-        wobble = np.linalg.norm(wide[group.rows], axis=1) * _OUTWARD
+        moved = norms(wide[group.rows]) * _OUTWARD
         # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
-        rounding = 4 * UNIT * np.linalg.norm(gram[group.rows], axis=1)
-        least = least_eigenvalue_bounds(group.matrices(gram)) - (wobble + rounding) * _OUTWARD
+        rounding = 4 * UNIT * norms(gram[group.rows])
+        least = least_eigenvalue_bounds(group.matrices(gram)) - (moved + rounding) * _OUTWARD
+        least = np.where(np.isnan(least), -np.inf, least)
         margin = min(margin, float(least.min()))
         for k in np.flatnonzero(least < 0):
             if len(missing) >= _NAMED:
@@ -169,7 +173,9 @@ class _Parts:
     squares: list[_Group]
     others: list[_Group]
     null: NullConditions | None
-    ghost: np.ndarray
+    null_columns: np.ndarray
+    target_error: np.ndarray | None
+    up_error: sp.csr_matrix | None
 
     def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """What the multipliers miss of every coefficient."""
@@ -177,9 +183,15 @@ class _Parts:
 
     def error(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """A bound on the rounding in ``residual`` (data conversion included)."""
-        size = np.abs(self.target) + self.size @ np.abs(np.concatenate([gram, free, unknowns]))
+        multipliers = np.abs(np.concatenate([gram, free, unknowns]))
+        size = np.abs(self.target) + self.size @ multipliers
+        if not (size > _UNDERFLOW).all():  # products may have vanished that are not zero
+            size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        return (self.terms + 8) * UNIT * size * _OUTWARD
+        found = (self.terms + 8) * UNIT * size * _OUTWARD
+        if self.target_error is not None and self.up_error is not None:
+            found += (self.target_error + abs(self.up_error) @ multipliers) * _OUTWARD
+        return found
 
 
 def plain_groups(identity: Identity) -> list[_Group]:
@@ -226,20 +238,20 @@ def _make_parts(identity: Identity) -> _Parts:
             identity, [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and b.null is None]
         ),
         null=null_conditions(identity),
-        ghost=identity.null_columns(),
+        null_columns=identity.null_columns(),
+        target_error=None if identity.errors is None else identity.errors.target,
+        up_error=None if identity.errors is None else _upright(identity.errors),
     )
 
 
-def _upright(identity: Identity) -> sp.csr_matrix:
+def _upright(identity: Identity | RoundingErrors) -> sp.csr_matrix:
     """The transposed matrix of all multipliers: one product instead of three."""
     gram, free, unknown = identity.gram, identity.free, identity.unknown
     data = np.concatenate([gram.data, free.data, -unknown.data])
     indices = np.concatenate([gram.indices, free.indices, unknown.indices])
     ends = (gram.indptr, free.indptr[1:] + gram.nnz, unknown.indptr[1:] + (gram.nnz + free.nnz))
     pointers = np.concatenate(ends)
-    return sp.csc_matrix(
-        (data, indices, pointers), shape=(identity.columns.shape[0], pointers.size - 1)
-    ).tocsr()
+    return sp.csc_matrix((data, indices, pointers), shape=(gram.shape[1], pointers.size - 1)).tocsr()
 
 
 def mixture_for_margin(

@@ -267,7 +267,11 @@ class Answer:
     def _refutation(self, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
         """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
         whole = self.program.identity
-        identity = replace(whole, target=np.zeros_like(whole.target), unknown=whole.unknown[:1])
+        nothing = np.zeros_like(whole.target)
+        errors = whole.errors
+        if errors is not None:
+            errors = replace(errors, target=nothing, unknown=errors.unknown[:1])
+        identity = replace(whole, target=nothing, unknown=whole.unknown[:1], errors=errors)
         program = GramProgram(identity, np.ones(1), np.ones(1))
         checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
         label, reason = "infeasible", ""

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
-from ...conic.rigorous import UNIT, least_eigenvalue_bound
+from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.facial import face, functionals
 from ..build.identity import ONE, Block, GramProgram, Identity, RawSolution
@@ -98,7 +98,7 @@ class Face:
         size = np.abs(dense) @ np.abs(entries) + np.abs(target)
         error = np.abs(residual) + (np.count_nonzero(dense, axis=1) + 8) * UNIT * size
         # an entry off the diagonal stands twice in its matrix
-        distance = 2.0 * float(np.linalg.norm(error)) / np.sqrt(smallest) * (1 + 1e-9)
+        distance = 2.0 * norm(error) / np.sqrt(smallest) * (1 + 1e-9)
         lifted, cursor = [], 0
         for w in self.bases:
             side = w.shape[1]
@@ -124,6 +124,8 @@ def find_face(identity: Identity, p: Polynomial, zeros: np.ndarray) -> Face | No
     zero tells nothing. Cost: elimination of (zeros x side), products of dense W.
     """
     plain = all(b.kind == "sos" for b in identity.blocks) and not identity.equalities
+    if identity.errors is not None:
+        return None
     if not plain or not identity.quotient.trivial or identity.columns.shape[0] > _LARGEST or not len(zeros):
         return None
     ids = np.asarray(p.variable_ids, dtype=mono.MONOMIAL)

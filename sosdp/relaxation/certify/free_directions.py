@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...conic.rigorous import UNIT, least_eigenvalue_bound
+from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
 from ...conic.svec import smat, svec
 from ..build.forall import interior_matrix
 from ..build.identity import Identity
@@ -65,7 +65,7 @@ class NullConditions:
 
     @staticmethod
     def _least(gram: np.ndarray, rows: slice, side: int) -> float:
-        rounding = 4 * UNIT * float(np.linalg.norm(gram[rows]))
+        rounding = 4 * UNIT * norm(gram[rows])
         return least_eigenvalue_bound(smat(gram[rows], side)) - rounding
 
     def _correction(self, gram: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ class NullConditions:
         here = gram[self.rows]
         rounding = (self.matrix.getnnz(axis=1) + 8) * UNIT * (abs(self.matrix) @ np.abs(here))
         missed = np.abs(self.matrix @ here) + rounding
-        return float(np.linalg.norm(missed)) / self.floor * (1 + 1e-9)
+        return norm(missed) / self.floor * (1 + 1e-9)
 
 
 def null_conditions(identity: Identity) -> NullConditions | None:

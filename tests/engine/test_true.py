@@ -1,0 +1,98 @@
+"""Bounds, verdicts and refutations that rounding, underflow or a tolerance once made false."""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds, norms
+from sosdp.reduction.bounds import deduce_bounds
+from sosdp.reduction.quotient import find_quotient
+
+x, y = sd.variables("x y")
+S = sd.System
+
+
+@pytest.mark.parametrize("large", [1e4, 1e9, 1e16, 3e22])
+def test_terms_that_rewriting_cancels_do_not_round(large):
+    result = sd.minimize(large * x**4 - 0.3 - large * x**2, S(x**2 == 1), 4)
+    assert result.certified_bound <= F(-0.3)
+    assert result.certified_bound == pytest.approx(-0.3, abs=1e-12)
+
+
+def test_integers_beyond_2_to_53_cancel_exactly():
+    result = sd.minimize((10**16 - 1) * x**2 - 10**16, S(x**2 == 1), 2)
+    assert -1 - 1e-12 <= result.certified_bound <= -1
+    # the same in a constraint: (1, 1) is a point
+    system = S(x**2 == 1, (10**17 + 1) * x**2 - 10**17 - y >= 0, y >= F(1, 2))
+    assert sd.feasible(system, 2).status == "optimal"
+    low = sd.minimize(y, system & S(y <= 1), 2).certified_bound
+    assert low <= F(1, 2) and low == pytest.approx(0.5, abs=1e-5)
+
+
+def test_sums_of_floats_in_constraints_are_charged_what_they_round():
+    a, b = 1e16, 0.3
+    system = S(x**2 == 1, y**2 <= 4, a * x**2 + b - a * x**4 - y >= 0)
+    result = sd.maximize(y, system, 4)
+    # a * x**2 - a * x**4 is 0 on the set, so that y = b is a point
+    assert result.certified_bound >= F(b)
+
+
+def test_a_power_rule_is_an_exact_statement():
+    nearly = (10**17 + 1) * x**2 - 10**17
+    assert find_quotient((nearly,)).power == {}
+    assert find_quotient(((10**17 + 1) * x**2 - 10**17 - 1,)).power != {}
+    result = sd.minimize(10**20 * (x**2 - 1), S(nearly.equals(0)), 2)
+    truth = F(10**20) * (F(10**17, 10**17 + 1) - 1)
+    assert result.certified_bound is None or result.certified_bound <= truth
+
+
+@pytest.mark.parametrize("p", [x**2 - F(1, 10**400), sd.polynomial(F(-1, 10**400))])
+def test_what_is_too_small_for_a_float_is_still_there(p):
+    assert sd.prove_sos(p).status != "proved"
+
+
+def test_a_coefficient_too_small_for_a_float_can_make_unbounded():
+    result = sd.minimize(x * F(1, 10**400) + y**2, S(), 2)
+    assert result.certified_bound is None
+    with pytest.raises(ValueError, match="too large for a float"):
+        sd.minimize(x + y**2, S(x**2 <= 10**800), 2)
+
+
+@pytest.mark.parametrize("e", [1e-150, 1e-170, 1e-300, F(1, 10**400)])
+def test_bounds_do_not_depend_on_the_scale_of_a_constraint(e):
+    system = S((e * x - e * x**2) >= 0)
+    assert sd.Relaxation(system, 2).bounds.largest[int(x.variable_ids[0])] >= 1
+    result = sd.minimize(-x, system, 2, redundant="box")
+    assert result.certified_bound <= -1
+    assert result.certified_bound == pytest.approx(-1, abs=2e-3)  # the box is rounded up
+
+
+def test_a_tiny_radius_is_no_zero():
+    tiny = F(1, 10**400)
+    (bound,) = deduce_bounds((), ((tiny - x),)).ranges.values()
+    assert bound[1] > 0
+    (bound,) = deduce_bounds((), ((-(x**2) + tiny),)).ranges.values()
+    assert bound[0] < 0 < bound[1]
+    # a small coefficient takes part, whatever it multiplies
+    mixed = deduce_bounds((), (y**2 * -1 + 10**280, -(x**2) + tiny * y)).largest
+    assert mixed[int(x.variable_ids[0])] >= 0
+
+
+def test_norms_of_small_numbers_do_not_vanish():
+    rows = np.array([[3e-290, 4e-290], [0.0, 0.0], [3.0, 4.0]])
+    assert norms(rows) == pytest.approx([5e-290, 0.0, 5.0])
+
+
+def test_large_matrices_prove_nothing():
+    assert least_eigenvalue_bound(np.full((3, 3), 1e200)) == -np.inf
+    assert (least_eigenvalue_bounds(np.full((6, 3, 3), 1e200)) == -np.inf).all()
+
+
+def test_products_of_floats_hold_for_both_readings_of_them():
+    # 0.1 is a binary number and a decimal; where they make a difference the product is no multiplier
+    g, h = 0.1 + x, 0.3 - 3 * x
+    system = S(g >= 0, h >= 0)
+    result = sd.minimize(x, system, 2, products="schmudgen")
+    assert result.certified_bound <= min(F(-0.1), F(-1, 10))
