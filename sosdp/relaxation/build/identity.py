@@ -44,7 +44,8 @@ class Block:
     ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
     ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
     inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
-    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
+    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``). ``error``: what the
+    coefficients of the multiplier are off by at most, where they were computed from floats.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Block:
     multiplier: Any
     entry: np.ndarray | None = None
     null: NullSpace | None = None
+    error: np.ndarray | None = None
 
     @property
     def side(self) -> int:
@@ -121,6 +123,17 @@ class ConeReduction(Reduction, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class RoundingErrors:
+    """Bounds on what the entries of an identity are off by beyond 8 roundings of their own size: sums of
+    floats, underflow. Rows and columns as in the identity."""
+
+    gram: sp.csr_matrix
+    free: sp.csr_matrix
+    target: np.ndarray
+    unknown: sp.csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
 class Identity:
     """The assembled identity (see the module docstring)."""
 
@@ -134,6 +147,7 @@ class Identity:
     quotient: Quotient
     symmetry: SymmetryReduction | None = None
     dominance: ConeReduction | None = None
+    errors: RoundingErrors | None = None
 
     @property
     def sides(self) -> list[int]:
