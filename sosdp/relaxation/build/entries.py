@@ -19,8 +19,8 @@ from ...algebra import monomials as mono
 from ...algebra.coefficients import floats, object_array
 from ...algebra.polynomial import Polynomial
 
-TINY = 1e-290
-"""More than any rounding of a number too small to be a normal float."""
+TINY = 2.0**-1000
+"""Smaller numbers may be no normal floats: they count as unknown up to this much."""
 _WHOLE = 2.0**53
 
 

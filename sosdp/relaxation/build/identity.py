@@ -44,8 +44,8 @@ class Block:
     ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
     ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
     inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
-    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``). ``error``: what the
-    coefficients of the multiplier are off by at most, where they were computed from floats.
+    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
+    ``error``: what the coefficients of the multiplier are off by at most, where floats were multiplied.
     """
 
     kind: str

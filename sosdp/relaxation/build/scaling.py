@@ -18,6 +18,7 @@ from ...algebra import monomials as mono
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
+from .entries import TINY
 from .identity import Identity, RoundingErrors
 
 _WORTH = 2  # exponents below it are left alone
@@ -58,7 +59,7 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     gram = np.concatenate(gram_parts) if gram_parts else np.ones(0)
     free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
-    extreme = np.concatenate([column, gram, free, 1 / gram])
+    extreme = np.concatenate([column, gram, free])
     if not ((extreme > _SMALLEST) & (extreme < 1 / _SMALLEST)).all():
         return unscaled(identity, bounds)  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
@@ -70,7 +71,28 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     if free.size:
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
-    return Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+    return found if _is_exact(identity, found) else unscaled(identity, bounds)
+
+
+def _is_exact(identity: Identity, scaling: Scaling) -> bool:
+    """Whether no scaled entry leaves the range of normal floats."""
+    if scaling.trivial:
+        return True
+    column = scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)
+    rows = [
+        (identity.gram.data, 1 / scaling.gram.max(initial=1.0), 1 / scaling.gram.min(initial=1.0)),
+        (identity.free.data, 1 / scaling.free.max(initial=1.0), 1 / scaling.free.min(initial=1.0)),
+        (identity.target, 1.0, 1.0),
+        (identity.unknown.data, 1.0, 1.0),
+    ]
+    for data, low, high in rows:
+        size = np.abs(data)
+        if size.size and not (
+            size.min() * low * column[0] > TINY and size.max() * high * column[1] < 1 / TINY
+        ):
+            return False
+    return True
 
 
 def unscaled(identity: Identity, bounds: VariableBounds) -> Scaling:
