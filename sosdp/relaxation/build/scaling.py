@@ -87,10 +87,9 @@ def _is_exact(identity: Identity, scaling: Scaling) -> bool:
         (identity.unknown.data, 1.0, 1.0),
     ]
     for data, low, high in rows:
-        size = np.abs(data)
-        if size.size and not (
-            size.min() * low * column[0] > TINY and size.max() * high * column[1] < 1 / TINY
-        ):
+        size = np.abs(data[data != 0])
+        smallest, largest = size.min(initial=1.0) * low * column[0], size.max(initial=1.0) * high * column[1]
+        if not (smallest > TINY and largest < 1 / TINY):
             return False
     return True
 
