@@ -22,14 +22,15 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help demo test lint format bench mutants clean
+.PHONY: help demo test test-kernels lint format bench mutants clean
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
 	@echo "make test   run the tests (PYTEST='--slow' for the long ones too)"
+	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
 	@echo "make lint   formatter, linter and type checker"
 	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
-	@echo "make mutants  undo single terms of proofs; a test must fail each time (NAME=privacy for one table)"
+	@echo "make mutants   undo single terms of proofs; a test must fail each time (NAME=privacy for one table)"
 	@echo "make clean  remove the environment and everything generated"
 
 # The stamps depend on pyproject.toml alone: the package is installed in place, so nothing else needs a reinstall.
@@ -55,6 +56,14 @@ demo: $(VENV)/installed-demo
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST)
+
+# The answers may not depend on the processor: the same tests with OpenBLAS told that it runs on older ones.
+KERNELS ?= Haswell Prescott
+test-kernels: $(VENV)/installed-dev
+	@for kernel in $(KERNELS); do \
+	  echo "OPENBLAS_CORETYPE=$$kernel"; \
+	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest -n $(JOBS) -q tests/engine tests/certificates tests/privacy $(PYTEST) || exit 1; \
+	done
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff format --check .
