@@ -1,31 +1,29 @@
-"""Robust and private mean, covariance and Gaussian learning by packing scores."""
+"""Robust and private means, covariances and whole Gaussians of raw tables."""
 
-from sosdp.structured.packing import Bracket
-
-from .estimators.covariance import RobustPrivateCovariance
+from .estimators.covariance import PrivateCovariance
 from .estimators.gaussian import PrivateGaussian
-from .estimators.mean import RobustPrivateMean
+from .estimators.mean import PrivateMean
 from .estimators.not_private import FilteredMean, RobustMean
 from .model import PackingProblem
-from .planning import Plan, plan
+from .planning import NotOffered, Plan, TooFewRecords
 from .program import PackingScore, packing_score
 from .published.localised_lift import LocalisedLiftScore
 from .published.program import LiteralSoSScore
 from .sampler import DyadicBoxes
 
 __all__ = [
-    "Bracket",
     "DyadicBoxes",
     "FilteredMean",
     "LiteralSoSScore",
     "LocalisedLiftScore",
+    "NotOffered",
     "PackingProblem",
     "PackingScore",
     "Plan",
+    "PrivateCovariance",
     "PrivateGaussian",
+    "PrivateMean",
     "RobustMean",
-    "RobustPrivateCovariance",
-    "RobustPrivateMean",
+    "TooFewRecords",
     "packing_score",
-    "plan",
 ]

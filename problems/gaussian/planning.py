@@ -1,96 +1,265 @@
-"""What to expect from public facts: the error of a private mean or covariance before any data are read."""
+"""Which method, which shares of the budget, what error: decided by public numbers before any record is read.
+
+Source: docs/proofs/gaussian_frame.md, 4 (the shares add up; the errors are forecasts, measured in
+docs/gaussian.md)
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
-from sosdp.privacy.calibrate import check_epsilon
+from scipy.special import ndtri
+from scipy.stats import chi2
 
-from .estimators.base import groups
-from .estimators.mean import GROUP
-from .preconditioner import frame_share
+from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
 
-_SQUARES = 2.0  # measured at n = 500, 2000 (d = 1, 2) and 4000 (d = 3), within 40 per cent
+from .frame import location_nats
+
+CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
+CELL_REACH = 4.0
+INTERVAL = Fraction(1, 20)  # share of the budget for an interval
+TRIMMED_NOISE = 0.75  # measured: the score's error against that of its cube
+METHODS = ("cube", "gaussian", "trimmed")
+
+
+class NotOffered(ValueError):
+    """This budget and these columns have no method; nothing was read or spent."""
+
+
+class TooFewRecords(NotOffered):
+    """No method can keep its promise of accuracy at this n, d and budget; nothing was read or spent.
+
+    `needed`: the number of records that would do.
+    """
+
+    def __init__(self, message: str, needed: int) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A checked public budget: pure (`rho` None), or spent as zCDP."""
+
+    epsilon: float | None
+    delta: float
+    rho: float | None
+
+    @property
+    def pure(self) -> bool:
+        """Whether Gaussian noise is out of reach."""
+        return self.rho is None
+
+    @property
+    def total(self) -> Fraction:
+        """What questions are paid from."""
+        return Fraction(self.epsilon if self.rho is None else self.rho)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def checked_budget(epsilon: float | None, delta: float, rho: float | None) -> Budget:
+    """The budget of an estimator; ValueError unless epsilon (with or without delta) or rho is given."""
+    if (epsilon is None) == (rho is None):
+        raise ValueError("give either epsilon (with delta for approximate privacy) or rho")
+    if rho is not None:
+        if delta:
+            raise ValueError("rho comes without delta: a zCDP guarantee is read at any delta afterwards")
+        return Budget(None, 0.0, check_positive(rho, "rho"))
+    epsilon = check_epsilon(epsilon)
+    if delta == 0:
+        return Budget(epsilon, 0.0, None)
+    delta = check_delta(delta)
+    return Budget(epsilon, delta, zcdp_rho(epsilon, delta))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Attributes: private_error (distance to the robust estimate without privacy, Euclidean or relative
-    Frobenius), sampling_error (of the data themselves), total (both in quadrature), enough (whether the
-    private part is at most the sampling part and the far region is priced out), advice (a sentence).
+    """What a fit will do and how well, from public numbers alone.
+
+    Attributes:
+        method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "trimmed" (one draw of a
+            trimmed-mean score) for means; "whitened" for covariances; "packing" for pure covariances.
+        frame_epsilon: of each order statistic of the frame, 0 without one.
+        spent: budget of the parts by name, exact; they add up to the budget.
+        private_error, sampling_error: predicted Euclidean errors of a mean in standard deviations of the
+            columns, or Frobenius errors of a covariance relative to the truth; of Gaussian records.
+        seconds: predicted time of a fit.
+        widest_bounds: how many standard deviations of a column its bounds may be apart before the answer is
+            off with a chance above some per cent; for the frame's methods, 10^6 and more.
     """
 
+    method: str
+    frame_epsilon: Fraction
+    spent: dict[str, Fraction]
     private_error: float
     sampling_error: float
-    enough: bool
-    advice: str
+    seconds: float
+    widest_bounds: float = 1e6
 
     @property
-    def total(self) -> float:
+    def total_error(self) -> float:
         """Both errors in quadrature."""
         return math.hypot(self.private_error, self.sampling_error)
 
 
-def plan(
-    n: int,
-    d: int,
-    epsilon: float,
-    *,
-    what: Literal["mean", "covariance"] = "mean",
-    radius: float = 100.0,
-    condition: float = 10.0,
-    contamination: float = 0.0,
-    group: int = GROUP,
-) -> Plan:
-    """Predicted errors for n records of d coordinates with covariance I (a rule measured on such data).
+@dataclass(frozen=True)
+class MeanTask:
+    """Public facts of a mean: n records, d columns of which `tight` have literal bounds, and the rest.
 
-    Private error of one draw of D coordinates: 1.9 tau sqrt(2 log(1/tau)) for means and 2 tau log(1/tau)
-    for covariances, tau = 2 D / (n epsilon); groups share epsilon. The far region is priced out when
-    epsilon (n/8) > 2 D log(R n), R the `radius` of a mean or the square of the `condition` bound of a
-    covariance. Raises ValueError for numbers out of range.
+    Attributes: n, d, tight (their number), bounded, contamination (0 to .2), interval (its level, 0: none).
     """
-    check_epsilon(epsilon)
-    if n < 2 or d < 1 or not radius > 0 or not condition >= 1 or not 0 <= contamination < 0.5:
-        raise ValueError("plan needs n >= 2, d >= 1, radius > 0, condition >= 1, contamination in [0, 1/2)")
-    if what not in ("mean", "covariance"):
-        raise ValueError(f"what={what!r}: choose 'mean' or 'covariance'")
-    reach = radius if what == "mean" else condition**2
-    private, sampling, far = _errors(n, d, epsilon, what, reach, group)
-    if contamination > 0:
-        log = math.log(1.0 / contamination)
-        private = math.hypot(private, 2.0 * contamination * (math.sqrt(2.0 * log) if what == "mean" else log))
-    enough = far and private <= sampling
-    if enough:
-        return Plan(private, sampling, True, "the private error is at most that of the sample")
-    advice = "n is too small for this epsilon and d"
-    for larger in (n * 2**k for k in range(1, 21)):
-        error, sample, priced = _errors(larger, d, epsilon, what, reach, group)
-        if priced and error <= sample:
-            advice += f": about {larger} honest records would do"
-            break
-    if not far:
-        name = "radius" if what == "mean" else "condition bound"
-        advice += f"; the answer may be far off (the {name} is not priced out)"
-    return Plan(private, sampling, False, advice)
+
+    n: int
+    d: int
+    tight: int
+    bounded: bool
+    contamination: float
+    interval: float
+
+    @property
+    def robust(self) -> int:
+        """Number of columns whose place and scale are learnt."""
+        return self.d - self.tight
 
 
-def _errors(
-    n: int, d: int, epsilon: float, what: str, radius: float, group: int
-) -> tuple[float, float, bool]:
-    """Private and sampling error of honest records, and whether the far region is priced out."""
-    if what == "mean":
-        sizes, sampling = [len(g) for g in groups(d, group)], math.sqrt(d / n)
-    else:
-        sizes = [1] if d == 1 else [3] * math.comb(d, 2)
-        sampling = math.sqrt(d * (d + 1) / n)
-    spent = frame_share(n, epsilon) if what == "covariance" and d > 2 else 0.0
-    each = epsilon * (1.0 - spent) / len(sizes)
-    squares, far = 0.0, True
-    for size in sizes:
-        tau = min(0.3, 2.0 * size / (n * each))
-        log = math.log(1.0 / tau)
-        squares += (1.9 * tau * math.sqrt(2.0 * log) if what == "mean" else _SQUARES * tau * log) ** 2
-        far = far and each * n / 8.0 > 2.0 * size * math.log(max(radius, 2.0) * n)
-    return math.sqrt(squares), sampling, far
+def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
+    """The method with the least predicted error, or the one asked for.
+
+    Raises:
+        TooFewRecords: none is accurate here, with the n that would do. ValueError: an unknown method, or one
+            that the budget or the bounds rule out.
+    """
+    if method not in ("auto", *METHODS):
+        raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
+    makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "trimmed": _trimmed}
+    if method != "auto":
+        makers = {method: makers[method]}
+    plans, needed, reasons = [], [], []
+    for make in makers.values():
+        found = make(task, budget)
+        if isinstance(found, Plan):
+            plans.append(found)
+        elif isinstance(found, int):
+            needed.append(found)
+        else:
+            reasons.append(found)
+    if task.interval and any(plan.method != "trimmed" for plan in plans):
+        plans = [plan for plan in plans if plan.method != "trimmed"]  # it has no interval
+    if plans:
+        return min(plans, key=lambda plan: _score(plan, task))
+    if needed:
+        least = min(needed)
+        raise TooFewRecords(
+            f"n = {task.n} records of d = {task.d} columns are too few at this budget: about {least} would do"
+            + ("" if task.bounded else " (half as many with bounds)")
+            + "; or raise the budget, or project to fewer columns by a public map",
+            least,
+        )
+    raise ValueError("; ".join(reasons))
+
+
+def _score(plan: Plan, task: MeanTask) -> float:
+    penalty = 1.15 if plan.method == "trimmed" and task.contamination > 0 else 1.0
+    return penalty * math.hypot(plan.private_error, math.sqrt(task.d / task.n))
+
+
+def _cube(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if budget.rho is not None and budget.epsilon is None:
+        return "cube noise is for budgets in epsilon"
+    total = Fraction(budget.epsilon)  # type: ignore[arg-type]
+    base = total * (1 - INTERVAL) if task.interval else total
+    nats = location_nats(task.contamination, task.bounded)
+    frame = Fraction(0)
+    if task.robust:
+        frame = Fraction(max(0.15 * float(base), 8.0 * task.robust * nats / task.n))
+        if frame > base / 2:
+            return math.ceil(16.0 * task.robust * nats / float(base))
+    rest = base - frame
+    each = frame / (2 * task.robust) if task.robust else Fraction(0)
+    reach = cube_reach(task, float(rest))
+    error = 2.0 * reach / (task.n * float(rest)) * math.sqrt(task.d * (task.d + 1) * (task.d + 2) / 3.0)
+    spent = {"frame": frame, "sum": rest, "interval": total - base}
+    seconds = 0.02 + (2e-7 + 4e-7 * (task.robust > 0)) * task.n * task.d + 2e-3 * task.d
+    return Plan("cube", each, spent, error, math.sqrt(task.d / task.n), seconds)
+
+
+def cube_reach(task: MeanTask, epsilon: float) -> float:
+    """How many scales a coordinate may reach: 2.5, or as far as noise allows where all records count."""
+    if task.contamination > 0:
+        return CUBE_REACH
+    room = 0.7 * math.sqrt(3.0 * task.n) * epsilon / (2.0 * math.sqrt((task.d + 1) * (task.d + 2)))
+    return max(CUBE_REACH, min(30.0, room))
+
+
+def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if budget.rho is None:
+        return "Gaussian noise needs delta > 0 or rho"
+    total = Fraction(budget.rho)
+    base = total * (1 - INTERVAL) if task.interval else total
+    frame, each, needed = frame_share(task, float(base), 0.08)
+    if needed:
+        return needed
+    radius = base * 3 / 100 if task.robust else Fraction(0)
+    rest = base - frame - radius
+    error = 0.0
+    if task.robust:
+        error = 2.0 / task.n * math.sqrt(task.robust * chi2.ppf(0.9, task.robust) / (2.0 * float(rest)))
+    if task.tight:  # in half-widths of the bounds, which are at most a few standard deviations
+        error = math.hypot(error, 2.0 * task.tight / task.n / math.sqrt(2.0 * float(rest)))
+    spent = {"frame": frame, "radius": radius, "sum": rest, "interval": total - base}
+    seconds = 0.02 + 1e-6 * task.n * task.d + 3e-3 * task.d
+    return Plan("gaussian", each, spent, error, math.sqrt(task.d / task.n), seconds)
+
+
+def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fraction, int]:
+    """(price of the frame, epsilon of each order statistic, 0), or the n needed in the third place."""
+    if not task.robust:
+        return Fraction(0), Fraction(0), 0
+    nats = location_nats(task.contamination, task.bounded)
+    each = Fraction(max(math.sqrt(8.0 * share * rho / (2 * task.robust)), 4.0 * nats / task.n))
+    price = 2 * task.robust * each**2 / 8
+    if float(price) > rho / 2:
+        return price, each, math.ceil(nats * math.sqrt(8.0 * task.robust / rho))
+    return price, each, 0
+
+
+def quantile_epsilon(rho: Fraction) -> Fraction:
+    """An epsilon with epsilon^2 / 8 just below rho: what an order statistic of this zCDP price may use."""
+    return Fraction(math.sqrt(8.0 * float(rho)) * (1.0 - 2.0**-40))
+
+
+def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if budget.epsilon is None:
+        return "the trimmed score is for budgets in epsilon"
+    if not task.bounded or task.tight:
+        return "the trimmed score needs bounds, and columns that are not tight"
+    epsilon = float(budget.epsilon)
+    if task.n * epsilon < 36 * task.d:
+        return math.ceil(36 * task.d / epsilon)
+    alpha = trimmed_share(task, epsilon)
+    z = float(-ndtri(alpha))
+    width = 2.0 * z / (1.0 - 2.0 * alpha)
+    density = math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
+    inflation = (1.0 - 2.0 * alpha + 2.0 * alpha * z * z - 2.0 * z * density) / (1.0 - 2.0 * alpha) ** 2
+    d, n = task.d, task.n
+    noise = TRIMMED_NOISE * (2.0 * width / (n * epsilon)) ** 2 * d * (d + 1) * (d + 2) / 3.0
+    error = math.sqrt(noise + (inflation - 1.0) * d / n)
+    widest = math.exp(min(30.0, alpha * n * epsilon / (2.0 * d) - math.log(n * epsilon)))
+    return Plan(
+        "trimmed",
+        Fraction(0),
+        {"draw": Fraction(epsilon)},
+        error,
+        math.sqrt(d / n),
+        0.1 + 2e-6 * n * d,
+        widest,
+    )
+
+
+def trimmed_share(task: MeanTask, epsilon: float) -> float:
+    """Share of records trimmed a side."""
+    return min(0.25, max(0.05, 1.5 * task.contamination, 9.0 * task.d / (task.n * epsilon)))

@@ -11,11 +11,10 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 
 REGISTRY = dict(
     (
-        _entry("RobustPrivateMean", "estimators.mean", "gaussian_scores"),
-        _entry("RobustPrivateCovariance", "estimators.covariance", "gaussian_scores"),
-        _entry("PrivateGaussian", "estimators.gaussian", "gaussian_scores"),
-        _entry("localise", "estimators.mean", "truncated_mechanism"),
-        _entry("release_scales", "preconditioner", "scores"),
-        _entry("release_correlations", "preconditioner", "bounded_average"),
+        _entry("PrivateMean", "estimators.mean", "gaussian_frame"),
+        _entry("PrivateGaussian", "estimators.gaussian", "gaussian_frame"),
+        _entry("PrivateCovariance", "estimators.covariance", "gaussian_frame"),
+        _entry("private_mean", "means", "gaussian_frame"),
+        _entry("private_gaussian", "covariances", "gaussian_frame"),
     )
 )

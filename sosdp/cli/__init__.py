@@ -101,10 +101,13 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "--estimate", metavar="WHAT", help="gaussian: mean, covariance, or gaussian (default: both)"
     )
-    private.add_argument("--radius", type=float, metavar="R", help="public: bound on the mean's coordinates")
+    private.add_argument("--radius", type=float, metavar="R", help="public: entries are within -R and R")
+    private.add_argument(
+        "--bounds", metavar="LOW:HIGH", help="public: where entries lie, one pair or one a column (a:b,c:d)"
+    )
     private.add_argument("--condition", type=float, metavar="K", help="public: I/K <= covariance <= K I")
     private.add_argument(
-        "--contamination", type=float, metavar="ETA", help="share of records that may be bad"
+        "--contamination", type=float, metavar="ETA", help="public: share of records that may be bad (0.05)"
     )
     private.add_argument("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)")
     private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
@@ -127,11 +130,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _joined(argv: Sequence[str]) -> list[str]:
+    """The arguments, with `--bounds -1:1` as one: argparse would take -1:1 for an option."""
+    out: list[str] = []
+    for argument in argv:
+        if out and out[-1] == "--bounds":
+            out[-1] = f"--bounds={argument}"
+        else:
+            out.append(argument)
+    return out
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `sosdp` with the given arguments (default: those of the process) and return its exit code."""
     try:
         # An estimator of a later version may have options unknown here: say that, not "unknown option".
-        arguments, extra = parser().parse_known_args(argv)
+        arguments, extra = parser().parse_known_args(_joined(sys.argv[1:] if argv is None else argv))
         if arguments.command == "private":
             from sosdp.cli.private import check_name
 

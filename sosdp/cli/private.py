@@ -80,7 +80,17 @@ def run(arguments: Namespace) -> int:
 def _only_its_own(arguments: Namespace) -> None:
     """Raise InputError for an option of another estimator."""
     graphs = ("tau", "average_degree", "gamma", "calibration", "nodes", "method")
-    tables = ("radius", "contamination", "sigma", "condition", "clusters", "separation", "estimate", "header")
+    tables = (
+        "radius",
+        "bounds",
+        "contamination",
+        "sigma",
+        "condition",
+        "clusters",
+        "separation",
+        "estimate",
+        "header",
+    )
     for name in tables if arguments.name == "sbm" else graphs:
         if getattr(arguments, name) not in (None, False):
             option = "--" + name.replace("_", "-")

@@ -7,35 +7,35 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.cli import private_gaussian
 from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 from sosdp.cli.tables import TableFileError, read_table
 
-ESTIMATES = ("mean", "covariance", "gaussian")
-# options that each needs, and those it takes, by the names of the parsed arguments
-GAUSSIAN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "mean": ((), ("radius", "delta", "contamination", "sigma")),
-    "covariance": ((), ("condition", "contamination")),
-    "gaussian": (("radius",), ("condition", "contamination")),
-}
+GAUSSIAN = ("delta", "radius", "bounds", "contamination", "sigma", "condition")
 MIXTURE = (("clusters", "delta"), ("separation", "sigma"))
-ALL = ("radius", "delta", "contamination", "sigma", "condition", "clusters", "separation")
+ALL = ("radius", "bounds", "delta", "contamination", "sigma", "condition", "clusters", "separation")
 
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
-    estimator = _gaussian(arguments) if arguments.name == "gaussian" else _mixture(arguments)
+    gaussian = arguments.name == "gaussian"
+    if gaussian:
+        _options(arguments, f"the estimate {arguments.estimate}", (), GAUSSIAN)
+    estimator = private_gaussian.estimator(arguments) if gaussian else _mixture(arguments)
     try:
         table = read_table(arguments.input, bool(arguments.header))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
     try:
         with quiet_stdout():
-            estimator.fit(table)
+            if gaussian:
+                release = private_gaussian.fit(estimator, table, arguments.estimate)
+            else:
+                estimator.fit(table)
+                release = estimator.release_.to_dict()
+                release["value"] = {**_mixture_value(estimator), "released": bool(estimator.released_)}
     except (ValueError, TypeError) as error:
         raise InputError(f"sosdp private {arguments.name}: {one_line(error)}") from error
-    release = estimator.release_.to_dict()
-    value = _gaussian_value(estimator) if arguments.name == "gaussian" else _mixture_value(estimator)
-    release["value"] = {**value, "released": bool(estimator.released_)}
     release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
     if arguments.json:
         print_json(release)
@@ -61,20 +61,6 @@ def _options(
     return found
 
 
-def _gaussian(arguments: Namespace) -> Any:
-    from problems import gaussian
-
-    what = arguments.estimate
-    if what not in ESTIMATES:
-        raise InputError(f"sosdp private gaussian: --estimate: {what!r} is not one of {', '.join(ESTIMATES)}")
-    options = _options(arguments, f"the estimate {what}", *GAUSSIAN[what])
-    if what == "mean":
-        return gaussian.RobustPrivateMean(options.pop("epsilon"), **options)
-    if what == "covariance":
-        return gaussian.RobustPrivateCovariance(options.pop("epsilon"), paired=True, **options)
-    return gaussian.PrivateGaussian(options.pop("epsilon"), **options)
-
-
 def _mixture(arguments: Namespace) -> Any:
     from problems import gmm
 
@@ -84,11 +70,6 @@ def _mixture(arguments: Namespace) -> Any:
 
 def _listed(values: Any) -> Any:
     return None if values is None else np.asarray(values).tolist()
-
-
-def _gaussian_value(estimator: Any) -> dict[str, Any]:
-    names = [name for name in ("mean", "covariance") if hasattr(estimator, f"{name}_")]
-    return {name: _listed(getattr(estimator, f"{name}_")) for name in names}
 
 
 def _mixture_value(estimator: Any) -> dict[str, Any]:

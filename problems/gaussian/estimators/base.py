@@ -1,62 +1,83 @@
-"""What the estimators share: groups of coordinates, their budgets, and how fine a lattice may be."""
+"""What the estimators share: scikit-learn's contract, public columns, and how a table becomes numbers."""
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.base import RecordEstimator
-from sosdp.privacy.calibrate import check_delta, check_epsilon, zcdp_epsilon
-from sosdp.privacy.guarantee.composition import split
-from sosdp.privacy.guarantee.rounding import add_up
-from sosdp.privacy.inputs import range_rho
+from sosdp.estimator.base import ReleasingEstimator
+from sosdp.privacy.inputs import floats
+
+from ..columns import Columns, public_columns
+from ..planning import Budget, MeanTask, Plan, checked_budget
 
 
-class TableEstimator(RecordEstimator):
-    """Base of the estimators here: `RecordEstimator` for at least two records."""
+class TableEstimator(ReleasingEstimator):
+    """Base of the estimators of raw tables: n and d are public, one record replaced makes a neighbour.
 
-    least_records = 2
+    X: (n, d) array, data frame or list of rows. Entries that are no number count as 0 (moved into the
+    bounds), each by itself: no record is dropped, none changes another.
 
-
-def groups(d: int, size: int) -> list[list[int]]:
-    """Coordinates 0..d-1 in as few groups of at most ``size`` as can be, of nearly equal lengths."""
-    count = math.ceil(d / size)
-    return [list(map(int, part)) for part in np.array_split(np.arange(d), count)]
-
-
-def shares(epsilon: float, delta: float, count: int) -> tuple[float, float | None]:
-    """The epsilon of each of ``count`` equal draws of an exponential mechanism, and the delta to compose at.
-
-    With delta > 0 their zCDP (epsilon^2 / 8 each) may add up to less than their epsilons do.
+    Further attributes after fit, all publishable:
+        plan_: the `Plan` that was followed, of public numbers.
+        frame_: the released frame (centre, scale, degenerate, arrays by name), or None.
+        degenerate_: (d,) bool, columns that are mostly one value.
+        n_features_in_: d; feature_names_in_: column names of a data frame.
     """
-    epsilon = check_epsilon(epsilon)
-    plain = split(epsilon, count)[0]
-    if delta == 0.0 or count == 1:
-        return plain, None
-    delta = check_delta(delta)
 
-    def fits(each: float) -> bool:
-        rho = range_rho(each)
-        return zcdp_epsilon(add_up([math.nextafter(rho, math.inf)] * count), delta) <= epsilon
+    plan_: Plan
+    frame_: dict[str, np.ndarray] | None
+    degenerate_: np.ndarray
+    n_features_in_: int
 
-    low, high = plain, epsilon
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return (low, delta) if low > plain else (plain, None)
+    epsilon: float | None
+    delta: float
+    rho: float | None
+    bounds: Any
+    contamination: float
 
+    def _check_parameters(self) -> None:
+        checked_budget(self.epsilon, self.delta, self.rho)
 
-def check_fineness(n: int, scale: float, reach: float) -> None:
-    """ValueError where a lattice for n records would have over 2^50 steps up to the public ``reach``."""
-    if not reach < float(spacing_for(n, scale)) * 2.0**50:
-        raise ValueError(
-            f"a lattice of {float(spacing_for(n, scale)):.3g} is too fine for numbers up to {reach:.3g}: "
-            "make the radius smaller, or sigma larger"
+    def _budget(self) -> Budget:
+        return checked_budget(self.epsilon, self.delta, self.rho)
+
+    def _read(self, X: Any) -> np.ndarray:
+        """(n, d) float64 numbers, NaN for what is none; ValueError for another shape, never for an entry."""
+        names = getattr(X, "columns", None)
+        for conversion in ("to_numpy", "toarray"):
+            if hasattr(X, conversion):
+                X = getattr(X, conversion)()
+                break
+        entries = floats(X)
+        if entries.ndim == 1:
+            entries = entries[:, None]
+        if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 1:
+            raise ValueError(f"X must have shape (n, d) with n >= 2 and d >= 1, got {entries.shape}")
+        self.n_features_in_ = entries.shape[1]
+        if names is not None:
+            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        return entries
+
+    def _public(
+        self, n: int, d: int, tight: Any = False, interval: float | None = None
+    ) -> tuple[Columns, MeanTask]:
+        """The checked public facts of a task; ValueError from them only."""
+        columns = public_columns(self.bounds, tight, d)
+        contamination = float(self.contamination)
+        if not 0.0 <= contamination <= 0.2:
+            raise ValueError(f"contamination must lie in [0, 0.2], got {self.contamination!r}")
+        level = 0.0 if interval is None else float(interval)
+        if not 0.0 <= level < 1.0:
+            raise ValueError(f"interval must be a level in (0, 1), or None, got {interval!r}")
+        task = MeanTask(n, d, int(columns.tight.sum()), columns.bounded, contamination, level)
+        return columns, task
+
+    def _unpack(self, value: Any) -> None:
+        """Every released part under its name: mean_, covariance_, ..."""
+        for name, part in value.items():
+            setattr(self, f"{name}_", part)
+        self.degenerate_ = (
+            np.zeros(self.n_features_in_, dtype=bool) if self.frame_ is None else self.frame_["degenerate"]
         )
-
-
-def spacing_for(n: int, scale: float) -> Fraction:
-    """A power of two at most ``scale / (100 n)``: the score moves by less than .01 from point to point."""
-    return Fraction(2) ** math.floor(math.log2(scale / (100.0 * n)))

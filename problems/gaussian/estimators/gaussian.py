@@ -1,109 +1,111 @@
-"""A whole Gaussian, mean and covariance, privately: the pipeline of Theorems 1.3 and 1.4 of Hopkins, Kamath,
-Majid and Narayanan (2023) with computable scores.
+"""Private covariance, and mean, of a raw table in approximate or zero-concentrated privacy.
 
-Covariance from differences of consecutive records, then the mean in the frame that it gives. Every frame is
-public once it is released, so each step is an ordinary mechanism on linearly mapped records.
+Privacy: docs/proofs/gaussian_frame.md
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.records import LARGEST_RECORD
-from sosdp.privacy.calibrate import check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.seal import join
 
-from ..theory import default_lam
-from .base import TableEstimator, check_fineness
-from .covariance import LARGEST, SPECTRAL, check_condition, pairs_of, release_covariance
-from .mean import RobustPrivateMean
+from ..columns import Columns
+from ..covariances import plan_covariance, private_gaussian
+from ..frame import frame_dict
+from ..means import private_mean
+from ..planning import Budget, MeanTask, Plan, plan_mean
+from ..pure import plan_pure, pure_covariance
+from .base import TableEstimator
+
+COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 
 
 class PrivateGaussian(TableEstimator):
-    """Mean and covariance of (n, d) records, d <= 6, robust to a fraction of them being anything.
+    """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of far rows.
 
     Args:
-        epsilon: budget, pure. split: part of it for the covariance.
-        radius: public bound on every coordinate of the mean. condition: public K with I/K <= Sigma <= K I.
-            Only their logarithms cost.
-        contamination: fraction of records expected to be arbitrary.
+        epsilon: budget; alone (pure privacy) for one or two columns, by the packing score. delta: > 0 for
+            approximate privacy of up to 50 columns. rho: a zCDP budget instead of both.
+        bounds: public: None, a pair (low, high), or one pair a column; loose ones cost their logarithm.
+        contamination: public fraction of rows that may be anything, 0 to .2.
         insecure_seed: tests only; voids the guarantee.
 
-    After fit: mean_ (d,), covariance_ (d, d); see `TableEstimator`. Cost: that of both parts.
+    After fit: mean_ (d,), covariance_ (d, d) positive definite, degenerate_ (d,), and what `TableEstimator`
+    lists. Consistent for Gaussian columns; heavier tails are folded and read as smaller variances. The
+    correlation matrix may have a condition of up to about 10^5; scales of columns may differ by anything.
+
+    Raises at fit: TooFewRecords, which names the n that would do; NotOffered for pure privacy of three
+    columns or more; ValueError for other public facts out of range. Pure privacy costs seconds, and is as
+    certain as its brackets (docs/proofs/gaussian_scores.md).
     """
 
     mean_: np.ndarray
     covariance_: np.ndarray
 
+    _mean = True
+
     def __init__(
         self,
-        epsilon: float = 1.0,
+        epsilon: float | None = None,
         *,
-        radius: float,
-        condition: float = 10.0,
-        split: float = 0.6,
-        contamination: float = 0.0,
+        delta: float = 0.0,
+        rho: float | None = None,
+        bounds: Any,
+        contamination: float,
         insecure_seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
-        self.radius = radius
-        self.condition = condition
-        self.split = split
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
         self.contamination = contamination
         self.insecure_seed = insecure_seed
 
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        check_positive(self.radius, "radius")
-        check_condition(self.condition)
-        if not 0.0 < float(self.split) < 1.0:
-            raise ValueError(f"split must lie in (0, 1), got {self.split!r}")
-        if not 0.0 <= float(self.contamination) < 0.25:
-            raise ValueError(f"contamination must lie in [0, 1/4), got {self.contamination!r}")
+    def plan(self, n: int, d: int) -> Plan:
+        """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""
+        _, task = self._public(n, d)
+        budget = self._budget()
+        if not budget.pure:
+            return plan_covariance(task, budget, mean=self._mean)
+        first, second = self._pure_budgets(budget)
+        plan = plan_pure(task, float(first.total))
+        if self._mean:
+            plan_mean(task, second)
+        return plan
 
     def _release(self, data: np.ndarray) -> Release:
-        n, d = data.shape
-        if d > LARGEST or n < 4:
-            raise ValueError(f"needs at least 4 records of at most {LARGEST} coordinates, got {data.shape}")
-        # the least eigenvalue that can be released is above .0025 / condition
-        reach = 20.0 * float(self.radius) * math.sqrt(d * float(self.condition))
-        check_fineness(n, 1.0, reach)
-        if reach > LARGEST_RECORD / 2:
-            raise ValueError(f"radius = {self.radius!r} is too large for this condition: rescale publicly")
-        first, second = split(self.epsilon, (float(self.split), 1 - float(self.split)))
-        parts, covariance = release_covariance(
-            pairs_of(data),
-            epsilon=first,
-            condition=float(self.condition),
-            contamination=min(0.49, 2 * float(self.contamination)),  # a bad record spoils a pair
-            insecure_seed=self.insecure_seed,
-        )
-        values, vectors = np.linalg.eigh(covariance)
-        inverse = (vectors / np.sqrt(values)) @ vectors.T
-        mean = RobustPrivateMean(
-            second,
-            radius=float(self.radius) * math.sqrt(d) / math.sqrt(float(values[0])),
-            contamination=float(self.contamination),
-            lam=default_lam(n, min(d, 3), float(self.contamination)) * (1 + SPECTRAL) ** 2,
-            insecure_seed=self.insecure_seed,
-        ).fit(data @ inverse)
-        assert mean.mean_ is not None
-        value = {
-            "mean": (vectors * np.sqrt(values)) @ vectors.T @ mean.mean_,
-            "covariance": covariance,
-        }
-        public = {
-            "records": n,
-            "dimension": d,
-            "radius": float(self.radius),
-            "condition": float(self.condition),
-        }
-        return join([*parts, mean.release_], value, mechanism="gaussian.learner", public=public)
+        self.plan_ = self.plan(*data.shape)
+        columns, task = self._public(*data.shape)
+        entries, budget = columns.clipped(data), self._budget()
+        if budget.pure:
+            return self._pure(entries, columns, task, budget)
+        seed = self.insecure_seed
+        return private_gaussian(entries, columns, task, budget, mean=self._mean, insecure_seed=seed)
 
-    def _unpack(self, value: Any) -> None:
-        self.mean_, self.covariance_ = value["mean"], value["covariance"]
+    def _pure_budgets(self, budget: Budget) -> tuple[Budget, Budget]:
+        """Of the covariance and of the mean; together at most the whole."""
+        if not self._mean:
+            return budget, budget
+        first, second = split(float(budget.total), (COVARIANCE_SHARE, 1.0 - COVARIANCE_SHARE))
+        return Budget(first, 0.0, None), Budget(second, 0.0, None)
+
+    def _pure(self, entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget) -> Release:
+        first, second = self._pure_budgets(budget)
+        plan = plan_pure(task, float(first.total))
+        frame, parts, matrix = pure_covariance(entries, columns, task, plan, self.insecure_seed)
+        covariance = frame.scale[:, None] * matrix * frame.scale
+        value = {"covariance": covariance, "frame": frame_dict(frame)}
+        if self._mean:
+            seed = None if self.insecure_seed is None else self.insecure_seed + 2
+            parts.append(private_mean(entries, columns, task, second, plan_mean(task, second), seed))
+            value["mean"] = parts[-1].value["mean"]
+        public = {"records": task.n, "dimension": task.d, "method": plan.method}
+        return join(parts, value, mechanism=_name(self._mean), public=public)
+
+
+def _name(mean: bool) -> str:
+    return "gaussian.learner" if mean else "gaussian.covariance"

@@ -301,20 +301,35 @@ def discrete_laplace(scale: Rational, bits: RandomBits | None = None) -> int:
     if exact <= 0:
         raise ValueError(f"scale must be greater than 0, got {scale!r}")
     bits = bits or RandomBits()
-    one = Fraction(1)
+    while True:
+        magnitude = geometric(exact, bits)
+        negative = bits.integer(1)
+        if negative and magnitude == 0:
+            continue  # zero has one sign
+        return -magnitude if negative else magnitude
+
+
+def geometric(scale: Rational, bits: RandomBits | None = None) -> int:
+    """An integer k >= 0 with probability exactly proportional to exp(-k / scale), rational scale > 0.
+
+    Source: Canonne, Kamath and Steinke 2020, Algorithm 2 without the sign.
+
+    Raises:
+        ValueError: scale <= 0.
+    """
+    exact = Fraction(scale)
+    if exact <= 0:
+        raise ValueError(f"scale must be greater than 0, got {scale!r}")
+    bits = bits or RandomBits()
     while True:
         # remainder + numerator * quotient is geometric with ratio exp(-1/numerator).
         remainder = random_below(exact.numerator, bits)
         if not bernoulli_exp(Fraction(remainder, exact.numerator), bits):
             continue
         quotient = 0
-        while bernoulli_exp(one, bits):
+        while bernoulli_exp(1, bits):
             quotient += 1
-        magnitude = (remainder + exact.numerator * quotient) // exact.denominator
-        negative = bits.integer(1)
-        if negative and magnitude == 0:
-            continue  # zero has one sign
-        return -magnitude if negative else magnitude
+        return (remainder + exact.numerator * quotient) // exact.denominator
 
 
 def discrete_gaussian(sigma2: Rational, bits: RandomBits | None = None) -> int:

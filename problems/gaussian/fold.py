@@ -1,0 +1,59 @@
+"""Records mapped, one by one, into a cube or ball of integers; far ones go to 0.
+
+A fixed far record then moves the sum by nothing at all, while clipping it would leave its full weight. Every
+product below is taken column by column, so that no record's rounding depends on another record.
+
+Source: docs/proofs/gaussian_frame.md, 3
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def redescending(sizes: Array, c: float) -> Array:
+    """min(1, c/a) clip(3 - a/c, 0, 1): 1 up to c, held to length c up to 2c, zero from 3c; 0 for inf, NaN."""
+    near = sizes < 3.0 * c
+    a = np.where(near, sizes, c)
+    factor = np.minimum(1.0, c / np.maximum(a, c)) * np.clip(3.0 - a / c, 0.0, 1.0)
+    return np.where(near, factor, 0.0)
+
+
+def cells(y: Array, c: float) -> Array:
+    """Every entry of (n, d) folded by itself: y f(|y|; c)."""
+    return np.where(np.abs(y) < 3.0 * c, y, 0.0) * redescending(np.abs(y), c)
+
+
+def norms(y: Array) -> Array:
+    """(n,) Euclidean norms, summed column by column."""
+    total = np.zeros(y.shape[0])
+    for j in range(y.shape[1]):
+        total += y[:, j] * y[:, j]
+    return np.sqrt(total)
+
+
+def to_ball(y: Array, radius: float, *, redescend: bool) -> Array:
+    """Rows within the radius: folded (zero from 3 radii on), or shrunk to it."""
+    size = norms(y)
+    if redescend:
+        factor = redescending(size, radius)
+    else:
+        factor = radius / np.maximum(size, radius)
+    return y * factor[:, None]
+
+
+def image(columns: Array, matrix: Array) -> Array:
+    """Row by row matrix @ y, (n, d), column by column."""
+    out = np.zeros_like(columns)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            if matrix[i, j] != 0.0:
+                out[:, i] += matrix[i, j] * columns[:, j]
+    return out
+
+
+def integers(y: Array, unit: float) -> Array:
+    """int64 multiples of the unit, towards 0: norms do not grow."""
+    return np.trunc(np.clip(y / unit, -(2.0**40), 2.0**40)).astype(np.int64)

@@ -1,0 +1,183 @@
+"""A private frame: where every column lies and how wide it is, by two order statistics a column.
+
+Privacy and utility: docs/proofs/gaussian_frame.md, 2
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtri
+
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+
+from .columns import FARTHEST, Columns
+
+PLACES = 44  # bits of the uniform part of the grid of a bounded column
+STEPS = 1 << 10  # steps of log2 of a scale
+DEPTH = 40  # a scale is at least 2^-40 of the width of the bounds
+DROPPED = 11  # lowest bits of a float that the grid without bounds leaves out
+LOG_DROPPED = 14  # and the logarithmic part of the grid of a bounded column
+SMALLEST = 2.0**-100
+NATS = 15.0  # log-probability that prices the far part of a grid out, twice that without bounds
+TOP = 22.0  # twice the nats that keep a scale's quantile away from the empty top
+ALMOST_ONE_VALUE = STEPS  # a scale within a factor 2 of the bottom of its grid
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A released frame: centre (d,), scale (d,) > 0, and where a column was mostly one value (d,) bool."""
+
+    centre: np.ndarray
+    scale: np.ndarray
+    degenerate: np.ndarray
+
+    def into(self, entries: np.ndarray) -> np.ndarray:
+        """(x - centre) / scale, entry by entry."""
+        return (entries - self.centre) / self.scale
+
+
+def frame_dict(frame: Frame | None) -> dict[str, np.ndarray] | None:
+    """A released frame as arrays by name."""
+    if frame is None:
+        return None
+    return {"centre": frame.centre, "scale": frame.scale, "degenerate": frame.degenerate}
+
+
+def location_nats(contamination: float, bounded: bool) -> float:
+    """L: epsilon_j n / 4 needed for the median to find the data, with a public fraction of wrong rows."""
+    return NATS * max(1.0, 0.8 / (1.0 - 2.0 * contamination)) * (1.0 if bounded else 2.0)
+
+
+def scale_quantile(n: int, epsilon_each: float, contamination: float) -> float:
+    """The quantile of |x - median| that is released: wrong rows and the empty top of the grid stay above."""
+    room = min(0.4, max(0.15, TOP / (n * epsilon_each)))
+    return 1.0 - max(0.1, contamination) - room
+
+
+def release_frame(
+    queries: IntegerQueries,
+    entries: np.ndarray,
+    columns: Columns,
+    epsilon_each: Fraction,
+    contamination: float,
+) -> Frame:
+    """Two order statistics of every robust column, epsilon_each apiece; tight columns take their bounds.
+
+    entries: (n, d), clipped by `columns`.
+    """
+    n, d = entries.shape
+    centre, scale, degenerate = np.zeros(d), np.ones(d), np.zeros(d, dtype=bool)
+    q = scale_quantile(n, float(epsilon_each), contamination) if columns.robust.size else 0.5
+    for j in range(d):
+        if columns.tight[j]:
+            assert columns.low is not None and columns.high is not None
+            scale[j] = (columns.high[j] - columns.low[j]) / 2.0
+            centre[j] = columns.low[j] + scale[j]
+            continue
+        centre[j] = _median(queries, entries[:, j], columns, j, epsilon_each)
+        width = FARTHEST if columns.low is None else columns.high[j] - columns.low[j]  # type: ignore[index]
+        depth = DEPTH if columns.bounded else 200
+        steps, found = _log_quantile(
+            queries, np.abs(entries[:, j] - centre[j]), q, (math.log2(width) - depth, depth), epsilon_each
+        )
+        scale[j] = found / float(ndtri((1.0 + q) / 2.0))
+        degenerate[j] = steps < ALMOST_ONE_VALUE
+    return Frame(centre, scale, degenerate)
+
+
+def radius_quantile(queries: IntegerQueries, norms: np.ndarray, q: float, d: int, epsilon: Fraction) -> float:
+    """The q-quantile of norms (n,) of d coordinates of unit scale, between sqrt(d)/8 and 32 sqrt(d)."""
+    return _log_quantile(queries, norms, q, (math.log2(math.sqrt(d) / 8.0), 8), epsilon)[1]
+
+
+def _median(
+    queries: IntegerQueries, column: np.ndarray, columns: Columns, j: int, epsilon: Fraction
+) -> float:
+    rank = (column.size + 1) // 2
+    if columns.low is None or columns.high is None:
+        top = int(_spelled(np.array([FARTHEST]), SMALLEST, DROPPED)[0])
+        places = _spelled(column, SMALLEST, DROPPED)
+        return _read(queries.order_statistic(places, rank, low=-top, high=top, epsilon=epsilon))
+    grid = MixedGrid(float(columns.low[j]), float(columns.high[j]))
+    first, last = (int(grid.places(np.array([end]))[0]) for end in (grid.low, grid.high))
+    return grid.value(
+        queries.order_statistic(grid.places(column), rank, low=first, high=last, epsilon=epsilon)
+    )
+
+
+@dataclass(frozen=True)
+class MixedGrid:
+    """Integers that grow with x in [low, high]: equal steps, plus equal steps of log |x| on either side of 0.
+
+    A uniform draw from them is uniform half of the time and log-uniform otherwise: where bounds are some
+    hundreds of standard deviations wide the first finds a column, where they are a million the second does,
+    at a price of log 2 over the better one.
+    """
+
+    low: float
+    high: float
+
+    def places(self, column: np.ndarray) -> np.ndarray:
+        """int64 places of (n,) entries within the bounds, nondecreasing in the entry."""
+        width = self.high - self.low
+        uniform = np.rint((column - self.low) / width * ((1 << PLACES) - 1)).astype(np.int64)
+        return uniform + _spelled(column, width * 2.0**-DEPTH, LOG_DROPPED)
+
+    def value(self, place: int) -> float:
+        """The least float within the bounds whose place is at least this one (bisection on floats)."""
+        low, high = (int(_ordered(np.array([end]))[0]) for end in (self.low, self.high))
+        while low < high:
+            middle = (low + high) // 2
+            if int(self.places(_unordered(middle))[0]) < place:
+                low = middle + 1
+            else:
+                high = middle
+        return float(_unordered(low)[0])
+
+
+def _ordered(column: np.ndarray) -> np.ndarray:
+    """The bits of floats as integers in the order of the floats."""
+    bits = np.abs(column).view(np.int64)
+    return np.where(column < 0, -bits, bits)
+
+
+def _unordered(number: int) -> np.ndarray:
+    size = np.array([abs(number)], dtype=np.int64).view(np.float64)
+    return -size if number < 0 else size
+
+
+def _log_quantile(
+    queries: IntegerQueries, sizes: np.ndarray, q: float, grid: tuple[float, int], epsilon: Fraction
+) -> tuple[int, float]:
+    """A quantile of log2 of sizes (n,) >= 0 on a grid from grid[0] over grid[1] octaves: its step, its value.
+
+    On a uniform grid of the sizes themselves the far part would have nearly all points.
+    """
+    bottom, octaves = grid
+    logs = np.log2(np.maximum(sizes, 2.0**bottom))
+    steps = np.floor((logs - bottom) * STEPS).astype(np.int64)
+    rank = max(1, math.ceil(q * sizes.size))
+    found = queries.order_statistic(steps, rank, low=0, high=octaves * STEPS, epsilon=epsilon)
+    return found, 2.0 ** (bottom + found / STEPS)
+
+
+def _spelled(column: np.ndarray, smallest: float, dropped: int) -> np.ndarray:
+    """Floats as integers in their order: the bits of |x| beyond those of `smallest`, the lowest dropped."""
+    size = np.abs(column)
+    offset = int(np.array([smallest]).view(np.int64)[0]) >> dropped
+    digits = np.where(size < smallest, 0, (size.view(np.int64) >> dropped) - offset + 1)
+    return np.where(column < 0, -digits, digits)
+
+
+def _read(number: int) -> float:
+    """The float that `_spelled` wrote as this integer without bounds (rounded towards 0)."""
+    if number == 0:
+        return 0.0
+    offset = int(np.array([SMALLEST]).view(np.int64)[0]) >> DROPPED
+    bits = (abs(number) - 1 + offset) << DROPPED
+    size = float(np.array([bits], dtype=np.int64).view(np.float64)[0])
+    return -size if number < 0 else size

@@ -1,0 +1,97 @@
+"""Covariance of one or two columns in pure privacy: scales first, then a draw of the packing score.
+
+Privacy: docs/proofs/gaussian_frame.md, 6 (shares and the frame), docs/proofs/gaussian_scores.md (the draw)
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from sosdp.privacy.scores.score import Lattice
+
+from .columns import Columns
+from .frame import Frame, frame_dict, location_nats, release_frame
+from .model import PackingProblem, smat
+from .planning import MeanTask, NotOffered, Plan, TooFewRecords
+from .program import PackingScore
+from .sampler import DyadicBoxes
+
+PURE_COLUMNS = 2
+CONDITION = 30.0  # eigenvalues of the covariance in its frame lie in [1/30, 30], public
+REACH = 2.0**10  # records in their frame are clipped here
+FINEST = 30  # bits of the lattice: features are below 2^21, so that differences are exact floats
+
+
+def plan_pure(task: MeanTask, epsilon: float) -> Plan:
+    """Shares of a pure covariance of one or two columns.
+
+    Raises TooFewRecords, or NotOffered for more columns.
+    """
+    if task.d > PURE_COLUMNS:
+        raise NotOffered(
+            f"a pure covariance has at most {PURE_COLUMNS} columns, got {task.d}: give delta or rho"
+        )
+    nats = location_nats(task.contamination, task.bounded)
+    share = max(0.15 * epsilon, 8.0 * task.d * nats / task.n)
+    if share > epsilon / 2 or task.n < 8:
+        needed = max(8, math.ceil(16.0 * task.d * nats / epsilon))
+        raise TooFewRecords(
+            f"n = {task.n} records are too few at this budget: about {needed} would do", needed
+        )
+    frame = Fraction(share)
+    rest = Fraction(float_down(Fraction(epsilon) - frame))
+    size = task.d * (task.d + 1) // 2
+    tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))
+    private = 2.0 * tau * math.log(1.0 / tau)
+    sampling = math.sqrt(2 * task.d * (task.d + 1) / task.n)
+    spent = {"frame": frame, "draw": rest}
+    return Plan("packing", frame / (2 * task.d), spent, private, sampling, 1.0 if task.d == 1 else 10.0)
+
+
+def pure_covariance(
+    entries: np.ndarray, columns: Columns, task: MeanTask, plan: Plan, seed: int | None
+) -> tuple[Frame, list[Release], np.ndarray]:
+    """The frame, both releases, and the covariance in the frame."""
+    queries = IntegerQueries(task.n, epsilon=float(plan.spent["frame"]), insecure_seed=seed)
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    first = queries.seal(frame_dict(frame), mechanism="gaussian.frame", public={})
+    rows = pairs_of(np.clip(frame.into(entries), -REACH, REACH))
+    n, d = rows.shape
+    size = d * (d + 1) // 2
+    lam = 2.0 * (1.0 + 1.5 * math.sqrt(size / n))  # covariance of svec(x x^T), x ~ N(0, I), with its sampling
+    if task.contamination > 0:
+        lam *= 1.0 + 3.0 * task.contamination * math.log(1.0 / task.contamination) ** 2
+    domain = (1.0 / CONDITION, CONDITION)
+    spacing = max(_spacing(n, math.sqrt(lam) * domain[0]), Fraction(1, 2**FINEST))
+    diagonal = (math.ceil(Fraction(domain[0]) / spacing), math.floor(Fraction(domain[1]) / spacing))
+    reach = math.floor(Fraction(math.sqrt(2.0) * domain[1]) / spacing)
+    i, j = np.triu_indices(d)
+    box = tuple(diagonal if a == b else (-reach, reach) for a, b in zip(i.tolist(), j.tolist(), strict=True))
+    problem = PackingProblem("covariance", d, lam, relative=True)
+    second = pure_exponential(
+        PackingScore(problem, Lattice(spacing, size, box), n, domain=domain),
+        rows,
+        epsilon=float(plan.spent["draw"]),
+        sampler=DyadicBoxes(),
+        mechanism="gaussian.covariance.draw",
+        insecure_seed=None if seed is None else seed + 1,
+    )
+    return frame, [first, second], smat(np.asarray(second.value))
+
+
+def pairs_of(rows: np.ndarray) -> np.ndarray:
+    """(x_2i - x_(2i-1)) / sqrt 2 by position: mean 0, the same covariance; a record is in one pair."""
+    half = rows.shape[0] // 2
+    return (rows[1 : 2 * half : 2] - rows[0 : 2 * half : 2]) / math.sqrt(2.0)
+
+
+def _spacing(n: int, scale: float) -> Fraction:
+    """A power of two at most scale / (100 n): the score moves by less than .01 from point to point."""
+    return Fraction(2) ** math.floor(math.log2(scale / (100.0 * n)))

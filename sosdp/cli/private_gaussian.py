@@ -1,0 +1,94 @@
+"""`sosdp private gaussian`: means, covariances and whole Gaussians of a raw table."""
+
+from __future__ import annotations
+
+import math
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from sosdp.cli.output import InputError
+
+ESTIMATES = ("mean", "covariance", "gaussian")
+CONTAMINATION = 0.05  # unless told otherwise; the release says so
+UNUSED = ("sigma", "condition")  # accepted for scripts: scales are learnt
+
+
+def estimator(arguments: Namespace) -> Any:
+    """The estimator that the options ask for; InputError for options out of range."""
+    from problems import gaussian
+
+    what = arguments.estimate
+    if what not in ESTIMATES:
+        raise InputError(f"sosdp private gaussian: --estimate: {what!r} is not one of {', '.join(ESTIMATES)}")
+    for name in UNUSED:
+        value = getattr(arguments, name)
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise InputError(f"sosdp private gaussian: --{name}: must be a number > 0, got {value!r}")
+    options: dict[str, Any] = {
+        "delta": arguments.delta or 0.0,
+        "bounds": _bounds(arguments),
+        "contamination": CONTAMINATION if arguments.contamination is None else arguments.contamination,
+        "insecure_seed": arguments.insecure_seed,
+    }
+    if what == "mean":
+        return gaussian.PrivateMean(arguments.epsilon, **options)
+    if what == "covariance":
+        return gaussian.PrivateCovariance(arguments.epsilon, **options)
+    return gaussian.PrivateGaussian(arguments.epsilon, **options)
+
+
+def _bounds(arguments: Namespace) -> Any:
+    radius, given = arguments.radius, arguments.bounds
+    if radius is not None and given is not None:
+        raise InputError("sosdp private gaussian: --bounds: give --bounds or --radius, not both")
+    if radius is not None:
+        if not (math.isfinite(radius) and radius > 0):
+            raise InputError(f"sosdp private gaussian: --radius: must be a number > 0, got {radius!r}")
+        return (-radius, radius)
+    if given is None:
+        return None
+    pairs = []
+    for text in given.split(","):
+        low, colon, high = text.partition(":")
+        try:
+            pairs.append((float(low), float(high)))
+        except ValueError:
+            raise InputError(
+                f"sosdp private gaussian: --bounds: {text!r} is not LOW:HIGH (one for all columns, or one a "
+                "column, separated by commas)"
+            ) from None
+    return pairs[0] if len(pairs) == 1 else pairs
+
+
+def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
+    """The release as a JSON object; a refusal, which rests on public numbers, has no value."""
+    from problems.gaussian import NotOffered
+
+    names = {"mean": ("mean",), "covariance": ("covariance",)}.get(what, ("mean", "covariance"))
+    try:
+        model.fit(table)
+    except NotOffered as refusal:
+        return _refused(model, names, str(refusal))
+    release = model.release_.to_dict()
+    value = {name: np.asarray(getattr(model, f"{name}_")).tolist() for name in names}
+    interval = getattr(model, "interval_", None) if what == "mean" else None
+    if interval is not None:
+        value["interval"] = interval.tolist()
+    release["value"] = {**value, "released": True}
+    degenerate = np.flatnonzero(model.degenerate_).tolist()
+    if degenerate:
+        release["value"]["mostly_one_value"] = degenerate
+    return release
+
+
+def _refused(model: Any, names: tuple[str, ...], reason: str) -> dict[str, Any]:
+    from sosdp.privacy.guarantee.guarantee import Guarantee
+    from sosdp.privacy.guarantee.release import Release
+
+    untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
+    public = {"advice": reason, "contamination": float(model.contamination)}
+    release = Release(None, untouched, public=public).to_dict()
+    release["value"] = {**dict.fromkeys(names), "released": False}
+    return release

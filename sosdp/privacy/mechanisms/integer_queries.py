@@ -1,0 +1,210 @@
+"""Adaptive questions about records that are mapped, one by one, to bounded integers: one exact budget.
+
+Later questions may depend on earlier answers in any way (a frame, a radius); the map of a record may not look
+at other records. Every answer is an exact draw, every price an exact fraction of the budget.
+
+Proof: docs/proofs/integer_queries.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy import calibrate
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import source
+from sosdp.privacy.randomness import cube, exact
+from sosdp.privacy.seal import seal
+
+Counts = npt.NDArray[np.int64]
+
+CHUNK = 1 << 16  # records whose squares are summed at a time: below 2^53 a float64 sum of integers is exact
+LARGEST_SQUARES = 1 << 18
+LARGEST_BOUND = 1 << 24
+NATS = 45  # a level this far out in log-probability, beyond the log of the grid, is drawn with P < e^-45
+
+SHAPES = ("ball", "orthant", "box", "positive")
+
+
+class IntegerQueries:
+    """A budget, n records, and the questions that may be asked about integer images of the records.
+
+    Args:
+        n: number of records, public.
+        epsilon: pure budget; or, with `delta`, spent as the zCDP that it allows; or
+        rho: zCDP budget.
+        insecure_seed: tests only; voids the guarantee.
+
+    Privacy: neighbours differ in one record, hence in one row of every array below, whatever was answered
+    before. A row outside its promised set counts as 0. Prices add up exactly; a question that would overdraw
+    raises ValueError before anything is drawn.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise ValueError("give either epsilon (with or without delta) or rho")
+        self.n = n
+        self.epsilon, self.delta, self.rho = epsilon, delta, rho
+        self.pure = rho is None and delta == 0.0
+        if epsilon is not None:
+            self.epsilon = calibrate.check_epsilon(epsilon)
+            if delta != 0.0:
+                self.rho = calibrate.zcdp_rho(self.epsilon, calibrate.check_delta(delta))
+        else:
+            if delta != 0.0:
+                raise ValueError("rho comes without delta")
+            self.rho = calibrate.check_positive(rho, "rho")
+        self.budget = Fraction(self.epsilon if self.pure else self.rho)  # type: ignore[arg-type]
+        self.spent = Fraction(0)
+        self._bits = source(insecure_seed)
+
+    def order_statistic(
+        self, values: Counts, rank: int, *, low: int, high: int, epsilon: Fraction | float
+    ) -> int:
+        """An integer in [low, high] near the `rank`-th smallest of the (n,) values, which are clipped to it.
+
+        P(t) ~ exp(-epsilon min(s, J) / 2), s the least number of values to replace so that t has that rank.
+        Price: epsilon, or epsilon^2 / 8 of a zCDP budget. Only 2J - 1 of the sorted values are looked at.
+        """
+        epsilon = Fraction(epsilon)
+        self._pay(epsilon if self.pure else epsilon**2 / 8)
+        ordered = np.sort(np.clip(np.asarray(values, dtype=np.int64), low, high))
+        if ordered.shape != (self.n,) or not 1 <= rank <= self.n:
+            raise ValueError(f"one value a record and a rank in 1..{self.n} are needed")
+        lows, highs = level_sets(ordered, rank, low, high, level_cap(self.n, high - low + 1, epsilon))
+        sizes = [b - a + 1 for a, b in zip(lows, highs, strict=True)]
+        counts = {k: size - (sizes[k - 1] if k else 0) for k, size in enumerate(sizes)}
+        level = exact.categorical_exp(counts, epsilon / 2, self._bits)
+        place = exact.random_below(counts[level], self._bits)
+        if level == 0:
+            return lows[0] + place
+        before = lows[level - 1] - lows[level]
+        return lows[level] + place if place < before else highs[level - 1] + 1 + place - before
+
+    def cube_sum(
+        self, counts: Counts, bound: int, epsilon: Fraction | float, *, positive: bool = False
+    ) -> list[int]:
+        """The sum of (n, d) integer rows in [-bound, bound]^d (or [0, bound]^d), with cube noise.
+
+        The noise z has P(z) ~ exp(-epsilon max |z_j| / D), D = 2 bound (or bound). Price: epsilon; pure only.
+        """
+        if not self.pure:
+            raise ValueError("cube noise is for pure budgets")
+        self._pay(Fraction(epsilon))
+        rows = self._inside(counts, bound, "positive" if positive else "box")
+        span = bound if positive else 2 * bound
+        noise = cube.cube_noise(rows.shape[1], Fraction(span) / Fraction(epsilon), self._bits)
+        return [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]
+
+    def gaussian_sum(
+        self, counts: Counts, bound: int, rho: Fraction | float, *, shape: str = "ball"
+    ) -> list[int]:
+        """The sum of (n, d) integer rows with independent discrete Gaussian noise. Price: rho; not for pure.
+
+        `shape` of the set a row lies in, with the square of the l2 distance of two of its points: "ball" of
+        radius bound (4 bound^2), "orthant" (its nonnegative part: 2 bound^2), "box" [-bound, bound]^d
+        (4 d bound^2), "positive" [0, bound]^d (d bound^2).
+        """
+        self._pay_gaussian(rho)
+        rows = self._inside(counts, bound, shape)
+        d = rows.shape[1]
+        squared = bound**2 * {"ball": 4, "orthant": 2, "box": 4 * d, "positive": d}[shape]
+        variance = Fraction(squared) / (2 * Fraction(rho))
+        return [int(total) + exact.discrete_gaussian(variance, self._bits) for total in rows.sum(axis=0)]
+
+    def squares(self, counts: Counts, bound: int, rho: Fraction | float) -> list[list[int]]:
+        """The symmetric matrix sum of k k^T over (n, d) integer rows in the ball of radius bound, with noise.
+
+        Independent discrete Gaussians in the upper triangle, of variance v on the diagonal and v/2 off it,
+        v = 2 bound^4 / (2 rho) (bound^4 / (2 rho) for d = 1). Price: rho; not for pure budgets.
+        """
+        if bound > LARGEST_SQUARES:
+            raise ValueError(f"squares need a bound of at most 2^18, got {bound}")
+        self._pay_gaussian(rho)
+        rows = self._inside(counts, bound, "ball")
+        d = rows.shape[1]
+        total = np.zeros((d, d), dtype=np.int64)
+        for start in range(0, self.n, CHUNK):
+            part = rows[start : start + CHUNK].astype(np.float64)
+            total += np.rint(part.T @ part).astype(np.int64)
+        variance = square_variance(d, bound, Fraction(rho))
+        noisy = [[0] * d for _ in range(d)]
+        for i in range(d):
+            for j in range(i, d):
+                drawn = exact.discrete_gaussian(variance if i == j else variance / 2, self._bits)
+                noisy[i][j] = noisy[j][i] = int(total[i, j]) + drawn
+        return noisy
+
+    def seal(self, value: Any, *, mechanism: str, public: dict[str, Any]) -> Release:
+        """The release, with the whole budget as its guarantee."""
+        promise = Guarantee(
+            epsilon=self.epsilon,
+            delta=self.delta if self.epsilon is not None else None,
+            rho=self.rho,
+            adjacency=ONE_RECORD_REPLACED,
+            mechanism=mechanism,
+        )
+        return seal(value, promise, self._bits, public=public)
+
+    def _pay(self, price: Fraction) -> None:
+        if price <= 0:
+            raise ValueError(f"a question costs more than 0, got {price}")
+        if self.spent + price > self.budget:
+            raise ValueError(f"the budget {float(self.budget):.6g} is overdrawn")
+        self.spent += price
+
+    def _pay_gaussian(self, rho: Fraction | float) -> None:
+        if self.pure:
+            raise ValueError("Gaussian noise needs delta > 0 or a rho budget")
+        self._pay(Fraction(rho))
+
+    def _inside(self, counts: Counts, bound: int, shape: str) -> Counts:
+        """The rows, those outside the promised set set to 0, each by itself, in integers."""
+        if shape not in SHAPES or not 1 <= bound <= LARGEST_BOUND:
+            raise ValueError(f"shape must be one of {', '.join(SHAPES)} and the bound in 1..2^24")
+        rows = np.array(counts, dtype=np.int64, ndmin=2)
+        if rows.shape[0] != self.n:
+            raise ValueError(f"one row a record is needed: {self.n}, got {rows.shape[0]}")
+        clipped = np.clip(rows, -bound - 1, bound + 1)  # so that squares below cannot overflow
+        outside = (np.abs(clipped) > bound).any(axis=1)
+        if shape in ("ball", "orthant"):
+            outside |= (clipped * clipped).sum(axis=1) > bound * bound
+        if shape in ("orthant", "positive"):
+            outside |= (clipped < 0).any(axis=1)
+        clipped[outside] = 0
+        return clipped
+
+
+def level_cap(n: int, size: int, epsilon: Fraction) -> int:
+    """J: levels above it are drawn as one, which happens with probability below e^-45 for any data; public."""
+    return min(n + 1, math.ceil(2 * (NATS + math.log(size)) / epsilon))
+
+
+def level_sets(ordered: Counts, rank: int, low: int, high: int, cap: int) -> tuple[list[int], list[int]]:
+    """Ends of the intervals {s <= k} for k = 0..cap: from the (rank-k)-th to the (rank+k)-th of the sorted
+    values, everything where there is none, and everything for k = cap."""
+    n = len(ordered)
+    lows = [low if rank - k < 1 else int(ordered[rank - 1 - k]) for k in range(cap)]
+    highs = [high if rank + k > n else int(ordered[rank - 1 + k]) for k in range(cap)]
+    return [*lows, low], [*highs, high]
+
+
+def square_variance(d: int, bound: int, rho: Fraction) -> Fraction:
+    """Variance of the diagonal noise of `IntegerQueries.squares`: |k k' - l l'|_F^2 <= 2 bound^4, or bound^4
+    for d = 1."""
+    return Fraction((2 if d > 1 else 1) * bound**4) / (2 * rho)

@@ -1,0 +1,204 @@
+"""Laws of the questions by enumeration, their prices, and the bounds that are enforced in integers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sosdp.privacy.mechanisms import integer_queries
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, level_cap, level_sets, square_variance
+from sosdp.privacy.randomness.cube import cube_noise, kept
+
+
+def level_law(
+    values: tuple[int, ...], rank: int, size: int, epsilon: float, cap: int, rate: float
+) -> list[float]:
+    lows, highs = level_sets(np.sort(np.array(values)), rank, 0, size - 1, cap)
+    levels = [next(k for k in range(cap + 1) if lows[k] <= t <= highs[k]) for t in range(size)]
+    weights = [math.exp(-rate * epsilon * level) for level in levels]
+    return [w / sum(weights) for w in weights]
+
+
+def neighbours(values: tuple[int, ...], size: int):
+    for i, new in itertools.product(range(len(values)), range(size)):
+        yield (*values[:i], new, *values[i + 1 :])
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_levels_count_the_values_to_replace(rank):
+    for values in itertools.product(range(4), repeat=3):
+        lows, highs = level_sets(np.sort(np.array(values)), rank, 0, 3, 4)
+        for t in range(4):
+            level = next(k for k in range(5) if lows[k] <= t <= highs[k])
+            fewest = min(
+                sum(a != b for a, b in zip(values, other, strict=True))
+                for other in itertools.product(range(4), repeat=3)
+                if sorted(other)[rank - 1] == t
+            )
+            assert level == fewest
+
+
+@pytest.mark.parametrize("cap", [1, 2, 4])
+def test_order_statistics_keep_their_epsilon_for_all_neighbours(cap):
+    epsilon, worst, control = 0.7, 0.0, 0.0
+    for values in itertools.product(range(5), repeat=3):
+        own = level_law(values, 2, 5, epsilon, cap, 0.5)
+        loud = level_law(values, 2, 5, epsilon, cap, 1.0)
+        for other in neighbours(values, 5):
+            theirs = level_law(other, 2, 5, epsilon, cap, 0.5)
+            worst = max(worst, *(math.log(a / b) for a, b in zip(own, theirs, strict=True)))
+            theirs = level_law(other, 2, 5, epsilon, cap, 1.0)
+            control = max(control, *(math.log(a / b) for a, b in zip(loud, theirs, strict=True)))
+    assert worst <= epsilon + 1e-12
+    assert control > epsilon  # twice the rate is not epsilon-DP
+
+
+def test_an_order_statistic_has_the_law_of_its_levels():
+    values, draws = np.array([1, 4, 4, 7]), 4000
+    queries = IntegerQueries(4, epsilon=1e6, insecure_seed=3)
+    seen = Counter(
+        queries.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(3, 2)) for _ in range(draws)
+    )
+    law = level_law((1, 4, 4, 7), 2, 10, 1.5, level_cap(4, 10, Fraction(3, 2)), 0.5)
+    for t, p in enumerate(law):
+        assert abs(seen[t] - draws * p) < 5 * math.sqrt(draws * p) + 3
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_cube_noise_is_geometric_in_the_largest_entry(d):
+    def mass(k: int, keep: bool) -> Fraction:  # of one point with max |z_j| <= k from the size k, over r^k
+        share = kept(k, d) if keep else Fraction(1)
+        return math.comb(k + d, d) * share / (2 * k + 1) ** d
+
+    assert len({mass(k, True) for k in range(60)}) == 1  # so that P(z) ~ sum of r^k over k >= max |z_j|
+    assert len({mass(k, False) for k in range(60)}) > 1  # without the acceptance step it is another law
+    assert all(0 < kept(k, d) <= 1 for k in range(60))
+
+
+def test_cube_noise_is_drawn_from_its_law():
+    scale, draws = Fraction(3, 2), 6000
+    queries = IntegerQueries(1, epsilon=1.0, insecure_seed=5)
+    seen = Counter(max(abs(z) for z in cube_noise(2, scale, queries._bits)) for _ in range(draws))
+    weights = [((2 * k + 1) ** 2 - (2 * k - 1) ** 2 if k else 1) * math.exp(-k / 1.5) for k in range(40)]
+    for k in range(8):
+        p = weights[k] / sum(weights)
+        assert abs(seen[k] - draws * p) < 5 * math.sqrt(draws * p) + 3
+
+
+ROWS = list(itertools.product(range(-3, 4), repeat=2))
+
+
+@pytest.mark.parametrize(("shape", "squared"), [("ball", 16), ("orthant", 8), ("box", 32), ("positive", 8)])
+def test_sums_move_by_what_the_noise_is_made_for(monkeypatch, shape, squared):
+    """All pairs of rows, also those that break their promise; the variance is distance^2 / 2 rho, no more."""
+    variances = []
+
+    def record(variance, bits):
+        variances.append(variance)
+        return 0
+
+    monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", record)
+    rho = Fraction(1, 3)
+    sums = {}
+    for row in ROWS:
+        queries = IntegerQueries(1, rho=float(rho) + 1)
+        sums[row] = queries.gaussian_sum(np.array([row]), 2, rho, shape=shape)
+        assert queries.spent == rho
+    moved = max(
+        sum((a - b) ** 2 for a, b in zip(sums[one], sums[two], strict=True))
+        for one, two in itertools.product(ROWS, repeat=2)
+    )
+    assert moved <= squared
+    assert moved == squared or shape == "orthant" and moved == 8
+    assert set(variances) == {Fraction(squared) / (2 * rho)}
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_cube_sums_move_by_their_span(monkeypatch, positive):
+    scales = []
+    monkeypatch.setattr(
+        integer_queries.cube, "cube_noise", lambda d, scale, bits: scales.append(scale) or [0] * d
+    )
+    sums = []
+    for row in ROWS:
+        queries = IntegerQueries(1, epsilon=1.0)
+        sums.append(queries.cube_sum(np.array([row]), 2, Fraction(1, 2), positive=positive))
+    moved = max(max(abs(a - b) for a, b in zip(x, y, strict=True)) for x in sums for y in sums)
+    assert moved == (2 if positive else 4)
+    assert set(scales) == {moved / Fraction(1, 2)}
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_squares_cost_what_they_say(monkeypatch, d):
+    """|Delta|^2 on the diagonal over 2 v plus off it over v is at most rho for all pairs of rows."""
+    variances = []
+
+    def record(variance, bits):
+        variances.append(variance)
+        return 0
+
+    monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", record)
+    rho = Fraction(1, 5)
+    found = {}
+    for row in itertools.product(range(-3, 4), repeat=d):
+        variances.clear()
+        found[row] = IntegerQueries(1, rho=1.0).squares(np.array([row]), 2, rho)
+        diagonal = square_variance(d, 2, rho)
+        assert sorted(set(variances)) == sorted({diagonal, diagonal / 2} if d > 1 else {diagonal})
+    worst = Fraction(0)
+    for one, two in itertools.product(found.values(), repeat=2):
+        loss = Fraction(0)
+        for i, j in itertools.combinations_with_replacement(range(d), 2):
+            loss += Fraction((one[i][j] - two[i][j]) ** 2) / ((2 if i == j else 1) * diagonal)
+        worst = max(worst, loss)
+    assert worst <= rho
+    assert worst == rho  # attained: less noise would not do
+
+
+def test_squares_are_exact_sums():
+    rows = np.random.default_rng(0).integers(-150000, 150000, size=(70000, 2))
+    queries = IntegerQueries(70000, rho=1e9, insecure_seed=1)
+    noisy = queries.squares(rows, 1 << 18, 1e8)
+    exact = rows.astype(object).T @ rows.astype(object)
+    deviation = math.sqrt(square_variance(2, 1 << 18, Fraction(1e8)))
+    assert all(abs(noisy[i][j] - exact[i, j]) < 8 * deviation for i in range(2) for j in range(2))
+    assert noisy[0][1] == noisy[1][0]
+
+
+def test_the_budget_adds_up_and_is_kept():
+    values = np.array([1, 2, 3])
+    pure = IntegerQueries(3, epsilon=1.0)
+    pure.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 2))
+    pure.cube_sum(values[:, None], 4, Fraction(1, 2))
+    assert pure.spent == 1
+    with pytest.raises(ValueError, match="overdrawn"):
+        pure.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 10**9))
+    with pytest.raises(ValueError, match="Gaussian"):
+        IntegerQueries(3, epsilon=1.0).gaussian_sum(values[:, None], 4, 0.1)
+    concentrated = IntegerQueries(3, rho=0.5)
+    concentrated.order_statistic(values, 2, low=0, high=9, epsilon=Fraction(1, 2))
+    assert concentrated.spent == Fraction(1, 32)
+    with pytest.raises(ValueError, match="pure"):
+        concentrated.cube_sum(values[:, None], 4, 0.1)
+    with pytest.raises(ValueError, match="overdrawn"):
+        concentrated.squares(values[:, None], 4, 0.5)
+    for bad in ({}, {"epsilon": 1.0, "rho": 1.0}, {"rho": 1.0, "delta": 1e-6}, {"epsilon": -1.0}):
+        with pytest.raises(ValueError):
+            IntegerQueries(3, **bad)
+
+
+def test_what_is_sealed_is_the_whole_budget():
+    release = IntegerQueries(3, epsilon=1.0, delta=1e-6).seal(1.0, mechanism="m", public={})
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (1.0, 1e-6)
+    assert release.guarantee.rho is not None and release.guarantee.kind == "exact"
+    assert IntegerQueries(3, rho=0.25).seal(1.0, mechanism="m", public={}).guarantee.rho == 0.25
+    assert (
+        not IntegerQueries(3, epsilon=1.0, insecure_seed=1)
+        .seal(1, mechanism="m", public={})
+        .guarantee.is_private
+    )
