@@ -32,7 +32,7 @@ def test_a_mean_of_a_table(table, capsys):
     release = json.loads(out)
     assert release["format"] == "sosdp-release/1" and release["public"]["n"] == 400
     assert release["value"]["released"] and abs(release["value"]["mean"][0] - 2.0) < 0.5
-    assert release["guarantee"]["epsilon"] <= 1 and release["guarantee"]["kind"] == "conditional"
+    assert release["guarantee"]["epsilon"] <= 1 and release["guarantee"]["kind"] == "exact"
     assert "private" not in out.replace("sosdp private", "")
 
 
@@ -41,6 +41,30 @@ def test_mean_and_covariance_and_plain_text(table, capsys):
         capsys, "private", "gaussian", table / "t.npy", "--epsilon", 2, "--radius", 50, "--condition", 4
     )
     assert code == 0 and "mean" in out and "covariance" in out and "epsilon = 2" in out
+
+
+def test_raw_columns_with_and_without_bounds(tmp_path, capsys):
+    scales = np.array([14.0, 0.003])
+    np.save(tmp_path / "raw.npy", np.random.default_rng(1).standard_normal((2000, 2)) * scales)
+    for bounds in ([], ["--bounds", "-1e4:1e4,-5:5"], ["--bounds=-1e4:1e4"], ["--radius", 1e5]):
+        code, out, _ = _run(
+            capsys,
+            "private",
+            "gaussian",
+            tmp_path / "raw.npy",
+            "--epsilon",
+            1,
+            "--delta",
+            1e-6,
+            *bounds,
+            "--json",
+        )
+        release = json.loads(out)
+        assert code == 0 and release["value"]["released"]
+        assert np.all(np.abs(release["value"]["mean"]) < 0.2 * scales)
+        covariance = np.array(release["value"]["covariance"]) / np.outer(scales, scales)
+        assert np.linalg.norm(covariance - np.eye(2)) < 0.5
+        assert release["public"]["contamination"] == 0.05
 
 
 def test_a_refusal_is_a_release(table, capsys):
@@ -60,7 +84,10 @@ def test_a_refusal_is_a_release(table, capsys):
     ("arguments", "words"),
     [
         (("gaussian", "t.npy", "--estimate", "mode"), "--estimate"),
-        (("gaussian", "t.npy"), "--radius"),
+        (("gaussian", "t.npy", "--bounds", "low"), "--bounds"),
+        (("gaussian", "t.npy", "--bounds", "0:1", "--radius", "5"), "not both"),
+        (("gaussian", "t.npy", "--bounds", "5:1"), "low < high"),
+        (("gaussian", "t.npy", "--sigma", "-1"), "--sigma"),
         (("gaussian", "t.npy", "--radius", "5", "--clusters", "2"), "no such parameter"),
         (("gaussian", "t.npy", "--radius", "5", "--tau", "2"), "no such parameter"),
         (("gaussian", "t.npy", "--radius", "-5"), "radius"),

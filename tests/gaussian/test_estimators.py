@@ -218,91 +218,6 @@ def test_folding():
     assert np.allclose(to_ball(y[:1], 2.5, redescend=True), [[1.5, 2.0]])
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    "estimator", [RobustPrivateMean(radius=5.0), RobustPrivateCovariance(), PrivateGaussian(radius=9.0)]
-)
-def test_contract_and_public_errors(estimator):
-    assert clone(estimator).get_params() == estimator.get_params()
-    for bad in (np.zeros((0, 2)), np.zeros((1, 2)), np.zeros((3, 2, 2)), [[1.0], [1.0, 2.0]]):
-        with pytest.raises(ValueError):
-            clone(estimator).fit(bad)
-    with pytest.raises(ValueError, match="epsilon"):
-        clone(estimator).set_params(epsilon=0.0).fit(np.zeros((10, 1)))
-    with pytest.raises(ValueError, match="contamination"):
-        clone(estimator).set_params(contamination=0.7).fit(np.zeros((10, 1)))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        np.full((12, 1), np.nan),
-        np.full((12, 1), np.inf),
-        np.zeros((12, 1)),
-        np.full((12, 1), 1e300),
-        np.array([["a"]] * 12, dtype=object),
-        np.concatenate([np.zeros((11, 1)), [[np.nan]]]),
-    ],
-    ids=["nan", "infinite", "constant", "enormous", "words", "one nan"],
-)
-def test_any_records_are_answered(data, recwarn):
-    found = RobustPrivateMean(1.0, radius=5.0).fit(data)
-    assert found.mean_.shape == (1,) and abs(found.mean_[0]) <= 5.0
-    variance = RobustPrivateCovariance(1.0, condition=4.0).fit(data)
-    assert np.isfinite(variance.covariance_).all() and variance.covariance_[0, 0] > 0
-    assert not recwarn.list
-
-
-def test_parameters_out_of_range_are_told():
-    X = np.zeros((10, 1))
-    for estimator, words in [
-        (RobustPrivateMean(), "radius"),
-        (RobustPrivateMean(radius=-1.0), "radius"),
-        (RobustPrivateMean(radius=1.0, group=9), "group"),
-        (RobustPrivateMean(radius=1.0, sigma=0.0), "sigma"),
-        (RobustPrivateMean(radius=1.0, lam=-2.0), "lam"),
-        (RobustPrivateCovariance(condition=0.5), "condition"),
-        (PrivateGaussian(radius=5.0, split=1.0), "split"),
-        (PrivateGaussian(radius=1e12, condition=1e4), "too fine"),
-        (RobustPrivateMean(radius=1e15), "at most 2.39"),
-        (RobustPrivateMean(radius=1e11, sigma=1e-6), "too fine"),
-        (RobustPrivateMean(radius=1.0, sigma=1e-146), "sigma"),
-        (RobustPrivateMean(delta=1e-3, sigma=1e-13), "sigma"),
-        (RobustPrivateCovariance(condition=1e5), "condition"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            estimator.fit(X)
-    with pytest.raises(ValueError, match="at most 6"):
-        RobustPrivateCovariance().fit(np.zeros((10, 7)))
-
-
-def test_plans_say_when_n_is_too_small():
-    good, bad = plan(5000, 2, 1.0), plan(40, 5, 0.1)
-    assert good.enough and good.private_error < good.sampling_error < good.total
-    assert not bad.enough and "records would do" in bad.advice
-    assert plan(4000, 2, 1.0, what="covariance").private_error > good.private_error
-    assert plan(5000, 2, 1.0, contamination=0.1).private_error > 0.1
-    for call in (lambda: plan(1, 1, 1.0), lambda: plan(10, 1, 1.0, what="mode"), lambda: plan(10, 1, -1.0)):
-        with pytest.raises(ValueError):
-            call()
-
-
-@pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        (RobustPrivateMean(radius=1.0), "mean_"),
-        (RobustPrivateCovariance(), "covariance_"),
-        (PrivateGaussian(radius=1.0), "covariance_"),
-        (RobustPrivateMean(radius=1.0), "guarantee_"),
-        (RobustMean(), "mean_"),
-        (FilteredMean(), "kept_"),
-    ],
-)
-def test_before_fit_an_attribute_says_so(estimator, name):
-    assert not hasattr(estimator, name)
-    with pytest.raises(AttributeError, match="call fit first"):
-        getattr(estimator, name)
-=======
 def test_grids_of_floats_keep_their_order():
     g = np.random.default_rng(9)
     values = np.sort(np.concatenate([g.standard_normal(400) * 10.0 ** g.integers(-20, 20, 400), [0.0]]))
@@ -317,4 +232,3 @@ def test_grids_of_floats_keep_their_order():
     for value, place in zip(inside[::7], places[::7], strict=True):
         found = grid.value(int(place))
         assert found <= value and value - found < 1e-9 * max(1e-3, abs(value)) + 5001 * 2.0**-43
->>>>>>> 3d9feed (Gaussians of raw tables: a private frame on a mixed grid, folded records, one noise; adaptive integer questions under one exact budget)

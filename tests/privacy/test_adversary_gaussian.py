@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from problems.gaussian import program as scores
-from problems.gaussian.estimators.mean import RobustPrivateMean
 from problems.gaussian.model import PackingProblem
 from problems.gaussian.program import WIDTH, PackingScore
 from sosdp.privacy.scores.levels import rational_base
@@ -94,13 +93,3 @@ def test_a_panic_of_the_solver_is_the_trivial_bracket(monkeypatch):
     levels = score_for(5, 1).on(np.arange(5.0)[:, None])
     found = levels.bracket((0,))
     assert (found.low, found.high) == (0.0, 5.0) and levels.level((0,)) == levels.score.top
-
-
-def test_a_refusal_rests_on_what_an_answer_rests_on():
-    generator = np.random.default_rng(0)
-    declined = RobustPrivateMean(1.0, delta=1e-6).fit(generator.normal(size=(20, 1)))
-    assert not declined.released_  # too few records for any answer
-    answered = RobustPrivateMean(20.0, delta=1e-3).fit(generator.normal(size=(200, 1)))
-    assert answered.released_
-    assert declined.guarantee_.kind == answered.guarantee_.kind == "conditional"
-    assert scores.CONDITION in declined.guarantee_.assumptions

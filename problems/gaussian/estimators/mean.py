@@ -33,8 +33,8 @@ class PrivateMean(TableEstimator):
         insecure_seed: tests only; voids the guarantee.
 
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
-    method_; and what `TableEstimator` lists (declare columns in degenerate_ tight). The interval is one for the folded mean; docs/gaussian.md says when that is the
-    mean.
+    method_; and what `TableEstimator` lists (declare columns in degenerate_ tight). The interval is one for
+    the folded mean; docs/gaussian.md says when that is the mean.
 
     Raises at fit: TooFewRecords (a ValueError, from public numbers, before a record is read), which names the
     n that would do; ValueError for other public facts out of range.

@@ -191,7 +191,7 @@ class IntegerQueries:
 
 
 def level_cap(n: int, size: int, epsilon: Fraction) -> int:
-    """J: levels above it are drawn as one, which happens with probability below e^-45 for any data; public."""
+    """J: levels above it are drawn as one, with probability below e^-45 for any data; public."""
     return min(n + 1, math.ceil(2 * (NATS + math.log(size)) / epsilon))
 
 
