@@ -27,8 +27,8 @@ def is_positive_semidefinite(matrix: list[list[int]], work: int = WORK) -> bool:
 
 
 def semidefinite(matrix: list[list[int]], meter: Meter) -> bool:
-    # A positive semidefinite matrix with a zero on the diagonal has a zero row there: leave those rows out.
     """Whether a symmetric integer matrix is positive semidefinite; exact, always decided."""
+    # A positive semidefinite matrix with a zero on the diagonal has a zero row there: leave those rows out.
     keep = []
     for i, row in enumerate(matrix):
         meter.spend(1 + len(row))
@@ -64,7 +64,7 @@ def _dominant_remainder(matrix: list[list[int]], meter: Meter) -> bool:
     except OverflowError:
         return False
     for shift in (size * 2.0**-46, size * 2.0**-38):
-        factor = _cholesky(scaled, shift)
+        factor = cholesky(scaled, shift)
         if factor is None:
             return False
         if _remainder_dominates(matrix, half, factor):
@@ -72,7 +72,8 @@ def _dominant_remainder(matrix: list[list[int]], meter: Meter) -> bool:
     return False
 
 
-def _cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:
+def cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:
+    """The lower triangular factor in doubles of a matrix less shift * I; None if a pivot is not positive."""
     factor: list[list[float]] = []
     for i, row in enumerate(lower):
         new: list[float] = []

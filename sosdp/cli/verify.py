@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from sosdp.cli.emit import emit, wanted
-from sosdp.cli.output import warn
+from sosdp.cli.output import InputError, warn
 
 COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
 
@@ -31,6 +31,8 @@ def run(arguments: Namespace) -> int:
 
         for option, why_not in emit(load(arguments.file), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
+    if verdict and arguments.kernel:
+        print("\n".join(f"kernel: {line}" for line in replayed(arguments.file, arguments.against)))
     if sys.stdout.isatty():
         show(verdict, arguments.file, arguments.against)
         return verdict.exit_code
@@ -44,6 +46,22 @@ def run(arguments: Namespace) -> int:
     else:
         print(verdict)
     return verdict.exit_code
+
+
+def replayed(file: str, against: str | None) -> list[str]:
+    """What the kernel proves from a valid certificate, stated from the problem where one is given.
+
+    Raises InputError where it has no rules for the claim.
+    """
+    from certificates.checker.reading import MAX_BYTES, load_json
+    from certificates.kernel import NotProven
+    from certificates.replay import replay
+
+    problem = None if against is None else load_json(against, False, MAX_BYTES)
+    try:
+        return [answer.show() for answer in replay(load_json(file, True, MAX_BYTES), problem)]
+    except NotProven as error:
+        raise InputError(f"{file}: --kernel: {error}") from None
 
 
 def show(verdict: Any, file: str, against: str | None, console: Any = None) -> None:

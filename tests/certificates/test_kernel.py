@@ -1,0 +1,303 @@
+"""The kernel: its rules, what it refuses, and that the fast path says the same."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import pickle
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from certificates import kernel
+from certificates.kernel import (
+    NotProven,
+    assume,
+    multiple,
+    polynomial,
+    product,
+    settle,
+    square,
+    state,
+    weighted_sum,
+)
+from certificates.replay import replay, squares_of
+from tests.certificates.classics import CLASSICS
+from tests.certificates.semantic import agree, mutant, run
+from tests.certificates.solved import CERTIFIED, certificate_of, path_of
+
+X, Y = polynomial({("x",): 1}), polynomial({("y",): 1})
+ONE = kernel.ONE
+SEEDS = [make() for make in CLASSICS.values() if make()["claim"]["kind"] != "no_certificate"]
+
+
+def test_it_is_short_and_needs_the_standard_library_only():
+    source = Path(kernel.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 350
+    names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
+             for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
+    assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
+    assert not any(
+        isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(ast.parse(source))
+    )
+
+
+# --------------------------------------------------------------------------------------------------- forging
+
+
+def test_a_theorem_cannot_be_made_changed_or_copied():
+    real = square(X)
+    with pytest.raises(TypeError):
+        kernel.Theorem(object(), frozenset(), ">=", polynomial({(): -1}))
+    with pytest.raises(TypeError):
+        kernel.Theorem(frozenset(), ">=", polynomial({(): -1}))
+    with pytest.raises(TypeError):
+        real.conclusion = polynomial({(): -1})
+    with pytest.raises(TypeError):
+        real.conclusion.terms[()] = Fraction(-1)
+    with pytest.raises(TypeError):
+        pickle.loads(pickle.dumps(real))
+    with pytest.raises(AttributeError):
+        real.another
+
+
+def test_look_alikes_are_not_theorems():
+    class Fake(kernel.Theorem):
+        def __init__(self):
+            pass
+
+        conclusion = polynomial({(): -1})
+        hypotheses = frozenset()
+        relation = ">="
+
+    class Relation(str):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = str.__hash__
+
+    class Number(int):
+        def __lt__(self, other):
+            return False
+
+    goal = state({"variables": ["x"], "feasible": True})
+    for attempt in (
+        lambda: settle(goal, [Fake()]),
+        lambda: weighted_sum([(1, Fake())]),
+        lambda: product(square(X), Fake()),
+        lambda: assume(Relation(">="), X),
+        lambda: weighted_sum([(Number(-1), square(X))]),
+        lambda: weighted_sum([(0.5, square(X))]),
+        lambda: weighted_sum([(True, square(X))]),
+        lambda: polynomial({("x y",): 1}),
+        lambda: polynomial({("\u0445",): 1}),
+        lambda: polynomial({("x",): 0.1}),
+    ):
+        with pytest.raises(NotProven):
+            attempt()
+
+
+# ----------------------------------------------------------------------------------------------------- rules
+
+
+def test_every_rule_refuses_what_it_does_not_cover():
+    for attempt in (
+        lambda: weighted_sum([(-1, square(X))]),
+        lambda: multiple(assume(">=", X), Y),
+        lambda: assume("<=", X),
+        lambda: kernel.quadratic_form([[ONE, X], [Y, ONE]], [ONE, ONE]),
+        lambda: kernel.quadratic_form([[ONE, X]], [ONE, ONE]),
+        lambda: kernel.mean_square(0, X, 1),
+        lambda: kernel.mean_square(-1, X, 1),
+        lambda: kernel.average_sum([(-1, kernel.average(square(X)))]),
+        lambda: kernel.average_sum([(1, square(X))]),
+        lambda: kernel.average(kernel.average(square(X))),
+    ):
+        with pytest.raises(NotProven):
+            attempt()
+    with pytest.raises(ValueError):
+        kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE])
+
+
+def test_rules_conclude_what_their_docstrings_say():
+    h = assume("==", X * X - ONE)
+    assert multiple(h, Y).conclusion == Y * X * X - Y and multiple(h, Y).relation == "=="
+    assert weighted_sum([(-2, h), (3, square(Y))]).conclusion == Y * Y * polynomial({(): 3}) - (
+        X * X - ONE
+    ) * polynomial({(): 2})
+    assert (
+        weighted_sum([(-2, h)]).relation == "==" and weighted_sum([(1, h), (1, square(Y))]).relation == ">="
+    )
+    form = kernel.quadratic_form([[ONE, X], [X, ONE]], [ONE, Y])
+    assert form.conclusion == ONE + Y * Y + X * Y + X * Y and len(form.hypotheses) == 1
+    mean = kernel.mean_square(2, X, 3)
+    assert mean.conclusion == polynomial({(): Fraction(9, 8), ("x",): -3}) and dict(mean.squares) == {X: 2}
+    both = product(assume(">=", X), assume(">=", Y))
+    assert both.conclusion == X * Y and both.hypotheses == {(">=", X), (">=", Y)}
+
+
+def test_a_name_with_repetitions_in_another_order_is_the_same_monomial():
+    assert polynomial({("y", "x"): 1, ("x", "y"): 1}) == polynomial({("x", "y"): 2})
+
+
+# -------------------------------------------------------------------------------------------------- problems
+
+
+def test_the_statement_comes_from_the_problem():
+    problem = {
+        "variables": ["x", "y"],
+        "minimize": "x*y/2 - 0.5e1*(x - 1)**2 + 1/3",
+        "subject_to": ["x**2 + y**2 <= 1", "x >= y", "x == .5", [[["1", {"x": 1}], [2, {}]], ">= 0"]],
+        "psd": [[["1", "x"], ["x", "1"]]],
+    }
+    goal = state(problem)
+    assert goal.polynomials[0] == polynomial(
+        {("x", "y"): Fraction(1, 2), ("x", "x"): -5, ("x",): 10, (): Fraction(-14, 3)}
+    )
+    assert (">=", ONE - X * X - Y * Y) in goal.hypotheses and (
+        "==",
+        X - polynomial({(): "1/2"}),
+    ) in goal.hypotheses
+    assert (">=", X + ONE + ONE) in goal.hypotheses and len(goal.hypotheses) == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"minimize": "__import__('os')"},
+        {"minimize": "x**y"},
+        {"minimize": "x/y"},
+        {"minimize": "z"},
+        {"minimize": "x if y else x"},
+        {"minimize": "x.real"},
+        {"minimize": "1_000*x"},
+        {"minimize": "0x10"},
+        {"minimize": "1j"},
+        {"minimize": "\u0445"},
+        {"minimize": "x**(1/2)"},
+        {"minimize": [[0.5, {"x": 1}]]},
+        {"minimize": "x", "maximize": "x"},
+        {"minimize": None},
+        {"subject_to": ["x"]},
+        {"subject_to": ["0 <= x <= 1"]},
+        {"unknowns": ["c"]},
+        {"squares": [["-1", "x"]]},
+        {"variables": ["x", "y", "-x"]},
+    ],
+)  # fmt: skip
+def test_what_is_no_problem_is_refused(change):
+    with pytest.raises((NotProven, SyntaxError)):
+        state({"variables": ["x", "y"], "minimize": "x", **change})
+
+
+def test_an_answer_needs_exactly_what_was_asked():
+    goal = state({"variables": ["x"], "minimize": "x", "subject_to": ["x >= 1"]})
+    fact = assume(">=", X - ONE)
+    assert settle(goal, [fact], 1).show() == "for all real points where x - 1 >= 0: x >= 1"
+    for facts, bound in (([fact], 2), ([fact], None), ([fact, fact], 1), ([], 1), ([assume(">=", X)], 0)):
+        with pytest.raises((NotProven, ValueError)):
+            settle(goal, facts, bound)
+    upper = state({"variables": ["x"], "maximize": "x", "subject_to": ["x <= 1"]})
+    assert (
+        settle(upper, [assume(">=", ONE - X)], 1).show() == "for all real points where - x + 1 >= 0: x <= 1"
+    )
+    with pytest.raises(NotProven):
+        settle(upper, [fact], 1)
+
+
+def test_expectations_are_not_points():
+    mean = {"variables": ["x"], "minimize": "x", "in_expectation": {"subject_to": ["x >= 1"]}}
+    found = kernel.assume_mean(">=", X - ONE)
+    assert "on average" in settle(state(mean), [found], 1).show()
+    point = state({"variables": ["x"], "minimize": "x", "subject_to": ["x >= 1"]})
+    with pytest.raises(NotProven):
+        settle(point, [found], 1)
+    with pytest.raises(NotProven):
+        settle(state(mean), [assume(">=", X - ONE)], 1)
+    squares = state({"variables": ["x"], "minimize": "0", "squares": [["1", "x - 1"]]})
+    once = kernel.mean_square(1, X - ONE, 0)
+    assert settle(squares, [once], 0).show().endswith("1 E[x - 1]^2 >= 0")
+    with pytest.raises(NotProven):
+        settle(squares, [kernel.average_sum([(2, once)])], 0)
+
+
+# --------------------------------------------------------------------------------------------------- replays
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, make in CLASSICS.items() if make()["claim"]["kind"] != "no_certificate"]
+)
+def test_hand_made_certificates_replay(name):
+    assert all(answer.show() for answer in replay(CLASSICS[name]()))
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_certificates_of_known_cases_replay_as_the_problem_states_them(name):
+    content = certificate_of(name)
+    replay(content)
+    problem = json.loads(path_of(name).read_text(), parse_float=Fraction)
+    problem.pop("degree", None)
+    answers = replay(content, problem)
+    assert answers and answers[0].goal.hypotheses == state(problem).hypotheses
+    wrong = copy.deepcopy(problem)
+    question = next(q for q in ("minimize", "maximize", "feasible") if q in wrong)
+    if question != "feasible":
+        wrong[question] = f"({wrong[question]}) + {wrong['variables'][0]}"
+        with pytest.raises(NotProven):
+            replay(content, wrong)
+    if state(problem).hypotheses:
+        with pytest.raises(NotProven):
+            replay(content, {**problem, "subject_to": [], "psd": []})
+
+
+def test_factors_are_those_of_the_matrix():
+    for gram in (
+        [["2", "1"], ["1", "1/2"]],
+        [["0", "0"], ["0", "3"]],
+        [[str(Fraction(int(i == j) * 5 + 1, 3)) for j in range(6)] for i in range(6)],
+        [[str(Fraction(1, i + j + 1)) for j in range(5)] for i in range(5)],
+    ):
+        side = len(gram)
+        total = [[Fraction(0)] * side for _ in range(side)]
+        for weight, v in squares_of(gram):
+            assert weight > 0
+            for i in range(side):
+                for j in range(side):
+                    total[i][j] += weight * v[i] * v[j]
+        assert total == [[Fraction(v) for v in row] for row in gram]
+    for gram in ([["1", "2"], ["2", "1"]], [["0", "1"], ["1", "0"]], [["1", "0"], ["1", "1"]]):
+        with pytest.raises(NotProven):
+            squares_of(gram)
+
+
+def test_fast_path_and_kernel_agree_on_mutants():
+    found = run(SEEDS, 1500, 11)
+    assert found["valid"] > 300 and found["invalid"] > 600 and found["unreadable"] < 400, found
+
+
+@pytest.mark.slow(sample=True)
+def test_fast_path_and_kernel_agree_on_ten_thousand_mutants():
+    found = run(SEEDS, 10_000, 12)
+    assert found["valid"] > 2000 and found["invalid"] > 4000
+
+
+def test_the_comparison_notices_a_wrong_fast_path(monkeypatch):
+    """Negative control: a fast path that accepts everything is found out at once."""
+    import tests.certificates.semantic as semantic
+    from certificates.check import Verdict
+
+    monkeypatch.setattr(semantic, "check_certificate", lambda content, work: Verdict("valid", "", ""))
+    with pytest.raises(AssertionError):
+        run(SEEDS, 50, 3)
+
+
+def test_mutants_change_something():
+    import random
+
+    generator = random.Random(0)
+    changed = sum(mutant(seed, generator) != seed for seed in SEEDS for _ in range(20))
+    assert changed > 15 * len(SEEDS)
+    assert agree(SEEDS[0]) == "valid"
