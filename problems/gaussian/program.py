@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
@@ -35,7 +36,9 @@ WIDTH = Fraction(1, 64)  # promised width of every bracket
 AIM = 2.0**-11  # and the width that the solver stops at
 SPREAD = 1e7  # n times the eigenvalue ratio of a covariance: up to it rounding is far below the promise
 ROUGH = 0.1  # width of brackets that only serve as cuts
-CONDITION = f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
+CONDITION = Condition(
+    f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
+)
 
 
 def packing_score(
@@ -97,8 +100,10 @@ class PackingScore(ScoreFunction):
             adjacency=ONE_RECORD_REPLACED,
             kind="conditional",
             assumptions=(
-                "the packing score changes by at most 1 when one record is replaced "
-                "(docs/proofs/gaussian_scores.md)",
+                Fact(
+                    "the packing score changes by at most 1 when one record is replaced "
+                    "(docs/proofs/gaussian_scores.md)"
+                ),
                 CONDITION,
             ),
         )

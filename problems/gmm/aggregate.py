@@ -15,6 +15,7 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
+from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import source
@@ -26,8 +27,8 @@ from .blocks import BlockSolver, SumOfSquaresBlocks
 from .planning import GRID, AggregatePlan
 from .refine import refine
 
-CONDITION = "enough pairs of blocks are friends on both of the neighbouring data sets"
-OWN_BLOCK = "the block solver uses nothing but its block, public facts and coins of its own"
+CONDITION = Condition("enough pairs of blocks are friends on both of the neighbouring data sets")
+OWN_BLOCK = Fact("the block solver uses nothing but its block, public facts and randomness of its own")
 
 
 def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:

@@ -77,7 +77,7 @@ class ScoreProgram:
 
     def quantise(self, data: Any) -> np.ndarray:
         """Clipped records; ValueError if the shape is not the public one."""
-        table = floats(data)
+        table = floats(data, self.shape)
         if table.shape != (self.records, *self.shape):
             raise ValueError(
                 f"data must have the public shape {(self.records, *self.shape)}, got {table.shape}"

@@ -24,24 +24,24 @@ LARGEST_COUNT_LOG2 = 61
 
 
 def check_epsilon(epsilon: Any) -> float:
-    """`epsilon` as a float.
+    """`epsilon` as a float, an exact rational rounded down.
 
     Raises:
         ValueError: not a finite number > 0.
     """
-    number = _as_number(epsilon, "epsilon")
+    number = _budget(epsilon, "epsilon")
     if not (math.isfinite(number) and number > 0.0):
         raise ValueError(f"epsilon must be a finite number > 0, got {epsilon!r}")
     return number
 
 
 def check_delta(delta: Any) -> float:
-    """`delta` as a float.
+    """`delta` as a float, an exact rational rounded down.
 
     Raises:
         ValueError: not a number strictly between 0 and 1.
     """
-    number = _as_number(delta, "delta")
+    number = _budget(delta, "delta")
     if not 0.0 < number < 1.0:
         raise ValueError(f"delta must lie strictly between 0 and 1 (for example 1e-6), got {delta!r}")
     return number
@@ -56,6 +56,15 @@ def check_positive(value: Any, name: str, *, zero: bool = False) -> float:
     number = _as_number(value, name)
     if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
         raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {value!r}")
+    return number
+
+
+def _budget(value: Any, name: str) -> float:
+    if isinstance(value, Fraction):
+        return float_down(value)
+    number = _as_number(value, name)
+    if isinstance(value, int) and number > value:
+        return math.nextafter(number, 0.0)
     return number
 
 

@@ -1,6 +1,11 @@
-"""What the mechanisms share: data to integers without ever failing, and an exact choice.
+"""The one path on which private data become numbers: record by record, whatever a record is, one meaning.
 
-Proof that the choice is the exponential mechanism: docs/proofs/noisy_max.md
+A record's own code never runs: types are looked up, not asked, and values are read by the methods of the
+plain types (`float.__float__`, `numpy.ndarray.tolist`), so a subclass that raises is the number it holds.
+What is no number is None, or NaN, or a public constant of the mechanism. Where the length of a record is not
+given, it is that of most records: one odd row in a table changes nothing about the shape.
+
+Proof that the choice made here is the exponential mechanism: docs/proofs/noisy_max.md
 """
 
 from __future__ import annotations
@@ -19,38 +24,90 @@ from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.silence import no_warnings
 
+LONGEST = 1 << 12
+"""Integers of more bits count as infinite: no arithmetic on one record may take the machine."""
+
+# ------------------------------------------------------------------------------------------------------------
+# One entry
+
+
+def plain(value: Any) -> Any:
+    """The value as a bool, int, float, str or bytes of Python itself, or None for every other kind of object.
+
+    numpy's scalars and arrays of no dimension are what they hold; masked entries, times, complex numbers and
+    longer arrays are None. Never raises, and calls no method of a subclass.
+    """
+    kind = type(value)
+    if kind is float or kind is int or kind is bool or kind is str or kind is bytes or value is None:
+        return value
+    if issubclass(kind, np.ma.MaskedArray):
+        return None
+    if issubclass(kind, np.ndarray):
+        if np.ndarray.shape.__get__(value) != ():  # type: ignore[attr-defined]
+            return None
+        held = np.ndarray.item(value)
+        return None if isinstance(held, np.ndarray) else plain(held)
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if issubclass(kind, int):
+        return int.__index__(value)
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, bytes):
+        return bytes.__add__(b"", value)
+    if issubclass(kind, np.bool_):
+        return bool(np.generic.item(value))
+    if issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64):
+        return int.__index__(np.generic.item(value))
+    if issubclass(kind, np.longdouble):
+        return np.longdouble.__float__(value)
+    if issubclass(kind, np.floating):
+        return float.__float__(np.generic.item(value))
+    return None
+
 
 def number(value: Any) -> Fraction | float | None:
-    """The value as an exact rational, an infinity, or None for NaN and for what is no number."""
-    if isinstance(value, np.generic | np.ndarray) and value.shape == ():
-        value = value.item()  # a numpy scalar would calculate in 64 bits
-    if isinstance(value, float | np.floating):  # long doubles are no float
-        value = float(value)
-        return None if value != value else value if math.isinf(value) else Fraction(value)
-    if isinstance(value, Fraction):  # Fraction(np.int64(1)) holds on to numpy's integers, which overflow
-        return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(int(value)) if isinstance(value, int) else None
+    """The value as an exact rational, an infinity, or None for NaN and for what is no number; texts are none.
 
-
-def floats(values: Any) -> npt.NDArray[np.float64]:
-    """The array as float64, each entry by itself: NaN for what is no number, for any entry whatever.
-
-    Only the shape can make what follows raise. A copy where a conversion was needed.
+    Never raises, for any object.
     """
-    with no_warnings():
+    if issubclass(type(value), Fraction):
+        return _fraction(value)
+    found = plain(value)
+    if type(found) is float:
+        return None if found != found else found if math.isinf(found) else Fraction(found)
+    if type(found) is int or type(found) is bool:
+        return Fraction(found) if found.bit_length() <= LONGEST else math.inf if found > 0 else -math.inf
+    return None
+
+
+def _fraction(value: Any) -> Fraction | float | None:
+    """A `Fraction`, rebuilt from the two integers it holds (numpy's would overflow later)."""
+    parts = [plain(Fraction.__dict__[name].__get__(value)) for name in ("_numerator", "_denominator")]
+    if not all(type(part) is int for part in parts) or parts[1] <= 0:
+        return None
+    if max(part.bit_length() for part in parts) > LONGEST:
+        return math.inf if parts[0] > 0 else -math.inf
+    return Fraction(parts[0], parts[1])
+
+
+def as_float(value: Any) -> float:
+    """The entry as float64: NaN for what is no number; a text is the number it spells."""
+    found = number(value)
+    if isinstance(found, Fraction):
         try:
-            return np.asarray(values, dtype=np.float64)
-        except Exception:  # whatever an entry's own code raises; entry by entry it becomes NaN
-            table = np.asarray(values, dtype=object)
-        return np.array([_float(entry) for entry in table.ravel()], dtype=np.float64).reshape(table.shape)
-
-
-def _float(entry: Any) -> float:
-    try:
-        found = np.asarray(entry, dtype=np.float64)
-    except Exception:  # an entry that is no number, in whatever way it says so
+            return float(found)
+        except OverflowError:
+            return math.inf if found > 0 else -math.inf
+    if found is not None:
+        return found
+    text = plain(value)
+    if type(text) is not str or len(text) > LONGEST:
         return math.nan
-    return float(found) if found.shape == () else math.nan
+    try:
+        return float(text)
+    except ValueError:  # not the text of a number
+        return math.nan
 
 
 def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> int:
@@ -58,25 +115,136 @@ def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> 
 
     A function of one value only, and total: hostile data change one record's integer and raise nothing.
     """
-    plain = number(value)
-    if plain is None:
+    found = number(value)
+    if found is None:
         return low
-    if isinstance(plain, float):
-        return high if plain > 0 else low
-    return min(max((plain - origin) // unit, low), high)
+    if isinstance(found, float):
+        return high if found > 0 else low
+    return min(max((found - origin) // unit, low), high)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Many records
+
+
+def members(values: Any) -> list[Any]:
+    """The records of a container as they are: a list, tuple or array, a data frame or another iterable.
+
+    The container is trusted (it is whoever holds the data that calls), its members are not. Masked entries of
+    an array are None.
+    """
+    for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
+        if hasattr(values, conversion):
+            values = getattr(values, conversion)()
+    if isinstance(values, np.ma.MaskedArray):
+        return values.astype(object).tolist()
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def entries(record: Any) -> list[Any] | None:
+    """The entries of one record that is a list, tuple or array (or a subclass of one); None for all else."""
+    kind = type(record)
+    if issubclass(kind, list):
+        return list(list.__iter__(record))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(record))
+    if issubclass(kind, np.ndarray) and not issubclass(kind, np.ma.MaskedArray):
+        if np.ndarray.ndim.__get__(record) == 0:  # type: ignore[attr-defined]
+            return None
+        return list(np.ndarray.tolist(record))
+    return None
+
+
+def table(values: Any, dimension: int | None = None, *, vector: bool = False) -> list[list[Any]]:
+    """Records of `dimension` entries each; whatever is no list of that length is a record of Nones.
+
+    Args:
+        values: container of records (`members`).
+        dimension: public; by default the length of more than half of the records.
+        vector: where most records are no lists, each is a record of one entry.
+
+    Raises:
+        ValueError: no dimension is given and no length is that of more than half of the records.
+    """
+    whole_records = members(values)
+    records = [entries(record) for record in whole_records]
+    if dimension is None:
+        lengths = Counter(None if record is None else len(record) for record in records)
+        dimension, count = lengths.most_common(1)[0] if lengths else (None, 0)
+        if vector and 2 * count > len(records) and dimension is None:
+            return [[record] for record in whole_records]
+        if not dimension or 2 * count <= len(records):
+            raise ValueError("vectors come as a table (n, d): most records must be lists of one length")
+    return [
+        record if record is not None and len(record) == dimension else [None] * dimension
+        for record in records
+    ]
+
+
+def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.float64]:
+    """The array as float64, each entry by itself: NaN for what is no number, for any entry whatever.
+
+    Of nested lists, the shape of a member is `row`, where that is public, else that of most members; a member
+    of another shape is NaN all over. A copy where a conversion was needed.
+    """
+    if type(values) is np.ndarray and values.dtype.kind in "biuf":
+        with no_warnings():
+            return np.asarray(values, dtype=np.float64)
+    nested: Any = values
+    if hasattr(values, "to_numpy") or hasattr(values, "toarray") or isinstance(values, np.ma.MaskedArray):
+        nested = members(values)
+    elif not isinstance(values, list | tuple | np.ndarray | str | bytes) and hasattr(values, "__iter__"):
+        nested = list(values)
+    shape = _shape(nested)
+    if row is not None and shape and not isinstance(nested, np.ndarray):
+        shape = (shape[0], *row)
+    flat: list[float] = []
+    _flatten(nested, shape, flat)
+    return np.array(flat, dtype=np.float64).reshape(shape)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        return value.shape
+    parts = entries(value)
+    if parts is None:
+        return ()
+    return (len(parts), *(_most_common(map(_shape, parts)) or ()))
+
+
+def _flatten(value: Any, shape: tuple[int, ...], flat: list[float]) -> None:
+    if not shape:
+        flat.append(as_float(value))
+        return
+    parts = entries(value)
+    if parts is None or len(parts) != shape[0]:
+        flat.extend([math.nan] * math.prod(shape))
+        return
+    for part in parts:
+        _flatten(part, shape[1:], flat)
+
+
+def _most_common(found: Any) -> Any:
+    """The most frequent member; of several the least, so that no order of records matters."""
+    counts = Counter(found)
+    most = max(counts.values(), default=0)
+    return min((key for key, count in counts.items() if count == most), key=repr, default=None)
 
 
 def wholes(values: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> list[int]:
     """`whole` of every value."""
-    plain = values.tolist() if hasattr(values, "tolist") else values
-    return [whole(value, unit, origin, low, high) for value in plain]
+    return [whole(value, unit, origin, low, high) for value in members(values)]
 
 
 def choose(levels: Sequence[int], rate: Fraction, bits: RandomBits) -> int:
     """Index i with probability exactly proportional to exp(-rate * levels[i])."""
     level = exact.categorical_exp(Counter(levels), rate, bits)
-    members = [index for index, other in enumerate(levels) if other == level]
-    return members[exact.random_below(len(members), bits)]
+    same = [index for index, other in enumerate(levels) if other == level]
+    return same[exact.random_below(len(same), bits)]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Public arguments
 
 
 def positive(value: Any, name: str) -> Fraction:
@@ -86,12 +254,12 @@ def positive(value: Any, name: str) -> Fraction:
         ValueError: not a finite number above 0.
     """
     try:
-        number = Fraction(value)
+        found = Fraction(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}") from error
-    if number <= 0:
+    if found <= 0:
         raise ValueError(f"{name} must be > 0, got {value!r}")
-    return number
+    return found
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits
@@ -22,8 +23,8 @@ def sealed(promise: Guarantee, bits: RandomBits | str) -> Guarantee:
         bits: the source that was drawn from, or the sentence about a foreign one (OpenDP's).
     """
     if isinstance(bits, str):
-        return replace(promise, assumptions=(*promise.assumptions, bits))
-    whole = replace(promise, assumptions=(*promise.assumptions, bits.assumption))
+        return replace(promise, assumptions=(*promise.assumptions, Fact(bits)))
+    whole = replace(promise, assumptions=(*promise.assumptions, Fact(bits.assumption)))
     return whole if bits.private else whole.insecure()
 
 

@@ -193,7 +193,10 @@ class VotingRecovery(RecoveryEstimator):
             guarantee = compose((first.guarantee, second.guarantee), mechanism="sbm.voting")
         else:
             guarantee = random_split(
-                first.guarantee, second.guarantee, Fraction(threshold, WORD), mechanism="sbm.voting"
+                first.guarantee.everywhere(),
+                second.guarantee,
+                Fraction(threshold, WORD),
+                mechanism="sbm.voting",
             )
         return Release(
             release_value(second.value["labels"], graph, f"{self.rough} and vote"),

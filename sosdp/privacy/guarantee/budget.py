@@ -7,15 +7,16 @@ Proof: docs/proofs/composition.md, section "Budgets"
 from __future__ import annotations
 
 import operator
+import os
 import threading
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.model.option_names import did_you_mean
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
-from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, weakest
+from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, merged_assumptions, weakest
 from sosdp.privacy.guarantee.release import Release
 
 FORMAT = "sosdp-budget/1"
@@ -38,7 +39,8 @@ class Budget:
         allow: weakest kind of guarantee accepted, by default "conditional".
 
     Sums are exact rationals of the float64 numbers: ten times 0.1 exceeds 1.0, `share(10)` does not. Safe to
-    use from several threads. A budget in one process knows nothing of a copy of it in another.
+    use from several threads, in one process only: a fork or a pickle would be a second budget that knows
+    nothing of what the first one spends, so both are refused (pass `to_dict()` on, and spend in one place).
 
     Raises:
         ValueError: neither or both of epsilon and rho, numbers out of range, an unknown `allow`, or a
@@ -71,6 +73,7 @@ class Budget:
         self._allow = allow
         self._spent: list[Guarantee] = []
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     @property
     def adjacency(self) -> Adjacency:
@@ -91,7 +94,7 @@ class Budget:
             rho=self._rho,
             adjacency=self._adjacency,
             kind=weakest([part.kind for part in self._spent]),
-            assumptions=tuple(dict.fromkeys(text for part in self._spent for text in part.assumptions)),
+            assumptions=merged_assumptions(self._spent),
             mechanism="budget",
             composition=self.spent,
         )
@@ -114,8 +117,10 @@ class Budget:
             BudgetExceeded: it does not fit; nothing is recorded.
             ValueError: another adjacency, a kind weaker than allowed, or a form the budget does not count.
             TypeError: not a `Guarantee`.
+            RuntimeError: in another process than the one that made the budget.
         """
         cost = self._cost(guarantee)
+        self._check_process()
         with self._lock:
             left = self._left()
             over = [name for name in left if cost[name] > left[name]]
@@ -168,6 +173,15 @@ class Budget:
             raise ValueError(f"a budget is shared among at least one, got {parts}")
         with self._lock:
             return {name: calibrate.float_down(left / parts) for name, left in self._left().items()}
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this budget belongs to the process that made it: in a fork both copies could spend it all"
+            )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a budget cannot be pickled or copied: a copy could spend what the original spends")
 
     def _cap(self) -> dict[str, Fraction]:
         if self._rho is not None:

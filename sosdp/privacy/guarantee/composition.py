@@ -14,7 +14,8 @@ from typing import Any
 
 from sosdp.privacy.calibrate import ball
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.guarantee.guarantee import Guarantee, compose, weakest
+from sosdp.privacy.guarantee.condition import Condition, Kind
+from sosdp.privacy.guarantee.guarantee import Guarantee, check_chains, compose, merged_assumptions, weakest
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 
 __all__ = ["compose", "halting", "parallel", "random_split", "split", "subsample"]
@@ -48,14 +49,19 @@ def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanis
             one record, which may leave one piece and enter another, comes from `for_group(2)` of it.
 
     Raises:
-        ValueError: no piece, different adjacencies, no form that all pieces share, or pieces by value for
-            guarantees that are not about adding or removing.
+        ValueError: no piece, different adjacencies or one of several units, no form that all pieces share,
+            or pieces by value for guarantees that are not about adding or removing.
     """
     parts = tuple(guarantees)
-    _same_adjacency(parts)
+    adjacency = _same_adjacency(parts)
+    if adjacency.size != 1 or adjacency.relation not in ("replace", "add or remove", "flip"):
+        raise ValueError(
+            f"disjoint pieces are for one edge or record, which touches one piece; {adjacency!s} may touch "
+            "several: convert the result with for_group instead"
+        )
     if pieces not in ("index", "value"):
         raise ValueError(f'pieces must be "index" or "value", got {pieces!r}')
-    if pieces == "value" and Adjacency(parts[0].adjacency).relation != "add or remove":
+    if pieces == "value" and adjacency.relation != "add or remove":
         raise ValueError(
             f"pieces chosen by value need guarantees for {ONE_RECORD_ADDED!s}: under "
             f"{parts[0].adjacency!s} one change touches two pieces"
@@ -78,7 +84,8 @@ def random_split(
         probability: p in (0, 1), public.
 
     Raises:
-        ValueError: p outside (0, 1), or an adjacency that is neither of these two.
+        ValueError: p outside (0, 1), an adjacency that is neither of these two, or conditions on the whole
+            data set, of which its random parts know nothing (`Guarantee.everywhere`).
 
     Source: Lemma 5.15 of the private stochastic-block-model paper, for general p.
     """
@@ -91,6 +98,7 @@ def random_split(
         raise ValueError(
             f"a random split is proven for one edge or record, not for {first.adjacency!s}; use compose"
         )
+    check_chains(parts, "a random split")
     largest = _largest(parts, mechanism)
     if largest.kind == "none" or first.epsilon is None or second.epsilon is None:
         return largest
@@ -126,8 +134,8 @@ def subsample(
             edges); "fixed size": a uniform part of q n of the n records, for records that are replaced.
 
     Raises:
-        ValueError: a rate out of range, a guarantee without epsilon, or a scheme that does not fit the
-            adjacency.
+        ValueError: a rate out of range, a guarantee without epsilon, a scheme that does not fit the
+            adjacency, or conditions on the whole data set (`Guarantee.everywhere`).
 
     Source: Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
     """
@@ -145,6 +153,7 @@ def subsample(
         )
     if not guarantee.is_private:
         return guarantee
+    check_chains((guarantee,), "a sample")
     if guarantee.epsilon is None:
         raise ValueError(
             "subsampling needs epsilon and delta: convert the guarantee with compose(..., delta=...)"
@@ -180,10 +189,11 @@ def halting(
     Args:
         test: what the test promises about its outcome.
         then: a guarantee whose assumptions contain `condition`, which is discharged here.
-        condition: the sentence, as it stands in `then.assumptions`.
+        condition: the sentence, as it stands in `then.assumptions`, which must not be one about every data
+            set.
         failure: 0 only if passing implies the condition surely (one-sided or bounded noise).
         kind: what the second step is once its condition holds, "exact" or "certified"; it stays conditional
-            if it has other assumptions that begin with "condition:".
+            if it has another `Condition` (any sentence that is not a `Fact`).
 
     Raises:
         ValueError: the condition is not among the assumptions, failure outside [0, 1), no common form, or
@@ -193,15 +203,15 @@ def halting(
     """
     if condition not in then.assumptions:
         raise ValueError(f"the second step does not rest on {condition!r}: use compose for it")
+    if any(text == condition and text.everywhere for text in then.conditions):
+        raise ValueError("no test of one data set can show what is assumed of every data set")
     if not 0.0 <= failure < 1.0:
         raise ValueError(f"failure must lie in [0, 1), got {failure}")
     if kind not in ("exact", "certified"):
         raise ValueError(f'kind must be "exact" or "certified", got {kind!r}')
     rest = tuple(text for text in then.assumptions if text != condition)
-    if then.kind == "conditional" and not any(text.startswith("condition:") for text in rest):
-        then_now = replace(then, kind=kind, assumptions=rest)
-    else:
-        then_now = replace(then, assumptions=rest)
+    settled = then.kind == Kind.CONDITIONAL and not any(isinstance(text, Condition) for text in rest)
+    then_now = replace(then, kind=kind if settled else then.kind, assumptions=rest)
     both = compose((replace(test, loss=None, renyi=None), replace(then_now, loss=None, renyi=None)))
     both = replace(both, mechanism=mechanism or both.mechanism, composition=(test, then))
     if failure == 0.0 or both.kind == "none":
@@ -256,7 +266,7 @@ def _largest(parts: tuple[Guarantee, ...], mechanism: str) -> Guarantee:
         adjacency=parts[0].adjacency,
         calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
         kind=kind,
-        assumptions=tuple(dict.fromkeys(text for part in parts for text in part.assumptions)),
+        assumptions=merged_assumptions(parts),
         mechanism=mechanism or " | ".join(part.mechanism or "release" for part in parts),
         composition=parts,
     )

@@ -18,6 +18,7 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_VERTEX,
     Adjacency,
 )
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, typed
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up, float_up
 
@@ -29,13 +30,16 @@ __all__ = [
     "ONE_RECORD_REPLACED",
     "ONE_VERTEX",
     "Adjacency",
+    "Condition",
+    "Fact",
     "Guarantee",
+    "Kind",
     "PrivacyLoss",
     "compose",
     "weakest",
 ]
 
-KINDS = ("exact", "certified", "conditional", "heuristic", "none")
+KINDS = tuple(Kind)
 """Strength of a guarantee, strongest first; a composition is as weak as its weakest part."""
 
 CALIBRATIONS = ("tight", "paper")
@@ -54,7 +58,9 @@ class Guarantee:
         kind: "exact" (holds as stated, given the generator), "certified" (a floating-point computation
             whose certified error is charged), "conditional" (holds when the condition written in
             `assumptions` does), "heuristic", or "none" (no guarantee, for example a seeded release).
-        assumptions: what the statement rests on, one sentence each.
+        assumptions: what the statement rests on, one sentence each: a `Condition` or a `Fact`. Plain texts
+            are conditions in a conditional guarantee (whoever writes them need not know a prefix) and facts
+            in any other.
         mechanism: name of the mechanism, for example "projection.gaussian".
         composition: the guarantees this one was composed of.
         renyi: pairs (order > 1, bound on the Rényi divergence of that order); None if not claimed.
@@ -83,7 +89,7 @@ class Guarantee:
             number = getattr(self, name)
             if number is not None:
                 try:
-                    number = float(number)
+                    number = _promised(number)
                 except (TypeError, ValueError) as error:
                     raise ValueError(f"{name} must be a finite number >= 0, got {number!r}") from error
                 if not (math.isfinite(number) and number >= 0.0):
@@ -109,13 +115,37 @@ class Guarantee:
             raise ValueError('kind "none" promises nothing: epsilon, delta and rho must be None')
         if self.kind != "none" and not claims:
             raise ValueError("a guarantee needs epsilon and delta, or rho, or renyi, or loss")
-        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        object.__setattr__(self, "kind", Kind(self.kind))
+        object.__setattr__(self, "assumptions", typed(self.kind, tuple(self.assumptions)))
+        _check_sampling(self.loss, self.adjacency)
         object.__setattr__(self, "composition", tuple(self.composition))
 
     @property
     def is_private(self) -> bool:
         """Whether anything is promised at all."""
         return self.kind != "none"
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The assumptions that are about the data."""
+        return tuple(text for text in self.assumptions if isinstance(text, Condition))
+
+    @property
+    def chains(self) -> bool:
+        """Whether the promise may be used from one data set to the next and on: what it is claimed for does
+        not depend on conditions of the two data sets alone."""
+        conditional = self.kind == Kind.CONDITIONAL
+        return all(text.everywhere for text in self.conditions) and not (conditional and not self.conditions)
+
+    def everywhere(self) -> Guarantee:
+        """The same promise under the stronger assumption that its conditions hold on every data set.
+
+        What groups, samples and random parts of the data can carry (docs/proofs/composition.md).
+        """
+        stronger = tuple(
+            text.strengthened() if isinstance(text, Condition) else text for text in self.assumptions
+        )
+        return replace(self, assumptions=stronger)
 
     def statement(self) -> str:
         """The promise in one line, for people."""
@@ -172,8 +202,9 @@ class Guarantee:
             "rho": self.rho,
             "adjacency": str(self.adjacency),
             "calibration": self.calibration,
-            "kind": self.kind,
-            "assumptions": list(self.assumptions),
+            "kind": str(self.kind),
+            "assumptions": [str(text) for text in self.assumptions],
+            "conditions": [{"text": str(text), "everywhere": text.everywhere} for text in self.conditions],
             "composition": [part.to_dict() for part in self.composition],
             "mechanism": self.mechanism,
             **more,
@@ -189,7 +220,7 @@ class Guarantee:
             adjacency=data["adjacency"],
             calibration=data["calibration"],
             kind=data["kind"],
-            assumptions=tuple(data.get("assumptions", ())),
+            assumptions=_read_assumptions(data),
             mechanism=data.get("mechanism", ""),
             composition=tuple(cls.from_dict(part) for part in data.get("composition", ())),
             renyi=data.get("renyi"),
@@ -244,9 +275,12 @@ class Guarantee:
         becomes size^2 rho; Rényi and numeric forms are dropped.
 
         Raises:
-            ValueError: size < 1; a delta that reaches 1; no form that has a group version.
+            ValueError: size < 1; a delta that reaches 1; conditions on the two data sets alone, which say
+                nothing about those between them (see `everywhere`).
         """
         group = Adjacency(self.adjacency).group(size)
+        if size > 1:
+            check_chains((self,), "a group")
         if size == 1 or not self.is_private:
             return replace(self, adjacency=group)
         epsilon = delta = rho = None
@@ -267,9 +301,34 @@ class Guarantee:
         )
 
 
-def weakest(kinds: Iterable[str]) -> str:
+def weakest(kinds: Iterable[str]) -> Kind:
     """The weakest of several kinds: what their composition may be called."""
-    return max(kinds, key=KINDS.index, default="exact")
+    return max(map(Kind, kinds), key=KINDS.index, default=Kind.EXACT)
+
+
+def check_chains(parts: Iterable[Guarantee], what: str) -> None:
+    """Refuse guarantees whose conditions are about two neighbouring data sets only, where others come in.
+
+    Raises:
+        ValueError: one of them is conditional on the two data sets alone.
+    """
+    for part in parts:
+        if part.is_private and not part.chains:
+            raise ValueError(
+                f"{what} passes through data sets of which the conditions of {part.mechanism or 'this'!r} "
+                "say nothing; if they are assumed of every data set, say so: guarantee.everywhere()"
+            )
+
+
+def merged_assumptions(parts: Iterable[Guarantee]) -> tuple[str, ...]:
+    """The sentences of all parts, each once, with the type it has in its part (a condition if in any)."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for text in part.assumptions:
+            known = found.get(text)
+            if known is None or (isinstance(text, Condition) and not isinstance(known, Condition)):
+                found[text] = text
+    return tuple(found.values())
 
 
 def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mechanism: str = "") -> Guarantee:
@@ -297,7 +356,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
     if len(adjacencies) > 1:
         raise ValueError(f"these guarantees speak of different neighbours and do not compose: {adjacencies}")
     kind = weakest(part.kind for part in parts)
-    assumptions = tuple(dict.fromkeys(text for part in parts for text in part.assumptions))
+    assumptions = merged_assumptions(parts)
     epsilon: float | None = None
     total_delta: float | None = None
     rho: float | None = None
@@ -312,7 +371,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
         renyi, loss = _add_renyi(parts), _add_losses(parts)
         if delta is not None:
             epsilon, total_delta, note = _at_delta(parts, delta, rho, epsilon, total_delta, renyi, loss)
-            assumptions = (*assumptions, note) if note else assumptions
+            assumptions = (*assumptions, Fact(note)) if note else assumptions
         if epsilon is None and rho is None and renyi is None and loss is None:
             raise ValueError("some parts are zCDP and some are not: give the total delta to convert to")
         if total_delta is not None and total_delta >= 1.0:
@@ -330,6 +389,34 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
         renyi=renyi,
         loss=loss,
     )
+
+
+def _promised(number: Any) -> float:
+    """The number as a float64 that is not below it: a promise is rounded up."""
+    if isinstance(number, Fraction | int) and not isinstance(number, bool):
+        return float_up(Fraction(number))
+    return float(number)
+
+
+def _check_sampling(loss: PrivacyLoss | None, adjacency: Adjacency | str) -> None:
+    """Refuse a numeric form with Poisson sampling for neighbours it was not computed for."""
+    if loss is None or all(part.sampling == 1.0 for part in loss.parts):
+        return
+    relation = Adjacency(adjacency).relation
+    if relation not in ("add or remove", "flip") or Adjacency(adjacency).size != 1:
+        raise ValueError(
+            "the numeric form of a Poisson sample is for one unit that is added or removed, not for "
+            f"{str(adjacency)!r}"
+        )
+
+
+def _read_assumptions(data: dict[str, Any]) -> tuple[str, ...]:
+    """The sentences with their types; where a file does not say which are conditions, none is a fact."""
+    texts = tuple(data.get("assumptions", ()))
+    if "conditions" not in data:
+        return texts
+    held = {entry["text"]: bool(entry["everywhere"]) for entry in data["conditions"]}
+    return tuple(Condition(text, everywhere=held[text]) if text in held else Fact(text) for text in texts)
 
 
 def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:

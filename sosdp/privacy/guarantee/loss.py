@@ -72,6 +72,11 @@ class Part:
         if self.law.startswith("discrete") and sensitivity != int(sensitivity):
             raise ValueError(f"{self.law}: the sensitivity is an integer number of grid units")
 
+    @property
+    def sampling(self) -> float:
+        """The Poisson rate, 1 where the law has none."""
+        return self.numbers[2] if "sampling" in _NUMBERS[self.law] else 1.0
+
     def to_dict(self) -> dict[str, Any]:
         """Law, numbers by name, times."""
         named = dict(zip(_NUMBERS[self.law], self.numbers, strict=True))

@@ -6,6 +6,7 @@ Where it matters: docs/proofs/composition.md
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -28,6 +29,14 @@ def float_down(number: Fraction) -> float:
     """
     value = _nearest(number)
     return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
+
+
+def float_near(number: Fraction) -> float:
+    """The nearest float64, the largest of its sign beyond float64: for what is shown, not for a promise."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(sys.float_info.max, number)
 
 
 def add_up(numbers: Iterable[float]) -> float:

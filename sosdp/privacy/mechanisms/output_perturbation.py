@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -249,7 +250,8 @@ class NoisyArray:
 
     def values(self) -> npt.NDArray[np.float64]:
         """counts * grid in float64 (post-processing of the counts)."""
-        return np.asarray(self.counts * self.grid, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            return np.asarray(self.counts * self.grid, dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, grid and scale, ready for json."""
@@ -423,7 +425,7 @@ def release_vector(
         adjacency=adjacency,
         calibration=calibration,
         kind=kind,
-        assumptions=(*assumptions, *plan.assumptions()),
+        assumptions=(*assumptions, *map(Fact, plan.assumptions())),
         mechanism=mechanism,
     )
     return seal(
@@ -436,17 +438,19 @@ def release_vector(
 
 
 def _solver_assumptions(eta_max: float, sensitivity: float, solver_complete: bool) -> tuple[str, ...]:
-    lines = [
-        f"l2 (Frobenius) sensitivity of the exact minimiser at most {sensitivity!r}; certified solver "
-        "distance of "
-        f"{float(eta_max)!r} charged twice; the certificate is evaluated in float64 with an error margin"
+    lines: list[str] = [
+        Fact(
+            f"l2 (Frobenius) sensitivity of the exact minimiser at most {sensitivity!r}; certified solver "
+            f"distance of {float(eta_max)!r} charged twice; the certificate is evaluated in float64 with an "
+            "error margin"
+        )
     ]
     if not solver_complete:
         lines.append(
-            f"condition: the solver certifies a distance of at most {float(eta_max)!r} on both "
-            "neighbouring data sets; "
-            "a run that does not releases a data-independent matrix with the same noise, and such data "
-            "sets are "
-            "outside the claim"
+            Condition(
+                f"condition: the solver certifies a distance of at most {float(eta_max)!r} on both "
+                "neighbouring data sets; a run that does not releases a data-independent matrix with the "
+                "same noise, and such data sets are outside the claim"
+            )
         )
     return tuple(lines)

@@ -66,7 +66,8 @@ def quantise(
     clipped = np.minimum(np.maximum(filled, low), high)
     # Dividing by a power of two is exact unless the result is subnormal, and then it rounds to count 0
     # anyway.
-    counts = np.rint(clipped / grid).astype(np.int64)
+    with np.errstate(all="ignore"):  # whether a quotient is subnormal depends on the data
+        counts = np.rint(clipped / grid).astype(np.int64)
     return np.clip(counts, -LARGEST_DATA, LARGEST_DATA)
 
 

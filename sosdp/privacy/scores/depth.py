@@ -222,7 +222,7 @@ def _rounded(data: Any, records: int, lattice: Lattice) -> list[Vector]:
 
 def _integers(data: Any, records: int, units: tuple[float, ...], bounds: Any) -> list[Vector]:
     """Records as integer vectors: rounded, clipped, NaN read as 0; a function of each record alone."""
-    table = floats(data)
+    table = floats(data, (len(units),))
     if table.shape != (records, len(units)):
         raise ValueError(f"data must have the public shape ({records}, {len(units)}), got {table.shape}")
     with np.errstate(all="ignore"):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_of, level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
@@ -88,7 +89,10 @@ class BracketScore(ScoreFunction):
             quasi_convex=quasi_convex,
             adjacency=adjacency,
             kind="certified" if width_proof.strip() else "conditional",
-            assumptions=(f"sensitivity of the score at most {float(delta):.3g}: {proof}", condition),
+            assumptions=(
+                Fact(f"sensitivity of the score at most {float(delta):.3g}: {proof}"),
+                Fact(condition) if width_proof.strip() else Condition(condition),
+            ),
         )
         for name, value in {
             "bracket": bracket,

@@ -207,7 +207,8 @@ class LocationScore(ScoreFunction):
         Raises:
             ValueError: the shape is not the public (n, d).
         """
-        table = floats(data)
+        d = self.lattice.dimension
+        table = floats(data, (d,) if d > 1 else None)
         if table.ndim == 1:
             table = table[:, None]
         if table.shape != (self.records, self.lattice.dimension):

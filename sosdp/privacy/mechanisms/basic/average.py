@@ -17,7 +17,8 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import number, source, whole
+from sosdp.privacy.guarantee.rounding import float_near
+from sosdp.privacy.inputs import members, number, source, table, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
 
@@ -30,6 +31,7 @@ def bounded_average(
     low: float | None = None,
     high: float | None = None,
     radius: float | None = None,
+    dimension: int | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
@@ -46,7 +48,9 @@ def bounded_average(
     Args:
         values: (n,) numbers, or (n, d) vectors.
         low, high: public interval; or
-        radius: public radius.
+        radius: public radius, and
+        dimension: public d; by default the length of more than half of the records. A record that is no
+            list of d entries is the zero vector.
         epsilon: pure budget, or (ball) with `delta`; or
         rho: zCDP budget (ball).
 
@@ -61,22 +65,24 @@ def bounded_average(
     if (radius is None) == (low is None or high is None):
         raise ValueError("give either low and high (numbers) or radius (vectors)")
     if radius is not None:
-        return _ball(np.asarray(values, dtype=object), radius, epsilon, delta, rho, insecure_seed)
+        return _ball(table(values, dimension), radius, epsilon, delta, rho, insecure_seed)
     if epsilon is None or delta is not None or rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
     epsilon = calibrate.check_epsilon(epsilon)
     if not (math.isfinite(low or 0.0) and math.isfinite(high or 0.0)):
         raise ValueError(f"the interval must be finite, got [{low}, {high}]")
     least, most = Fraction(low or 0.0), Fraction(high or 0.0)
-    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[arg-type]
-    if least >= most or not plain:
+    if dimension is not None:
+        raise ValueError("a dimension is for vectors in a ball")
+    records = members(values)
+    if least >= most or not records:
         raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
     step = (most - least) / RESOLUTION
     bits = source(insecure_seed)
-    counted = sum(whole(value, step, least, 0, RESOLUTION) for value in plain)
+    counted = sum(wholes(records, step, least, 0, RESOLUTION))
     noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), bits)
     return seal(
-        float(least + step * Fraction(noisy, len(plain))),
+        float_near(least + step * Fraction(noisy, len(records))),
         Guarantee(
             mechanism="bounded average",
             adjacency=ONE_RECORD_REPLACED,
@@ -84,7 +90,7 @@ def bounded_average(
             delta=0.0,
         ),
         bits,
-        public={"n": len(plain), "low": low, "high": high},
+        public={"n": len(records), "low": low, "high": high},
     )
 
 
@@ -96,7 +102,7 @@ def whole_vector(row: Sequence[Any], unit: Fraction) -> list[int]:
         plain = number(entry)
         if plain is None:
             plain = Fraction(0)
-        magnitude = whole(abs(plain), unit, Fraction(0), 0, limit)
+        magnitude = min(abs(plain) // unit if isinstance(plain, Fraction) else limit, limit)
         clipped.append(-magnitude if plain < 0 else magnitude)
     squared = sum(entry * entry for entry in clipped)
     if squared <= RESOLUTION**2:
@@ -106,19 +112,19 @@ def whole_vector(row: Sequence[Any], unit: Fraction) -> list[int]:
 
 
 def _ball(
-    rows: npt.NDArray[np.object_],
+    rows: list[list[Any]],
     radius: float,
     epsilon: float | None,
     delta: float | None,
     rho: float | None,
     insecure_seed: int | None,
 ) -> Release:
-    if rows.ndim != 2 or rows.size == 0:
-        raise ValueError(f"vectors come as a non-empty (n, d) array, got shape {rows.shape}")
+    if not rows:
+        raise ValueError("there must be at least one vector")
     if calibrate.check_positive(radius, "radius") > 1e200:
         raise ValueError(f"radius must be at most 1e200, got {radius!r}")
     unit = Fraction(radius) / RESOLUTION
-    n, d = rows.shape
+    n, d = len(rows), len(rows[0])
     bits = source(insecure_seed)
     if epsilon is not None and delta is None and rho is None:
         # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
@@ -139,11 +145,13 @@ def _ball(
         draws = [exact.discrete_gaussian(variance, bits) for _ in range(d)]
         shown = float(unit) * math.sqrt(variance) / n
     sums = [0] * d
-    for row in rows.tolist():
+    for row in rows:
         for j, entry in enumerate(whole_vector(row, unit)):
             sums[j] += entry
     return seal(
-        np.array([float(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]),
+        np.array(
+            [float_near(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]
+        ),
         Guarantee(
             mechanism="bounded average",
             adjacency=ONE_RECORD_REPLACED,

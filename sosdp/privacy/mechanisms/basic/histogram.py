@@ -11,13 +11,11 @@ from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import source
+from sosdp.privacy.inputs import entries, members, plain, source
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
@@ -50,7 +48,7 @@ def private_histogram(
     """
     units, margin = calibration(epsilon, delta, adjacency)
     bits = source(insecure_seed)
-    counts = Counter(key for key in map(canonical, records) if key is not LEFT_OUT)
+    counts = Counter(key for key in map(canonical, members(records)) if key is not LEFT_OUT)
     noisy = [(key, counts[key] + exact.discrete_laplace(units, bits)) for key in sorted(counts, key=_order)]
     return seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
@@ -97,22 +95,18 @@ def canonical(value: Any, depth: int = 8) -> Hashable:
 
     Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
     """
-    if isinstance(value, np.generic | np.ndarray) and value.shape == ():
-        value = value.item()
-    if isinstance(value, tuple):
-        parts = tuple(canonical(part, depth - 1) for part in value) if depth else (LEFT_OUT,)
-        return LEFT_OUT if any(part is LEFT_OUT for part in parts) else parts
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool | int):
-        return int(value) if abs(value) <= _LARGEST_INTEGER else LEFT_OUT
-    if isinstance(value, float):
-        return LEFT_OUT if value != value else float(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bytes):
-        return bytes(value)
-    return None if value is None else LEFT_OUT
+    parts = entries(value) if issubclass(type(value), tuple) else None
+    if parts is not None:
+        keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
+        return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
+    found = plain(value)
+    if found is None:
+        return None if value is None else LEFT_OUT
+    if type(found) is float and found.is_integer():
+        found = int(found)
+    if type(found) is int or type(found) is bool:
+        return int(found) if abs(found) <= _LARGEST_INTEGER else LEFT_OUT
+    return LEFT_OUT if found != found else found
 
 
 def _order(value: Any) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import choose, integer, source, whole
+from sosdp.privacy.inputs import choose, integer, source, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
 
@@ -105,7 +105,7 @@ def multiplicative_weights(
     per_choice, per_measurement = budgets(rounds, epsilon, rho)
     bits = source(insecure_seed)
     n, domain = len(records), matrix.shape[1]
-    index = [whole(record, Fraction(1), Fraction(0), 0, domain - 1) for record in records]
+    index = wholes(records, Fraction(1), Fraction(0), 0, domain - 1)
     counts = np.bincount(np.asarray(index, dtype=np.int64), minlength=domain)
     truth = [sum(int(q) * int(c) for q, c in zip(row, counts, strict=True)) for row in matrix]
     log_weights = np.zeros(domain)

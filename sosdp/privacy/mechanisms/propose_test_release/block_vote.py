@@ -140,11 +140,7 @@ def release_by_vote(
 
     Source: Lemma 6.1 of the private Markov-random-field paper with an explicit curve (proof page).
     """
-    if Adjacency(adjacency).relation != "replace" or Adjacency(adjacency).size > 1:
-        raise ValueError(
-            "a change must touch one vote and leave n as it is, as in 'one record (replace)'; "
-            f"{str(adjacency)!r} does not promise that"
-        )
+    check_one_replaced(adjacency)
     curve = accept.accept_profile(epsilon, delta)
     bits = source(insecure_seed)
     parts = split_blocks(len(records), blocks, bits)
@@ -165,6 +161,19 @@ def release_by_vote(
     )
     release.private_diagnostics.update(distance=distance, failed=votes.count(FAILED))
     return release
+
+
+def check_one_replaced(adjacency: str) -> None:
+    """Neighbours must differ in one unit that is replaced: it lies in one block and n stays as it is.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if Adjacency(adjacency).relation != "replace" or Adjacency(adjacency).size > 1:
+        raise ValueError(
+            "a change must touch one vote and leave n as it is, as in 'one record (replace)'; "
+            f"{str(adjacency)!r} does not promise that"
+        )
 
 
 def blocks_needed(

@@ -21,8 +21,9 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.guarantee.rounding import add_up
-from sosdp.privacy.inputs import integer, number, positive, source
+from sosdp.privacy.guarantee.rounding import add_up, float_near
+from sosdp.privacy.inputs import entries, integer, number, positive, source
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import check_one_replaced
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.seal import seal
@@ -38,15 +39,15 @@ def grid_points(result: Any, clusters: int, dimension: int, grid: Fraction) -> P
 
     A function of one block's result alone; never raises.
     """
-    rows = result.tolist() if isinstance(result, np.ndarray) else result
-    if not isinstance(rows, list | tuple) or len(rows) != clusters:
+    rows = entries(result)
+    if rows is None or len(rows) != clusters:
         return None
     points = []
     for row in rows:
-        entries = row.tolist() if isinstance(row, np.ndarray) else row
-        if not isinstance(entries, list | tuple) or len(entries) != dimension:
+        coordinates = entries(row)
+        if coordinates is None or len(coordinates) != dimension:
             return None
-        plain = [number(entry) for entry in entries]
+        plain = [number(entry) for entry in coordinates]
         exact_entries = [entry for entry in plain if isinstance(entry, Fraction)]
         if len(exact_entries) < dimension:
             return None
@@ -263,7 +264,7 @@ def mean_of_friends(
     value = None
     if passed and mean is not None:
         noisy = [
-            [float((math.floor(m + Fraction(1, 2)) + y) * unit) for m, y in zip(row, extra, strict=True)]
+            [float_near((math.floor(m + Fraction(1, 2)) + y) * unit) for m, y in zip(row, extra, strict=True)]
             for row, extra in zip(mean, noise, strict=True)
         ]
         value = np.array([noisy[place] for place in order])
@@ -305,6 +306,7 @@ def release_by_friends(
 
     Source: the private mixture paper's aggregation with constants proven on the page. Cost: O(B^2 k^2 d).
     """
+    check_one_replaced(adjacency)
     unit = positive(grid, "grid")
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
     blocks = len(results)

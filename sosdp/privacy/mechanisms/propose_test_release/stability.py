@@ -21,6 +21,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
@@ -223,15 +224,15 @@ def _kind(error: float, search_complete: bool) -> str:
 
 
 def _assumptions(rule: StabilityRule, search_complete: bool) -> tuple[str, ...]:
-    lines = []
+    lines: list[str] = []
     if rule.error > 0.0:
-        lines.append(f"the computed statistic is within {rule.error!r} of the exact one (charged)")
+        lines.append(Fact(f"the computed statistic is within {rule.error!r} of the exact one (charged)"))
     if not search_complete:
         lines.append(
-            "condition: on both neighbouring data sets the search ends with a certified answer or with a "
-            "proof that "
-            f"the statistic is at most {rule.shift!r}; a search that ends with neither releases nothing, "
-            "and such "
-            "data sets are outside the claim"
+            Condition(
+                "condition: on both neighbouring data sets the search ends with a certified answer or with a "
+                f"proof that the statistic is at most {rule.shift!r}; a search that ends with neither "
+                "releases nothing, and such data sets are outside the claim"
+            )
         )
     return tuple(lines)
