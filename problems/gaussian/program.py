@@ -34,7 +34,7 @@ from .model import DIGITS, PackingProblem, smat, svec_of_outer
 QUANTUM = Fraction(1, 64)  # unit of a level
 WIDTH = Fraction(1, 64)  # promised width of every bracket
 AIM = 2.0**-11  # and the width that the solver stops at
-SPREAD = 1e7  # n times the eigenvalue ratio of a covariance: up to it rounding is far below the promise
+SPREAD = 1e6  # sqrt(n (n + 32)) times the eigenvalue ratio of a covariance: docs/proofs/gaussian_scores.md, 3
 ROUGH = 0.1  # width of brackets that only serve as cuts
 CONDITION = Condition(
     f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
@@ -68,8 +68,8 @@ class PackingScore(ScoreFunction):
     Args:
         problem: features and lam. lattice: public candidates. records: n.
         domain: for covariances, candidates outside low I <= Sigma <= high I are not in the domain; for
-            relative bounds neither are those of eigenvalue ratio above 10^7 / n, where rounding would widen
-            brackets.
+            relative bounds neither are those of eigenvalue ratio above 10^6 / sqrt(n (n + 32)), where
+            rounding would widen brackets.
 
     The guarantee is conditional on every bracket reaching its width: no run was seen that does not, and no
     proof bounds the conic solver's steps.
@@ -119,7 +119,9 @@ class PackingScore(ScoreFunction):
             return True
         values = np.linalg.eigvalsh(smat(self.lattice.value(point)))
         inside = self.domain[0] <= values[0] and values[-1] <= self.domain[1]
-        return bool(inside and (not self.problem.relative or self.records * values[-1] <= SPREAD * values[0]))
+        # rounding widens a bracket in proportion to n (n + 32) ratio^2, whatever the records are
+        size = math.sqrt(self.records * (self.records + 32))
+        return bool(inside and (not self.problem.relative or size * values[-1] <= SPREAD * values[0]))
 
     def excludes(self, low: np.ndarray, high: np.ndarray) -> bool:
         """Whether a box of candidates is surely outside the domain: for some direction v, v^T Sigma v is too
@@ -174,6 +176,7 @@ class PackingLevels(Levels):
         self.features = features
         self.cuts = Cuts(score.problem, features)
         self.known: dict[Point, Bracket] = {}
+        self.missed: list[str] = []
 
     def bracket(self, point: Point) -> Bracket:
         """The bracket of a lattice point; found once, warm from the best cut, and it adds a cut."""
@@ -187,7 +190,7 @@ class PackingLevels(Levels):
                 cold = contained(rows, bound, AIM, None)
                 found = cold if cold.width < found.width else found
             self.known[point] = found
-            self.cuts.add(found.factor, theta)
+            self._learn(found, theta)
         return self.known[point]
 
     def add_cut(self, point: Point) -> None:
@@ -195,7 +198,17 @@ class PackingLevels(Levels):
         theta = self.score.lattice.value(point)
         rows = self.score.problem.rows(self.features, theta)
         bound = self.score.problem.bound(self.score.records, theta)
-        self.cuts.add(contained(rows, bound, ROUGH, self.cuts.nearest(theta)).factor, theta)
+        self._learn(contained(rows, bound, ROUGH, self.cuts.nearest(theta)), theta)
+
+    def _learn(self, found: Bracket, theta: np.ndarray) -> None:
+        """A cut from what was found; none where its eigenvalues cannot be computed, which is private."""
+        try:
+            with no_warnings():
+                self.cuts.add(found.factor, theta)
+        except KeyboardInterrupt:  # the user
+            raise
+        except BaseException as failure:
+            self.missed.append(repr(failure))  # private; a cut fewer costs time
 
     def level(self, point: Point) -> int:
         """ceil(64 high) of the bracket; the highest outside the domain of a relative bound."""

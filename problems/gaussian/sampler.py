@@ -30,6 +30,7 @@ from .program import QUANTUM, PackingLevels, PackingScore
 EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
 BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}
 LARGEST = 4
+MOST_BOXES = 1 << 17  # a partition is refined up to here
 PATIENCE = 128  # proposals after which the partition is refined
 
 
@@ -137,6 +138,8 @@ class Partition:
 
     def grow(self) -> None:
         """Twice the evaluations and boxes: for scores whose cuts are loose."""
+        if self.most >= MOST_BOXES:
+            return  # the law is the same under any partition; a finer one would only take memory
         self.evaluations *= 2
         self.most *= 2
         self._build()

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.privacy.inputs import as_float, floats
+
 
 class GraphInputError(ValueError):
     """The input is not a simple, undirected, unweighted graph with at least two vertices."""
@@ -192,7 +194,7 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
     if bound is None:
         weights = np.ones(len(edges))
     else:
-        weights = np.asarray(graph.weights, dtype=np.float64)
+        weights = floats(graph.weights, ())
         if weights.shape != (len(edges),):
             raise GraphInputError("the weights of an EdgeList must be one number an edge")
         weights = np.clip(np.nan_to_num(weights, nan=0.0, posinf=bound, neginf=0.0), 0.0, bound)
@@ -231,14 +233,12 @@ def _from_networkx(graph: Any, bound: float | None) -> CanonicalGraph:
     for u, v, weight in graph.edges(data="weight", default=1):
         if u == v:
             raise GraphInputError(_LOOPS.format(how="G.remove_edges_from(networkx.selfloop_edges(G))"))
-        number = isinstance(weight, (int, float, np.integer, np.floating))
-        if bound is None and not (number and weight == 1):
+        value = as_float(weight)  # a weight is private: whatever it is, it counts as some number
+        if bound is None and value != 1.0:
             raise GraphInputError(_WEIGHTS.format(how=_EVERY_EDGE))
-        if not number:
-            raise GraphInputError("the weights of the edges must be numbers")
         rows.append(index[u])
         columns.append(index[v])
-        weights.append(1.0 if bound is None else float(min(max(weight, 0), bound)))
+        weights.append(0.0 if value != value else min(max(value, 0.0), bound or 1.0))
     data = np.ones(len(rows), dtype=np.int64) if bound is None else scaled_weights(np.array(weights), bound)
     adjacency = sp.csr_array(
         (np.r_[data, data], (rows + columns, columns + rows)), shape=(len(nodes), len(nodes))
