@@ -12,6 +12,7 @@ localizing matrices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -212,11 +213,16 @@ class GramProgram:
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """Multipliers inside the cone near an optimum: candidates for a proof without a second solve."""
+    """Multipliers inside the cone near an optimum: candidates for a proof without a second solve.
+
+    ``proof``: where the solver has one of its own, a function that returns the proven shortfall of these
+    multipliers (``target + sum_k u_k unknown_k >= -loss`` on the set; infinite: nothing is proven).
+    """
 
     gram: np.ndarray
     free: np.ndarray
     unknowns: np.ndarray
+    proof: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

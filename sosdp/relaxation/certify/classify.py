@@ -14,7 +14,7 @@ from ...model.expectation import ExpectationConstraint
 from ...model.options import Options
 from ...model.system import System
 from ..build.diagonal_dominance import least_eigenvalues
-from ..build.identity import GramProgram, Identity, RawSolution
+from ..build.identity import GramProgram, Identity, Inside, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from ..solve.orthonormal import solve_orthonormal
@@ -185,6 +185,8 @@ class Answer:
 
     def _agreed(self, value: float) -> bool:
         """Whether both sides of the program agree: a certified bound says nothing about a better one."""
+        if self.raw.inside is not None and self.raw.status == "optimal":
+            return True  # compared at points, in bases in which a violation means what it says
         return shortfall(self.program, self.raw) <= self._allowed() * max(1.0, abs(value))
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
@@ -209,10 +211,8 @@ class Answer:
         first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
         best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
         if raw.inside is not None:
-            given = raw.inside
-            inner = certify(identity, given.gram, given.free, given.unknowns, self.scaling.bounds)
-            proven = self._proven_value(given.unknowns, inner.loss) if np.isfinite(inner.loss) else -np.inf
-            if proven > (-np.inf if best is None else best):
+            proven, inner = self._proven_inside(raw.inside)
+            if proven is not None and (best is None or proven > best):
                 best, first = proven, inner
         if first.adrift or (best is not None and value - best <= _AGREE * max(1.0, abs(value))):
             return best, first, False
@@ -221,6 +221,15 @@ class Answer:
             return best, first, False
         proven = self._proven_value(lifted[0], 0.0)
         return (proven, lifted[1], True) if best is None or proven > best else (best, first, True)
+
+    def _proven_inside(self, inside: Inside) -> tuple[float | None, Certified]:
+        """The proven value of multipliers inside the cone, by the better of two proofs."""
+        identity = self.program.identity
+        found = certify(identity, inside.gram, inside.free, inside.unknowns, self.scaling.bounds)
+        loss = found.loss
+        if inside.proof is not None:
+            loss = min(loss, inside.proof())
+        return (self._proven_value(inside.unknowns, loss) if np.isfinite(loss) else None), found
 
     def _proven_value(self, unknowns: np.ndarray, loss: float) -> float:
         """The value that multipliers with this proven shortfall show, rounded down."""

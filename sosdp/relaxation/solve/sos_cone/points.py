@@ -47,6 +47,18 @@ def chebyshev_products(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return values
 
 
+def chebyshev_in_monomials(degree: int, middle: float, half: float) -> np.ndarray:
+    """Row k: the coefficients of ``T_k((x - middle) / half)`` in 1, x, x**2, ..."""
+    table = np.zeros((degree + 1, degree + 1))
+    table[0, 0] = 1.0
+    if degree:
+        table[1, :2] = -middle / half, 1.0 / half
+    for k in range(2, degree + 1):
+        table[k] = -2.0 * middle / half * table[k - 1] - table[k - 2]
+        table[k, 1:] += 2.0 / half * table[k - 1, :-1]
+    return table
+
+
 def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Monomials at the points, shape (points, exponents)."""
     values = np.ones((points.shape[0], exponents.shape[0]))

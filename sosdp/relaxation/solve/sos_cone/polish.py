@@ -17,6 +17,7 @@ from .sampled import SampledProgram, mirrored
 
 _EPSILONS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 _PASSES = 3
+_WORTH = 0.8  # the next metric is tried while the last one brought the need below this times the one before
 _NEED = 1.2
 _ROUNDING = 3e-14
 
@@ -77,10 +78,11 @@ def polish(
             ]
         moved = at.correct(program, moved, unknowns)
         need = _outside(moved)
-        if best is not None and need >= best[1]:
-            break
-        best = (moved, need)
-        if need == 0.0:
+        better = best is None or need < best[1]
+        done = best is not None and need > _WORTH * best[1]
+        if better:
+            best = (moved, need)
+        if done or need == 0.0:
             break
     if best is None:
         moved = at.correct(program, grams, unknowns)

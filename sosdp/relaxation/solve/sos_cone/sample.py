@@ -20,7 +20,16 @@ from scipy.sparse.csgraph import connected_components
 from ....algebra import monomials as mono
 from ....conic.svec import smat, svec, triangle
 from ...build.identity import GramProgram
-from .points import Domain, NotSampled, box_points, chebyshev_products, monomial_values, pivot_rows
+from .box_proof import BoxFrame
+from .points import (
+    Domain,
+    NotSampled,
+    box_points,
+    chebyshev_in_monomials,
+    chebyshev_products,
+    monomial_values,
+    pivot_rows,
+)
 from .sampled import SampledBlock, SampledProgram
 from .variety import on_variety
 
@@ -36,12 +45,14 @@ _ROUNDS = 60  # of three candidates a column, until enough satisfy the inequalit
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A sampled program and what is needed to read its solution: values V of the columns at the points and
-    the triangular factors of the bases. Points after the last row of V stand for upper limits of unknowns."""
+    the triangular factors of the bases; ``frame``: the box, where a proof in Chebyshev coefficients is
+    possible. Points after the last row of V stand for upper limits of unknowns."""
 
     program: SampledProgram
     source: GramProgram
     values: np.ndarray
     factors: tuple[_Factor, ...]
+    frame: BoxFrame | None = None
 
     def gram_vector(self, grams: list[np.ndarray]) -> np.ndarray:
         """Vector form of all Gram matrices in the monomial bases."""
@@ -63,19 +74,32 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class _Factor:
-    """A pivoted QR factorisation of a basis at the points: ``Q = R^-1 S R^-T`` on the kept columns."""
+    """A pivoted QR factorisation of a basis at the points: ``Q = R^-1 S R^-T`` on the kept columns.
+
+    ``change``: the basis of the factorisation (products of Chebyshev polynomials) in terms of the monomials,
+    or None where it is the monomials.
+    """
 
     upper: np.ndarray
     kept: np.ndarray
     side: int
+    change: np.ndarray | None
 
-    def back(self, gram: np.ndarray) -> np.ndarray:
-        """The Gram matrix in the given basis, shape (side, side)."""
-        half = la.solve_triangular(self.upper, gram)
+    def gram(self, matrix: np.ndarray) -> np.ndarray:
+        """The Gram matrix in the basis of the factorisation, shape (side, side)."""
+        half = la.solve_triangular(self.upper, matrix)
         inner = la.solve_triangular(self.upper, half.T)
         found = np.zeros((self.side, self.side))
         found[np.ix_(self.kept, self.kept)] = 0.5 * (inner + inner.T)
         return found
+
+    def back(self, matrix: np.ndarray) -> np.ndarray:
+        """The Gram matrix in the monomials, shape (side, side)."""
+        found = self.gram(matrix)
+        if self.change is None:
+            return found
+        found = self.change.T @ found @ self.change
+        return 0.5 * (found + found.T)
 
 
 def sample(program: GramProgram) -> Sample:
@@ -111,7 +135,8 @@ def sample(program: GramProgram) -> Sample:
         H = np.concatenate([H, np.eye(H.shape[1])[limited]])
         found += [SampledBlock(np.ones((1, 1)), np.array([count + k])) for k in range(limited.size)]
     sampled = SampledProgram(f, H, program.objective.astype(float), tuple(found))
-    return Sample(sampled, program, V, tuple(factors[k] for k in order))
+    frame = pieces[0].frame([factors[k] for k in order]) if len(pieces) == 1 else None
+    return Sample(sampled, program, V, tuple(factors[k] for k in order), frame)
 
 
 def _check(program: GramProgram) -> None:
@@ -178,23 +203,34 @@ class _Piece:
         count = self.columns.size
         order = np.lexsort([*self.exponents.T, self.exponents.sum(axis=1)])
         if self.free.shape[0]:
-            candidates = domain.candidates(_MANY * count)
-            return on_variety(candidates, self.exponents, self.free)
+            return on_variety(domain.candidates(3 * count), self.exponents, self.free, self._equations())
         degree = int(self.exponents.sum(axis=1).max(initial=0))
-        size = (self.low, self.high)
         if self._whole_box(domain, degree):
-            return 0.5 * (size[0] + size[1]) + 0.5 * (size[1] - size[0]) * box_points(self.ids.size, degree)
+            return self.middle + self.half * box_points(self.ids.size, degree)
         candidates = self._inside(domain, count)
         exponents = self.exponents[order]
-        if domain.choices or not _closed(exponents):
+        if self.quotiented or not closed(exponents, self.middle):
             table = monomial_values(candidates, exponents)
         else:
-            middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-            table = chebyshev_products((candidates - middle) / half, exponents)
+            table = chebyshev_products((candidates - self.middle) / self.half, exponents)
         chosen = pivot_rows(table)
         if chosen.size < count:
             raise NotSampled("the monomials are dependent on the points that the rules leave")
         return candidates[chosen]
+
+    def _equations(self) -> sp.csr_matrix:
+        """One row of each equation, the one with the least multiplier: the others are its multiples."""
+        free = self.identity.free[:, self.columns]
+        chosen, start = [], 0
+        for equality in self.identity.equalities:
+            rows = np.arange(start, start + equality.multipliers.shape[0])
+            start = int(rows[-1]) + 1
+            rows = rows[np.diff(free.indptr)[rows] > 0]
+            if rows.size:
+                chosen.append(
+                    int(min(rows, key=lambda k: self.exponents[free[[k]].indices].sum(axis=1).max()))
+                )
+        return sp.csr_matrix(free[chosen])
 
     def _whole_box(self, domain: Domain, degree: int) -> bool:
         from math import comb
@@ -238,6 +274,7 @@ class _Piece:
     def _domain(self) -> Domain:
         quotient = self.identity.quotient
         count = self.ids.size
+        self.quotiented = not quotient.trivial or self.free.shape[0] > 0
         choices = {}
         for j, variable in enumerate(self.ids.tolist()):
             if variable in quotient.power:
@@ -278,13 +315,15 @@ class _Piece:
                 low[j] = max(low[j], (-b + root) / (2 * a))
                 high[j] = min(high[j], (-b - root) / (2 * a))
         good = np.isfinite(low) & np.isfinite(high) & (low < high)
-        self._box = bool(good.all()) and others == 0
+        self.bounded = bool(good.all())
+        self._box = self.bounded and others == 0
         self.low = np.where(good, low, np.where(np.isfinite(low), low, -1.0))
         self.high = np.where(good, high, np.where(np.isfinite(high), high, 1.0))
         wrong = self.low >= self.high
         self.low[wrong], self.high[wrong] = -1.0, 1.0
         for j in choices:
             self.low[j], self.high[j] = -1.0, 1.0
+        self.middle, self.half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
 
     def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Factor]:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
@@ -300,16 +339,41 @@ class _Piece:
         rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
         if rank == 0:
             raise NotSampled("a multiplier vanishes at all points")
-        factor = _Factor(r[:rank, :rank], pivots[:rank], block.side)
+        change = self._change(mono.exponents(block.basis, self.ids)) if self._chebyshev(block) else None
+        factor = _Factor(r[:rank, :rank], pivots[:rank], block.side, change)
         return q[:, :rank], owner, None if (sign > 0).all() else sign, factor
 
+    def frame(self, factors: list[_Factor]) -> BoxFrame | None:
+        """What a proof in Chebyshev coefficients needs, where every block is in them and a box is known."""
+        if self.quotiented or not self.bounded or any(f.change is None for f in factors):
+            return None
+        return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
+
+    def _chebyshev(self, block: Block) -> bool:
+        """Whether products of Chebyshev polynomials stand for the monomials of this basis."""
+        if self.quotiented or block.entry is not None:
+            return False
+        return closed(mono.exponents(block.basis, self.ids), self.middle)
+
+    def _change(self, exponents: np.ndarray) -> np.ndarray:
+        """Products of Chebyshev polynomials in terms of the monomials of the same exponents, (L, L)."""
+        change = np.ones((exponents.shape[0],) * 2)
+        for j in range(exponents.shape[1]):
+            top = int(exponents[:, j].max(initial=0))
+            table = chebyshev_in_monomials(top, float(self.middle[j]), float(self.half[j]))
+            change *= table[exponents[:, None, j], exponents[None, :, j]]
+        return change
+
     def _scalar_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        basis = monomial_values(self.points, mono.exponents(block.basis, self.ids))
+        exponents = mono.exponents(block.basis, self.ids)
+        basis = monomial_values(self.points, exponents)
         row, column = triangle(block.side)
         diagonal = np.flatnonzero(row == column)
         # the multiplier's value is what the diagonal produces over the sum of squares of the basis
         produced = self.values @ np.asarray(rows[diagonal].sum(axis=0)).reshape(-1)
         size = np.einsum("ij,ij->i", basis, basis)
+        if self._chebyshev(block):
+            basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
         weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
         table = np.sqrt(np.abs(weight))[:, None] * basis
@@ -328,13 +392,14 @@ class _Piece:
         return np.concatenate(tables), np.concatenate(owners), np.concatenate(weights)
 
 
-def _closed(exponents: np.ndarray) -> bool:
+def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:
     """Whether products of Chebyshev polynomials of these exponents span the same space as the monomials:
-    lowering an exponent by two stays in the set."""
+    lowering an exponent by two stays in the set, and by one where the box is not centred."""
     present = {tuple(row) for row in exponents.tolist()}
+    steps = [2 if m == 0 else 1 for m in middle.tolist()]
     for row in exponents.tolist():
         for j, e in enumerate(row):
-            if e >= 2 and tuple(row[:j] + [e - 2] + row[j + 1 :]) not in present:
+            if e >= steps[j] and (*row[:j], e - steps[j], *row[j + 1 :]) not in present:
                 return False
     return True
 

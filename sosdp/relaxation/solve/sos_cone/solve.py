@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 
 from ...build.identity import GramProgram, Inside, RawSolution
+from .box_proof import proven_loss
 from .interior_point import SampledSolution, solve_sampled
 from .points import NotSampled
 from .polish import centre, inside, polish
@@ -83,7 +85,11 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
     unknowns[0] -= delta * np.sign(program.c[0])
     gram = sampled.gram_vector(grams[: len(sampled.factors)])
     free = sampled.multipliers(gram, unknowns, sampled.source.identity.target)
-    return Inside(gram, free, unknowns), moved[0]
+    proof = None
+    if sampled.frame is not None:
+        chebyshev = [f.gram(g) for f, g in zip(sampled.factors, grams, strict=False)]
+        proof = partial(proven_loss, sampled.frame, chebyshev, unknowns)
+    return Inside(gram, free, unknowns, proof), moved[0]
 
 
 __all__ = ["NAME", "NotSampled", "read_solution", "solve_at_points"]

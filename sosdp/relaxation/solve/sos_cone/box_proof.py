@@ -1,0 +1,129 @@
+"""A proven bound on a box from Gram matrices in Chebyshev products: the exact residual is all that is paid.
+
+Theorem (docs/proofs/sos_cone.md). Let every point of the set have ``|t_j| <= 1 + 1e-12``, let Q_i be
+symmetric with least eigenvalue at least lambda_i, and let rho be the series
+
+    target + sum_k u_k unknown_k - sum_i g_i <Q_i, T T'>.
+
+Then on the set the left part is at least minus ``sum |rho_a| + sum_i max(0, -lambda_i) L_i sup |g_i|``, up to
+a factor for the 1e-12 and to what rounding of the given coefficients hides; both are charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....algebra import monomials as mono
+from ....conic.rigorous import UNIT, least_eigenvalue_bound
+from .chebyshev import Series, dyadic, from_monomials, gram_series, product, total
+
+if TYPE_CHECKING:
+    from ...build.identity import Identity
+
+_WIDER = 1e-12  # of the box, in which the set is proven to lie
+_GROWTH = 1.5e-6  # log of T_k(1 + 1e-12) is at most k times this
+_CONVERSION = 8 * UNIT  # relative error of a coefficient of the assembled identity
+_UPWARD = 1 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BoxFrame:
+    """The box of an identity: variable ids, ``x = middle + half t``, and the exponents of its columns."""
+
+    identity: Identity
+    ids: np.ndarray
+    middle: np.ndarray
+    half: np.ndarray
+    exponents: np.ndarray
+
+    def multiplier(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Exponents and coefficients of the multiplier of a block: its first diagonal row over b_0**2."""
+        block = self.identity.blocks[number]
+        start = self.identity.slices()[number].start
+        low, high = self.identity.gram.indptr[start], self.identity.gram.indptr[start + 1]
+        first = mono.exponents(block.basis[:1], self.ids)[0]
+        return (
+            self.exponents[self.identity.gram.indices[low:high]] - 2 * first,
+            np.asarray(self.identity.gram.data[low:high]),
+        )
+
+    def series(self, exponents: np.ndarray, values: np.ndarray) -> Series:
+        """A polynomial in x as a series in t."""
+        return from_monomials(exponents, values.tolist(), self.middle, self.half)
+
+    def magnitude(self, exponents: np.ndarray, values: np.ndarray) -> float:
+        """An upper bound on ``sum |c| |x|**e`` on the box."""
+        largest = (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER)
+        return float((np.abs(values) * np.prod(largest**exponents, axis=1)).sum()) * _UPWARD
+
+    def encloses(self) -> bool:
+        """Whether the univariate constraints prove ``|t_j| <= 1 + 1e-12`` for every variable."""
+        left, right = np.zeros(self.ids.size, dtype=bool), np.zeros(self.ids.size, dtype=bool)
+        for number, block in enumerate(self.identity.blocks):
+            if block.kind != "inequality" or block.entry is not None:
+                continue
+            exponents, values = self.multiplier(number)
+            used = np.flatnonzero(exponents.any(axis=0))
+            if used.size != 1 or exponents.max() > 2:
+                continue
+            j = int(used[0])
+            c = [Fraction(0)] * 3
+            for power, value in zip(exponents[:, j].tolist(), values.tolist(), strict=True):
+                c[power] += Fraction(value)
+            middle, half = (
+                Fraction(float(self.middle[j])),
+                Fraction(float(self.half[j])) * Fraction(1 + _WIDER),
+            )
+            for side, found in ((-1, left), (1, right)):
+                end = middle + side * half
+                value = c[0] + c[1] * end + c[2] * end * end
+                doubt = Fraction(_CONVERSION) * (abs(c[0]) + abs(c[1] * end) + abs(c[2]) * end * end)
+                # negative at the end, and beyond it: concave and falling outwards
+                falls = side * (c[1] + 2 * c[2] * end) <= 0 and c[2] <= 0
+                found[j] |= value + doubt < 0 and falls
+        return bool(left.all() and right.all())
+
+
+def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) -> float:
+    """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set, infinite where nothing is proven.
+
+    ``grams``: symmetric, in the products of Chebyshev polynomials of each block's exponents. Cost: about that
+    of a few iterations of the solver.
+    """
+    identity = frame.identity
+    if not all(np.isfinite(g).all() for g in grams) or not frame.encloses():
+        return np.inf
+    unknown = identity.unknown
+    parts = [(1, frame.series(frame.exponents, identity.target))]
+    doubt = frame.magnitude(frame.exponents, identity.target)
+    for k, u in enumerate(unknowns.tolist()):
+        here = slice(unknown.indptr[k], unknown.indptr[k + 1])
+        exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
+        factor = Series({frame_one(frame): Fraction(u).numerator}, Fraction(u).denominator.bit_length() - 1)
+        parts.append((1, product(frame.series(exponents, values), factor)))
+        doubt += abs(u) * frame.magnitude(exponents, values)
+    short = 0.0
+    for number, (block, gram) in enumerate(zip(identity.blocks, grams, strict=True)):
+        exponents = mono.exponents(block.basis, frame.ids)
+        rounded, scale = dyadic(gram)
+        series = gram_series(exponents, rounded, scale)
+        multiplier, values = frame.multiplier(number)
+        weight = frame.series(multiplier, values)
+        if block.kind != "sos":
+            series = product(series, weight)
+            doubt += frame.magnitude(multiplier, values) * float(np.abs(rounded).sum()) * _UPWARD
+        parts.append((-1, series))
+        least = least_eigenvalue_bound(rounded)
+        short += max(0.0, -least) * block.side * (weight.size() if block.kind != "sos" else 1.0) * _UPWARD
+    degree = int(frame.exponents.sum(axis=1).max(initial=0))
+    growth = float(np.exp(_GROWTH * degree)) * _UPWARD
+    return growth * (total(parts).size() + short + _CONVERSION * doubt) * _UPWARD
+
+
+def frame_one(frame: BoxFrame) -> bytes:
+    """The name of the constant."""
+    return np.zeros(frame.ids.size, dtype="<u2").tobytes()

@@ -1,0 +1,198 @@
+"""Exact arithmetic with Chebyshev coefficients: T_a T_b is half the sum of T_(a+b) and T_|a-b|.
+
+A series is a dictionary from exponents (the bytes of a row of 16-bit numbers, one a variable) to integers,
+all in one unit 2**-scale. Every float is an integer in such a unit, so every operation here is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+_BITS = 78  # of the largest entry of a Gram matrix that are kept: rounding is 1e-8 of a double's
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """``sum_a terms[a] 2**-scale T_a(t)`` in n variables t."""
+
+    terms: dict[bytes, int]
+    scale: int
+
+    def size(self) -> float:
+        """An upper bound on ``sum |coefficient|``, so on the largest absolute value on [-1, 1]^n."""
+        total = sum(map(abs, self.terms.values()))
+        return _ratio_up(total, self.scale)
+
+
+def _ratio_up(value: int, scale: int) -> float:
+    """A float not below ``value / 2**scale``."""
+    if value == 0:
+        return 0.0
+    drop = max(0, value.bit_length() - 60)
+    return float(np.nextafter(float((value >> drop) + 1) * 1.0000000001 * 2.0 ** (drop - scale), np.inf))
+
+
+def names(exponents: np.ndarray) -> list[bytes]:
+    """The keys of the rows of exponents."""
+    return [row.tobytes() for row in np.ascontiguousarray(exponents, dtype="<u2")]
+
+
+def integers(values: Iterable[float]) -> tuple[list[int], int]:
+    """Floats as integers in the unit 2**-scale that is returned."""
+    pairs = [float(v).as_integer_ratio() for v in values]
+    scale = max([0, *(q.bit_length() - 1 for _, q in pairs)])
+    return [p << (scale - q.bit_length() + 1) for p, q in pairs], scale
+
+
+def total(parts: Iterable[tuple[int, Series]]) -> Series:
+    """The sum of series with integer factors."""
+    listed = list(parts)
+    scale = max([0, *(s.scale for _, s in listed)])
+    out: dict[bytes, int] = {}
+    for factor, series in listed:
+        up = scale - series.scale
+        for name, value in series.terms.items():
+            out[name] = out.get(name, 0) + (factor * value << up)
+    return Series({name: value for name, value in out.items() if value}, scale)
+
+
+def powers(top: int, middle: float, half: float) -> tuple[list[list[int]], int]:
+    """Chebyshev coefficients of ``(middle + half t)**p``, p = 0, ..., top, in one unit 2**-scale."""
+    (m, h), unit = integers([middle, half])
+    rows = [[1]]
+    for _ in range(top):
+        last = rows[-1]
+        row = [0] * (len(last) + 1)
+        for k, c in enumerate(last):
+            row[k] += 2 * m * c
+            row[k + 1] += h * c
+            row[abs(k - 1)] += h * c
+        rows.append(row)
+    step = unit + 1
+    return [[c << (step * (top - p)) for c in row] for p, row in enumerate(rows)], step * top
+
+
+def from_monomials(
+    exponents: np.ndarray, values: Iterable[float], middle: np.ndarray, half: np.ndarray
+) -> Series:
+    """A polynomial in x with float coefficients as a series in t, x = middle + half t."""
+    numbers, scale = integers(values)
+    terms = {tuple(row): value for row, value in zip(exponents.tolist(), numbers, strict=True) if value}
+    for j in range(exponents.shape[1]):
+        top = max([0, *(row[j] for row in terms)])
+        if not top:
+            continue
+        table, unit = powers(top, float(middle[j]), float(half[j]))
+        out: dict[tuple[int, ...], int] = {}
+        for row, value in terms.items():
+            for k, c in enumerate(table[row[j]]):
+                if c:
+                    name = (*row[:j], k, *row[j + 1 :])
+                    out[name] = out.get(name, 0) + value * c
+        terms, scale = out, scale + unit
+    return Series(
+        dict(
+            zip(
+                names(np.array(list(terms), dtype=np.int64).reshape(len(terms), exponents.shape[1])),
+                terms.values(),
+                strict=True,
+            )
+        ),
+        scale,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Products of all pairs of a basis: entry ``place`` of the upper triangle adds to ``target`` with weight
+    2**-halvings."""
+
+    row: np.ndarray
+    column: np.ndarray
+    place: np.ndarray
+    target: np.ndarray
+    halvings: np.ndarray
+    exponents: np.ndarray
+
+
+@lru_cache(maxsize=32)
+def _pairs(data: bytes, side: int, width: int) -> _Pairs:
+    exponents = np.frombuffer(data, dtype=np.int64).reshape(side, width)
+    row, column = np.triu_indices(side)
+    left, right = exponents[row], exponents[column]
+    place = np.arange(row.size)
+    found = left + right
+    halvings = np.zeros(row.size, dtype=np.int64)
+    for j in range(width):
+        both = (left[:, j] > 0) & (right[:, j] > 0)
+        halvings += both
+        again = np.flatnonzero(both[place])
+        more = found[again].copy()
+        more[:, j] = np.abs(left[place[again], j] - right[place[again], j])
+        found = np.concatenate([found, more])
+        place = np.concatenate([place, place[again]])
+    distinct, target = np.unique(found, axis=0, return_inverse=True)
+    return _Pairs(row, column, place, np.asarray(target).reshape(-1), halvings, distinct)
+
+
+def dyadic(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """The matrix rounded to multiples of 2**-scale (exact as floats), and the scale."""
+    size = float(np.abs(matrix).max(initial=0.0))
+    if size == 0.0 or not np.isfinite(size):
+        return matrix, 0
+    scale = _BITS - int(np.frexp(size)[1])
+    return np.ldexp(np.rint(np.ldexp(matrix, scale)), -scale), scale
+
+
+def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series:
+    """``<Q, T T'>`` exactly, T the products of Chebyshev polynomials of these exponents (side, n); the
+    entries of Q are multiples of 2**-scale.
+
+    Sums of integers below 2**53 in floating point are exact: the entries are cut into limbs short enough.
+    """
+    pairs = _pairs(np.ascontiguousarray(exponents, dtype=np.int64).tobytes(), *exponents.shape)
+    most = int(pairs.halvings.max(initial=0))
+    weight = np.where(pairs.row == pairs.column, 1.0, 2.0) * np.exp2(most - pairs.halvings)
+    values = np.ldexp(matrix[pairs.row, pairs.column], scale)
+    limb = 50 - most - max(1, int(pairs.place.size)).bit_length()
+    sums = [0] * pairs.exponents.shape[0]
+    up = 0
+    while values.any():
+        high = np.trunc(np.ldexp(values, -limb))
+        low = values - np.ldexp(high, limb)
+        part = np.bincount(pairs.target, weights=(low * weight)[pairs.place], minlength=len(sums))
+        for k in np.flatnonzero(part).tolist():
+            sums[k] += int(part[k]) << up
+        values, up = high, up + limb
+    kept = {name: value for name, value in zip(names(pairs.exponents), sums, strict=True) if value}
+    return Series(kept, scale + most)
+
+
+def product(left: Series, right: Series) -> Series:
+    """The product of two series; quick where ``right`` is short."""
+    if not left.terms or not right.terms:
+        return Series({}, left.scale + right.scale)
+    rows = np.array([np.frombuffer(k, dtype="<u2") for k in left.terms], dtype=np.int64)
+    values = list(left.terms.values())
+    width = rows.shape[1]
+    out: dict[bytes, int] = {}
+    for name, factor in right.terms.items():
+        exponent = np.frombuffer(name, dtype="<u2").astype(np.int64)
+        moved = [rows]
+        for j in np.flatnonzero(exponent).tolist():
+            split = []
+            for part in moved:
+                above, below = part.copy(), part.copy()
+                above[:, j] += exponent[j]
+                below[:, j] = np.abs(below[:, j] - exponent[j])
+                split += [above, below]
+            moved = split
+        up = width - int(np.count_nonzero(exponent))
+        for part in moved:
+            for key, value in zip(names(part), values, strict=True):
+                out[key] = out.get(key, 0) + (value * factor << up)
+    return Series({k: v for k, v in out.items() if v}, left.scale + right.scale + width)
