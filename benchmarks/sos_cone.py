@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import sosdp as sd
-from benchmarks.harness import Table, memory_peak
+from benchmarks.harness import Table
 from sosdp.conic.choose import is_installed
 
 LIMIT = 60.0  # seconds a borrowed solver gets

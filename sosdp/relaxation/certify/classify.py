@@ -107,6 +107,9 @@ class Answer:
         if elsewhere is not None:
             return elsewhere
         certified, reason, dual = self._certified_bound(value)
+        other = self._borrowed(certified, value)
+        if other is not None:
+            return other
         label = "optimal"
         early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
         if early or not self._agreed(value):
@@ -124,6 +127,22 @@ class Answer:
                 return other
         bound = self.sign * value
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+
+    def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
+        """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
+        digit, if that one's is proven better."""
+        if (
+            not self.second_opinion
+            or self.raw.solver != "sos_cone"
+            or not self.question.options.certify_bound
+        ):
+            return None
+        if self._close(certified, value):
+            return None
+        again = self._again(solve_program(self.program, solver="borrowed", time_limit=self._patience()))
+        if again is None or again.certified_bound is None:
+            return None
+        return again if certified is None or self.sign * again.certified_bound > certified else None
 
     def _other_form(self) -> PseudoExpectation | None:
         """The answer of the moment form where an interior point stopped early in the Gram form, if a

@@ -14,8 +14,9 @@ from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
 from ..build.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
+from .sos_cone.choose import prefers
 from .sos_cone.solve import NAME as SOS_CONE
-from .sos_cone.solve import solve_at_points
+from .sos_cone.solve import at_points, solve_at_points
 
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
@@ -39,9 +40,10 @@ def solve_program(
 ) -> RawSolution:
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
-    With ``solver="auto"`` a first-order answer that is not accurate is tried again with an interior-point
-    method when memory allows. A symmetric identity is solved reduced and its answer mapped back, and so is
-    one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
+    With ``solver="auto"`` our own method at points is used where it is measured to be faster (``sos_cone``;
+    ``"borrowed"`` is ``"auto"`` without it), and a first-order answer that is not accurate is tried again with
+    an interior-point method when memory allows. A symmetric identity is solved reduced and its answer mapped
+    back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
     """
     smaller = program.identity.symmetry or program.identity.dominance
     if smaller is not None:
@@ -50,11 +52,15 @@ def solve_program(
             reduced, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
         )
         return smaller.lift(program, raw)
-    name = choose(program.identity.sides) if solver == "auto" else solver
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    if solver == "auto" and prefers(program):
+        ours = at_points(program, **options)
+        if ours is not None and ours.status == "optimal":
+            return ours
+    name = choose(program.identity.sides) if solver in ("auto", "borrowed") else solver
     raw = _solve_with(program, name, options)
     if (
-        solver == "auto"
+        solver in ("auto", "borrowed")
         and raw.status in ("failed", "inaccurate")
         and name == "scs"
         and is_installed("clarabel")

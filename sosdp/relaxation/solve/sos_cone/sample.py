@@ -149,6 +149,9 @@ def _check(program: GramProgram) -> None:
         raise NotSampled("for-all constraints")
     if not identity.blocks:
         raise NotSampled("no Gram matrix")
+    for block in identity.blocks:
+        if block.entry is None and block.side > 1 and not block.basis[1].any():
+            raise NotSampled("smaller cones and reduced symmetric identities have no monomial bases")
 
 
 def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,14 @@ def solve_at_points(
     sampled = sample(program)
     found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
     return read_solution(sampled, found, began)
+
+
+def at_points(program: GramProgram, **options: Any) -> RawSolution | None:
+    """``solve_at_points``, or None where the program has no form at points."""
+    try:
+        return solve_at_points(program, **options)
+    except NotSampled:
+        return None
 
 
 def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawSolution:
@@ -92,4 +101,4 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
     return Inside(gram, free, unknowns, proof), moved[0]
 
 
-__all__ = ["NAME", "NotSampled", "read_solution", "solve_at_points"]
+__all__ = ["NAME", "NotSampled", "at_points", "read_solution", "solve_at_points"]
