@@ -41,9 +41,10 @@ def solve_program(
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
     With ``solver="auto"`` our own method at points is used where it is measured to be faster (``sos_cone``;
-    ``"borrowed"`` is ``"auto"`` without it), and a first-order answer that is not accurate is tried again with
-    an interior-point method when memory allows. A symmetric identity is solved reduced and its answer mapped
-    back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable, ProblemTooLarge.
+    ``"borrowed"`` is ``"auto"`` without it), and a first-order answer that is not accurate is tried again
+    with an interior-point method when memory allows. A symmetric identity is solved reduced and its answer
+    mapped back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable and
+    ProblemTooLarge.
     """
     smaller = program.identity.symmetry or program.identity.dominance
     if smaller is not None:
