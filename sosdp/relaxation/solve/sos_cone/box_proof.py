@@ -60,6 +60,17 @@ class BoxFrame:
         largest = (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER)
         return float((np.abs(values) * np.prod(largest**exponents, axis=1)).sum()) * _UPWARD
 
+    def hidden(self, number: int, terms: int) -> float:
+        """What a multiplier may be off by on the box beyond the rounding of its coefficients."""
+        errors = self.identity.errors
+        if errors is None:
+            return 0.0
+        rows = self.identity.slices()[number]
+        data = errors.gram.data[errors.gram.indptr[rows.start] : errors.gram.indptr[rows.stop]]
+        largest = np.maximum(1.0, (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER))
+        most = float(np.prod(largest**self.exponents, axis=1).max(initial=1.0))
+        return terms * float(np.abs(data).max(initial=0.0)) * most * _UPWARD
+
     def encloses(self) -> bool:
         """Whether the univariate constraints prove ``|t_j| <= 1 + 1e-12`` for every variable."""
         left, right = np.zeros(self.ids.size, dtype=bool), np.zeros(self.ids.size, dtype=bool)
@@ -100,6 +111,13 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
     unknown = identity.unknown
     parts = [(1, frame.series(frame.exponents, identity.target))]
     doubt = frame.magnitude(frame.exponents, identity.target)
+    hidden = 0.0
+    if identity.errors is not None:
+        hidden += frame.magnitude(frame.exponents, identity.errors.target)
+        hidden += (
+            float(np.abs(unknowns) @ np.asarray(abs(identity.errors.unknown).sum(axis=1)).reshape(-1))
+            * _UPWARD
+        )
     for k, u in enumerate(unknowns.tolist()):
         here = slice(unknown.indptr[k], unknown.indptr[k + 1])
         exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
@@ -115,13 +133,15 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
         weight = frame.series(multiplier, values)
         if block.kind != "sos":
             series = product(series, weight)
-            doubt += frame.magnitude(multiplier, values) * float(np.abs(rounded).sum()) * _UPWARD
+            entries = float(np.abs(rounded).sum()) * _UPWARD
+            doubt += frame.magnitude(multiplier, values) * entries
+            hidden += frame.hidden(number, values.size) * entries
         parts.append((-1, series))
         least = least_eigenvalue_bound(rounded)
         short += max(0.0, -least) * block.side * (weight.size() if block.kind != "sos" else 1.0) * _UPWARD
     degree = int(frame.exponents.sum(axis=1).max(initial=0))
     growth = float(np.exp(_GROWTH * degree)) * _UPWARD
-    return growth * (total(parts).size() + short + _CONVERSION * doubt) * _UPWARD
+    return growth * (total(parts).size() + short + _CONVERSION * doubt + hidden) * _UPWARD
 
 
 def frame_one(frame: BoxFrame) -> bytes:
