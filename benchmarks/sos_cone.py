@@ -17,7 +17,6 @@ import numpy as np
 
 import sosdp as sd
 from benchmarks.harness import Table
-from sosdp.conic.choose import is_installed
 
 LIMIT = 60.0  # seconds a borrowed solver gets
 PUBLISHED = {"box (1,200)": 0.32, "box (2,30)": 10.0, "box (3,9)": 3.1, "box (4,6)": 4.8, "box (8,2)": 0.46}

@@ -85,17 +85,17 @@ class BoxFrame:
             c = [Fraction(0)] * 3
             for power, value in zip(exponents[:, j].tolist(), values.tolist(), strict=True):
                 c[power] += Fraction(value)
-            middle, half = (
-                Fraction(float(self.middle[j])),
-                Fraction(float(self.half[j])) * Fraction(1 + _WIDER),
-            )
+            hidden, relative = Fraction(self.hidden(number, values.size)), Fraction(_CONVERSION)
+            middle = Fraction(float(self.middle[j]))
+            half = Fraction(float(self.half[j])) * Fraction(1 + _WIDER)
             for side, found in ((-1, left), (1, right)):
                 end = middle + side * half
                 value = c[0] + c[1] * end + c[2] * end * end
-                doubt = Fraction(_CONVERSION) * (abs(c[0]) + abs(c[1] * end) + abs(c[2]) * end * end)
+                doubt = relative * (abs(c[0]) + abs(c[1] * end) + abs(c[2]) * end * end)
                 # negative at the end, and beyond it: concave and falling outwards
-                falls = side * (c[1] + 2 * c[2] * end) <= 0 and c[2] <= 0
-                found[j] |= value + doubt < 0 and falls
+                slope = side * (c[1] + 2 * c[2] * end) + relative * (abs(c[1]) + 2 * abs(c[2] * end))
+                falls = slope <= 0 and c[2] <= 0
+                found[j] |= value + doubt + hidden < 0 and falls
         return bool(left.all() and right.all())
 
 
@@ -114,10 +114,8 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
     hidden = 0.0
     if identity.errors is not None:
         hidden += frame.magnitude(frame.exponents, identity.errors.target)
-        hidden += (
-            float(np.abs(unknowns) @ np.asarray(abs(identity.errors.unknown).sum(axis=1)).reshape(-1))
-            * _UPWARD
-        )
+        off = np.asarray(abs(identity.errors.unknown).T @ np.abs(unknowns)).reshape(-1)
+        hidden += frame.magnitude(frame.exponents, off)
     for k, u in enumerate(unknowns.tolist()):
         here = slice(unknown.indptr[k], unknown.indptr[k + 1])
         exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
