@@ -1,8 +1,8 @@
-"""The solver at points against Clarabel, SCS and SDPA: boxes, named polynomials, cubes, spheres, one variable.
+"""The solver at points against Clarabel, SCS and SDPA: boxes, named polynomials, cubes, spheres.
 
-Every contestant gets the same statement through this library: build, solve and certified bound, CPU seconds of
-one process in one run. Random coefficients are dense and normal, with a fixed seed; the named polynomials are
-those of the `polymin` list of Hypatia's examples. `published` are the seconds that Coey, Kapelevich and
+Every contestant gets the same statement through this library: build, solve and certified bound, CPU seconds
+of one process in one run. Random coefficients are dense and normal, with a fixed seed; the named polynomials
+are those of the `polymin` list of Hypatia's examples. `published` are the seconds that Coey, Kapelevich and
 Vielma (2022) print for Hypatia, on another machine: for orientation only.
 """
 
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import sosdp as sd
-from benchmarks.harness import Table
 
 LIMIT = 60.0  # seconds a borrowed solver gets
 PUBLISHED = {"box (1,200)": 0.32, "box (2,30)": 10.0, "box (3,9)": 3.1, "box (4,6)": 4.8, "box (8,2)": 0.46}
