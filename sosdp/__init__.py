@@ -14,6 +14,9 @@ _HOME = {
     "variables": "algebra",
     "polynomial": "algebra",
     "monomials": "algebra.build",
+    "chebyshev": "algebra.chebyshev",
+    "ChebyshevPolynomial": "algebra.chebyshev",
+    "ChebyshevBound": "relaxation.chebyshev",
     "Polynomial": "algebra",
     "PolynomialArray": "algebra",
     "Inequality": "algebra",
@@ -51,6 +54,8 @@ _HOME = {
 
 __all__ = [
     "__version__",
+    "ChebyshevBound",
+    "ChebyshevPolynomial",
     "ConicProgram",
     "ConicSolution",
     "Equality",
@@ -71,6 +76,7 @@ __all__ = [
     "SosProgram",
     "SosSolution",
     "System",
+    "chebyshev",
     "feasible",
     "for_all",
     "interchange",
@@ -92,6 +98,7 @@ __all__ = [
 if TYPE_CHECKING:
     from .algebra import PSD, Equality, Inequality, Polynomial, PolynomialArray, polynomial, variables
     from .algebra.build import monomials
+    from .algebra.chebyshev import ChebyshevPolynomial, chebyshev
     from .conic.choose import solve_conic
     from .conic.formats.files import read_program, write_program
     from .conic.program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
@@ -103,6 +110,7 @@ if TYPE_CHECKING:
     from .privacy.guarantee.guarantee import Guarantee
     from .privacy.guarantee.release import Release
     from .reduction.permutation import interchange
+    from .relaxation.chebyshev import ChebyshevBound
     from .relaxation.minimize import feasible, maximize, minimize, prove_sos
     from .relaxation.pseudoexpectation import PseudoExpectation
     from .relaxation.relaxation import Relaxation

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
+from ..algebra.chebyshev import ChebyshevPolynomial
 from ..algebra.polynomial import Polynomial
+from ..model.option_names import check_options
 from ..model.options import names, read_options
 from ..model.system import System
+from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import relaxation_for
@@ -32,37 +35,72 @@ def _as_polynomial(p: Any) -> Polynomial:
     return Polynomial(p)
 
 
+def _in_chebyshev(
+    objective: ChebyshevPolynomial,
+    system: System | None,
+    degree: int | None,
+    sense: str,
+    options: dict[str, Any],
+) -> ChebyshevBound:
+    check_options(sense, options, ("system", "degree", "solver", "tolerance", "time_limit", "verbose"))
+    chosen = dict(options)
+    if chosen.pop("solver", "auto") not in ("auto", "sos_cone"):
+        raise ValueError("polynomials in Chebyshev coefficients are solved by solver='sos_cone' only")
+    return minimize_chebyshev(objective, _as_system(system), degree, sense=sense, **chosen)
+
+
+@overload
+def minimize(
+    objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
+) -> ChebyshevBound: ...
+@overload
 def minimize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation:
+) -> PseudoExpectation: ...
+def minimize(
+    objective: Any, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation | ChebyshevBound:
     """Lower bound on the minimum of a polynomial over a system, with the pseudo-expectation that attains it.
 
     Parameters
     ----------
     objective
-        The polynomial.
+        The polynomial; with one in Chebyshev coefficients (``sd.chebyshev``) the system must be the box
+        [-1, 1]^n, and the answer is a ``ChebyshevBound``.
     system
         Constraints (a System, one constraint, or None for all of R^n).
     degree
         Even degree of the pseudo-expectation; by default the least at which the program can be stated.
     solver, tolerance, time_limit, certify_bound, verbose
-        ``"auto"`` (by block sizes), ``"clarabel"``, ``"scs"``; the solver's tolerance (1e-8); its time limit
-        in seconds; False to skip the certified bound; True to print the solver's log.
+        ``"auto"`` (by sizes), ``"sos_cone"`` (our own), ``"clarabel"``, ``"scs"``; the solver's tolerance
+        (1e-8); its time limit in seconds; False to skip the certified bound; True to print the solver's log.
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone
         How the relaxation is built, see ``Relaxation``.
 
     Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
+    if isinstance(objective, ChebyshevPolynomial):
+        return _in_chebyshev(objective, system, degree, "minimize", options)
     building, solving = _split("minimize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
 
 
+@overload
+def maximize(
+    objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
+) -> ChebyshevBound: ...
+@overload
 def maximize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation:
+) -> PseudoExpectation: ...
+def maximize(
+    objective: Any, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation | ChebyshevBound:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
+    if isinstance(objective, ChebyshevPolynomial):
+        return _in_chebyshev(objective, system, degree, "maximize", options)
     building, solving = _split("maximize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)

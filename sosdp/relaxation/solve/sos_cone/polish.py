@@ -15,7 +15,8 @@ import scipy.linalg as la
 
 from .sampled import SampledProgram, mirrored
 
-_EPSILONS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+_EPSILONS = (1e-7, 1e-5, 1e-6, 1e-8, 1e-9, 1e-10)
+_NOTHING = 1e-10  # a need that is so much of the bound (or of 1) is not worth another metric
 _PASSES = 3
 _WORTH = 0.8  # the next metric is tried while the last one brought the need below this times the one before
 _NEED = 1.2
@@ -60,7 +61,8 @@ def polish(
 
     Cost: a Cholesky factorisation of side U for each of the metrics tried.
     """
-    norm = max(float(np.linalg.norm(g, 2)) for g in grams)
+    norm = max(float(np.linalg.norm(g)) for g in grams)
+    enough = _NOTHING * max(1.0, float(np.abs(unknowns).max(initial=0.0)))
     best: tuple[list[np.ndarray], float] | None = None
     for epsilon in _EPSILONS:
         metric = [g + epsilon * norm * np.eye(g.shape[0]) for g in grams]
@@ -82,7 +84,7 @@ def polish(
         done = best is not None and need > _WORTH * best[1]
         if better:
             best = (moved, need)
-        if done or need == 0.0:
+        if done or need <= enough:
             break
     if best is None:
         moved = at.correct(program, grams, unknowns)
@@ -91,15 +93,11 @@ def polish(
 
 
 def inside(
-    program: SampledProgram,
-    at: Centre,
-    polished: tuple[list[np.ndarray], float],
-    unknowns: np.ndarray,
-    more: float = 1.0,
+    program: SampledProgram, at: Centre, polished: tuple[list[np.ndarray], float]
 ) -> tuple[list[np.ndarray], float]:
     """Gram matrices inside the cone at a bound lowered by the delta that is returned."""
     grams, need = polished
-    delta = more * (_NEED * need + _ROUNDING * float(np.abs(program.f).max(initial=0.0))) / at.least
+    delta = (_NEED * need + _ROUNDING * float(np.abs(program.f).max(initial=0.0))) / at.least
     return [s + delta * c for s, c in zip(grams, at.grams, strict=True)], delta
 
 

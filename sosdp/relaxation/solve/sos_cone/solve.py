@@ -89,7 +89,7 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
     if at is None:
         return None, None
     moved = polish(program, at, found.grams, found.unknowns)
-    grams, delta = inside(program, at, moved, found.unknowns)
+    grams, delta = inside(program, at, moved)
     unknowns = found.unknowns.copy()
     unknowns[0] -= delta * np.sign(program.c[0])
     gram = sampled.gram_vector(grams[: len(sampled.factors)])

@@ -1,0 +1,337 @@
+"""Polynomials kept in Chebyshev coefficients: ``sum_a c_a T_a1(x_1) ... T_an(x_n)``.
+
+Monomials of degree above 20 are so nearly dependent on [-1, 1] that their coefficients say nothing in double
+precision; Chebyshev coefficients of any degree are as good as values. Where a polynomial is given in them
+(approximation, filters, interpolation) it stays in them: products use ``2 T_a T_b = T_(a+b) + T_|a-b|``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra.parse import ParseError, read_number
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_id, variable_name
+
+Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
+Number = int | float | Fraction
+
+_HALF = Fraction(1, 2)
+_MAX_DEGREE = 100_000
+_TOKEN = re.compile(
+    r"\s*(?:T(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)"
+    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<operator>[-+*/])|(?P<end>\Z)|(?P<bad>.))"
+)
+
+
+class ChebyshevPolynomial:
+    """An immutable polynomial in Chebyshev coefficients; ``terms`` maps a term to its coefficient.
+
+    Combines with +, - and * with numbers and its like, with integer powers; ``p(x=0.3)`` is a value. Exact
+    coefficients stay exact under sums and products.
+    """
+
+    __slots__ = ("terms",)
+    terms: dict[Term, Number]
+
+    def __init__(self, terms: Mapping[Term, Number]) -> None:
+        object.__setattr__(self, "terms", {k: v for k, v in terms.items() if v != 0})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("polynomials are immutable")
+
+    def __reduce__(self) -> tuple:
+        named = [(tuple((variable_name(v), k) for v, k in term), c) for term, c in self.terms.items()]
+        return _restore, (named,)
+
+    @classmethod
+    def series(cls, x: Polynomial, coefficients: Iterable[Number]) -> ChebyshevPolynomial:
+        """``sum_k coefficients[k] T_k(x)`` in one variable, as ``numpy.polynomial.chebyshev`` orders them."""
+        identifier = _variable(x)
+        numbers = [_number(c) for c in coefficients]
+        return cls({((identifier, k),) if k else (): c for k, c in enumerate(numbers)})
+
+    @classmethod
+    def parse(cls, text: str) -> ChebyshevPolynomial:
+        """The inverse of ``str``: numbers, ``T3(x)``, ``+ - *``, ``/`` between numbers; raises ParseError."""
+        return _parse(text)
+
+    @property
+    def variable_ids(self) -> np.ndarray:
+        """Ids of the variables, ascending."""
+        return np.array(sorted({v for term in self.terms for v, _ in term}), dtype=np.int32)
+
+    @property
+    def degree(self) -> int:
+        """Total degree; 0 for a constant."""
+        return max((sum(k for _, k in term) for term in self.terms), default=0)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no coefficient is a float."""
+        return not any(isinstance(c, float) for c in self.terms.values())
+
+    def exponents(self, ids: np.ndarray) -> np.ndarray:
+        """Degrees of the terms, shape (terms, ids), in the order of ``terms``."""
+        place = {int(v): j for j, v in enumerate(ids)}
+        table = np.zeros((len(self.terms), len(place)), dtype=np.int64)
+        for row, term in enumerate(self.terms):
+            for v, k in term:
+                table[row, place[v]] = k
+        return table
+
+    def __call__(self, **values: Any) -> Any:
+        """The value at numbers (or arrays) given by the variables' names."""
+        known = {variable_id(name): np.asarray(value, dtype=float) for name, value in values.items()}
+        top = {
+            v: max(k for term in self.terms for w, k in term if w == v) for v in self.variable_ids.tolist()
+        }
+        if set(top) - set(known):
+            missing = ", ".join(variable_name(v) for v in sorted(set(top) - set(known)))
+            raise ValueError(f"no value was given for {missing}")
+        tables = {v: _values(known[v], degree) for v, degree in top.items()}
+        total: Any = 0.0
+        for term, c in self.terms.items():
+            part: Any = float(c)
+            for v, k in term:
+                part = part * tables[v][k]
+            total = total + part
+        return total if np.ndim(total) else float(total)
+
+    def to_polynomial(self) -> Polynomial:
+        """The same polynomial in monomials, exactly; sensible for low degrees only."""
+        total = Polynomial(0)
+        for term, c in self.terms.items():
+            part = Polynomial(c)
+            for v, k in term:
+                part = part * _monomials(v, k)
+            total = total + part
+        return total
+
+    def __add__(self, other: Any) -> ChebyshevPolynomial:
+        right = _operand(other)
+        if right is None:
+            return NotImplemented
+        out = dict(self.terms)
+        for term, c in right.terms.items():
+            out[term] = out.get(term, 0) + c
+        return ChebyshevPolynomial(out)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> ChebyshevPolynomial:
+        return ChebyshevPolynomial({term: -c for term, c in self.terms.items()})
+
+    def __sub__(self, other: Any) -> ChebyshevPolynomial:
+        right = _operand(other)
+        return NotImplemented if right is None else self + -right
+
+    def __rsub__(self, other: Any) -> ChebyshevPolynomial:
+        return -self + other
+
+    def __mul__(self, other: Any) -> ChebyshevPolynomial:
+        right = _operand(other)
+        if right is None:
+            return NotImplemented
+        out: dict[Term, Number] = {}
+        for a, p in self.terms.items():
+            for b, q in right.terms.items():
+                for term, weight in _product(a, b):
+                    out[term] = out.get(term, 0) + p * q * weight
+        return ChebyshevPolynomial(out)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, power: int) -> ChebyshevPolynomial:
+        if not isinstance(power, int) or power < 0:
+            raise ValueError(f"a power must be an integer >= 0, not {power!r}")
+        found = ChebyshevPolynomial({(): 1})
+        for _ in range(power):
+            found = found * self
+        return found
+
+    def __truediv__(self, number: Any) -> ChebyshevPolynomial:
+        divisor = _number(number)
+        factor = Fraction(1) / divisor if isinstance(divisor, int | Fraction) else 1.0 / divisor
+        return self * factor
+
+    def __eq__(self, other: object) -> bool:
+        right = _operand(other)
+        return NotImplemented if right is None else self.terms == right.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __str__(self) -> str:
+        parts = []
+        for term, c in sorted(self.terms.items(), key=lambda item: (sum(k for _, k in item[0]), item[0])):
+            names = "*".join(f"T{k}({variable_name(v)})" for v, k in term)
+            size = str(abs(c)) if names == "" or abs(c) != 1 else ""
+            body = "*".join(filter(None, [size, names]))
+            parts.append(("- " if c < 0 else "+ ") + body)
+        text = " ".join(parts) or "0"
+        return text[2:] if text.startswith("+ ") else text.replace("- ", "-", 1) if parts else text
+
+    def __repr__(self) -> str:
+        text = str(self)
+        return (
+            text if len(text) <= 200 else f"{text[:160]}... ({len(self.terms)} terms, degree {self.degree})"
+        )
+
+
+def chebyshev(x: Polynomial, k: int) -> ChebyshevPolynomial:
+    """The Chebyshev polynomial ``T_k`` of the variable ``x``: ``cos(k t)`` at ``x = cos(t)``.
+
+    ValueError unless ``x`` is a variable and ``k`` an integer from 0 to 100000.
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= _MAX_DEGREE:
+        raise ValueError(
+            f"the degree of a Chebyshev polynomial is an integer from 0 to {_MAX_DEGREE}, not {k!r}"
+        )
+    identifier = _variable(x)
+    return ChebyshevPolynomial({((identifier, int(k)),) if k else (): 1})
+
+
+def _variable(x: Any) -> int:
+    if not isinstance(x, Polynomial) or len(x.coefs) != 1 or x.degree != 1 or x.coefs[0] != 1:
+        raise ValueError(f"a Chebyshev polynomial is of a variable, not of {x}")
+    return int(x.variable_ids[0])
+
+
+def _number(value: Any) -> Number:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise TypeError(f"a coefficient must be a number, not {type(value).__name__}")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ValueError("a coefficient must be finite")
+    return value
+
+
+def _operand(other: Any) -> ChebyshevPolynomial | None:
+    if isinstance(other, ChebyshevPolynomial):
+        return other
+    if isinstance(other, int | float | Fraction | np.generic) and not isinstance(other, bool):
+        return ChebyshevPolynomial({(): _number(other)})
+    if isinstance(other, Polynomial):
+        return from_polynomial(other)
+    return None
+
+
+def from_polynomial(p: Polynomial) -> ChebyshevPolynomial:
+    """A polynomial in monomials, in Chebyshev coefficients; exact where its coefficients are."""
+    total = ChebyshevPolynomial({})
+    for row, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        part = ChebyshevPolynomial({(): c})
+        for v in row:
+            if v:
+                part = part * ChebyshevPolynomial({((v, 1),): 1})
+        total = total + part
+    return total
+
+
+def _product(a: Term, b: Term) -> list[tuple[Term, Number]]:
+    """``T_a T_b`` as terms with weights."""
+    left, right = dict(a), dict(b)
+    found: list[tuple[dict[int, int], Number]] = [({}, 1)]
+    for v in sorted({*left, *right}):
+        i, j = left.get(v, 0), right.get(v, 0)
+        if not i or not j:
+            found = [({**t, v: i + j}, w) for t, w in found]
+        else:
+            split = []
+            for t, w in found:
+                split += [({**t, v: i + j}, w * _HALF), ({**t, v: abs(i - j)}, w * _HALF)]
+            found = split
+    return [(tuple((v, k) for v, k in t.items() if k), int(w) if w == int(w) else w) for t, w in found]
+
+
+def _values(x: np.ndarray, degree: int) -> list[np.ndarray]:
+    table = [np.ones_like(x), x]
+    for _ in range(2, degree + 1):
+        table.append(2.0 * x * table[-1] - table[-2])
+    return table
+
+
+def _monomials(identifier: int, degree: int) -> Polynomial:
+    x = Polynomial.from_arrays(np.array([[identifier]], dtype=np.int32), np.ones(1, dtype=np.int64))
+    previous, current = Polynomial(1), x
+    if degree == 0:
+        return previous
+    for _ in range(2, degree + 1):
+        previous, current = current, 2 * x * current - previous
+    return current
+
+
+def _restore(named: list) -> ChebyshevPolynomial:
+    return ChebyshevPolynomial(
+        {tuple(sorted((variable_id(name), k) for name, k in term)): c for term, c in named}
+    )
+
+
+def _parse(text: str) -> ChebyshevPolynomial:
+    terms: dict[Term, Number] = {}
+    place, sign = 0, 1
+    factor: Number | None = None
+    term: Term = ()
+    expecting, divide = True, False
+    started = False
+
+    def close() -> None:
+        nonlocal factor, term, sign
+        value = sign * (1 if factor is None else factor)
+        terms[term] = terms.get(term, 0) + value
+        factor, term, sign = None, (), 1
+
+    while True:
+        match = _TOKEN.match(text, place)
+        assert match is not None
+        place = match.end()
+        if match["end"] is not None:
+            break
+        if match["bad"] is not None:
+            raise ParseError(
+                f"{match['bad']!r} at position {match.start('bad')} is not part of a Chebyshev series"
+            )
+        if match["operator"]:
+            operator = match["operator"]
+            if operator in "+-":
+                if not expecting:
+                    close()
+                    expecting = True
+                elif started:
+                    raise ParseError(f"an operand is missing before {operator!r} at position {place - 1}")
+                sign = -sign if operator == "-" else sign
+                started = True
+                continue
+            if expecting:
+                raise ParseError(f"an operand is missing before {operator!r} at position {place - 1}")
+            expecting, divide = True, operator == "/"
+            continue
+        if not expecting:
+            raise ParseError(f"an operator is missing at position {match.start()}")
+        started, expecting = True, False
+        if match["number"]:
+            value = read_number(match["number"])
+            if divide and value == 0:
+                raise ParseError("division by zero")
+            known = 1 if factor is None else factor
+            factor = Fraction(known) / value if divide else known * value
+        elif divide:
+            raise ParseError("only numbers can be divided by")
+        else:
+            identifier, degree = variable_id(match["name"]), int(match["degree"])
+            if degree:
+                if identifier in dict(term):
+                    raise ParseError(f"{match['name']} stands twice in one term")
+                term = tuple(sorted([*term, (identifier, degree)]))
+        divide = False
+    if expecting:
+        raise ParseError("an operand is missing at the end" if started else "there is nothing to read")
+    close()
+    return ChebyshevPolynomial(terms)

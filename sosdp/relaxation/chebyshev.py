@@ -1,0 +1,138 @@
+"""Bounds for polynomials in Chebyshev coefficients on [-1, 1]^n: degree 1000 in one variable is everyday."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..algebra import monomials as mono
+from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
+from ..algebra.polynomial import Polynomial
+from ..model.system import System
+from .solve.sos_cone.points import chebyshev_products
+from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
+
+
+@dataclass(frozen=True, eq=False)
+class ChebyshevBound:
+    """A bound on a polynomial in Chebyshev coefficients over [-1, 1]^n, and the pseudo-expectation beside it.
+
+    ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value;
+    ``certified_bound``: a theorem, or None and then ``reason`` says why; ``result(p)``: the
+    pseudo-expectation of a polynomial of at most ``degree``.
+    """
+
+    status: str
+    sense: str
+    objective: ChebyshevPolynomial
+    degree: int
+    bound: float
+    certified_bound: float | None
+    reason: str
+    iterations: int
+    sizes: dict[str, Any]
+    times: dict[str, float]
+    variable_ids: np.ndarray = field(repr=False)
+    raw: UnitBoxBound = field(repr=False)
+    solver: str = "sos_cone"
+
+    @property
+    def bound_kind(self) -> str:
+        """``lower`` for a minimum, ``upper`` for a maximum."""
+        return "upper" if self.sense == "maximize" else "lower"
+
+    def __repr__(self) -> str:
+        return (
+            f"ChebyshevBound({self.status}, {self.sense}, degree={self.degree}, bound={self.bound:.12g}, "
+            f"certified_bound={self.certified_bound})"
+        )
+
+    def __call__(self, p: ChebyshevPolynomial | Polynomial) -> float:
+        """The pseudo-expectation of a polynomial; ValueError above ``degree`` or for other variables."""
+        series = p if isinstance(p, ChebyshevPolynomial) else from_polynomial(p)
+        if series.degree > self.degree or not np.isin(series.variable_ids, self.variable_ids).all():
+            raise ValueError(f"this pseudo-expectation is of degree {self.degree} in its own variables")
+        values = chebyshev_products(self.raw.points, series.exponents(self.variable_ids))
+        return float(self.raw.weights @ (values @ np.array([float(c) for c in series.terms.values()])))
+
+
+def minimize_chebyshev(
+    objective: ChebyshevPolynomial,
+    system: System,
+    degree: int | None = None,
+    *,
+    sense: str = "minimize",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> ChebyshevBound:
+    """The sum-of-squares bound of the given even degree (by default the least) over [-1, 1]^n.
+
+    ``system`` must say that every variable lies in [-1, 1] (``1 - x**2 >= 0``, or ``x >= -1`` and ``x <= 1``)
+    and nothing else. ValueError otherwise, and for a degree that is odd or too small.
+    """
+    ids = np.unique(np.concatenate([objective.variable_ids, system.variable_ids])).astype(mono.MONOMIAL)
+    if not ids.size:
+        raise ValueError("a constant needs no bound")
+    _check_unit_box(system, ids)
+    least = max(2, objective.degree + objective.degree % 2)
+    wanted = least if degree is None else degree
+    if wanted % 2 or wanted < least:
+        raise ValueError(f"degree must be even and at least {least}, not {wanted!r}")
+    began = time.perf_counter()
+    signed = -objective if sense == "maximize" else objective
+    raw = bound_on_unit_box(
+        signed.exponents(ids),
+        list(signed.terms.values()),
+        wanted // 2,
+        tolerance,
+        time_limit,
+        verbose,
+    )
+    sign = -1.0 if sense == "maximize" else 1.0
+    proven = raw.proven if np.isfinite(raw.proven) else None
+    close = proven is not None and raw.value - proven <= 1e-5 * max(1.0, abs(raw.value))
+    status = "optimal" if close else "failed" if proven is None else "inaccurate"
+    reason = "" if close else f"the solver ended with {raw.solution.status}"
+    sizes = {
+        "moments": int(raw.points.shape[0]),
+        "blocks": sorted((g.shape[0] for g in raw.grams), reverse=True),
+        "degree": int(wanted),
+    }
+    took = time.perf_counter() - began
+    times = {"solve": raw.solution.seconds, "certify": took - raw.solution.seconds}
+    certified = None if proven is None else sign * proven
+    return ChebyshevBound(
+        status, sense, objective, wanted, sign * raw.value, certified, reason, raw.solution.iterations,
+        sizes, times, ids, raw,
+    )  # fmt: skip
+
+
+def _check_unit_box(system: System, ids: np.ndarray) -> None:
+    """ValueError unless the system is -1 <= x <= 1 for these variables."""
+    low, high = set(), set()
+    other = len(system.equalities) + len(system.matrices) + len(system.foralls)
+    for g in system.inequalities:
+        exact = g.as_exact()
+        rows = zip(exact.monos.tolist(), exact.coefs.tolist(), strict=True)
+        found = {tuple(v for v in row if v): c for row, c in rows}
+        one = found.pop((), 0)
+        variable = int(exact.variable_ids[0]) if len(exact.variable_ids) == 1 else 0
+        if found == {(variable, variable): -one} and one > 0:
+            low.add(variable)
+            high.add(variable)
+        elif found == {(variable,): one} and one > 0:
+            low.add(variable)
+        elif found == {(variable,): -one} and one > 0:
+            high.add(variable)
+        else:
+            other += 1
+    if other or not set(ids.tolist()) <= low & high:
+        raise ValueError(
+            "a polynomial in Chebyshev coefficients is bounded on the box -1 <= x <= 1 of all its variables, "
+            "without other constraints: give 1 - x**2 >= 0 for each; for another interval substitute "
+            "x = (a + b)/2 + (b - a)/2*t"
+        )

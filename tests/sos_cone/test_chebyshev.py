@@ -1,0 +1,159 @@
+"""Polynomials in Chebyshev coefficients: arithmetic, text, bounds with their proofs, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra.chebyshev import from_polynomial
+from sosdp.algebra.parse import ParseError
+from sosdp.relaxation.solve.sos_cone import chebyshev as exact
+from sosdp.relaxation.solve.sos_cone.unit_box import bound_on_unit_box, loss_on_unit_box
+
+Series = sd.ChebyshevPolynomial
+
+
+def test_arithmetic_agrees_with_monomials():
+    x, y = sd.variables("x y")
+    p = 2 * sd.chebyshev(x, 3) - sd.chebyshev(x, 2) * sd.chebyshev(y, 1) / 3 + Fraction(1, 2)
+    q = sd.chebyshev(y, 4) - x
+    for left, right in [
+        (p * q, p.to_polynomial() * q.to_polynomial()),
+        (p - q, p.to_polynomial() - q.to_polynomial()),
+        (q**3, q.to_polynomial() ** 3),
+    ]:
+        assert left.is_exact and left.to_polynomial() == right and from_polynomial(right) == left
+    assert p(x=0.3, y=-0.7) == pytest.approx(float(p.to_polynomial()(x=0.3, y=-0.7)))
+    assert sd.chebyshev(x, 1000)(x=np.cos(0.3)) == pytest.approx(np.cos(300.0))
+
+
+def test_text_and_pickle_are_inverses():
+    x, y = sd.variables("x y")
+    for p in (
+        -sd.chebyshev(x, 3) * sd.chebyshev(y, 2) / 7 + 1.5 * sd.chebyshev(y, 1) - 2,
+        sd.chebyshev(x, 0),
+        0 * sd.chebyshev(x, 2),
+        Series.series(x, np.random.default_rng(0).standard_normal(40)),
+    ):
+        again = Series.parse(str(p))
+        assert again.terms.keys() == p.terms.keys()
+        assert all(float(again.terms[t]) == float(c) for t, c in p.terms.items())
+        assert pickle.loads(pickle.dumps(p)) == p
+    for wrong in ("", "T3(x", "T2(x)**2", "1 +", "T2(x)*T3(x)", "3//2", "x + 1", "2/0"):
+        with pytest.raises(ParseError):
+            Series.parse(wrong)
+
+
+@pytest.mark.parametrize("degree", [7, 40, 100])
+def test_one_variable_to_the_eighth_digit(degree):
+    x = sd.variables("x", 1)[0]
+    c = np.random.default_rng(degree).standard_normal(degree + 1)
+    found = sd.minimize(Series.series(x, c), sd.System(1 - x**2 >= 0))
+    angle = np.linspace(0, np.pi, 4000 * degree + 1)
+    values = np.polynomial.chebyshev.chebval(np.cos(angle), c)
+    k = int(values.argmin())
+    # a parabola through the best three points: off by less than 1e-9
+    a, b, d = values[max(k - 1, 0)], values[k], values[min(k + 1, values.size - 1)]
+    best = b - (a - d) ** 2 / (8 * (a - 2 * b + d)) if 0 < k < values.size - 1 else b
+    assert found.status == "optimal"
+    assert found.certified_bound <= best + 1e-9
+    assert best - found.certified_bound <= 1e-8
+    assert found(Series.series(x, c)) == pytest.approx(found.bound, abs=1e-6)
+    assert found(sd.chebyshev(x, 0)) == pytest.approx(1, abs=1e-8)
+
+
+def test_two_variables_and_the_largest_value():
+    x, y = sd.variables("x y")
+    p = sd.chebyshev(x, 6) * sd.chebyshev(y, 4) + sd.chebyshev(x, 1) / 4
+    system = sd.System(1 - x**2 >= 0, y >= -1, y <= 1)
+    low, high = sd.minimize(p, system, 14), sd.maximize(p, system, 14)
+    grid = np.cos(np.linspace(0, np.pi, 721))
+    values = p(x=grid[:, None], y=grid[None, :])
+    assert low.certified_bound <= values.min() and high.certified_bound >= values.max()
+    assert low.certified_bound == pytest.approx(values.min(), abs=2e-2)
+    assert high.certified_bound == pytest.approx(1.25, abs=1e-5)
+
+
+def test_the_proof_does_not_need_good_multipliers():
+    """Whatever the Gram matrices are, the bound minus the loss is below every value."""
+    generator = np.random.default_rng(3)
+    exponents = np.array([[0], [3], [5], [8]])
+    c = [0.3, -1.0, 0.7, Fraction(1, 3)]
+    right = bound_on_unit_box(exponents, c, 4)
+    grid = np.cos(np.linspace(0, np.pi, 2001))
+    series = np.zeros(9)
+    series[exponents[:, 0]] = [float(v) for v in c]
+    least = np.polynomial.chebyshev.chebval(grid, series).min()
+    assert right.proven <= least <= right.proven + 1e-3
+    for size in (0.0, 1e-9, 1e-3, 1.0):
+        grams = []
+        for g in right.grams:
+            noise = generator.standard_normal(g.shape) * size
+            grams.append(g + noise + noise.T)
+        for bound in (right.value - 1.0, right.value + 1e-7, right.value + 0.5):
+            assert bound - loss_on_unit_box(exponents, c, bound, right.exponents, grams) <= least + 1e-12
+
+
+def test_gram_series_is_exact():
+    generator = np.random.default_rng(1)
+    exponents = np.array([[0, 0], [1, 0], [0, 1], [2, 1], [1, 3]])
+    matrix, scale = exact.dyadic(
+        generator.standard_normal((5, 5)) * np.exp2(generator.integers(-30, 30, (5, 5)))
+    )
+    matrix = np.tril(matrix) + np.tril(matrix, -1).T
+    found = exact.gram_series(exponents, matrix, scale)
+    x = [Series({((1, 1),): 1}), Series({((2, 1),): 1})]
+    assert x  # ids 1 and 2 stand for the two coordinates
+    total = Series({})
+    for i in range(5):
+        for j in range(5):
+            a = Series({tuple((v + 1, int(k)) for v, k in enumerate(exponents[i]) if k): 1})
+            b = Series({tuple((v + 1, int(k)) for v, k in enumerate(exponents[j]) if k): 1})
+            total = total + a * b * Fraction(float(matrix[i, j]))
+    table = {}
+    for name, value in found.terms.items():
+        row = np.frombuffer(name, dtype="<u2")
+        table[tuple((v + 1, int(k)) for v, k in enumerate(row) if k)] = Fraction(value, 2**found.scale)
+    assert table == {t: Fraction(c) for t, c in total.terms.items()}
+
+
+def test_conversion_from_monomials_is_exact():
+    exponents = np.array([[0, 0], [3, 1], [2, 2], [0, 5]])
+    values = [0.1, -1.75, 3.0, 0.3]
+    middle, half = np.array([0.25, -0.5]), np.array([0.75, 0.3])
+    found = exact.from_monomials(exponents, values, middle, half)
+    t, u = sd.variables("t u")
+    lines = [
+        Fraction(float(m)) + Fraction(float(h)) * v for m, h, v in zip(middle, half, (t, u), strict=True)
+    ]
+    p = sum(
+        Fraction(c) * lines[0] ** int(a) * lines[1] ** int(b)
+        for c, (a, b) in zip(values, exponents, strict=True)
+    )
+    wanted = from_polynomial(p)
+    ids = wanted.variable_ids
+    table = dict(zip(exact.names(wanted.exponents(ids)), wanted.terms.values(), strict=True))
+    assert {k: Fraction(v, 2**found.scale) for k, v in found.terms.items()} == table
+
+
+def test_other_sets_and_solvers_are_refused():
+    x, y = sd.variables("x y")
+    p = sd.chebyshev(x, 3)
+    for system in (sd.System(), sd.System(4 - x**2 >= 0), sd.System(1 - x**2 >= 0, x >= 0)):
+        with pytest.raises(ValueError, match="box"):
+            sd.minimize(p, system)
+    with pytest.raises(ValueError, match="sos_cone"):
+        sd.minimize(p, sd.System(1 - x**2 >= 0), solver="scs")
+    with pytest.raises(ValueError, match="even"):
+        sd.minimize(p, sd.System(1 - x**2 >= 0), 3)
+    with pytest.raises(TypeError, match="sparsity"):
+        sd.minimize(p, sd.System(1 - x**2 >= 0), sparsity="dense")
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="degree"):
+            sd.chebyshev(x, wrong)
+    with pytest.raises(ValueError, match="variable"):
+        sd.chebyshev(x + y, 2)
