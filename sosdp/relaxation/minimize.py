@@ -52,11 +52,17 @@ def _in_chebyshev(
 @overload
 def minimize(
     objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> ChebyshevBound: ...
+) -> ChebyshevBound:
+    """In Chebyshev coefficients."""
+
+
 @overload
 def minimize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation: ...
+) -> PseudoExpectation:
+    """In monomials."""
+
+
 def minimize(
     objective: Any, system: System | None = None, degree: int | None = None, **options: Any
 ) -> PseudoExpectation | ChebyshevBound:
@@ -90,11 +96,17 @@ def minimize(
 @overload
 def maximize(
     objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> ChebyshevBound: ...
+) -> ChebyshevBound:
+    """In Chebyshev coefficients."""
+
+
 @overload
 def maximize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation: ...
+) -> PseudoExpectation:
+    """In monomials."""
+
+
 def maximize(
     objective: Any, system: System | None = None, degree: int | None = None, **options: Any
 ) -> PseudoExpectation | ChebyshevBound:
