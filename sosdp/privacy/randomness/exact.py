@@ -181,6 +181,7 @@ def categorical_lazy(
     *,
     places: int = 128,
     open_ended: bool = False,
+    known: tuple[int, int] | None = None,
 ) -> int:
     """An index, with probability exactly proportional to a real weight known to any precision.
 
@@ -190,13 +191,12 @@ def categorical_lazy(
         places: where to start.
         open_ended: there are infinitely many indices; the last interval of every answer bounds the sum of all
             that are not listed yet, and more are listed as places grow.
+        known: (value, digits): the first binary digits of the uniform number, where they are drawn already.
 
     Returns:
         The index i with w_0 + ... + w_{i-1} <= U (w_0 + ...) < w_0 + ... + w_i for one uniform real U.
     """
-    bits = bits or RandomBits()
-    digits = 2 * _STEP
-    uniform = bits.integer(digits)
+    uniform, digits = known or (bits.integer(2 * _STEP), 2 * _STEP)
     while True:
         intervals = weights(places)
         low = list(accumulate(pair[0] for pair in intervals))

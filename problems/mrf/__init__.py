@@ -1,0 +1,1 @@
+"""Private learning of Markov random fields."""

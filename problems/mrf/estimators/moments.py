@@ -1,0 +1,146 @@
+"""Ising parameters from noisy means and pairwise moments: one Gaussian, then any fit.
+
+Proof: docs/proofs/mrf_moments.md
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.calibrate import root_up
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.output_perturbation import release_vector
+from sosdp.structured.maximum_entropy import maximum_entropy
+
+from ..program import signs
+from ..theory import parity_sensitivity
+from .base import FieldEstimator, check_budget, parameter_value
+
+Array = npt.NDArray[np.float64]
+
+LISTED = 16
+"""Maximum entropy lists the states up to this many nodes; mean field beyond."""
+
+INFERENCES = ("auto", "maximum entropy", "mean field")
+
+
+def moment_sums(table: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """Sums of z_i and of z_i z_j, i < j: p (p + 1) / 2 integers, exact."""
+    # whole numbers below 2^53 in float64 are added exactly, by a fast routine
+    plain = table.astype(np.float64)
+    upper = np.triu_indices(table.shape[1], 1)
+    return np.concatenate([plain.sum(axis=0), (plain.T @ plain)[upper]]).astype(np.int64)
+
+
+def fit_moments(means: Array, pairs: Array, *, width: float, inference: str) -> tuple[Array, Array]:
+    """Weights (p, p) and field (p,) of the Ising model with these moments (noisy ones: nearly these).
+
+    Args:
+        means: (p,). pairs: (p, p) of E z_i z_j; the diagonal is ignored. width: bound on each coefficient.
+        inference: "maximum entropy" (exact, p <= 24) or "mean field": A = -C^-1 off the diagonal, C the covariance
+            with eigenvalues of at least e^(-2 width) / 2.
+    """
+    p = len(means)
+    upper = np.triu_indices(p, 1)
+    if inference == "maximum entropy":
+        masks = [1 << i for i in range(p)] + [1 << i | 1 << j for i, j in zip(*upper, strict=True)]
+        wanted = np.clip(np.concatenate([means, pairs[upper]]), -1.0, 1.0)
+        found = maximum_entropy(p, masks, wanted, bound=width).coefficients
+        field, weights = found[:p], np.zeros((p, p))
+        weights[upper] = found[p:]
+        return weights + weights.T, field
+    means = np.clip(means, -1.0, 1.0)
+    covariance = np.clip(pairs, -1.0, 1.0) - np.outer(means, means)
+    np.fill_diagonal(covariance, 1.0 - means**2)
+    values, vectors = np.linalg.eigh(covariance)
+    floor = math.exp(-2.0 * width) / 2.0
+    precision = (vectors / np.maximum(values, floor)) @ vectors.T
+    weights = np.clip(-(precision + precision.T) / 2.0, -width, width)
+    np.fill_diagonal(weights, 0.0)
+    inside = np.clip(means, -1.0 + 1e-6, 1.0 - 1e-6)
+    return weights, np.clip(np.arctanh(inside) - weights @ means, -width, width)
+
+
+class MomentsIsing(FieldEstimator):
+    """Weights and field of an Ising model from one noisy vector of moments; the best up to p in the hundreds.
+
+    Parameters (all public):
+        width: lambda, a bound on every weight and field.
+        epsilon, delta: budget.
+        zero_field: the field is known to be zero: only pairwise moments are released.
+        inference: "auto" (maximum entropy up to p = 16, then mean field), "maximum entropy" or "mean field".
+        threshold, insecure_seed: as for `FrankWolfeIsing`.
+
+    Further attributes after fit: means_ (p,) and moments_ (p, p), the noisy moments.
+    """
+
+    means_: Array
+    moments_: Array
+
+    def __init__(
+        self,
+        width: float,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        zero_field: bool = False,
+        inference: str = "auto",
+        threshold: float | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.width = width
+        self.epsilon = epsilon
+        self.delta = delta
+        self.zero_field = zero_field
+        self.inference = inference
+        self.threshold = threshold
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        self._check_field()
+        check_budget(self.epsilon, self.delta)
+        if self.inference not in INFERENCES:
+            raise ValueError(f"inference must be one of {', '.join(INFERENCES)}, got {self.inference!r}")
+
+    def _release(self, data: np.ndarray) -> Release:
+        n, p = data.shape
+        if p < 2:
+            raise ValueError("a Markov random field needs at least two columns")
+        sums = moment_sums(signs(data))
+        noisy = release_vector(
+            sums[p:] if self.zero_field else sums,
+            sensitivity=root_up(Fraction(parity_sensitivity(p, 2, least=2 if self.zero_field else 1))),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=ONE_RECORD_REPLACED,
+            low=-float(n),
+            high=float(n),
+            kind="exact",
+            mechanism="mrf.moments",
+            insecure_seed=self.insecure_seed,
+        )
+        averages = noisy.value.values() / n  # from here on everything is post-processing
+        means = np.zeros(p) if self.zero_field else averages[:p]
+        pairs = np.eye(p)
+        upper = np.triu_indices(p, 1)
+        pairs[upper] = averages[-len(upper[0]) :]
+        pairs = np.triu(pairs, 1) + np.triu(pairs).T
+        inference = self.inference
+        if inference == "auto":
+            inference = "maximum entropy" if p <= LISTED else "mean field"
+        weights, field = fit_moments(means, pairs, width=float(self.width), inference=inference)
+        if self.zero_field:
+            field = np.zeros(p)
+        value: dict[str, Any] = parameter_value(weights, field, self.threshold)
+        value |= {"means": means, "moments": pairs}
+        return noisy.postprocess(value, public={"n": n, "dimension": p, "inference": inference})
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack(value)
+        self.means_, self.moments_ = value["means"], value["moments"]

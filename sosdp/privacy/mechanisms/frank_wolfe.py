@@ -1,0 +1,196 @@
+"""Private Frank-Wolfe: logistic regressions over an l1 ball whose every vertex is chosen privately.
+
+Each step chooses a vertex of the ball by its noisy score, the gradient in its direction. Scores are exact
+integers (`sosdp.structured.l1_logistic`): a replaced record moves each of them by at most 2 Q unit, Q the
+largest residual.
+
+Proof: docs/proofs/mrf_frank_wolfe.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import integer, source
+from sosdp.privacy.mechanisms.basic.multiplicative_weights import _root_down
+from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.randomness.softmax import softmax_rows
+from sosdp.privacy.seal import seal
+from sosdp.structured.l1_logistic import Integers, Regressions, Select, frank_wolfe, largest_residual
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How the vertices of one run are chosen; public.
+
+    Attributes:
+        law: "gumbel" (exponential mechanism), "laplace" (smallest score with discrete Laplace noise) or
+            "permute-and-flip".
+        sensitivity: integer bound on the change of a score when a record is replaced.
+        each: epsilon of one selection, for a record that takes part before and after.
+        selections: number of them in each regression, T - 1.
+        overlap: regressions that a replaced record counts for, see `overlap`.
+        rho: total zCDP; None with pure epsilon.
+    """
+
+    law: str
+    sensitivity: int
+    each: Fraction
+    selections: int
+    overlap: Fraction
+    rho: float | None
+
+    @property
+    def scale(self) -> Fraction:
+        """b, the scale of the Gumbel or Laplace noise in integer units of the scores."""
+        return 2 * self.sensitivity / self.each
+
+    def select(self, bits: RandomBits) -> Select:
+        """The private choice of one vertex for every regression."""
+        if self.law == "laplace":
+            return lambda scores: _noisy_lowest(scores, self.scale, bits)
+        if self.law == "gumbel":
+            return lambda scores: softmax_rows(scores, 1 / self.scale, source=bits)
+        return lambda scores: np.array(
+            [noise.permute_and_flip(-row, 1 / self.scale, source=bits) for row in scores], dtype=np.intp
+        )
+
+
+def overlap(tables: Sequence[npt.NDArray[np.int8]], *, pure: bool = False) -> Fraction:
+    """How many regressions' budgets one replaced record can spend.
+
+    A regression that the record leaves or enters sees half the sensitivity: a quarter of the zCDP cost, half
+    of the pure one. The worst pair of codes of every block counts. Source: proof page, Lemma 5.
+    """
+    total = Fraction(0)
+    for table in tables:
+        takes_part = np.unique(table != 0, axis=0).astype(int)
+        power = 1 if pure else 2
+        worst = max(int(((a + b) ** power).sum()) for a in takes_part for b in takes_part)
+        total += Fraction(worst, 2**power)
+    return total
+
+
+def plan_selection(
+    data: Regressions,
+    *,
+    radius: float,
+    iterations: int,
+    rho: float | None = None,
+    epsilon: float | None = None,
+    calibration: str = "tight",
+) -> Selection:
+    """Noise of a run from public numbers: give rho (zCDP) or epsilon (pure).
+
+    Raises:
+        ValueError: numbers out of range, both budgets or neither, an unknown calibration.
+    """
+    if calibration not in ("tight", "paper"):
+        raise ValueError(f'calibration must be "tight" or "paper", got {calibration!r}')
+    if (rho is None) == (epsilon is None):
+        raise ValueError("give either rho or epsilon")
+    selections = integer(iterations, "iterations", 2) - 1
+    radius = calibrate.check_positive(radius, "radius")
+    moved = 2 * largest_residual(radius) * data.unit
+    if rho is None:
+        shared = overlap(data.tables, pure=True)
+        each = Fraction(calibrate.check_epsilon(epsilon)) / (shared * selections)
+        law = "permute-and-flip" if calibration == "tight" else "laplace"
+    else:
+        shared = overlap(data.tables)
+        share = Fraction(calibrate.check_positive(rho, "rho")) / (shared * selections)
+        # one selection costs each^2 / 8 with Gumbel noise (its loss has range at most `each`), each^2 / 2 with
+        # Laplace noise (pure epsilon)
+        law = "gumbel" if calibration == "tight" else "laplace"
+        each = _root_down((8 if calibration == "tight" else 2) * share)
+    return Selection(law, moved, each, selections, shared, rho)
+
+
+def private_frank_wolfe(
+    data: Regressions,
+    *,
+    radius: float,
+    iterations: int,
+    rho: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    calibration: str = "tight",
+    insecure_seed: int | None = None,
+) -> Release:
+    """Weights of all regressions together, under one budget; one record is replaced, n is public.
+
+    Args:
+        data: the records; its tables, columns, unit and number of records are public.
+        radius: public radius of the l1 ball.
+        iterations: public T; T - 1 vertices are chosen in each regression.
+        rho: zCDP budget; or
+        epsilon, delta: budget, converted to zCDP when delta > 0, pure otherwise.
+        calibration: "tight": Gumbel noise (permute-and-flip for a pure budget); "paper": Laplace noise with
+            the repaired constant.
+
+    Returns:
+        Release of the (q, d) weights.
+
+    Raises:
+        ValueError: public arguments out of range; never because of the records.
+
+    Source: Zhang, Kamath, Kulkarni and Wu 2020, Algorithm 1; Talwar, Thakurta and Zhang 2015.
+    """
+    budget = rho
+    if rho is None:
+        epsilon = calibrate.check_epsilon(epsilon)
+        if delta:
+            budget = calibrate.zcdp_rho(epsilon, delta)
+    elif epsilon is not None or delta is not None:
+        raise ValueError("give rho, or epsilon and delta, not both")
+    plan = plan_selection(
+        data,
+        radius=radius,
+        iterations=iterations,
+        rho=budget,
+        epsilon=epsilon if budget is None else None,
+        calibration=calibration,
+    )
+    bits = source(insecure_seed)
+    weights = frank_wolfe(data, radius=float(radius), iterations=int(iterations), select=plan.select(bits))
+    return seal(
+        weights,
+        promise(epsilon, delta, budget, calibration, "frank-wolfe"),
+        bits,
+        public={
+            "n": data.records,
+            "regressions": data.size,
+            "iterations": int(iterations),
+            "radius": float(radius),
+            "law": plan.law,
+        },
+    )
+
+
+def promise(
+    epsilon: float | None, delta: float | None, rho: float | None, calibration: str, mechanism: str
+) -> Guarantee:
+    """The exact guarantee of a run: (epsilon, delta) where that was asked for, and rho where it is zCDP."""
+    return Guarantee(
+        epsilon=epsilon,
+        delta=None if epsilon is None else float(delta or 0.0),
+        rho=rho,
+        adjacency=ONE_RECORD_REPLACED,
+        calibration=calibration,
+        mechanism=mechanism,
+    )
+
+
+def _noisy_lowest(scores: Integers, scale: Fraction, bits: RandomBits) -> npt.NDArray[np.intp]:
+    drawn = noise.laplace(scores.shape, scale, 1, source=bits)
+    return noise.add(scores, drawn).argmin(axis=1)
