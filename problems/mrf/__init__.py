@@ -1,1 +1,41 @@
-"""Private learning of Markov random fields."""
+"""Private learning of Markov random fields: parameters, structure, parities."""
+
+from .estimators.correlation_graph import CorrelationGraph
+from .estimators.frank_wolfe import FrankWolfeIsing
+from .estimators.gradient import GradientIsing
+from .estimators.moments import MomentsIsing
+from .estimators.tree import ChowLiuTree
+from .estimators.voted_structure import VotedStructure
+from .model import (
+    Ising,
+    Pairwise,
+    TWise,
+    alphabet_grid,
+    cycle,
+    diamond,
+    from_edges,
+    grid,
+    matching,
+    random_t_wise,
+    random_tree,
+)
+
+__all__ = [
+    "ChowLiuTree",
+    "CorrelationGraph",
+    "FrankWolfeIsing",
+    "GradientIsing",
+    "Ising",
+    "MomentsIsing",
+    "Pairwise",
+    "TWise",
+    "VotedStructure",
+    "alphabet_grid",
+    "cycle",
+    "diamond",
+    "from_edges",
+    "grid",
+    "matching",
+    "random_t_wise",
+    "random_tree",
+]

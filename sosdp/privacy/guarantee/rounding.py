@@ -44,6 +44,11 @@ def add_up(numbers: Iterable[float]) -> float:
     return float_up(sum((Fraction(number) for number in numbers), Fraction(0)))
 
 
+def root_down(square: Fraction) -> Fraction:
+    """A rational at most the square root, within 2^-100 of it."""
+    return Fraction(math.isqrt(math.floor(square * (1 << 200))), 1 << 100)
+
+
 def _nearest(number: Fraction) -> float:
     try:
         return float(number)

@@ -21,8 +21,8 @@ from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import root_down
 from sosdp.privacy.inputs import integer, source
-from sosdp.privacy.mechanisms.basic.multiplicative_weights import _root_down
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.softmax import softmax_rows
 from sosdp.privacy.seal import seal
@@ -112,7 +112,7 @@ def plan_selection(
         # one selection costs each^2 / 8 with Gumbel noise (its loss has range at most `each`), each^2 / 2 with
         # Laplace noise (pure epsilon)
         law = "gumbel" if calibration == "tight" else "laplace"
-        each = _root_down((8 if calibration == "tight" else 2) * share)
+        each = root_down((8 if calibration == "tight" else 2) * share)
     return Selection(law, moved, each, selections, shared, rho)
 
 

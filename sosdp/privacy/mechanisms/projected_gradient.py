@@ -15,6 +15,7 @@ import numpy as np
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.inputs import integer, source
 from sosdp.privacy.mechanisms.frank_wolfe import promise
 from sosdp.privacy.seal import seal
@@ -67,7 +68,7 @@ def private_projected_gradient(
         multiplier = Fraction(calibrate.root_up(1 / (2 * Fraction(calibrate.check_positive(rho, "rho")))))
     moved = gradient_sensitivity(data, radius) * Fraction(calibrate.root_up(Fraction(iterations)))
     bits = source(insecure_seed)
-    scale = calibrate.float_up(moved * multiplier)
+    scale = float_up(moved * multiplier)
 
     def perturb(gradient: Integers) -> Integers:
         return noise.add(gradient, noise.gaussian(gradient.shape, scale, 1, source=bits))

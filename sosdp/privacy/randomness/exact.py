@@ -196,6 +196,7 @@ def categorical_lazy(
     Returns:
         The index i with w_0 + ... + w_{i-1} <= U (w_0 + ...) < w_0 + ... + w_i for one uniform real U.
     """
+    bits = bits or RandomBits()
     uniform, digits = known or (bits.integer(2 * _STEP), 2 * _STEP)
     while True:
         intervals = weights(places)

@@ -5,7 +5,6 @@ Proof: docs/proofs/multiplicative_weights.md
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.guarantee.rounding import float_up, root_down
 from sosdp.privacy.inputs import choose, integer, source, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
@@ -53,12 +52,7 @@ def budgets(rounds: int, epsilon: float | None, rho: float | None) -> tuple[Frac
         each = Fraction(calibrate.check_epsilon(epsilon)) / (2 * rounds)
         return each, each
     share = Fraction(calibrate.check_positive(rho, "rho")) / (2 * rounds)
-    return _root_down(8 * share), _root_down(2 * share)  # choice: eps^2 / 8, measurement: eps^2 / 2
-
-
-def _root_down(square: Fraction) -> Fraction:
-    """A rational just below the square root."""
-    return Fraction(math.isqrt(math.floor(square * (1 << 200))), 1 << 100)
+    return root_down(8 * share), root_down(2 * share)  # choice: eps^2 / 8, measurement: eps^2 / 2
 
 
 def multiplicative_weights(
