@@ -2,6 +2,7 @@
 
 from .estimators.correlation_graph import CorrelationGraph
 from .estimators.frank_wolfe import FrankWolfeIsing
+from .estimators.frank_wolfe_pairwise import FrankWolfePairwise
 from .estimators.gradient import GradientIsing
 from .estimators.moments import MomentsIsing
 from .estimators.tree import ChowLiuTree
@@ -24,6 +25,7 @@ __all__ = [
     "ChowLiuTree",
     "CorrelationGraph",
     "FrankWolfeIsing",
+    "FrankWolfePairwise",
     "GradientIsing",
     "Ising",
     "MomentsIsing",

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from sosdp.algebra import Polynomial, variables
 from sosdp.structured.parities import code_signs, gibbs, mask, walsh_hadamard
 
-from . import samplers
 from .elimination import Elimination, eliminate
+from .samplers import coupled_samples, gibbs_samples
 
 Array = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
@@ -100,7 +100,7 @@ class Ising:
     @cached_property
     def t_wise(self) -> TWise:
         """The same model by its monomials."""
-        terms = {pair: float(self.weights[pair]) for pair in self.edges}
+        terms: dict[tuple[int, ...], float] = {pair: float(self.weights[pair]) for pair in self.edges}
         terms |= {(i,): float(value) for i, value in enumerate(self.field) if value}
         return TWise(self.nodes, terms)
 
@@ -131,12 +131,14 @@ class Ising:
                 if method == "elimination":
                     raise
         if method == "past" or (method == "auto" and (self.weights >= 0).all() and self.width < 1.0):
-            return samplers.coupled_samples(self.weights, self.field, n, generator)[0]
+            return coupled_samples(self.weights, self.field, n, generator)[0]
         if method not in ("auto", "gibbs"):
-            raise ValueError(f'method must be auto, list, elimination, past or gibbs, got {method!r}')
-        return samplers.gibbs_samples(self.weights, self.field, n, sweeps, generator)
+            raise ValueError(f"method must be auto, list, elimination, past or gibbs, got {method!r}")
+        return gibbs_samples(self.weights, self.field, n, sweeps, generator)
 
-    def log_density(self, names: Sequence[Polynomial] | None = None) -> tuple[Polynomial, tuple[Polynomial, ...]]:
+    def log_density(
+        self, names: Sequence[Polynomial] | None = None
+    ) -> tuple[Polynomial, tuple[Polynomial, ...]]:
         """The exponent as a polynomial of p variables (made here if not given), for the engine."""
         return self.t_wise.log_density(names)
 
@@ -157,7 +159,11 @@ class TWise:
 
     def __post_init__(self) -> None:
         for monomial in self.coefficients:
-            if not monomial or list(monomial) != sorted(set(monomial)) or not 0 <= monomial[0] <= monomial[-1]:
+            if (
+                not monomial
+                or list(monomial) != sorted(set(monomial))
+                or not 0 <= monomial[0] <= monomial[-1]
+            ):
                 raise ValueError(f"a monomial is a sorted tuple of distinct nodes, got {monomial!r}")
             if monomial[-1] >= self.nodes:
                 raise ValueError(f"nodes are 0..{self.nodes - 1}, got {monomial!r}")
@@ -212,13 +218,14 @@ class TWise:
         codes = np.repeat(np.arange(1 << self.nodes), generator.multinomial(n, self.probabilities))
         return code_signs(generator.permutation(codes), self.nodes)
 
-    def log_density(self, names: Sequence[Polynomial] | None = None) -> tuple[Polynomial, tuple[Polynomial, ...]]:
+    def log_density(
+        self, names: Sequence[Polynomial] | None = None
+    ) -> tuple[Polynomial, tuple[Polynomial, ...]]:
         """h as a polynomial of p variables (made here if not given), for the engine."""
         z = tuple(variables("z", self.nodes)) if names is None else tuple(names)
-        total = sum(
-            (value * math.prod(z[i] for i in monomial) for monomial, value in self.coefficients.items()),
-            start=0 * z[0],
-        )
+        total = 0 * z[0]
+        for monomial, value in self.coefficients.items():
+            total = total + value * math.prod(z[i] for i in monomial)
         return total, z
 
 
@@ -241,7 +248,9 @@ class Pairwise:
         p, k = self.field.shape
         if self.weights.shape != (p, p, k, k):
             raise ValueError(f"weights must be {(p, p, k, k)}, got {self.weights.shape}")
-        if (self.weights != self.weights.transpose(1, 0, 3, 2)).any() or self.weights[range(p), range(p)].any():
+        if (self.weights != self.weights.transpose(1, 0, 3, 2)).any() or self.weights[
+            range(p), range(p)
+        ].any():
             raise ValueError("weights must satisfy W_ij(a, b) = W_ji(b, a) and have zero diagonal blocks")
 
     @property
@@ -270,7 +279,7 @@ class Pairwise:
         return tuple((int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(self.strengths)), strict=True))
 
     def centred(self) -> Pairwise:
-        """The same distribution with rows and columns of every W_ij of mean zero; the rest moves to the field."""
+        """The same distribution with rows and columns of every W_ij of mean zero, the rest in the field."""
         w = self.weights
         rows, columns = w.mean(axis=3), w.mean(axis=2)
         overall = w.mean(axis=(2, 3))
@@ -348,7 +357,7 @@ def random_tree(p: int, seed: int, weight: float = 0.5) -> Ising:
 
 
 def alphabet_grid(rows: int, columns: int, k: int, weight: float, seed: int) -> Pairwise:
-    """A grid over k symbols with random centred +-weight tables (Wu, Sanghavi and Dimakis 2019, figure 2)."""
+    """A grid over k symbols, random centred +-weight tables (Wu, Sanghavi and Dimakis 2019)."""
     generator = np.random.default_rng(seed)
     p = rows * columns
     weights = np.zeros((p, p, k, k))

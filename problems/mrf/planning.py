@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import blocks_needed
 
-from . import theory
+from .theory import balanced_iterations
 
 FEWEST, MOST = 20, 2000
 
 
-def iterations(n: int, radius: float, rho: float, candidates: int) -> int:
+def choose_iterations(n: int, radius: float, rho: float, candidates: int) -> int:
     """T of `iterations="auto"`: a tenth of the balanced number, between 20 and 2000.
 
     The balance is that of a worst case; measured, the optimisation error is a hundred times below its bound.
     """
-    return min(max(theory.balanced_iterations(radius, n, rho, candidates) // 10, FEWEST), MOST)
+    return min(max(balanced_iterations(radius, n, rho, candidates) // 10, FEWEST), MOST)
 
 
 def suggested_blocks(epsilon: float, delta: float, chance: float = 0.9) -> int:

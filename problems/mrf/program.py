@@ -1,7 +1,7 @@
 """From records to regressions: what Algorithms 2 to 5 ask of logistic regression, and what they read off it.
 
-Node i of an Ising model regresses z_i on the other nodes and 1; node i of a model over k symbols regresses, for
-every pair u < v of symbols, [z_i = u] on the indicators of the others among the records with z_i in {u, v};
+Node i of an Ising model regresses z_i on the others and 1; node i of a model over k symbols regresses, for
+every pair u < v of them, [z_i = u] on the indicators of the others among the records with z_i in {u, v};
 node i of a t-wise model regresses z_i on the products of at most t - 1 others.
 
 Source: Zhang, Kamath, Kulkarni and Wu 2020, Lemmas 3.1, 3.8 and 4.2. Costs to a record:
@@ -55,13 +55,11 @@ def ising_regressions(table: Signs) -> Regressions:
     p = table.shape[1]
     features = np.concatenate([distinct.T, np.ones((1, len(distinct)), dtype=np.int8)])
     columns = np.array([[j for j in range(p + 1) if j != i] for i in range(p)], dtype=np.intp)
-    return Regressions(
-        features, (distinct.T > 0).astype(np.int64), (SIGN_TABLE,) * p, columns, counts=counts
-    )
+    return Regressions(features, (distinct.T > 0).astype(np.int64), (SIGN_TABLE,) * p, columns, counts=counts)
 
 
 def ising_parameters(coefficients: Array) -> tuple[Array, Array]:
-    """Symmetrised weights (p, p) and field (p,) from the (p, p + 1) regression coefficients 2 (A_i, theta_i)."""
+    """Symmetrised weights and field from the (p, p + 1) coefficients 2 (A_i, theta_i) of the regressions."""
     weights = coefficients[:, :-1] / 2.0
     return (weights + weights.T) / 2.0, coefficients[:, -1] / 2.0
 
@@ -89,7 +87,7 @@ def pairwise_regressions(table: Symbols, alphabet: int) -> Regressions:
 
 
 def centre(coefficients: Array, p: int, alphabet: int) -> tuple[Array, float]:
-    """Coefficients (p k + 1,) with the k entries of every node of mean zero, the means moved to the constant."""
+    """The k entries of every node less their mean, (p, k), and the constant, to which the means are added."""
     blocks = coefficients[:-1].reshape(p, alphabet)
     means = blocks.mean(axis=1)
     return blocks - means[:, None], float(coefficients[-1] + means.sum())
@@ -129,9 +127,7 @@ def t_wise_regressions(table: Signs, degree: int) -> tuple[Regressions, list[tup
     columns = np.array(
         [[c for c, monomial in enumerate(monomials) if i not in monomial] for i in range(p)], dtype=np.intp
     )
-    data = Regressions(
-        features, (distinct.T > 0).astype(np.int64), (SIGN_TABLE,) * p, columns, counts=counts
-    )
+    data = Regressions(features, (distinct.T > 0).astype(np.int64), (SIGN_TABLE,) * p, columns, counts=counts)
     return data, monomials
 
 
@@ -140,7 +136,11 @@ def derivatives(
 ) -> list[dict[tuple[int, ...], float]]:
     """v_i(I) = w_i(I) / 2 by node: the estimated coefficients of d_i h."""
     return [
-        {monomial: float(value) / 2.0 for monomial, value in zip(monomials, row, strict=True) if i not in monomial}
+        {
+            monomial: float(value) / 2.0
+            for monomial, value in zip(monomials, row, strict=True)
+            if i not in monomial
+        }
         for i, row in enumerate(coefficients)
     ]
 

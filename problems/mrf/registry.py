@@ -14,6 +14,7 @@ REGISTRY = dict(
         _entry("ChowLiuTree", "tree", "mrf_structure"),
         _entry("CorrelationGraph", "correlation_graph", "mrf_structure"),
         _entry("FrankWolfeIsing", "frank_wolfe", "mrf_frank_wolfe"),
+        _entry("FrankWolfePairwise", "frank_wolfe_pairwise", "mrf_frank_wolfe"),
         _entry("GradientIsing", "gradient", "mrf_moments"),
         _entry("MomentsIsing", "moments", "mrf_moments"),
         _entry("VotedStructure", "voted_structure", "mrf_structure"),

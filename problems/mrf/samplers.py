@@ -46,7 +46,7 @@ def gibbs_samples(weights: Array, field: Array, n: int, sweeps: int, generator: 
 
 
 def dobrushin_sweeps(weights: Array, error: float) -> int | None:
-    """Sweeps after which every chain is within `error` in total variation; None where influence is not below 1.
+    """Sweeps until total variation is at most `error`; None where the influence is not below 1.
 
     Source: Dyer, Goldberg and Jerrum 2008, for systematic scans: c < 1 the largest row sum of the influences
     tanh |A_ij|, log(p / error) / (1 - c) sweeps.

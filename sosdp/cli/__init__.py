@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
         description="Release an estimate with differential privacy; nothing else about the data is shown.",
     )
     private.add_argument(
-        "name", metavar="NAME", help="sbm (communities of a graph), gaussian, gmm (clusters of a table)"
+        "name", metavar="NAME", help="sbm (communities of a graph), gaussian, gmm (clusters of a table), mrf"
     )
     private.add_argument(
         "input",
@@ -88,7 +88,8 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument(
         "--method",
-        help="certificate (default), projection, randomized-response, voting, or exponential (n <= 22)",
+        help="sbm: certificate (default), projection, randomized-response, voting, exponential (n <= 22); "
+        "mrf: moments (default), frank-wolfe, gradient, structure, tree",
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
     private.add_argument(
@@ -115,6 +116,11 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)")
     private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
     private.add_argument("--separation", type=float, help="public: distance of clusters in sigmas (10)")
+    private.add_argument(
+        "--width", type=float, metavar="LAMBDA", help="public: bound on a node's interactions"
+    )
+    private.add_argument("--threshold", type=float, help="public: edges are the pairs above it")
+    private.add_argument("--alphabet", type=int, metavar="K", help="public: entries are the symbols 0..K-1")
     private.add_argument("--header", action="store_true", help="the first row of the table names its columns")
     private.add_argument("--json", action="store_true", help="print one JSON object")
     private.add_argument(

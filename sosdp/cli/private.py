@@ -11,8 +11,8 @@ from typing import Any
 
 from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 
-HERE = ("sbm", "gaussian", "gmm")
-PLANNED = ("cuts", "tuples", "mrf")
+HERE = ("sbm", "gaussian", "gmm", "mrf")
+PLANNED = ("cuts", "tuples")
 TABLES = ("gaussian", "gmm")
 METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
@@ -44,6 +44,10 @@ def check_name(name: str) -> None:
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
     check_name(arguments.name)
+    if arguments.name == "mrf":
+        from sosdp.cli.private_mrf import run as run_mrf
+
+        return run_mrf(arguments)
     _only_its_own(arguments)
     if arguments.name in TABLES:
         from sosdp.cli.private_tables import run as run_table
@@ -79,7 +83,8 @@ def run(arguments: Namespace) -> int:
 
 def _only_its_own(arguments: Namespace) -> None:
     """Raise InputError for an option of another estimator."""
-    graphs = ("tau", "average_degree", "gamma", "calibration", "nodes", "method")
+    fields = ("width", "threshold", "alphabet")
+    graphs = (*fields, "tau", "average_degree", "gamma", "calibration", "nodes", "method")
     tables = (
         "radius",
         "bounds",
@@ -91,7 +96,7 @@ def _only_its_own(arguments: Namespace) -> None:
         "estimate",
         "header",
     )
-    for name in tables if arguments.name == "sbm" else graphs:
+    for name in (*tables, *fields) if arguments.name == "sbm" else graphs:
         if getattr(arguments, name) not in (None, False):
             option = "--" + name.replace("_", "-")
             raise InputError(

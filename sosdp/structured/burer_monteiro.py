@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.optimize
 
 from .correlation_gap import normalised_rows
 from .matrix_input import MatrixLike
@@ -57,6 +56,8 @@ def minimise_over_rows(
         value, gradient = value_and_gradient(rows)
         gradient = (gradient - (gradient * rows).sum(axis=1)[:, None] * rows) / lengths
         return value, gradient.ravel()
+
+    import scipy.optimize  # most of what importing this package would cost
 
     result = scipy.optimize.minimize(
         objective,

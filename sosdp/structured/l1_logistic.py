@@ -1,6 +1,6 @@
 """Logistic regressions over an l1 ball by Frank-Wolfe, many at once, in exact integers.
 
-minimise (1/n) sum_m log(1 + exp(-y_m <w, x_m>)) over |w|_1 <= radius, for several labels y of the same features.
+minimise (1/n) sum_m log(1 + exp(-y_m <w, x_m>)) over |w|_1 <= radius, several labels y for the same x.
 
 Everything that depends on the data is an integer function of each record by itself, so that sums are the same
 in any order, grouped or not. After t - 1 steps of size 2 / (k + 2) from 0 the iterate is
@@ -98,7 +98,7 @@ class Regressions:
 
 @lru_cache(maxsize=32)
 def residual_table(radius: float) -> Array:
-    """Entry MARGINS + k is 2^20 sigma(-radius k / MARGINS) rounded, clipped to `largest_residual`; exact integers.
+    """Entry MARGINS + k is 2^20 sigma(-radius k / MARGINS), rounded and clipped to `largest_residual`.
 
     One number at a time, so that no entry depends on where it stands in an array.
     """
@@ -176,7 +176,7 @@ def frank_wolfe(data: Regressions, *, radius: float, iterations: int, select: Se
             part = slice(start, start + _CHUNK)
             moved = np.multiply(data.points[column, part], data.labels[:, part], dtype=data.points.dtype)
             margins[:, part] += step[:, None] * moved
-    return radius * weights / (iterations * (iterations + 1.0))
+    return np.asarray(weights * (radius / (iterations * (iterations + 1.0))), dtype=np.float64)
 
 
 def project_l1(rows: Array, radius: float) -> Array:
@@ -239,7 +239,7 @@ def logistic_loss(data: Regressions, weights: Array) -> Array:
     margins = data.labels * (weights @ (data.points / data.unit))
     losses = np.logaddexp(0.0, -margins) * np.abs(data.labels)
     counts = np.ones(data.points.shape[1]) if data.counts is None else data.counts
-    return losses @ counts / data.records
+    return np.asarray(losses @ counts / data.records, dtype=np.float64)
 
 
 def duality_gap(data: Regressions, weights: Array, radius: float) -> Array:
@@ -258,4 +258,6 @@ def one_label(features: npt.NDArray[np.integer], labels: Sequence[int] | Integer
     codes = (np.asarray(labels) > 0).astype(np.int64)[None]
     table = np.array([[-1], [1]], dtype=np.int8)
     d = np.shape(features)[1]
-    return Regressions(np.ascontiguousarray(np.asarray(features).T), codes, (table,), np.arange(d)[None], unit)
+    return Regressions(
+        np.ascontiguousarray(np.asarray(features).T), codes, (table,), np.arange(d)[None], unit
+    )

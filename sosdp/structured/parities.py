@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+
 def walsh_hadamard(values: npt.ArrayLike) -> Array:
     """Entry I is sum over s of values[s] (-1)^popcount(I & s), for 2^p values; its own inverse up to 2^p.
 

@@ -30,7 +30,9 @@ def edges_above(strengths: Array, threshold: float | None) -> Edges | None:
     """Pairs i < j with a strength above the threshold; None without one."""
     if threshold is None:
         return None
-    return tuple((int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(strengths > threshold, 1)), strict=True))
+    return tuple(
+        (int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(strengths > threshold, 1)), strict=True)
+    )
 
 
 def parameter_value(weights: Array, field: Array, threshold: float | None) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def parameter_value(weights: Array, field: Array, threshold: float | None) -> di
 class FieldEstimator(RecordEstimator):
     """Base: `fit(X)` releases parameters of a Markov random field; n and p are public, one record replaced.
 
-    Entries above 0 are read as +1, all others as -1; a record that holds anything but finite numbers is all -1.
+    Entries above 0 are read as +1, others as -1; a record that holds anything but finite numbers is all -1.
 
     Attributes after fit, all publishable:
         weights_, field_: estimated parameters. edges_: pairs above the public `threshold`, None without one.

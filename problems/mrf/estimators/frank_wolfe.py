@@ -12,7 +12,7 @@ import numpy as np
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 
-from .. import planning
+from ..planning import choose_iterations
 from ..program import ising_parameters, ising_regressions, signs
 from .base import FieldEstimator, budget_rho, check_budget, parameter_value
 
@@ -74,4 +74,4 @@ class FrankWolfeIsing(FieldEstimator):
             return int(self.iterations)
         # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
         rho = budget_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
-        return planning.iterations(n, radius, rho / p, 2 * p)
+        return choose_iterations(n, radius, rho / p, 2 * p)

@@ -39,17 +39,17 @@ def moment_sums(table: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 def fit_moments(means: Array, pairs: Array, *, width: float, inference: str) -> tuple[Array, Array]:
-    """Weights (p, p) and field (p,) of the Ising model with these moments (noisy ones: nearly these).
+    """Weights (p, p) and field (p,) of the Ising model with nearly these moments.
 
     Args:
         means: (p,). pairs: (p, p) of E z_i z_j; the diagonal is ignored. width: bound on each coefficient.
-        inference: "maximum entropy" (exact, p <= 24) or "mean field": A = -C^-1 off the diagonal, C the covariance
-            with eigenvalues of at least e^(-2 width) / 2.
+        inference: "maximum entropy" (exact, p <= 24) or "mean field": A = -C^-1 off the diagonal, C the
+            covariance with eigenvalues of at least e^(-2 width) / 2.
     """
     p = len(means)
     upper = np.triu_indices(p, 1)
     if inference == "maximum entropy":
-        masks = [1 << i for i in range(p)] + [1 << i | 1 << j for i, j in zip(*upper, strict=True)]
+        masks = [1 << i for i in range(p)] + [1 << int(i) | 1 << int(j) for i, j in zip(*upper, strict=True)]
         wanted = np.clip(np.concatenate([means, pairs[upper]]), -1.0, 1.0)
         found = maximum_entropy(p, masks, wanted, bound=width).coefficients
         field, weights = found[:p], np.zeros((p, p))
@@ -112,19 +112,7 @@ class MomentsIsing(FieldEstimator):
         n, p = data.shape
         if p < 2:
             raise ValueError("a Markov random field needs at least two columns")
-        sums = moment_sums(signs(data))
-        noisy = release_vector(
-            sums[p:] if self.zero_field else sums,
-            sensitivity=root_up(Fraction(parity_sensitivity(p, 2, least=2 if self.zero_field else 1))),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=ONE_RECORD_REPLACED,
-            low=-float(n),
-            high=float(n),
-            kind="exact",
-            mechanism="mrf.moments",
-            insecure_seed=self.insecure_seed,
-        )
+        noisy = self._noisy(signs(data))
         averages = noisy.value.values() / n  # from here on everything is post-processing
         means = np.zeros(p) if self.zero_field else averages[:p]
         pairs = np.eye(p)
@@ -140,6 +128,23 @@ class MomentsIsing(FieldEstimator):
         value: dict[str, Any] = parameter_value(weights, field, self.threshold)
         value |= {"means": means, "moments": pairs}
         return noisy.postprocess(value, public={"n": n, "dimension": p, "inference": inference})
+
+    def _noisy(self, table: npt.NDArray[np.int8]) -> Release:
+        """The sums, or those of pairs alone, with Gaussian noise."""
+        n, p = table.shape
+        sums = moment_sums(table)
+        return release_vector(
+            sums[p:] if self.zero_field else sums,
+            sensitivity=root_up(Fraction(parity_sensitivity(p, 2, least=2 if self.zero_field else 1))),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=ONE_RECORD_REPLACED,
+            low=-float(n),
+            high=float(n),
+            kind="exact",
+            mechanism="mrf.moments",
+            insecure_seed=self.insecure_seed,
+        )
 
     def _unpack(self, value: Any) -> None:
         super()._unpack(value)

@@ -1,6 +1,6 @@
 """Noisy projected gradient descent on several logistic regressions over l1 balls together.
 
-Every step adds Gaussian noise to the integer gradient of all regressions at once; what a record contributes is
+A step adds Gaussian noise to the integer gradient of all regressions together; what a record adds to it is
 bounded in l2 by its residuals, whatever the weights are.
 
 Proof: docs/proofs/mrf_moments.md, section 3
@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.inputs import integer, source
-from sosdp.privacy.mechanisms.frank_wolfe import promise
+from sosdp.privacy.mechanisms.frank_wolfe import overlap, promise
 from sosdp.privacy.seal import seal
 from sosdp.structured.l1_logistic import Integers, Regressions, largest_residual, projected_gradient
 
@@ -28,9 +26,8 @@ def gradient_sensitivity(data: Regressions, radius: float) -> Fraction:
     A record takes part in at most A regressions, with a residual of at most Q and m features of at most
     `unit`: its part has norm at most Q unit sqrt(A m), and one part is replaced by another.
     """
-    active = sum(int((table != 0).sum(axis=1).max()) for table in data.tables)
     most = 2 * largest_residual(radius) * data.unit
-    return Fraction(calibrate.root_up(Fraction(most**2 * active * data.columns.shape[1])))
+    return Fraction(calibrate.root_up(Fraction(most**2 * overlap(data.tables) * data.columns.shape[1])))
 
 
 def private_projected_gradient(

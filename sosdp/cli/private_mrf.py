@@ -1,0 +1,103 @@
+"""`sosdp private mrf`: parameters or the graph of a Markov random field of the columns of a table."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.tables import TableFileError, read_table
+
+# class and, by the names of the parsed arguments, what each method needs and takes
+METHODS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "moments": ("MomentsIsing", ("delta", "width"), ("threshold",)),
+    "frank-wolfe": ("FrankWolfeIsing", ("width",), ("delta", "threshold", "calibration")),
+    "gradient": ("GradientIsing", ("delta", "width"), ("threshold",)),
+    "structure": ("CorrelationGraph", ("delta", "threshold"), ()),
+    "tree": ("ChowLiuTree", ("delta",), ()),
+}
+OTHERS = {
+    # with --alphabet, and with --width: another class of the same method
+    ("frank-wolfe", "alphabet"): (
+        "FrankWolfePairwise",
+        ("width", "alphabet"),
+        ("delta", "threshold", "calibration"),
+    ),
+    ("structure", "width"): ("VotedStructure", ("delta", "width", "threshold"), ()),
+}
+ALWAYS = ("command", "name", "input", "epsilon", "method", "header", "json", "insecure_seed")
+
+
+def run(arguments: Namespace) -> int:
+    """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
+    estimator = _estimator(arguments)
+    try:
+        table = read_table(arguments.input, bool(arguments.header))
+    except TableFileError as error:
+        raise InputError(one_line(error)) from error
+    try:
+        with quiet_stdout():
+            estimator.fit(table)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"sosdp private mrf: {one_line(error)}") from error
+    release = estimator.release_.to_dict()
+    value = release["value"]
+    release["value"] = {name: value.get(name) for name in ("weights", "edges", "field", "released")}
+    release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
+    if arguments.json:
+        print_json(release)
+    else:
+        _print(release)
+    return ANSWERED
+
+
+def _estimator(arguments: Namespace) -> Any:
+    """The chosen method's estimator with its public parameters; InputError for what is missing or foreign."""
+    from problems import mrf
+
+    method = arguments.method or "moments"
+    if method not in METHODS:
+        raise InputError(f"sosdp private mrf: --method: {method!r} is not one of {', '.join(METHODS)}")
+    name, needed, taken = METHODS[method]
+    for (other, option), choice in OTHERS.items():
+        if method == other and getattr(arguments, option) is not None:
+            name, needed, taken = choice
+    found: dict[str, Any] = {}
+    for option, value in vars(arguments).items():
+        if option in ALWAYS:
+            continue
+        shown = "--" + option.replace("_", "-")
+        if value is None and option in needed:
+            raise InputError(f"sosdp private mrf: {shown}: the method {method} cannot do without it")
+        if value not in (None, False) and option not in needed + taken:
+            raise InputError(f"sosdp private mrf: {shown}: the method {method} has no such parameter")
+        if value is not None and option in needed + taken:
+            found[option] = value
+    if "delta" in taken and arguments.delta is None:
+        found["delta"] = 0.0
+    if arguments.insecure_seed is not None:
+        found["insecure_seed"] = arguments.insecure_seed
+    return getattr(mrf, name)(epsilon=arguments.epsilon, **found)
+
+
+def _print(release: dict[str, Any]) -> None:
+    guarantee, value = release["guarantee"], release["value"]
+    promise = "none"
+    if guarantee["epsilon"] is not None:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    fields: dict[str, str | None] = {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        "records": f"{release['public']['n']} of {release['public']['dimension']} columns (public)",
+    }
+    if not value["released"]:
+        fields["released"] = "nothing: at this budget the mechanism declines, and that is the release"
+    if value["edges"] is not None:
+        fields["edges"] = " ".join(f"{i}-{j}" for i, j in value["edges"]) or "none"
+    if value["field"] is not None:
+        rows = value["field"] if isinstance(value["field"][0], list) else [value["field"]]
+        fields["field"] = "\n".join(" ".join(f"{entry:.4g}" for entry in row) for row in rows)
+    if value["weights"] is not None and not isinstance(value["weights"][0][0], list):
+        fields["weights"] = "\n".join(" ".join(f"{entry:.4g}" for entry in row) for row in value["weights"])
+    print_fields(fields)

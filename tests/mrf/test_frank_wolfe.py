@@ -1,0 +1,396 @@
+"""Private Frank-Wolfe: integer sensitivity, exact laws of two selections, costs, and the undoings."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from problems.mrf import theory
+from problems.mrf.model import diamond, grid
+from problems.mrf.program import (
+    SIGN_TABLE,
+    ising_regressions,
+    pairwise_regressions,
+    symbol_pairs,
+    t_wise_regressions,
+)
+from sosdp.privacy.calibrate import zcdp_rho
+from sosdp.privacy.mechanisms.frank_wolfe import overlap, plan_selection, private_frank_wolfe
+from sosdp.structured.l1_logistic import (
+    MARGINS,
+    QUANTUM,
+    Regressions,
+    duality_gap,
+    frank_wolfe,
+    integer_gradient,
+    largest_residual,
+    logistic_loss,
+    lowest,
+    residual_table,
+)
+
+
+def one(features, labels):
+    """One regression on all features."""
+    features = np.asarray(features)
+    return Regressions(
+        features.T,
+        (np.asarray(labels) > 0).astype(int)[None],
+        (SIGN_TABLE,),
+        np.arange(features.shape[1])[None],
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Scores
+
+
+def margins_of(data, weights, t):
+    return (weights @ data.points.astype(np.int64)) * data.labels
+
+
+def test_residuals_are_bounded_whatever_the_margin():
+    for radius in (0.1, 1.0, 5.0, 40.0, 2000.0):
+        table, most = residual_table(radius), largest_residual(radius)
+        assert table.min() >= 0 and table.max() <= most and (np.diff(table) <= 0).all()
+        assert most == math.ceil(QUANTUM / (1 + math.exp(-radius))) and (table == np.rint(table)).all()
+        exact = QUANTUM / (
+            1 + np.exp(np.clip(radius * np.arange(-MARGINS, MARGINS + 1) / MARGINS, None, 700))
+        )
+        assert np.abs(table - exact).max() <= 0.51
+
+
+@pytest.mark.parametrize("p", [2, 3, 5])
+def test_sensitivity_over_all_pairs_of_records_and_it_is_attained(p):
+    """Lemma 1, at random weights of the ball and at a corner, where it is attained up to rounding."""
+    records = np.array(list(itertools.product((-1, 1), repeat=p)))
+    radius = 1.7
+    bound = 2 * largest_residual(radius)
+    rng = np.random.default_rng(p)
+    t = 6
+    attained = 0
+    for trial in range(20):
+        integers = np.zeros(p, dtype=np.int64)
+        for k in range(1, t):  # a Frank-Wolfe path; the first trial goes to one corner
+            integers[0 if trial == 0 else rng.integers(p)] += (
+                2 * (k + 1) * (1 if trial == 0 else rng.choice((-1, 1)))
+            )
+        parts = []
+        for x in records:
+            for y in (-1, 1):
+                data = one([x], [y])
+                margins = margins_of(data, integers[None], t)
+                parts.append(integer_gradient(data, margins, t * (t + 1), residual_table(radius))[0])
+        parts = np.array(parts)
+        moved = (parts.max(axis=0) - parts.min(axis=0)).max()
+        assert moved <= bound
+        attained = max(attained, moved)
+    # margins of a path stop short of the radius by 2 / (t (t + 1))
+    assert attained >= 2 * QUANTUM / (1 + math.exp(-radius * (1 - 2 / (t * (t + 1))))) - 16
+    # in real units: the constant of the theory
+    assert bound / QUANTUM * radius / 4 == pytest.approx(theory.gradient_sensitivity(radius, 4), rel=1e-5)
+
+
+def test_records_that_take_no_part_contribute_nothing():
+    table = np.array([[0, 1], [1, 0], [-1, -1]], dtype=np.int8)
+    data = Regressions(np.ones((2, 1), int), np.array([[0]]), (table,), np.array([[0, 1], [0, 1]]))
+    gradient = integer_gradient(data, np.zeros((2, 1), int), 2, residual_table(1.0))
+    assert (gradient[0] == 0).all() and (gradient[1] != 0).all()
+
+
+def test_hostile_records_are_clipped():
+    data = Regressions(np.array([[10**6]]), np.array([[99]]), (SIGN_TABLE,), np.array([[0]]))
+    assert data.points[0, 0] == 1 and data.labels[0, 0] == 1
+    with pytest.raises(ValueError):  # sums would not be exact; n is public
+        Regressions(
+            np.ones((1, 1), int), np.zeros((1, 1), int), (SIGN_TABLE,), np.zeros((1, 1), int), unit=2**34
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Exact law of all selections
+
+
+def path_law(data, radius, iterations, rate):
+    """Probability of every sequence of vertices, by running the iteration along each."""
+    law = {}
+
+    def walk(prefix, probability):
+        seen = []
+
+        def select(scores):
+            seen.append(scores[0])
+            return np.array([prefix[len(seen) - 1] if len(seen) <= len(prefix) else 0])
+
+        frank_wolfe(data, radius=radius, iterations=len(prefix) + 2, select=select)
+        if len(prefix) == iterations - 1:
+            law[prefix] = probability
+            return
+        scores = seen[len(prefix)].astype(float)
+        weights = np.exp(-(scores - scores.min()) * rate)
+        weights /= weights.sum()
+        for index, weight in enumerate(weights):
+            walk((*prefix, index), probability * weight)
+
+    walk((), 1.0)
+    return np.array([law[path] for path in sorted(law)])
+
+
+def renyi(first, second, alpha):
+    return np.log((first**alpha * second ** (1 - alpha)).sum()) / (alpha - 1)
+
+
+def worst_divergence(radius, rho, scale_factor=1.0):
+    """Largest D_alpha / (alpha rho) over neighbours: two selections, 3 records of {-1, 1}^2 x {-1, 1}."""
+    iterations = 3
+    every = list(itertools.product((-1, 1), repeat=3))
+    laws = {}
+    for database in itertools.combinations_with_replacement(every, 3):
+        data = one([r[:2] for r in database], [r[2] for r in database])
+        plan = plan_selection(data, radius=radius, iterations=iterations, rho=rho)
+        laws[database] = path_law(data, radius, iterations, scale_factor / float(plan.scale))
+    worst = 0.0
+    for database in laws:
+        for place, other in itertools.product(range(3), every):
+            neighbour = tuple(sorted((*database[:place], *database[place + 1 :], other)))
+            for alpha in (1.1, 2.0, 10.0):
+                worst = max(worst, renyi(laws[database], laws[neighbour], alpha) / (alpha * rho))
+    return worst, len(laws)
+
+
+@pytest.mark.parametrize("radius, rho", [(0.5, 0.5), (2.0, 3.0), (6.0, 0.5)])
+def test_two_selections_enumerated_stay_within_rho(radius, rho):
+    worst, databases = worst_divergence(radius, rho)
+    assert databases == 120
+    assert 0.2 < worst <= 1.0
+    undone, _ = worst_divergence(radius, rho, scale_factor=4.0)  # a quarter of the noise
+    assert undone > 1.0
+
+
+def test_the_same_for_four_records_of_three_signs():
+    """n = 4, p = 3, T = 3: one node's regression on two others and 1, all neighbours of random data sets."""
+    rng = np.random.default_rng(0)
+    radius, rho = 1.2, 0.5
+    every = list(itertools.product((-1, 1), repeat=3))
+    worst = 0.0
+    for _ in range(2):
+        database = [every[i] for i in rng.integers(8, size=4)]
+
+        def law(rows):
+            data = one([(*r[:2], 1) for r in rows], [r[2] for r in rows])
+            plan = plan_selection(data, radius=radius, iterations=3, rho=rho)
+            return path_law(data, radius, 3, 1 / float(plan.scale))
+
+        base = law(database)
+        for place, other in itertools.product(range(4), every):
+            changed = law([*database[:place], other, *database[place + 1 :]])
+            worst = max(worst, *(renyi(base, changed, a) / (a * rho) for a in (1.1, 2.0, 10.0)))
+    assert 0.2 < worst <= 1.0
+
+
+def follow(path):
+    picks = iter(path)
+    return lambda scores: np.array([next(picks)])
+
+
+def test_the_release_has_the_law_that_was_enumerated():
+    rows = [(1, 1, 1), (1, -1, 1), (-1, 1, -1)]
+    data = one([r[:2] for r in rows], [r[2] for r in rows])
+    plan = plan_selection(data, radius=2.0, iterations=3, rho=3.0)
+    law = path_law(data, 2.0, 3, 1 / float(plan.scale))
+    wanted: dict[tuple[float, ...], float] = {}
+    for path, probability in zip(itertools.product(range(4), repeat=2), law, strict=True):
+        weights = frank_wolfe(data, radius=2.0, iterations=3, select=follow(path))
+        key = tuple(weights[0].round(9))
+        wanted[key] = wanted.get(key, 0.0) + probability
+    runs = 1000
+    found = dict.fromkeys(wanted, 0)
+    for seed in range(runs):
+        release = private_frank_wolfe(data, radius=2.0, iterations=3, rho=3.0, insecure_seed=seed)
+        found[tuple(release.value[0].round(9))] += 1
+    statistic = sum((found[key] - runs * p) ** 2 / (runs * p) for key, p in wanted.items())
+    assert statistic < len(wanted) + 6 * math.sqrt(2 * len(wanted))
+
+
+def laplace_pair_loss(shift, gap):
+    """log ratio of P(first lowest) for scores (gap, 0) moved apart by 2 shift, Laplace noise of scale 1."""
+
+    def tail(x):  # P(L1 - L2 > x), x >= 0
+        return math.exp(-x) * (2 + x) / 4
+
+    return math.log(tail(gap - 2 * shift) / tail(gap))
+
+
+def test_printed_laplace_noise_costs_more_than_the_paper_says():
+    """The claim sqrt(rho / T) a selection fails; twice Delta / b, which `paper` is calibrated to, holds."""
+    radius, n, iterations, rho = 4.0, 100, 50, 0.5
+    printed = theory.noise_scale(radius, n, iterations, rho, "printed")
+    shift = theory.gradient_sensitivity(radius, n) / printed
+    loss = laplace_pair_loss(shift, 200.0)
+    assert loss > 1.9 * math.sqrt(rho / iterations)
+    assert loss <= 2 * shift
+    repaired = theory.noise_scale(radius, n, iterations, rho, "paper")
+    mine = laplace_pair_loss(theory.gradient_sensitivity(radius, n) / repaired, 200.0)
+    assert (iterations - 1) * mine**2 / 2 <= rho
+    assert (iterations - 1) * loss**2 / 2 > rho
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Budgets
+
+
+def test_calibrations_in_real_units():
+    data = ising_regressions(diamond(5).sample(200, 1))
+    for calibration, law in (("tight", "gumbel"), ("paper", "laplace")):
+        plan = plan_selection(data, radius=1.2, iterations=30, rho=0.1, calibration=calibration)
+        real = float(plan.scale) * 1.2 / QUANTUM / 200
+        assert plan.law == law and plan.overlap == 5
+        assert real == pytest.approx(theory.noise_scale(1.2, 200, 30, 0.1 / 5, calibration), rel=1e-5)
+        cost = plan.each**2 / (8 if law == "gumbel" else 2) * plan.selections * plan.overlap
+        assert Fraction(0.1) * (1 - Fraction(1, 10**12)) < cost <= Fraction(0.1)
+        assert plan.sensitivity == 2 * largest_residual(1.2)
+    pure = plan_selection(data, radius=1.2, iterations=30, epsilon=1.0)
+    assert pure.law == "permute-and-flip" and pure.each * pure.selections * pure.overlap == 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_partial_parallel_composition(k):
+    """A stub mechanism reports sensitivities: the costs of all pairs (a, a') stay within the budget."""
+    p = 3
+    rng = np.random.default_rng(k)
+    n = 6
+    rows = rng.integers(k, size=(n, p))
+    rho = 0.7
+    share = Fraction(rho) / overlap(pairwise_regressions(rows, k).tables)
+    assert overlap(pairwise_regressions(rows, k).tables) == p * (k - 1)
+    radius = 2.0
+    full = 2 * largest_residual(radius)
+    worst = Fraction(0)
+    for a, other in itertools.product(range(k), repeat=2):
+        # all nodes of the replaced record go from a to a'
+        before, after = rows.copy(), rows.copy()
+        before[0], after[0] = a, other
+        parts = [pairwise_regressions(table[:1], k) for table in (before, after)]
+        total = Fraction(0)
+        for r in range(parts[0].size):
+            active = [int(part.labels[r, 0] != 0) for part in parts]
+            total += share * Fraction(sum(active), 2) ** 2
+            moved = sum(active) * largest_residual(radius)
+            assert moved <= full
+        worst = max(worst, total)
+    assert worst == Fraction(rho)
+
+
+def test_the_sensitivity_of_a_regression_entered_or_left_is_half():
+    k, radius = 3, 2.0
+    pairs = symbol_pairs(k)
+    t = 4
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        rows = rng.integers(k, size=(2, 2))
+        data = [pairwise_regressions(row[None], k) for row in rows]
+        weights = rng.integers(-3, 4, size=(data[0].size, data[0].points.shape[0]))
+        parts = [
+            integer_gradient(part, margins_of(part, weights, t), t * (t + 1) * 2, residual_table(radius))
+            for part in data
+        ]
+        for r in range(len(pairs) * 2):
+            active = sum(int(part.labels[r, 0] != 0) for part in data)
+            assert np.abs(parts[0][r] - parts[1][r]).max() <= active * largest_residual(radius)
+
+
+def test_guarantees():
+    data = ising_regressions(diamond(4).sample(50, 1))
+    release = private_frank_wolfe(data, radius=1.0, iterations=3, epsilon=1.0, delta=1e-6)
+    guarantee = release.guarantee
+    assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (1.0, 1e-6, "exact")
+    assert guarantee.rho == zcdp_rho(1.0, 1e-6) and guarantee.epsilon_at(1e-6) <= 1.0
+    pure = private_frank_wolfe(data, radius=1.0, iterations=3, epsilon=1.0)
+    assert pure.guarantee.delta == 0.0 and pure.guarantee.rho is None
+    assert not private_frank_wolfe(
+        data, radius=1.0, iterations=3, rho=1.0, insecure_seed=1
+    ).guarantee.is_private
+    paper = private_frank_wolfe(data, radius=1.0, iterations=3, rho=1.0, calibration="paper")
+    assert paper.guarantee.calibration == "paper"
+    for wrong in ({"rho": 1.0, "epsilon": 1.0}, {}, {"rho": -1.0}, {"rho": 1.0, "calibration": "x"}):
+        with pytest.raises(ValueError):
+            private_frank_wolfe(data, radius=1.0, iterations=3, **wrong)
+    with pytest.raises(ValueError):
+        private_frank_wolfe(data, radius=0.0, iterations=3, rho=1.0)
+    with pytest.raises(ValueError):
+        private_frank_wolfe(data, radius=1.0, iterations=1, rho=1.0)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The iteration
+
+
+def raw(table):
+    """`ising_regressions` without grouping."""
+    grouped = ising_regressions(table)
+    signs = table.T
+    features = np.concatenate([signs, np.ones((1, len(table)), np.int8)])
+    return replace(grouped, features=features, codes=(signs > 0).astype(int), counts=None)
+
+
+def noisy(seed):
+    rng = np.random.default_rng(seed)
+    return lambda scores: (scores + rng.integers(-(10**6), 10**6, size=scores.shape)).argmin(axis=1)
+
+
+def test_grouped_permuted_and_looped_are_the_same_bitwise():
+    table = grid(3, 3).sample(9000, 4)  # more than one block of the matrix products
+    grouped = ising_regressions(table)
+    assert grouped.features.shape[1] < 9000 and grouped.records == 9000
+    options = {"radius": 1.6, "iterations": 12}
+    reference = frank_wolfe(grouped, select=noisy(3), **options)
+    assert (frank_wolfe(raw(table), select=noisy(3), **options) == reference).all()
+    shuffled = table[np.random.default_rng(1).permutation(len(table))]
+    assert (frank_wolfe(raw(shuffled), select=noisy(3), **options) == reference).all()
+    alone = frank_wolfe(grouped, select=lowest, **options)
+    for i in range(9):
+        single = replace(
+            grouped, codes=grouped.codes[i : i + 1], tables=(SIGN_TABLE,), columns=grouped.columns[[i]]
+        )
+        assert (frank_wolfe(single, select=lowest, **options) == alone[i]).all()
+
+
+def test_weights_stay_in_the_ball_and_off_the_masked_column():
+    data = ising_regressions(diamond(6).sample(300, 2))
+    weights = frank_wolfe(data, radius=1.6, iterations=25, select=noisy(0))
+    assert (np.abs(weights).sum(axis=1) <= 1.6).all()
+    assert (np.diagonal(weights[:, :6]) == 0).all()
+
+
+@pytest.mark.parametrize("iterations", [10, 50, 200])
+def test_without_noise_it_converges_as_proven(iterations):
+    data = ising_regressions(diamond(8).sample(5000, 3))
+    radius = 2.6
+    weights = frank_wolfe(data, radius=radius, iterations=iterations, select=lowest)
+    optimum = []
+    for i in range(8):
+        model = LogisticRegression(C=1e6, max_iter=2000, tol=1e-10)
+        model.fit(np.delete(data.points[:8], i, axis=0).T, data.labels[i], sample_weight=data.counts)
+        full = np.insert(np.append(model.coef_[0], model.intercept_), i, 0.0)
+        assert np.abs(full).sum() <= radius  # the ball does not bind: the optimum is that of the ball
+        optimum.append(logistic_loss(data, np.tile(full, (8, 1)))[i])
+    gap = logistic_loss(data, weights) - np.array(optimum)
+    assert (gap >= -1e-6).all()
+    assert (gap <= theory.utility_bound(radius, iterations, 0.0, 16, 0.05)).all()
+    assert (gap <= duality_gap(data, weights, radius) + 1e-5).all()
+
+
+def test_t_wise_features_of_size_one_are_pairwise():
+    table = diamond(5).sample(400, 1)
+    pairwise, monomials = t_wise_regressions(table, 2)
+    assert monomials[0] == () and len(monomials) == 6
+    ising = ising_regressions(table)
+    first = frank_wolfe(ising, radius=1.0, iterations=15, select=lowest)
+    second = frank_wolfe(pairwise, radius=1.0, iterations=15, select=lowest)
+    np.testing.assert_allclose(logistic_loss(ising, first), logistic_loss(pairwise, second), atol=1e-3)
