@@ -23,11 +23,11 @@ from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks,
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import mean_of_friends
 from sosdp.privacy.seal import seal
 
-from .blocks import BlockSolver, SumOfSquaresBlocks
-from .planning import GRID, AggregatePlan
+from .blocks import BlockSolver, block_solver
+from .planning import GRID, AggregatePlan, after_refusal
 from .refine import refine
 
-CONDITION = Condition("enough pairs of blocks are friends on both of the neighbouring data sets")
+CONDITION = Condition("the h-score of the blocks is at most the reach of the test")
 OWN_BLOCK = Fact("the block solver uses nothing but its block, public facts and randomness of its own")
 
 
@@ -39,7 +39,7 @@ def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
     """
     tests = [
         Guarantee(
-            epsilon=plan.epsilon_test, delta=plan.delta_test, mechanism=f"friends test, sigma {scale:g}"
+            epsilon=plan.epsilon_test, delta=plan.delta_test, mechanism=f"h-score test, sigma {scale:g}"
         )
         for scale in plan.scales
     ]
@@ -76,8 +76,8 @@ def release_mixture(
     Args:
         data: (n, d) table; any entries (`sosdp.estimator.records.as_records`).
         plan: from `aggregate_plan` for these n and d.
-        solver: from the (m, d) records of one block, in units of sigma, to k points; the sum-of-squares
-            program by default. It may raise, print or be wrong; it must not use other blocks or a clock.
+        solver: from the (m, d) records of one block, in units of sigma, to k points; the plan's by default.
+            It may raise, print or be wrong; it must not use other blocks or a clock.
 
     Returns:
         Release of {"centers": (k, d) list, "weights": (k,) list, "sigma": number, "released": True}, or with
@@ -93,27 +93,27 @@ def release_mixture(
     n, d = records.shape
     if (n, d) != (plan.n, plan.dimension):
         raise ValueError(f"the plan is for {(plan.n, plan.dimension)} records and coordinates, got {(n, d)}")
-    promise = aggregate_guarantee(plan)
-    test = plan.test()
-    solve = SumOfSquaresBlocks(plan.clusters) if solver is None else solver
+    guarantee = aggregate_guarantee(plan)
+    rule = plan.rule()
+    solve = block_solver(plan.solver, plan.facts) if solver is None else solver
     bits = source(insecure_seed)
     parts = split_blocks(n, plan.blocks, bits)  # the same for every scale
     found: dict[str, Any] = {"centers": None, "weights": None, "sigma": None, "released": False}
-    pairs = []
+    scores = []
     for scale in plan.scales:
         scaled = records / scale
         drawn = mean_of_friends(
             run_blocks(solve, scaled, parts),
             plan.clusters,
             d,
-            test=test,
-            fraction=plan.fraction,
+            rule=rule,
             radius=Fraction(plan.radius),
+            spread=Fraction(plan.spread),
             rho=plan.rho_mean,
             grid=Fraction(GRID),
             bits=bits,
         )
-        pairs.append(drawn.pairs)
+        scores.append(drawn.disagreement)
         if drawn.value is None:
             continue
         centres, counts = drawn.value, np.zeros(plan.clusters)
@@ -130,6 +130,7 @@ def release_mixture(
         }
         break
     public = {
+        **({} if found["released"] else {"advice": after_refusal(plan)}),
         "n": n,
         "dimension": d,
         "clusters": plan.clusters,
@@ -137,7 +138,9 @@ def release_mixture(
         "blocks": plan.blocks,
         "block_size": plan.block_size,
         "radius": plan.radius,
+        "least_weight": plan.least_weight,
+        "elongation": plan.elongation,
+        "pass_probability": plan.pass_probability,
         "scales": list(plan.scales),
     }
-    private = {"pairs": pairs, "share": [count / plan.blocks**2 for count in pairs]}
-    return seal(found, promise, bits, public=public, private_diagnostics=private)
+    return seal(found, guarantee, bits, public=public, private_diagnostics={"disagreements": scores})

@@ -6,6 +6,7 @@ block's points depend on that block alone, so there is no state, no clock and no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.structured.clustering import kernel_program
+
+from .model import Facts
 
 Array = npt.NDArray[np.float64]
 BlockSolver = Callable[[Array], Any]
@@ -35,7 +38,9 @@ class SumOfSquaresBlocks:
     Attributes:
         clusters: k.
         budget: B of the program.
-        room: row cap in multiples of m / k, for clusters that came out larger.
+        room: row cap in multiples of the largest cluster's expected size, for clusters that came out larger.
+        least_weight: weight of the lightest cluster; 1 / k if None.
+        elongation: longest axis of a cluster in units of sigma.
         tolerance, iterations: when the program's solver stops.
         polish: rounds of `near_means`, which make up for soft edges of W where clusters are close.
     """
@@ -46,6 +51,8 @@ class SumOfSquaresBlocks:
     tolerance: float = 1e-2
     iterations: int = 40
     polish: int = 2
+    least_weight: float | None = None
+    elongation: float = 1.0
 
     def __call__(self, points: Array) -> Array:
         """(m, d) -> (k, d).
@@ -53,17 +60,21 @@ class SumOfSquaresBlocks:
         Raises:
             ValueError: equal points, or fewer than k groups (contained in its block by the caller).
         """
+        k = self.clusters
+        light = 1.0 / k if self.least_weight is None else self.least_weight
+        heavy = 1.0 - (k - 1) * light
+        pairs = k * ((k - 1) * light**2 + heavy**2)  # sum of squared sizes over m^2 / k
         found = kernel_program(
             drawn_in(points),
-            self.clusters,
-            budget=self.budget,
-            cap=self.room * len(points) / self.clusters,
+            k,
+            budget=self.budget * pairs * self.elongation**2,
+            cap=self.room * len(points) * heavy,
             tolerance=self.tolerance,
             iterations=self.iterations,
         )
         centres = round_kernel(points, found.matrix, self.clusters)
         for _ in range(self.polish):
-            centres = near_means(points, centres)
+            centres = near_means(points, centres, reach=math.sqrt(points.shape[1]) + 3.5 * self.elongation)
         return centres
 
 
@@ -107,14 +118,17 @@ def round_kernel(points: Array, matrix: Array, clusters: int) -> Array:
     return np.array(centres)
 
 
-def near_means(points: Array, centres: Array) -> Array:
-    """Means of the points that are nearest to each centre and within sqrt(d) + 3.5 of it; points in sigmas.
+def near_means(points: Array, centres: Array, reach: float | None = None) -> Array:
+    """Means of the points that are nearest to each centre and within `reach` of it; points in sigmas.
+
+    The reach is sqrt(d) + 3.5 by default.
 
     A centre that nothing is near to stays. So outliers, however far, count for nothing.
     """
     distances = np.linalg.norm(points[:, None, :] - centres[None, :, :], axis=2)
     nearest = np.argmin(distances, axis=1)
-    close = distances.min(axis=1) <= np.sqrt(points.shape[1]) + 3.5
+    limit = math.sqrt(points.shape[1]) + 3.5 if reach is None else reach
+    close = distances.min(axis=1) <= limit
     moved = centres.copy()
     for label in range(len(centres)):
         mine = points[close & (nearest == label)]
@@ -144,3 +158,30 @@ def mixture_blocks(clusters: int) -> BlockSolver:
         return model.fit(points).means_
 
     return solve
+
+
+SOLVERS = ("auto", "sos", "kmeans", "mixture")
+
+
+def check_solver(solver: str | BlockSolver) -> None:
+    """Raise ValueError unless this is a function or one of `SOLVERS`."""
+    if not callable(solver) and solver not in SOLVERS:
+        raise ValueError(f"solver must be a function or one of {', '.join(SOLVERS)}, got {solver!r}")
+
+
+def block_solver(solver: str | BlockSolver, facts: Facts) -> BlockSolver:
+    """The function of that name, fitted to public facts; a function is returned as it is.
+
+    Raises:
+        ValueError: a name that is none of `SOLVERS` but "auto", which a plan decides.
+    """
+    if callable(solver):
+        return solver
+    check_solver(solver)
+    if solver == "auto":
+        raise ValueError("a plan decides between solvers: give the name of one")
+    if solver == "sos":
+        return SumOfSquaresBlocks(
+            facts.clusters, least_weight=facts.least_weight, elongation=facts.elongation
+        )
+    return kmeans_blocks(facts.clusters) if solver == "kmeans" else mixture_blocks(facts.clusters)

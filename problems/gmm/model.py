@@ -21,44 +21,130 @@ class SampledMixture:
 
 @dataclass(frozen=True)
 class SphericalMixture:
-    """Uniform mixture of k Gaussians N(mu_l, I) in d dimensions whose means are `separation` apart.
+    """Mixture of k Gaussians in d dimensions whose means are `separation` apart; spherical ones by default.
 
-    The means are a regular simplex (d >= k - 1) with every pairwise distance equal to the separation, moved
-    by a common offset; a random rotation hides the coordinates.
+    The means are a regular simplex with every pairwise distance equal to the separation (in too few
+    dimensions: neighbours on a circle or a line), moved by a common offset and hidden by a random rotation.
 
     Attributes:
         clusters, dimension, separation: k, d, Delta.
         offset: size of the common shift of every coordinate.
+        weights: of the components; equal ones if None.
+        elongation: standard deviation of every cluster along the line that joins the first two means.
+        scales: a factor on all standard deviations of each cluster; 1 if None.
 
     Raises:
-        ValueError: d < k - 1, or numbers out of range.
+        ValueError: numbers out of range.
     """
 
     clusters: int
     dimension: int
     separation: float
     offset: float = 100.0
+    weights: tuple[float, ...] | None = None
+    elongation: float = 1.0
+    scales: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.clusters < 1 or self.dimension < max(1, self.clusters - 1) or self.separation < 0.0:
-            raise ValueError("a regular simplex of k means needs k >= 1, d >= k - 1 and separation >= 0")
+        if self.clusters < 1 or self.dimension < 1 or self.separation < 0.0 or not self.elongation > 0.0:
+            raise ValueError("a mixture needs k >= 1, d >= 1, separation >= 0 and elongation > 0")
+        for numbers in (self.weights, self.scales):
+            if numbers is not None and (len(numbers) != self.clusters or min(numbers) <= 0.0):
+                raise ValueError(f"weights and scales are {self.clusters} numbers > 0")
+
+    def means(self) -> Array:
+        """(k, d) means about 0, before rotation and offset."""
+        k, d, wide = self.clusters, self.dimension, self.separation
+        found = np.zeros((k, d))
+        if d >= k - 1:
+            simplex = np.eye(k) * wide / np.sqrt(2.0)
+            simplex -= simplex.mean(axis=0)
+            directions = np.linalg.svd(simplex)[2][: max(k - 1, 1)]
+            flat = simplex @ directions.T
+            found[:, : flat.shape[1]] = flat[:, :d]
+        elif d == 1:
+            found[:, 0] = wide * (np.arange(k) - (k - 1) / 2.0)
+        else:
+            turns = 2.0 * np.pi * np.arange(k) / k
+            circle = wide / (2.0 * np.sin(np.pi / k))
+            found[:, :2] = circle * np.column_stack([np.cos(turns), np.sin(turns)])
+        return found
 
     def sample(self, n: int, seed: int, *, outliers: float = 0.0, reach: float = 60.0) -> SampledMixture:
         """n points from a seed; a fraction `outliers` of them replaced by N(0, reach^2 I)."""
         generator = np.random.default_rng(seed)
         k, d = self.clusters, self.dimension
-        simplex = np.eye(k) * self.separation / np.sqrt(2.0)
-        simplex -= simplex.mean(axis=0)
-        directions = np.linalg.svd(simplex)[2][: max(k - 1, 1)]
-        flat = simplex @ directions.T
+        plain = self.means()
         rotation = np.linalg.qr(generator.normal(size=(d, d)))[0]
-        means = flat @ rotation[: flat.shape[1]] + self.offset * generator.uniform(-1.0, 1.0, size=d)
-        labels = generator.integers(k, size=n)
-        points = means[labels] + generator.normal(size=(n, d))
+        means = plain @ rotation + self.offset * generator.uniform(-1.0, 1.0, size=d)
+        share = None if self.weights is None else np.array(self.weights) / np.sum(self.weights)
+        labels = generator.integers(k, size=n) if share is None else generator.choice(k, size=n, p=share)
+        noise = generator.normal(size=(n, d))
+        if self.elongation != 1.0:
+            axis = plain[1] - plain[0] if k > 1 and self.separation > 0.0 else np.eye(d)[0]
+            axis = (axis / np.linalg.norm(axis)) @ rotation
+            noise += (self.elongation - 1.0) * np.outer(noise @ axis, axis)
+        if self.scales is not None:
+            noise *= np.array(self.scales)[labels][:, None]
+        points = means[labels] + noise
         spoiled = generator.permutation(n)[: int(round(outliers * n))]
         points[spoiled] = means.mean(axis=0) + reach * generator.normal(size=(len(spoiled), d))
         labels[spoiled] = -1
         return SampledMixture(points, labels.astype(np.int64), means)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known publicly of the mixture, in units of sigma.
+
+    Attributes:
+        dimension, clusters, separation: d, k, least distance of two means.
+        least_weight: no cluster has a smaller share of the records.
+        elongation: no cluster is longer than this along one axis, nor than 1 along the others.
+    """
+
+    dimension: int
+    clusters: int
+    separation: float
+    least_weight: float
+    elongation: float
+
+    def mixture(self) -> SphericalMixture:
+        """The least favourable mixture within the promise: k - 1 light clusters, all long towards another."""
+        k, light = self.clusters, self.least_weight
+        weights = (*[light] * (k - 1), 1.0 - (k - 1) * light)
+        return SphericalMixture(
+            k, self.dimension, self.separation, weights=weights, elongation=self.elongation
+        )
+
+
+def simulated_answers(
+    mixture: SphericalMixture,
+    size: int,
+    blocks: int,
+    seed: int,
+    efficiency: tuple[float, ...],
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """What a solver returns on blocks of `size` records: means with errors of the size that theory says.
+
+    The number of records of a component in a block is binomial; the error of its mean is Gaussian with
+    `efficiency` times the covariance of that many records.
+
+    Returns:
+        (blocks, k, d) answers and (blocks,) booleans: every component had a record.
+    """
+    generator = np.random.default_rng(seed)
+    k, d = mixture.clusters, mixture.dimension
+    plain = mixture.means()
+    share = np.full(k, 1.0 / k) if mixture.weights is None else np.array(mixture.weights)
+    counts = generator.multinomial(size, share / share.sum(), size=blocks)
+    noise = generator.normal(size=(blocks, k, d))
+    if mixture.elongation != 1.0:
+        axis = plain[1] - plain[0] if k > 1 and mixture.separation > 0.0 else np.eye(d)[0]
+        axis = axis / np.linalg.norm(axis)
+        noise += (mixture.elongation - 1.0) * (noise @ axis)[:, :, None] * axis
+    spread = np.sqrt(np.array(efficiency) / np.maximum(counts, 1))
+    return plain + noise * spread[:, :, None], np.asarray(counts.min(axis=1) >= 1)
 
 
 def centre_error(found: npt.ArrayLike, means: npt.ArrayLike) -> float:

@@ -1,38 +1,39 @@
 """All parameters of the aggregate mode from public facts, and what to expect before any budget is spent.
 
-The privacy of a release does not rest on anything here: a bad plan leads to refusals or to large errors. The
-model of the blocks is that their errors are Gaussian with `EFFICIENCY` times the variance of cluster means.
+The privacy of a release does not rest on anything here: a bad plan leads to refusals or to large errors. What
+blocks will answer is forecast with made-up data (`forecast.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.inputs import integer
-from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
-    FriendsTest,
-    friends_test,
-    mean_sensitivity,
-)
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 
-EFFICIENCY = 1.15
-"""Variance of a block's points over that of means of m / k records (measured 0.8 to 1.2; docs/gmm.md)."""
+from .blocks import BlockSolver, block_solver
+from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
+from .model import Facts
 
 CONFIDENCE = 0.99
 """Pass probability a plan must reach to be called feasible."""
 
-GRID = 2.0**-20
+FAILURE = Fraction(1, 400)
+"""Probability with which the test refuses tuples as alike as the plan expects."""
+
+GRID = 2.0**-14
 """Public grid of the blocks' points, in units of sigma."""
 
-_FRACTIONS = (Fraction(13, 20), Fraction(7, 10), Fraction(3, 4), Fraction(4, 5), Fraction(17, 20))
-_QUANTILES = (0.9, 0.95, 0.98, 0.99, 0.995)
-_TEST_SHARES = (0.3, 0.4, 0.5, 0.6)
-_MEAN_SHARES = (0.2, 0.35, 0.5)
+_TEST_SHARES = (0.25, 0.35, 0.45, 0.6)
+_MEAN_SHARES = (0.1, 0.2, 0.35, 0.5)
+_GROWTH = 1.25
+_LARGER = (1.0, 1.3, 1.7, 2.2)
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,21 @@ class AggregatePlan:
 
     Attributes:
         n, dimension, clusters, separation, epsilon, delta: the facts it was made from.
+        least_weight, elongation: promises about the clusters, see `aggregate_plan`.
         scales: sigma, or the grid of sigmas that are tried from the smallest on.
+        solver: name of the block solver, or "given" for a function of the user.
         blocks, block_size: B and m = floor(n / B); the other n - B m records serve in the refinement only.
-        radius: rho, within which the k points of two blocks are friends.
-        fraction: share p of pairs of blocks that must be friends.
+        radius, spread: two blocks are friends if each of the k points of one has one of the other's within
+            `radius`, and the squares of these distances sum to at most spread * radius^2.
+        plateau: h-scores (all but h blocks agree with all but h) up to this pass.
         epsilon_test, delta_test: budget of the test at each scale.
         epsilon_then, delta_then: budget of the noise; rho_mean, rho_refine (a round): what it buys in zCDP.
         rounds, refine_radius: of the refinement on all records.
-        pass_probability: expected, for data as described.
+        pass_probability: forecast for the least favourable data within the promises.
         rough_error, error: expected largest distance of a centre, before and after the refinement.
         feasible: whether it should be run at all.
-        advice: what to change if not, from public facts.
+        seconds: estimated time of the blocks on this machine.
+        advice: what to change if not feasible, from public facts.
     """
 
     n: int
@@ -60,11 +65,15 @@ class AggregatePlan:
     separation: float
     epsilon: float
     delta: float
+    least_weight: float
+    elongation: float
     scales: tuple[float, ...]
+    solver: str
     blocks: int
     block_size: int
     radius: float
-    fraction: Fraction
+    spread: float
+    plateau: int
     epsilon_test: float
     delta_test: float
     epsilon_then: float
@@ -77,11 +86,45 @@ class AggregatePlan:
     rough_error: float
     error: float
     feasible: bool
+    seconds: float = field(default=0.0, compare=False)
     advice: str = ""
 
-    def test(self) -> FriendsTest:
+    def rule(self) -> AgreementRule:
         """The calibrated test of one scale."""
-        return friends_test(self.blocks, self.epsilon_test, self.delta_test, self.fraction)
+        return agreement_rule(self.epsilon_test, self.delta_test, FAILURE, self.plateau)
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether there are enough blocks for the test to pass at all."""
+        return self.blocks >= 3 * self.rule().reach + 3
+
+    @property
+    def facts(self) -> Facts:
+        """The promises about the mixture."""
+        return Facts(self.dimension, self.clusters, self.separation, self.least_weight, self.elongation)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Everything a search for parameters depends on."""
+
+    n: int
+    facts: Facts
+    epsilon: float
+    delta: float
+    scales: tuple[float, ...]
+    block_size: int | None = None
+    radius: float | None = None
+
+
+@dataclass(frozen=True)
+class _Choice:
+    chance: float
+    size: int
+    agreement: Agreement
+    plateau: int
+    share: float
+    reach: int
 
 
 def aggregate_plan(
@@ -93,26 +136,41 @@ def aggregate_plan(
     delta: float,
     *,
     sigma: float | Sequence[float] = 1.0,
+    least_weight: float | None = None,
+    elongation: float = 1.0,
+    solver: str | BlockSolver = "auto",
     block_size: int | None = None,
     radius: float | None = None,
 ) -> AggregatePlan:
-    """Choose block size, friendship radius, budgets and refinement for the least expected error.
+    """Choose block size, radii, budgets and refinement for the least expected error.
 
     Args:
         n, d, k: records, coordinates, clusters; public.
         separation: least distance of two means in units of sigma (of the largest sigma of a grid).
         epsilon, delta: whole budget.
-        sigma: within-cluster standard deviation, or a grid of candidates that shares the test's budget.
+        sigma: within-cluster standard deviation (smaller clusters do no harm), or a grid of candidates that
+            shares the test's budget.
+        least_weight: public promise: no cluster holds a smaller share of the records; 1 / (2 k) by default.
+        elongation: public promise: a cluster's standard deviation is at most this many sigmas along one axis
+            of its own, and at most sigma across it.
+        solver: "auto", "sos", "kmeans", "mixture", or a function of a block of records.
         block_size, radius: fixed instead of chosen (radius in units of sigma).
 
     Raises:
         ValueError: arguments out of range.
 
-    Cost: well below a second; results for the same arguments are kept.
+    Cost: a second or two, most of it spent on trying the solver on made-up blocks; results for the same
+    arguments are kept.
     """
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     separation = calibrate.check_positive(separation, "separation")
+    elongation = calibrate.check_positive(elongation, "elongation")
+    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
+    if k == 1:
+        light = 1.0
+    if light * k > 1.0 + 1e-9 or elongation < 1.0:
+        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, elongation at least 1")
     given = (sigma,) if isinstance(sigma, int | float) else tuple(sigma)
     scales = tuple(sorted(calibrate.check_positive(value, "sigma") for value in given))
     if not scales or len(set(scales)) < len(scales) or not 1e-12 <= scales[0] <= scales[-1] <= 1e12:
@@ -121,8 +179,52 @@ def aggregate_plan(
         block_size = integer(block_size, "block_size", k)
     if radius is not None:
         radius = calibrate.check_positive(radius, "radius")
-    plan = _best(n, d, k, separation, epsilon, delta, scales, block_size, radius)
-    return plan if plan.feasible else replace(plan, advice=_advice(plan, block_size, radius))
+        if not 4 * GRID <= radius <= 2.0**20 * GRID / d:
+            raise ValueError(f"radius must lie between {4 * GRID} and {2.0**20 * GRID / d} sigmas")
+    facts = Facts(d, k, separation, min(light, 1.0 / k), elongation)
+    return _planned(_Search(n, facts, epsilon, delta, scales, block_size, radius), solver)
+
+
+@lru_cache(maxsize=256)
+def _planned(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+    facts = search.facts
+    names = ("sos", "kmeans") if solver == "auto" else (solver,)
+    functions = {name: block_solver(name, facts) for name in names}
+    untried = before_trial(facts)
+    choice = _search(search, untried)
+    if choice is None:
+        return _hopeless(search, solver)
+    tried = []
+    for name, function in functions.items():
+        for factor in _LARGER if search.block_size is None else (1.0,):
+            size = round(choice.size * factor)
+            if search.n // size < 8:
+                break
+            record = try_solver(function, facts, size)
+            found = _search(replace(search, block_size=size), record)
+            if found is not None:
+                made = _finish(found, search, record, "")
+                tried.append(
+                    ((made.feasible, min(found.chance, CONFIDENCE), -made.error), found, record, name)
+                )
+                if made.feasible and record.failed <= 1.0 / PILOTS:
+                    break
+    if not tried:
+        return _hopeless(search, solver)
+    _, found, record, label = max(tried, key=lambda one: one[0])
+    label = label if isinstance(label, str) else "given"
+    plan = _finish(found, search, record, label)
+    chance = _forecast(plan, record)
+    plan = replace(plan, pass_probability=chance, feasible=plan.feasible and chance >= CONFIDENCE - 0.01)
+    return plan if plan.feasible else replace(plan, advice=_advice(search, record, plan))
+
+
+def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:
+    """Pass probability of the finished plan, simulated with its own number of blocks."""
+    blocks = min(plan.blocks, 800)
+    found = agreements(plan.facts, plan.block_size, record, plan.radius, blocks, 8)
+    nearest = min(found, key=lambda a: abs(a.spread - plan.spread))
+    return _chance(plan.blocks, nearest, plan.plateau, _base(plan.epsilon_test, plan.delta_test))
 
 
 def required_n(
@@ -133,166 +235,149 @@ def required_n(
     delta: float,
     *,
     sigma: float | Sequence[float] = 1.0,
+    least_weight: float | None = None,
+    elongation: float = 1.0,
     most: int = 10**8,
 ) -> int | None:
-    """Least n, to 5 %, for which a plan is feasible; None if not even `most` records do."""
+    """Least n, to 5 %, for which a plan is expected to be feasible; None if not even `most` records do.
 
-    def fine(n: int) -> bool:
-        return aggregate_plan_feasible(n, d, k, separation, epsilon, delta, sigma)
+    For an untried solver; `aggregate_plan` tries it.
+    """
+    scales = (float(sigma),) if isinstance(sigma, int | float) else tuple(sorted(map(float, sigma)))
+    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if least_weight is None else float(least_weight)
+    facts = Facts(d, k, float(separation), light, float(elongation))
+    return _required(_Search(1, facts, float(epsilon), float(delta), scales), before_trial(facts), most)
 
+
+def _required(search: _Search, record: SolverRecord, most: int) -> int | None:
     high = 64
-    while not fine(high):
+    while not _feasible(replace(search, n=high), record):
         high *= 2
         if high > most:
             return None
     low = high // 2
     while high > 1.05 * low:
         middle = (low + high) // 2
-        low, high = (low, middle) if fine(middle) else (middle, high)
+        if _feasible(replace(search, n=middle), record):
+            high = middle
+        else:
+            low = middle
     return high
 
 
-def aggregate_plan_feasible(
-    n: int,
-    d: int,
-    k: int,
-    separation: float,
-    epsilon: float,
-    delta: float,
-    sigma: float | Sequence[float] = 1.0,
-) -> bool:
-    """Whether the best plan passes with probability `CONFIDENCE`, without asking for advice."""
-    scales = (float(sigma),) if isinstance(sigma, int | float) else tuple(sorted(map(float, sigma)))
-    return _best(n, d, k, float(separation), float(epsilon), float(delta), scales, None, None).feasible
+def _feasible(search: _Search, record: SolverRecord) -> bool:
+    choice = _search(search, record)
+    return choice is not None and choice.chance >= CONFIDENCE and _finish(choice, search, record, "").feasible
 
 
-@lru_cache(maxsize=512)
-def _best(
-    n: int,
-    d: int,
-    k: int,
-    separation: float,
-    epsilon: float,
-    delta: float,
-    scales: tuple[float, ...],
-    block_size: int | None,
-    radius: float | None,
-) -> AggregatePlan:
-    """Search over block sizes, radii, fractions and shares of the budget."""
-    plans = []
-    for m in _block_sizes(n, d, k) if block_size is None else (block_size,):
-        blocks = n // m
-        if blocks < 8 or m < 2 * k:
+@lru_cache(maxsize=64)
+def _base(epsilon: float, delta: float) -> AgreementRule:
+    return agreement_rule(epsilon, delta, FAILURE, 0)
+
+
+def _test_budget(search: _Search, share: float) -> tuple[float, float]:
+    count = len(search.scales)
+    return search.epsilon * share / count, search.delta / 4.0 / count
+
+
+@lru_cache(maxsize=2048)
+def _search(search: _Search, record: SolverRecord) -> _Choice | None:
+    """The block size, radii, plateau and share of the test with the least error among those that pass."""
+    k = search.facts.clusters
+    choices: list[_Choice] = []
+    enough = math.inf
+    sizes = _block_sizes(search.n, k) if search.block_size is None else [search.block_size]
+    for size in sizes:
+        blocks = search.n // size
+        if blocks < 8 or size < 2 * k or blocks > MOST_TUPLES:
             continue
-        radii = [_radius(q, m, d, k) for q in _QUANTILES] if radius is None else [radius]
-        for rho in radii:
-            friends = expected_friends(rho, m, d, k, separation, blocks)
-            for fraction in _FRACTIONS:
-                for share in _TEST_SHARES:
-                    budget = (epsilon * share / len(scales), delta / 4.0 / len(scales))
-                    chance = _pass_chance(blocks, friends, fraction, *budget)
-                    plans.append((chance, m, rho, fraction, share))
-    if not plans:
-        return _hopeless(n, d, k, separation, epsilon, delta, scales)
-    good = [choice for choice in plans if choice[0] >= CONFIDENCE]
+        if size > 2.5 * enough:
+            break  # blocks that agree well need not grow further
+        for agreement in agreements(search.facts, size, record, search.radius):
+            expected = agreement.share * blocks
+            plateau = math.ceil(expected + 2.6 * agreement.deviation * math.sqrt(blocks)) + 1
+            for share in _TEST_SHARES:
+                base = _base(*_test_budget(search, share))
+                reach = plateau + base.reach
+                if blocks < 3 * reach + 3:
+                    continue
+                chance = _chance(blocks, agreement, plateau, base)
+                choices.append(_Choice(chance, size, agreement, plateau, share, reach))
+                if chance >= CONFIDENCE and 10 * plateau < blocks:
+                    enough = min(enough, size)
+    if not choices:
+        return None
+    good = [choice for choice in choices if choice.chance >= CONFIDENCE]
     if not good:
-        return _finish(max(plans, key=lambda c: c[0]), n, d, k, separation, epsilon, delta, scales)
+        return max(choices, key=lambda c: c.chance)
+
+    def moved(choice: _Choice) -> float:
+        joint = math.sqrt(choice.agreement.spread) * choice.agreement.radius
+        return joint * float(mean_sensitivity(search.n // choice.size, choice.reach))
+
     # the error depends on few of the choices in earnest: those that leave the most for the noise
-    finished = [_finish(choice, n, d, k, separation, epsilon, delta, scales) for choice in _front(good, n)]
-    return min(finished, key=lambda plan: (not plan.feasible, plan.error, -plan.pass_probability))
-
-
-def _front(
-    choices: list[tuple[float, int, float, Fraction, float]], n: int
-) -> list[tuple[float, int, float, Fraction, float]]:
-    """For every share of the test, the choices with the least sensitivity of the mean."""
-
-    def moved(choice: tuple[float, int, float, Fraction, float]) -> float:
-        return choice[2] * float(mean_sensitivity(n // choice[1], choice[3]))
-
-    return [
+    front = [
         choice
         for share in _TEST_SHARES
-        for choice in sorted((c for c in choices if c[4] == share), key=moved)[:2]
+        for choice in sorted((c for c in good if c.share == share), key=moved)[:2]
     ]
+    plans = [(_finish(choice, search, record, ""), choice) for choice in front]
+    return min(plans, key=lambda pair: (not pair[0].feasible, pair[0].error, -pair[1].chance))[1]
 
 
-def _block_sizes(n: int, d: int, k: int) -> list[int]:
-    size, found = 10.0 * k, []
-    while size <= n / 8 and size <= 4000:
+def _block_sizes(n: int, k: int) -> list[int]:
+    size, found = 8.0 * k, []
+    while size <= n / 8 and size <= 6000:
         found.append(round(size))
-        size *= 1.12
+        size *= _GROWTH
     return found
 
 
-def _radius(quantile: float, m: int, d: int, k: int) -> float:
-    """Distance that pairs of good blocks keep with this probability."""
-    from scipy.stats import chi2
-
-    return math.sqrt(2.0 * EFFICIENCY * k / m * float(chi2.ppf(quantile, k * d)))
+_NODES = (-1.8, -1.1, -0.7, -0.35, 0.0, 0.35, 0.7, 1.1, 1.8)
 
 
-def expected_friends(radius: float, m: int, d: int, k: int, separation: float, blocks: int) -> float:
-    """Expected share of ordered pairs of blocks that are friends, under the model of this module.
-
-    A block is valid if its points are more than 6 radii apart; distances vary along the line that joins two.
-    """
-    from scipy.stats import chi2, norm
-
-    spread = math.sqrt(2.0 * EFFICIENCY * k / m)
-    invalid = k * (k - 1) / 2.0 * float(norm.sf((separation - 6.0 * radius) / spread))
-    valid = max(0.0, 1.0 - invalid)
-    close = float(chi2.cdf(radius**2 * m / (2.0 * EFFICIENCY * k), k * d))
-    return valid**2 * (close + (1.0 - close) / blocks)
-
-
-def _pass_chance(blocks: int, friends: float, fraction: Fraction, epsilon: float, delta: float) -> float:
-    """Pass probability at 1.5 % fewer friends than expected (closed form, shift not certified)."""
-    pairs = 0.985 * friends * blocks**2
-    if not fraction > Fraction(1, 2) + Fraction(1, blocks) or pairs <= float(fraction) * blocks**2:
+def _chance(blocks: int, agreement: Agreement, plateau: int, base: AgreementRule) -> float:
+    """Mean of the acceptance probability over a Gaussian h-score."""
+    if blocks < 3 * (plateau + base.reach) + 3:
         return 0.0
-    jump = 2 * blocks - 1
-    r = math.exp(-epsilon / jump)
-    guess = jump / epsilon * math.log(r * (math.expm1(epsilon) + delta) / (delta * (1.0 + r)))
-    shift = max(jump, math.ceil(guess))
-    test = FriendsTest(blocks, math.ceil(fraction * blocks**2), jump, shift, epsilon, delta)
-    return test.pass_probability(int(pairs))
+    middle, width = agreement.share * blocks, agreement.deviation * math.sqrt(blocks)
+    scores = [max(0, math.ceil(middle + node * width) - plateau) for node in _NODES]
+    return sum(float(base.curve.probability(score)) for score in scores) / len(scores)
 
 
-def _finish(
-    choice: tuple[float, int, float, Fraction, float],
-    n: int,
-    d: int,
-    k: int,
-    separation: float,
-    epsilon: float,
-    delta: float,
-    scales: tuple[float, ...],
-) -> AggregatePlan:
+def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str) -> AggregatePlan:
     """Split what the test leaves between mean and refinement, and predict the errors."""
     from scipy.stats import norm
 
-    chance, m, radius, fraction, share = choice
-    count, blocks = len(scales), n // m
-    m = n // blocks
-    tests = Fraction(epsilon * share / count), Fraction(delta / 4.0 / count)
-    then = [calibrate.float_down(Fraction(a) - count * b) for a, b in zip((epsilon, delta), tests)]
+    n, facts = search.n, search.facts
+    d, k, separation = facts.dimension, facts.clusters, facts.separation
+    count, blocks = len(search.scales), n // choice.size
+    size = n // blocks
+    budget = _test_budget(search, choice.share)
+    tests = Fraction(budget[0]), Fraction(budget[1])
+    then = [float_down(Fraction(a) - count * b) for a, b in zip((search.epsilon, search.delta), tests)]
     total = calibrate.zcdp_rho(then[0], then[1])
-    best: tuple[float, ...] | None = None
+    trace = d - 1 + facts.elongation**2
     several = math.sqrt(2.0 * math.log(max(k, 2)))
+    joint = math.sqrt(choice.agreement.spread) * choice.agreement.radius
+    enough = blocks >= 3 * choice.reach + 3
+    sensitivity = joint * float(mean_sensitivity(blocks, choice.reach)) if enough else math.inf
+    light = n * facts.least_weight
+    best: tuple[float, ...] | None = None
     for part in _MEAN_SHARES:
         rho_mean = total * part
-        sensitivity = radius * float(mean_sensitivity(blocks, fraction))
         noise = sensitivity / math.sqrt(2.0 * rho_mean) * (math.sqrt(d) + several)
-        rough = noise + math.sqrt(d * k / n)
+        rough = noise + math.sqrt(trace / light) + record.bias
         rounds = 1 if rough <= separation / 8.0 or k == 1 else 2
         rho_refine = (total - rho_mean) * (1.0 - 1e-12) / rounds
-        reach = math.sqrt(d) + 4.0 + min(rough, separation)
-        spread = math.sqrt(2.0 / rho_refine) * reach * k / n
-        error = math.hypot(spread, math.sqrt(k / n)) * (math.sqrt(d) + several)
+        reach = math.sqrt(trace) + 3.0 * facts.elongation + 1.0 + min(rough, separation)
+        spread = math.sqrt(2.0 / rho_refine) * reach / light * (math.sqrt(d) + several)
+        error = math.hypot(spread, math.sqrt(1.0 / light) * (math.sqrt(trace) + several))
         if k > 1:
             missed = rough if rounds == 1 else min(rough, error)
-            error += (k - 1) * separation * float(norm.sf((separation - missed) / 2.0))
+            ratio = (1.0 - (k - 1) * facts.least_weight) / facts.least_weight
+            outside = float(norm.sf((separation - missed) / 2.0 / facts.elongation))
+            error += (k - 1) * separation * min(ratio, 10.0) * outside
         if best is None or error < best[0]:
             best = (error, rho_mean, rho_refine, rounds, reach, rough)
     assert best is not None
@@ -301,67 +386,96 @@ def _finish(
         dimension=d,
         clusters=k,
         separation=separation,
-        epsilon=epsilon,
-        delta=delta,
-        scales=scales,
+        epsilon=search.epsilon,
+        delta=search.delta,
+        least_weight=facts.least_weight,
+        elongation=facts.elongation,
+        scales=search.scales,
+        solver=solver,
         blocks=blocks,
-        block_size=m,
-        radius=radius,
-        fraction=fraction,
-        epsilon_test=float(tests[0]),
-        delta_test=float(tests[1]),
+        block_size=size,
+        radius=choice.agreement.radius,
+        spread=choice.agreement.spread,
+        plateau=choice.plateau,
+        epsilon_test=budget[0],
+        delta_test=budget[1],
         epsilon_then=then[0],
         delta_then=then[1],
         rho_mean=best[1],
         rho_refine=best[2],
         rounds=int(best[3]),
         refine_radius=best[4],
-        pass_probability=chance,
+        pass_probability=choice.chance,
         rough_error=best[5],
         error=best[0],
-        feasible=chance >= CONFIDENCE and (k == 1 or best[5] <= separation / 3.0),
+        feasible=choice.chance >= CONFIDENCE and (k == 1 or best[5] <= separation / 3.0),
+        seconds=round(record.seconds * blocks * count + 4e-9 * (blocks * k) ** 2 * d, 2),
     )
 
 
-def _hopeless(
-    n: int, d: int, k: int, separation: float, epsilon: float, delta: float, scales: tuple[float, ...]
-) -> AggregatePlan:
-    """A plan for data too few to make blocks of: it can be run, and will decline."""
-    m = max(1, n // 8)
-    choice = (0.0, m, separation / 8.0, Fraction(9, 10), _TEST_SHARES[0])
-    made = _finish(
-        (choice[0], max(1, n // 8), *choice[2:]), max(n, 8), d, k, separation, epsilon, delta, scales
-    )
-    return replace(made, n=n, blocks=n // m, block_size=m, feasible=False)
+def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+    """A plan for data too few to make blocks of: it can be run where its test allows, and will decline."""
+    facts = search.facts
+    name = "given" if not isinstance(solver, str) else "sos" if solver == "auto" else solver
+    size = max(1, min(search.n, search.block_size or max(1, search.n // 8)))
+    radius = search.radius or max(4 * GRID, min(facts.separation / 8.0, 2.0**20 * GRID / facts.dimension))
+    choice = _Choice(0.0, size, Agreement(radius, 1.0, 1.0, 0.0), 0, _TEST_SHARES[-1], search.n)
+    record = before_trial(facts)
+    made = replace(_finish(choice, search, record, name), feasible=False, pass_probability=0.0)
+    return replace(made, advice=_advice(search, record, made))
 
 
-def _advice(plan: AggregatePlan, block_size: int | None, radius: float | None) -> str:
+def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     """What would help, tried in turn on public facts."""
-    if block_size is not None or radius is not None:
-        free = aggregate_plan_feasible(
-            plan.n, plan.dimension, plan.clusters, plan.separation, plan.epsilon, plan.delta, plan.scales
-        )
-        if free:
-            return "leave block_size and radius to the plan: then it is expected to pass"
-    facts = (plan.dimension, plan.clusters, plan.separation, plan.epsilon, plan.delta)
+    facts = search.facts
+    free = replace(search, block_size=None, radius=None)
+    if free != search and _feasible(free, record):
+        return "leave block_size and radius to the plan: then it is expected to pass"
+    if record.failed > 0.1:
+        kind = f"the block solver {plan.solver!r} fails on {record.failed:.0%} of made-up blocks like these"
+        return f"expected to decline: {kind}; try another solver, or clusters further apart"
     found = []
-    needed = required_n(*facts, sigma=plan.scales)
+    needed = _required(free, record, 10**8)
     if needed is not None:
         found.append(f"about {needed} records")
-    for factor in (1.5, 2.0, 4.0, 8.0):
-        if aggregate_plan_feasible(plan.n, *facts[:3], plan.epsilon * factor, plan.delta, plan.scales):
-            found.append(f"epsilon = {plan.epsilon * factor:.3g}")
-            break
-    for factor in (1.25, 1.5, 2.0, 3.0, 5.0):
-        if aggregate_plan_feasible(
-            plan.n, *facts[:2], plan.separation * factor, plan.epsilon, plan.delta, plan.scales
-        ):
-            found.append(f"a separation of {plan.separation * factor:.3g} sigma")
-            break
-    if len(plan.scales) > 1 and aggregate_plan_feasible(plan.n, *facts, plan.scales[-1:]):
+    changed = [
+        (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
+        for factor in (1.5, 2.0, 4.0, 8.0)
+    ]
+    found += next(([text] for text, other in changed if _feasible(other, record)), [])
+    changed = [
+        (
+            f"a separation of {facts.separation * factor:.3g} sigma",
+            replace(free, facts=replace(facts, separation=facts.separation * factor)),
+        )
+        for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
+    ]
+    found += next(([text] for text, other in changed if _feasible(other, record)), [])
+    if facts.clusters > 1 and facts.least_weight < 0.99 / facts.clusters:
+        equal = replace(free, facts=replace(facts, least_weight=1.0 / facts.clusters))
+        if _feasible(equal, record):
+            found.append("a promise that no cluster is lighter than the others (least_weight)")
+    if len(search.scales) > 1 and _feasible(replace(free, scales=search.scales[-1:]), record):
         found.append("one known sigma instead of a grid")
     if not found:
         return (
             "these public facts leave no room for blocks that agree: fewer clusters or coordinates are needed"
         )
     return "expected to decline; it would pass with " + ", or ".join(found)
+
+
+def after_refusal(plan: AggregatePlan) -> str:
+    """What a refusal that was paid for says, from public facts alone: promises, and what to try next."""
+    scales = ", ".join(f"{s:g}" for s in plan.scales)
+    promises = (
+        f"{plan.clusters} clusters, none with less than {plan.least_weight:.3g} of the records, means at "
+        f"least {plan.separation:g} sigma apart, sigma = {scales}, no cluster longer than "
+        f"{plan.elongation:g} sigma"
+    )
+    if plan.pass_probability < CONFIDENCE - 0.01:
+        return f"a refusal was to be expected (forecast {plan.pass_probability:.2f}): {plan.advice}"
+    return (
+        f"for data as promised ({promises}) {plan.pass_probability:.0%} of runs pass: most likely a promise "
+        "does not hold. With fresh budget try a larger sigma or a grid of them, a smaller least_weight, a "
+        "larger elongation, or another number of clusters; PrivateKMeans needs fewer promises"
+    )

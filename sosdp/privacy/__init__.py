@@ -24,6 +24,7 @@ _HOME = {
     "random_split": "guarantee.composition",
     "release_by_friends": "mechanisms.propose_test_release.friendly_core",
     "release_by_vote": "mechanisms.propose_test_release.block_vote",
+    "release_tuple_averages": "mechanisms.propose_test_release.tuple_averages",
     "release_with_margin": "mechanisms.propose_test_release.block_vote",
     "subsample": "guarantee.composition",
     "truncated_exponential": "mechanisms.exponential",
@@ -46,6 +47,7 @@ __all__ = [
     "random_split",
     "release_by_friends",
     "release_by_vote",
+    "release_tuple_averages",
     "release_with_margin",
     "subsample",
     "truncated_exponential",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
     from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote, release_with_margin
     from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
+    from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import release_tuple_averages
     from sosdp.privacy.verification.sensitivity import verify_sensitivity
     from sosdp.privacy.verification.strongly_convex import falsify_program
 

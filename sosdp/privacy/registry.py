@@ -55,6 +55,7 @@ REGISTRY = dict(
         _entry("release_by_friends", "mechanisms.propose_test_release.friendly_core", "friends"),
         _entry("private_frank_wolfe", "mechanisms.frank_wolfe", "mrf_frank_wolfe"),
         _entry("private_projected_gradient", "mechanisms.projected_gradient", "mrf_moments"),
+        _entry("release_tuple_averages", "mechanisms.propose_test_release.tuple_averages", "tuples_averages"),
         _entry("release_through", "opendp_bridge", "opendp_bridge"),
     )
 )

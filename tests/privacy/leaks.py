@@ -450,7 +450,7 @@ def _margin(margin: Any) -> Release:
 def _friends(results: Any) -> Release:
     from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
 
-    budget = {"epsilon_test": 1.0, "delta_test": 1e-3, "epsilon": 1.0, "delta": 1e-3}
+    budget = {"epsilon_test": 8.0, "delta_test": 1e-2, "epsilon": 1.0, "delta": 1e-3, "plateau": 0}
     return release_by_friends(results, 1, 2, radius=0.5, **budget)
 
 

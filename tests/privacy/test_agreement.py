@@ -1,4 +1,4 @@
-"""Votes, pairwise agreement, margins and friends: exhaustively on small inputs, with controls that fail."""
+"""Votes, pairwise agreement and margins: exhaustively on small inputs, with controls that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from sosdp.privacy.mechanisms.propose_test_release import block_vote as agreement
-from sosdp.privacy.mechanisms.propose_test_release import friendly_core as friends
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
     h_score,
@@ -21,7 +20,6 @@ from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
     release_with_margin,
     vote_margin,
 )
-from sosdp.privacy.mechanisms.propose_test_release.friendly_core import friends_test, release_by_friends
 
 
 def close(first: dict, second: dict, factor: Fraction, delta: Fraction) -> bool:
@@ -249,112 +247,3 @@ def test_release_with_margin():
         assert release_with_margin("tree", nothing, 4, **arguments).value is None
     with pytest.raises(ValueError, match="step"):
         release_with_margin("tree", 1, 0, **arguments)
-
-
-# -- friends
-
-
-@pytest.mark.parametrize(
-    ("blocks", "epsilon", "delta"), [(50, 0.45, 2.5e-7), (6, 1.0, 0.01), (10, 2.0, 1e-3)]
-)
-def test_friends_test_on_all_pairs(blocks, epsilon, delta):
-    test = friends_test(blocks, epsilon, delta)
-    most = test.needed + 2 * test.shift + 2 * test.sensitivity
-    chances = np.array([test.pass_probability(q) for q in range(test.needed - test.sensitivity, most)])
-
-    def worst(p):
-        found = 0.0
-        for s in range(1, test.sensitivity + 1):
-            high, low = p[s:], p[:-s]
-            for a, b in ((high, low), (low, high), (1 - high, 1 - low), (1 - low, 1 - high)):
-                found = max(found, float((a - math.exp(epsilon) * b).max()))
-        return found
-
-    assert 0.9 * delta < worst(chances) <= delta * (1 + 1e-7)
-    from dataclasses import replace
-
-    lower = replace(test, shift=test.shift - 1)
-    less = np.array([lower.pass_probability(q) for q in range(test.needed - test.sensitivity, most)])
-    if test.shift > test.sensitivity:
-        assert worst(less) > delta  # control: a shift of one less
-
-
-def test_friends_noise_has_the_law_it_is_said_to_have():
-    from sosdp.privacy.randomness.bits import InsecureBits
-
-    test = friends_test(5, 2.0, 0.05, Fraction(4, 5))
-    for pairs in (test.needed + test.shift - 3, test.needed + test.shift + 4):
-        bits = InsecureBits(pairs)
-        share = sum(test.passes(pairs, bits) for _ in range(2500)) / 2500
-        exact = test.pass_probability(pairs)
-        assert abs(share - exact) < 6 * math.sqrt(exact * (1 - exact) / 2500)
-    assert test.pass_probability(test.needed - 1) == 0.0
-    assert not any(test.passes(test.needed - 1) for _ in range(50))
-
-
-def test_friends_sensitivities():
-    """One tuple replaced: pairs move by at most 2 B - 1 (attained), the aligned mean by at most the bound."""
-    blocks, radius, fraction = 7, 10, Fraction(7, 10)
-    bound = float(friends.mean_sensitivity(blocks, fraction)) * radius
-    generator = np.random.default_rng(5)
-    compared, largest, most = 0, 0.0, 0
-    for _ in range(1500):
-        centres = np.array([[0], [100]])
-        made = [
-            tuple(
-                map(tuple, (centres[generator.permutation(2)] + generator.integers(-4, 5, (2, 1))).tolist())
-            )
-            for _ in range(blocks)
-        ]
-        if generator.random() < 0.3:
-            made[1] = ((0,), (30,))
-        first: list = list(made)
-        second: list = list(made)
-        spread = generator.integers(-9, 10, (2, 1))
-        second[0] = tuple(map(tuple, (centres + spread).tolist())) if generator.random() < 0.8 else None
-        counts = [friends.count_friends(t, radius) for t in (first, second)]
-        most = max(most, abs(sum(counts[0]) - sum(counts[1])))
-        if min(map(sum, counts)) < fraction * blocks**2:
-            continue
-        means = [friends.weighted_mean(t, c, radius) for t, c in zip((first, second), counts, strict=True)]
-        assert None not in means
-        points = [[[float(x) for x in row] for row in mean] for mean in means]  # type: ignore[union-attr]
-        distance = min(
-            math.dist(sum(points[0], []), sum((points[1][i] for i in order), []))
-            for order in itertools.permutations(range(2))
-        )
-        compared += 1
-        largest = max(largest, distance)
-    assert compared > 300 and most == 2 * blocks - 1
-    assert 0.02 * bound < largest <= bound
-
-
-def test_release_by_friends():
-    generator = np.random.default_rng(1)
-    centres = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
-    results: list = [
-        centres[generator.permutation(3)] + 0.05 * generator.standard_normal((3, 2)) for _ in range(80)
-    ]
-    arguments = {"epsilon_test": 2.0, "delta_test": 1e-3, "epsilon": 2.0, "delta": 1e-3, "radius": 0.5}
-    release = release_by_friends(results, 3, 2, **arguments)
-    ordered = release.value[np.lexsort(np.round(release.value / 8).T)]
-    assert np.abs(ordered - centres).max() < 0.5
-    assert release.guarantee.epsilon == 4.0 and release.guarantee.delta == pytest.approx(2e-3)
-    hostile = [
-        None,
-        math.nan,
-        [[math.inf] * 2] * 3,
-        [[1.0]],
-        "abc",
-        np.full((3, 2), 1e300),
-        [[object()] * 2] * 3,
-    ]
-    assert release_by_friends(hostile * 10, 3, 2, **arguments).value is None
-    assert (
-        release_by_friends([centres * 0] * 80, 3, 2, **arguments).value is None
-    )  # points too close: invalid
-    for bad in ({"radius": 1e-9}, {"fraction": 0.5}, {"grid": 0.0}):
-        with pytest.raises(ValueError, match=r"[a-z]"):
-            release_by_friends(results, 3, 2, **{**arguments, **bad})
-    with pytest.raises(ValueError, match="blocks"):
-        friends_test(2, 1.0, 0.1)

@@ -20,11 +20,10 @@ from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 
 from ..aggregate import release_mixture
-from ..blocks import BlockSolver, kmeans_blocks, mixture_blocks
+from ..blocks import BlockSolver, check_solver
 from ..planning import AggregatePlan, aggregate_plan
 from ..published import direct_verdict, paper_verdict
 
-SOLVERS = ("sos", "kmeans", "mixture")
 MODES = ("aggregate", "direct", "paper")
 
 
@@ -40,10 +39,14 @@ class PrivateGaussianMixture(RecordEstimator):
         n_components: k.
         epsilon, delta: whole budget.
         separation: least distance of two means in units of sigma.
-        sigma: within-cluster standard deviation, or a sequence of candidates.
-        solver: "sos", "kmeans", "mixture", or a function from (m, d) records, in units of sigma, to k points.
+        sigma: within-cluster standard deviation (of the widest cluster), or a sequence of candidates.
+        least_weight: public promise: no cluster holds a smaller share of the records; None for 1 / (2 k).
+        elongation: public promise: clusters are at most this many sigmas long (standard deviation) along one
+            axis of their own, and at most one sigma across.
+        solver: "auto" (by trial on made-up blocks), "sos", "kmeans", "mixture", or a function from (m, d)
+            records, in units of sigma, to k points.
         block_size, radius: fixed by hand (public!) instead of by the plan; radius in units of sigma.
-        force: run a plan that is expected to decline.
+        force: run a plan that is expected to decline (one whose test can never pass is not run).
         mode: "aggregate"; or "paper" and "direct", the published algorithm with its own and with free
             constants, which decline by public numbers at every size there is (`plan_.advice` says why).
         insecure_seed: for tests and figures: predictable noise, no guarantee.
@@ -51,7 +54,8 @@ class PrivateGaussianMixture(RecordEstimator):
     Attributes after fit, all publishable:
         released_: whether there are centres. means_: (k, d) or None, in random order. weights_: (k,) or None.
         sigma_: the scale at which blocks agreed, or None.
-        plan_: the `AggregatePlan`; `plan_.advice` says what would help where it is not feasible.
+        plan_: the `AggregatePlan`, with the forecast of passing, of errors and of time.
+        advice_: what to try where nothing was released, from public facts alone; "" where there are means.
         guarantee_, release_.
 
     Source: Algorithm 6.5 of the private mixture paper in the form of docs/proofs/gmm_aggregate.md.
@@ -60,6 +64,7 @@ class PrivateGaussianMixture(RecordEstimator):
     means_: npt.NDArray[np.float64] | None
     weights_: npt.NDArray[np.float64] | None
     sigma_: float | None
+    advice_: str
     plan_: AggregatePlan
 
     def __init__(
@@ -70,7 +75,9 @@ class PrivateGaussianMixture(RecordEstimator):
         separation: float = 10.0,
         *,
         sigma: float | Sequence[float] = 1.0,
-        solver: str | BlockSolver = "sos",
+        least_weight: float | None = None,
+        elongation: float = 1.0,
+        solver: str | BlockSolver = "auto",
         block_size: int | None = None,
         radius: float | None = None,
         force: bool = False,
@@ -82,6 +89,8 @@ class PrivateGaussianMixture(RecordEstimator):
         self.delta = delta
         self.separation = separation
         self.sigma = sigma
+        self.least_weight = least_weight
+        self.elongation = elongation
         self.solver = solver
         self.block_size = block_size
         self.radius = radius
@@ -102,7 +111,10 @@ class PrivateGaussianMixture(RecordEstimator):
             self.separation,
             self.epsilon,
             self.delta,
-            sigma=self.sigma,
+            sigma=self.sigma if isinstance(self.sigma, int | float) else tuple(self.sigma),
+            least_weight=self.least_weight,
+            elongation=self.elongation,
+            solver=self.solver,
             block_size=self.block_size,
             radius=self.radius,
         )
@@ -110,7 +122,7 @@ class PrivateGaussianMixture(RecordEstimator):
     def _check_parameters(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
-        self._solver()
+        check_solver(self.solver)
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
         self.plan_ = self.plan(*data.shape)
@@ -122,14 +134,16 @@ class PrivateGaussianMixture(RecordEstimator):
                 else direct_verdict(n, self.n_components, self.epsilon, self.delta)
             )
             self.plan_ = replace(self.plan_, feasible=False, advice=verdict.reason)
-        elif self.plan_.feasible or self.force:
-            return release_mixture(data, self.plan_, solver=self._solver(), insecure_seed=self.insecure_seed)
+        elif (self.plan_.feasible or self.force) and self.plan_.can_pass:
+            given = self.solver if callable(self.solver) else None
+            return release_mixture(data, self.plan_, solver=given, insecure_seed=self.insecure_seed)
         return declined(self.plan_)
 
     def _unpack(self, value: Any) -> None:
         self.means_ = None if value["centers"] is None else np.array(value["centers"])
         self.weights_ = None if value["weights"] is None else np.array(value["weights"])
         self.sigma_ = value["sigma"]
+        self.advice_ = str(self.release_.public.get("advice", ""))
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
         """Index of the nearest released mean for each row of X. This reveals whatever the rows of X do.
@@ -147,14 +161,6 @@ class PrivateGaussianMixture(RecordEstimator):
             raise ValueError(f"rows must have {self.means_.shape[1]} coordinates, got {rows.shape[1]}")
         distances = np.linalg.norm(rows[:, None, :] - self.means_[None, :, :], axis=2)
         return np.argmin(distances, axis=1)
-
-    def _solver(self) -> BlockSolver | None:
-        if callable(self.solver):
-            return self.solver
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be a function or one of {', '.join(SOLVERS)}, got {self.solver!r}")
-        makers = {"kmeans": kmeans_blocks, "mixture": mixture_blocks}
-        return makers[self.solver](self.n_components) if self.solver in makers else None
 
 
 def declined(plan: AggregatePlan) -> Release:

@@ -1,0 +1,1 @@
+"""Private clustering of easy instances through k-tuples of centres."""

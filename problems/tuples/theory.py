@@ -1,0 +1,142 @@
+"""Facts about tuples and far balls, exactly, and the bounds that utility rests on.
+
+Distances are compared as squared rationals, so that a fact holds or fails without any tolerance. Proofs:
+docs/proofs/tuples_geometry.md (F1 to F6), docs/proofs/tuples_averages.md (the rest)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+Point = Sequence[Any]
+Tuple = Sequence[Point]
+
+
+def squared_distance(x: Point, y: Point) -> Fraction:
+    """|x - y|^2."""
+    return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+def squared_gaps(points: Tuple) -> list[Fraction]:
+    """a_i^2: squared distance of each point to the nearest other one of its tuple.
+
+    Raises:
+        ValueError: a tuple of one point has no gap.
+    """
+    if len(points) < 2:
+        raise ValueError("a tuple of one point has no separation: take k >= 2")
+    return [min(squared_distance(x, y) for j, y in enumerate(points) if j != i) for i, x in enumerate(points)]
+
+
+def far(centres: Tuple, radii: Sequence[Any], ratio: Any) -> bool:
+    """Whether the balls are ratio-far: |c_i - c_j| >= ratio max(r_i, r_j)."""
+    return all(
+        squared_distance(centres[i], centres[j])
+        >= (Fraction(ratio) * max(map(Fraction, (radii[i], radii[j])))) ** 2
+        for i in range(len(centres))
+        for j in range(i)
+    )
+
+
+def partitioned(centres: Tuple, radii: Sequence[Any], points: Tuple) -> bool:
+    """Whether every ball holds exactly one of the points."""
+    return all(
+        sum(squared_distance(c, y) <= Fraction(r) ** 2 for y in points) == 1
+        for c, r in zip(centres, radii, strict=True)
+    )
+
+
+def relative_distance(first: Tuple, second: Tuple) -> Fraction | None:
+    """max_i min_j |x_i - y_j|^2 / a_i^2, or None if two points of the first tuple coincide.
+
+    F1: the balls of radius a_i / ratio about the first tuple partition the second (ratio > 2) if and only if
+    this is at most 1 / ratio^2: one number answers for all ratios.
+    """
+    gaps = squared_gaps(first)
+    if min(gaps) == 0:
+        return None
+    return max(min(squared_distance(x, y) for y in second) / gap for x, gap in zip(first, gaps, strict=True))
+
+
+def partitions(first: Tuple, second: Tuple, ratio: Any) -> bool:
+    """Whether the balls B(x_i, a_i / ratio) about the first tuple partition the second (F1)."""
+    distance = relative_distance(first, second)
+    return distance is not None and distance * Fraction(ratio) ** 2 <= 1
+
+
+def nearest(x: Point, centres: Tuple) -> int:
+    """Number of the nearest centre, the first of equally near ones (what F3 speaks of)."""
+    return min(range(len(centres)), key=lambda i: squared_distance(x, centres[i]))
+
+
+def same_partition(ratio: Any) -> tuple[Fraction, Fraction]:
+    """F2: points of one ball are within 2 r_i, of two balls at least (ratio - 2) max(r_i, r_j) apart."""
+    return Fraction(2), Fraction(ratio) - 2
+
+
+def correctness_ratio(ratio: Any) -> Fraction:
+    """F4: tuples that 2 ratio + 2 far balls partition are partitioned by the balls about each of them."""
+    return 2 * Fraction(ratio) + 2
+
+
+def centre_stability(ratio: Any) -> tuple[Fraction, Fraction]:
+    """F5: bounds on a'_i / a_i, and on |c_i - c'_i| / min(a_i, a'_i), where both families partition a tuple.
+
+    Raises:
+        ValueError: ratio <= 2.
+    """
+    wide = Fraction(ratio)
+    if wide <= 2:
+        raise ValueError(f"the bounds hold for ratios above 2, got {ratio}")
+    return (wide + 2) / (wide - 2), 2 / (wide - 2)
+
+
+def fixed_radius_shift() -> int:
+    """F6: with separation above 4 r, centres of families that partition a common tuple differ by <= 2 r."""
+    return 2
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Utility
+
+
+def lloyd_factor(gamma: float) -> float:
+    """One Lloyd step from centres within gamma of the gaps: sum of OPT_1 over COST of the true centres.
+
+    ((1 + 2 gamma) / (1 - 2 gamma))^2: a misassigned x has |x - c_j| <= |x - c_i| + 2 gamma |c_i - c_j| and
+    |c_i - c_j| <= 2 |x - c_i| / (1 - 2 gamma).
+
+    Raises:
+        ValueError: gamma outside [0, 1/2).
+    """
+    if not 0.0 <= gamma < 0.5:
+        raise ValueError(f"gamma must lie in [0, 1/2), got {gamma}")
+    return ((1.0 + 2.0 * gamma) / (1.0 - 2.0 * gamma)) ** 2
+
+
+def label_error(gap: float, sigma: float = 1.0) -> float:
+    """P(|X - a_i| >= |X - a_j|) <= exp(-t^2 / 2), t = gap / (2 sigma), gap = |mu_i - a_j| - |mu_i - a_i|.
+
+    In any dimension: only the line through a_i and a_j matters.
+    """
+    return math.exp(-((max(gap, 0.0) / (2.0 * sigma)) ** 2) / 2.0)
+
+
+def block_size_for_means(
+    ratio: float, separation: float, least_weight: float, d: int, k: int, tuples: int, beta: float
+) -> int:
+    """Records a block needs so that the means of its k clusters fit ratio-far balls in all tuples.
+
+    Args:
+        ratio: ball ratio asked of the tuples.
+        separation: of the means, in units of the larger of two standard deviations.
+        least_weight, d, k, tuples: of the mixture and the plan.
+        beta: failure probability.
+    """
+    logs = math.log(12.0 * k * tuples / beta)
+    counts = 8.0 / least_weight * logs
+    radius = (math.sqrt(d) + math.sqrt(2.0 * logs)) ** 2
+    return math.ceil(max(counts, 2.0 / least_weight * (ratio / separation) ** 2 * radius))
