@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
