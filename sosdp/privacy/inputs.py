@@ -204,7 +204,7 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+    if type(value) is np.ndarray:
         return value.shape
     parts = entries(value)
     if parts is None:

@@ -27,11 +27,13 @@ from sosdp.privacy.mechanisms import (
     report_noisy_max,
 )
 from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
-from sosdp.privacy.mechanisms.basic.histogram import calibration, canonical
+from sosdp.privacy.mechanisms.basic.histogram import calibration, canonical, truncated
 from sosdp.privacy.mechanisms.basic.interior_point import failure_bound
 from sosdp.privacy.mechanisms.basic.multiplicative_weights import budgets
 from sosdp.privacy.mechanisms.basic.quantile import grid, runs
 from sosdp.privacy.mechanisms.basic.sparse_vector import scales
+from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
+from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.registry import REGISTRY
 from sosdp.privacy.verification import audit
 
@@ -151,7 +153,9 @@ def test_public_names_load():
 
 
 def histogram_law(records: tuple, keys, scale: float, margin: int, reach: int = 60) -> dict:
-    """Joint law over the keys; noisy counts beyond the reach are gathered (post-processing, so no larger)."""
+    """Joint law over the keys of the counts that are shown, the noise being at most `margin`."""
+    weights = {k: math.exp(-abs(k) / scale) for k in range(-reach, margin + 1)}
+    mass = math.fsum(weights.values())
     per_key = []
     for key in keys:
         count = records.count(key)
@@ -159,15 +163,30 @@ def histogram_law(records: tuple, keys, scale: float, margin: int, reach: int = 
         if count == 0:
             law[None] = 1.0
         else:
-            law[None] = 1 - tail(1 + margin - count, scale)
-            for k in range(1 + margin, reach):
-                law[k] = laplace(k - count, scale)
-            law[reach] = tail(reach - count, scale)
+            for k, weight in weights.items():
+                law[count + k if count + k >= 1 + margin else None] += weight / mass
         per_key.append(law)
     return {
         outputs: math.prod(law[o] for law, o in zip(per_key, outputs, strict=True))
         for outputs in itertools.product(*per_key)
     }
+
+
+def test_histogram_shows_what_optimal_selection_shows():
+    """Even odds at a count of 110 where Laplace noise and a threshold needed 133; optimal: 109."""
+    units, margin = calibration(0.1, 1e-6, ONE_RECORD_ADDED)
+    law = {k: math.exp(-abs(k) / float(units)) for k in range(-4000, margin + 1)}
+    mass = math.fsum(law.values())
+
+    def shown(count):
+        return math.fsum(p for k, p in law.items() if count + k >= 1 + margin) / mass
+
+    first = next(count for count in itertools.count(1) if shown(count) >= 0.5)
+    optimal = accept.accept_profile(0.1, 1e-6).reach(0.5)
+    assert (first, optimal) == (110, 109)
+    assert shown(1) <= 1e-6 < shown(2)
+    draws = [truncated(Fraction(3), 2, InsecureBits(seed)) for seed in range(400)]
+    assert max(draws) == 2 and min(draws) < -4
 
 
 @pytest.mark.parametrize("adjacency", [ONE_RECORD_REPLACED, ONE_RECORD_ADDED])
@@ -241,7 +260,7 @@ def levels_of(scores):
 
 def test_noisy_max_exhaustively():
     epsilon = 0.8
-    loss = {"gumbel": 0.0, "flip": 0.0, "monotone": 0.0, "control": 0.0}
+    loss = dict.fromkeys(("gumbel", "flip", "monotone", "monotone flip", "control", "flip control"), 0.0)
     concentrated = 0.0
     for scores in itertools.product(range(3), repeat=3):
         for moves in itertools.product((-1, 0, 1), repeat=3):
@@ -250,15 +269,20 @@ def test_noisy_max_exhaustively():
                 ("gumbel", epsilon / 2, softmax),
                 ("flip", epsilon / 2, flip_law),
                 ("monotone", epsilon, softmax),
+                ("monotone flip", epsilon, flip_law),
                 ("control", epsilon, softmax),
+                ("flip control", epsilon, flip_law),
             ):
-                if name == "monotone" and {1, -1} <= set(moves):
+                if name.startswith("monotone") and {1, -1} <= set(moves):
                     continue
                 laws = law(levels_of(scores), rate), law(levels_of(other), rate)
                 loss[name] = max(loss[name], audit.epsilon_between(*laws))
                 if name == "gumbel":
                     concentrated = max(concentrated, *(renyi(*laws, a) / a for a in (1.01, 2.0, 8.0, 32.0)))
-    assert max(loss["gumbel"], loss["flip"], loss["monotone"]) <= epsilon + 1e-9
+    assert max(loss["gumbel"], loss["flip"], loss["monotone"], loss["monotone flip"]) <= epsilon + 1e-9
+    assert (
+        loss["monotone flip"] > 0.999 * epsilon and loss["flip control"] > 1.2 * epsilon
+    )  # attained; control
     assert loss["gumbel"] > 0.6 * epsilon
     assert loss["control"] > 1.2 * epsilon  # control: the monotone rate for scores that are not monotone
     assert concentrated <= epsilon**2 / 8 + 1e-12
@@ -291,8 +315,8 @@ def test_noisy_max_release():
     ):
         with pytest.raises(ValueError, match=r"[a-z]"):
             report_noisy_max(**{"scores": [1], "sensitivity": 1, "epsilon": 1.0, **bad})
-    with pytest.raises(ValueError, match="monotone"):
-        report_noisy_max([1], sensitivity=1, epsilon=1.0, monotone=True, noise="permute-and-flip")
+    flipped = report_noisy_max([1], sensitivity=1, epsilon=1.0, monotone=True, noise="permute-and-flip")
+    assert flipped.value == 0 and "same direction" in flipped.guarantee.assumptions[0]
 
 
 # -- sparse vector

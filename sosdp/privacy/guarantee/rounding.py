@@ -36,7 +36,7 @@ def float_near(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(sys.float_info.max, number)
+        return sys.float_info.max if number > 0 else -sys.float_info.max
 
 
 def add_up(numbers: Iterable[float]) -> float:

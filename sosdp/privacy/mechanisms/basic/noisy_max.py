@@ -45,8 +45,9 @@ def report_noisy_max(
         sensitivity: public bound on the change of any one score between neighbours.
         epsilon: budget.
         unit: public size of a whole unit; a fraction of the sensitivity loses nothing.
-        monotone: all scores change in the same direction between any two neighbours (counts under adding a
-            record): half the noise ("gumbel" only).
+        monotone: between any two neighbours all scores change in the same direction (counts under adding a
+            record); of scores in whole units, more generally, the changes lie in one interval of length
+            `sensitivity`: half the noise.
 
     Raises:
         ValueError: public arguments out of range, or no candidate; never because of the scores.
@@ -60,8 +61,6 @@ def report_noisy_max(
         raise ValueError("there must be at least one candidate")
     if noise not in ("gumbel", "permute-and-flip"):
         raise ValueError(f'noise must be "gumbel" or "permute-and-flip", got {noise!r}')
-    if monotone and noise != "gumbel":
-        raise ValueError("the gain for monotone scores is proven for gumbel noise only")
     rate = Fraction(epsilon) / (whole_sensitivity * (1 if monotone else 2))
     bits = source(insecure_seed)
     counted = wholes(scores, step, Fraction(0), -LARGEST, LARGEST)
@@ -80,7 +79,10 @@ def report_noisy_max(
             epsilon=epsilon,
             delta=0.0,
             rho=rho,
-            assumptions=(f"no score changes by more than {float(sensitivity)!r} between neighbours",),
+            assumptions=(
+                f"no score changes by more than {float(sensitivity)!r} between neighbours"
+                + (", and all change in the same direction" if monotone else ""),
+            ),
         ),
         bits,
         public={"candidates": len(scores)},
