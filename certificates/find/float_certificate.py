@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from certificates.exact import fraction, monomials_of, rational, terms_of, value_at
+from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
 from certificates.find.mixture import MixedBlock, MixedDual, mixture
 from certificates.find.numbers import decimal, exact_number, short_decimal
@@ -157,6 +158,9 @@ class FloatCertificate:
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works: by mixing, at the exact optimum, by mixing more accurate
         multipliers, in shifted variables, with a redundant box, on a face of the cone."""
+        own = self._from_inside(slacks)
+        if own is not None:
+            return own
         try:
             return self._mixed(slacks, places)
         except NotCertifiable as error:
@@ -198,6 +202,22 @@ class FloatCertificate:
         raise NotCertifiable(
             f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
         )
+
+    def _from_inside(self, slacks: tuple[float, ...]) -> Proof | None:
+        """A proof from multipliers that the solver left inside the cone, or None: the first way tried."""
+        inside = self.result.inside
+        if inside is None or inside.proof is None or self.squares or self.value is None:
+            return None
+        known = self._sign * self.value
+        for slack in slacks:
+            chosen = self._bound(slack * max(1.0, abs(known)))
+            if float(chosen) > float(inside.unknowns[0]):
+                continue
+            try:
+                return proof_from_inside(self.result, replace(self.claim, bound=self._sign * chosen))
+            except NotCertifiable:
+                continue
+        return None
 
     def _sharper(self) -> FloatCertificate | None:
         """The same from a solve to the last digits of doubles, or None where that is costly or fails."""

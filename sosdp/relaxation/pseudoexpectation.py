@@ -14,7 +14,7 @@ from ..conic.svec import smat
 from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
 from .atoms import Atoms, extract_atoms
-from .build.identity import Identity
+from .build.identity import Identity, Inside
 from .solve.solve import centre
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class PseudoExpectation:
     scaling: Scaling = field(repr=False)
     in_expectation: tuple[ExpectationConstraint, ...] = field(default=(), repr=False)
     cone: str = "sos"
+    inside: Inside | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         blocks = self.sizes.get("blocks", [])
@@ -274,8 +275,11 @@ class PseudoExpectation:
         ``margin`` of the answer is the largest t <= 1 with every Gram matrix >= t I in the scaled variables;
         positive means that an exact certificate can be rounded from it. For a refutation the bound is 1. With
         squares of expectations in the objective, the array of all unknowns takes the place of the bound.
-        Costs one more solve.
+        Costs one more solve, or nothing where the solver left multipliers inside the cone.
         """
+        known = self._inside_at(bound)
+        if known is not None:
+            return known
         unknowns = np.zeros(self.program.objective.size)
         given = np.atleast_1d(np.asarray(bound, dtype=float))
         unknowns[: given.size] = given
@@ -285,6 +289,22 @@ class PseudoExpectation:
         raw, margin = found
         gram, free = raw.gram / self.scaling.gram, raw.free / self.scaling.free
         return dual_data(self.identity, gram, free, bound, margin)
+
+    def _inside_at(self, bound: Any) -> DualData | None:
+        """``recentre`` from the multipliers that the solver left inside the cone, or None."""
+        inside = self.inside
+        if inside is None or inside.unknowns.size != 1 or np.size(bound) != 1:
+            return None
+        less = float(inside.unknowns[0]) - float(np.reshape(bound, -1)[0])
+        if not less > 0:
+            return None
+        gram, free = inside.gram + less * inside.unit, inside.free + less * inside.unit_free
+        blocks = zip(self.identity.slices(), self.identity.sides, strict=True)
+        margin = min(float(np.linalg.eigvalsh(smat(gram[rows], side))[0]) for rows, side in blocks)
+        if not margin > 0:
+            return None
+        gram, free = gram / self.scaling.gram, free / self.scaling.free
+        return dual_data(self.identity, gram, free, float(np.reshape(bound, -1)[0]), min(margin, 1.0))
 
 
 def dual_data(

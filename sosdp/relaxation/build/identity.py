@@ -12,7 +12,6 @@ localizing matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -211,18 +210,29 @@ class GramProgram:
         return float(self.objective @ unknowns) - curved
 
 
+class OwnProof(Protocol):
+    """A solver's own proof of the shortfall of multipliers (``solve.sos_cone.box_proof.BoxProof``)."""
+
+    def loss(self) -> float:
+        """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set; infinite: nothing is proven."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Inside:
     """Multipliers inside the cone near an optimum: candidates for a proof without a second solve.
 
-    ``proof``: where the solver has one of its own, a function that returns the proven shortfall of these
-    multipliers (``target + sum_k u_k unknown_k >= -loss`` on the set; infinite: nothing is proven).
+    ``unit``, ``unit_free``: multipliers of minus the first unknown's part (of the constant 1, for a bound),
+    well inside the cone: added t times they lower that unknown by t. ``proof``: a proof of the solver's own,
+    where it has one.
     """
 
     gram: np.ndarray
     free: np.ndarray
     unknowns: np.ndarray
-    proof: Callable[[], float] | None = None
+    unit: np.ndarray
+    unit_free: np.ndarray
+    proof: OwnProof | None = None
 
 
 @dataclass(frozen=True, eq=False)

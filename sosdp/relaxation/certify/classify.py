@@ -247,7 +247,7 @@ class Answer:
         found = certify(identity, inside.gram, inside.free, inside.unknowns, self.scaling.bounds)
         loss = found.loss
         if inside.proof is not None:
-            loss = min(loss, inside.proof())
+            loss = min(loss, inside.proof.loss())
         return (self._proven_value(inside.unknowns, loss) if np.isfinite(loss) else None), found
 
     def _proven_value(self, unknowns: np.ndarray, loss: float) -> float:
@@ -380,4 +380,5 @@ class Answer:
             scaling=self.scaling,
             in_expectation=self.question.subject_to,
             cone=self.question.cone,
+            inside=raw.inside if status == "optimal" else None,
         )

@@ -99,6 +99,19 @@ class BoxFrame:
         return bool(left.all() and right.all())
 
 
+@dataclass(frozen=True, eq=False)
+class BoxProof:
+    """Multipliers in Chebyshev products, shape (L, L) a block, with their unknowns, and what they prove."""
+
+    frame: BoxFrame
+    grams: list[np.ndarray]
+    unknowns: np.ndarray
+
+    def loss(self) -> float:
+        """The proven shortfall, see ``proven_loss``."""
+        return proven_loss(self.frame, self.grams, self.unknowns)
+
+
 def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) -> float:
     """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set, infinite where nothing is proven.
 

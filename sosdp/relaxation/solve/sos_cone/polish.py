@@ -15,10 +15,10 @@ import scipy.linalg as la
 
 from .sampled import SampledProgram, mirrored
 
-_EPSILONS = (1e-7, 1e-5, 1e-6, 1e-8, 1e-9, 1e-10)
+_EPSILONS = (1e-7, 1e-8, 1e-6, 1e-9, 1e-5, 1e-10)
 _NOTHING = 1e-10  # a need that is so much of the bound (or of 1) is not worth another metric
 _PASSES = 3
-_WORTH = 0.8  # the next metric is tried while the last one brought the need below this times the one before
+_WORTH = 0.8  # where two metrics need the same within this factor, others will too
 _NEED = 1.2
 _ROUNDING = 3e-14
 
@@ -71,7 +71,7 @@ def polish(
             lower = program.normal_matrix([b.rows @ h for b, h in zip(program.blocks, halves, strict=True)])
             factor = la.cho_factor(lower, lower=True)
         except la.LinAlgError:
-            break
+            continue
         moved = grams
         for _ in range(_PASSES):
             y = la.cho_solve(factor, program.residual(moved, unknowns))
@@ -80,11 +80,10 @@ def polish(
             ]
         moved = at.correct(program, moved, unknowns)
         need = _outside(moved)
-        better = best is None or need < best[1]
-        done = best is not None and need > _WORTH * best[1]
-        if better:
+        insensitive = best is not None and _WORTH * best[1] < need < best[1] / _WORTH
+        if best is None or need < best[1]:
             best = (moved, need)
-        if done or need <= enough:
+        if insensitive or best[1] <= enough:
             break
     if best is None:
         moved = at.correct(program, grams, unknowns)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...build.identity import GramProgram, Inside, RawSolution
-from .box_proof import proven_loss
+from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
 from .points import NotSampled
 from .polish import centre, inside, polish
@@ -97,8 +96,11 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
     proof = None
     if sampled.frame is not None:
         chebyshev = [f.gram(g) for f, g in zip(sampled.factors, grams, strict=False)]
-        proof = partial(proven_loss, sampled.frame, chebyshev, unknowns)
-    return Inside(gram, free, unknowns, proof), moved[0]
+        proof = BoxProof(sampled.frame, chebyshev, unknowns)
+    unit = sampled.gram_vector(at.grams[: len(sampled.factors)])
+    lowered = np.eye(1, unknowns.size)[0] * -np.sign(program.c[0])
+    unit_free = sampled.multipliers(unit, lowered, np.zeros_like(sampled.source.identity.target))
+    return Inside(gram, free, unknowns, unit, unit_free, proof), moved[0]
 
 
 __all__ = ["NAME", "NotSampled", "at_points", "read_solution", "solve_at_points"]

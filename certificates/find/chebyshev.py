@@ -1,0 +1,270 @@
+"""An exact proof from multipliers in Chebyshev coefficients, without another solve.
+
+The solver at points leaves Gram matrices inside the cone whose identity holds to the last digits. Rounded to
+multiples of a power of two, their exact residual is absorbed into the plain Gram matrices, from the highest
+degree down: ``T_a T_b`` is a power of two times ``T_(a+b)`` plus terms of lower degree. Only then the basis
+is changed to monomials, by an exact congruence: matrices stay positive semidefinite, and the identity holds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from flint import fmpq, fmpq_mat
+
+from certificates.exact import Monomial, Terms, multiply, rational, terms_of
+from certificates.find.rounding import NotCertifiable
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
+from sosdp.algebra import monomials as mono
+from sosdp.relaxation.solve.sos_cone.box_proof import BoxProof
+from sosdp.relaxation.solve.sos_cone.chebyshev import dyadic, gram_series
+
+Exponent = tuple[int, ...]
+Series = dict[Exponent, Any]  # Chebyshev coefficients, flint.fmpq
+
+_MOST_SIDE = 150
+_HALF = fmpq(1, 2)
+
+
+def proof_from_inside(result: Any, claim: Claim) -> Proof:
+    """The proof of a bound below that of the solver's multipliers inside the cone; raises NotCertifiable.
+
+    ``result``: the relaxation as solved by the method at points; ``claim``: its bound included. Cost: exact
+    products of small matrices, and the checker's.
+    """
+    inside = result.inside
+    if inside is None or not isinstance(inside.proof, BoxProof):
+        raise NotCertifiable("the solver left no multipliers in Chebyshev coefficients")
+    if max(result.identity.sides) > _MOST_SIDE:
+        raise NotCertifiable("the Gram matrices are too large to be checked exactly")
+    found = _Rational(result, claim, inside.proof)
+    proof = Proof(claim, tuple(found.multipliers()))
+    if not proof.verdict:
+        raise NotCertifiable(f"the checker says {proof.verdict}")
+    return proof
+
+
+class _Rational:
+    """The identity in Chebyshev coefficients over the rationals."""
+
+    def __init__(self, result: Any, claim: Claim, proof: BoxProof) -> None:
+        self.claim, self.frame = claim, proof.frame
+        self.blocks = proof.frame.identity.blocks
+        self.ids = [int(v) for v in self.frame.ids]
+        self.lines = self._lines(result)
+        self.powers: list[list[list[Any]]] = [[[fmpq(1)]] for _ in self.ids]
+        self.exponents = [mono.exponents(b.basis, self.frame.ids) for b in self.blocks]
+        self.grams: list[list[list[Any]]] = []
+        self.factors = [self._factor(k) for k in range(len(self.blocks))]
+        residual = self.series(terms_of(claim.targets[0]))
+        for k, gram in enumerate(proof.grams):
+            rounded, scale = dyadic(gram)
+            unit = fmpq(1, 2) ** scale
+            entries = np.ldexp(rounded, scale).tolist()
+            self.grams.append([[int(v) * unit for v in row] for row in entries])
+            made = gram_series(self.exponents[k], rounded, scale)
+            size = fmpq(1, 2) ** made.scale
+            series = {
+                tuple(np.frombuffer(name, dtype="<u2").tolist()): value * size
+                for name, value in made.terms.items()
+            }
+            if self.blocks[k].kind != "sos":
+                series = _times(series, self.series(self.multiplied(k)))
+            for name, value in series.items():
+                residual[name] = residual.get(name, fmpq(0)) - value
+        self._absorb(residual)
+
+    def _lines(self, result: Any) -> list[tuple[Any, Any]]:
+        """(c, r) of every variable, x = c + r t: the scaling is by powers of two, read off its columns."""
+        found = []
+        for j, variable in enumerate(self.ids):
+            powers = self.frame.exponents[:, j]
+            alone = np.flatnonzero((powers > 0) & (self.frame.exponents.sum(axis=1) == powers))
+            if not alone.size:
+                raise NotCertifiable(f"no power of variable {variable} stands alone")
+            column = int(alone[0])
+            step = round(float(np.log2(result.scaling.column[column])) / int(powers[column]))
+            unit = Fraction(2) ** step
+            line = (Fraction(float(self.frame.middle[j])) * unit, Fraction(float(self.frame.half[j])) * unit)
+            found.append((rational(line[0]), rational(line[1])))
+        return found
+
+    def multiplied(self, number: int) -> Terms:
+        """The constraint (or product of constraints) that a block multiplies, times its power of two."""
+        block = self.blocks[number]
+        terms: Terms = {(): fmpq(1)}
+        for k in block.index:
+            terms = multiply(terms, terms_of(self.claim.inequalities[k]))
+        return {row: value * self.factors[number] for row, value in terms.items()}
+
+    def _factor(self, number: int) -> Any:
+        """The power of two that the assembled multiplier of a block is of the constraint, in x."""
+        block = self.blocks[number]
+        if block.kind == "sos":
+            return fmpq(1)
+        if block.kind not in ("inequality", "product") or block.entry is not None:
+            raise NotCertifiable(f"multipliers of kind {block.kind!r} are not in Chebyshev coefficients")
+        terms: Terms = {(): fmpq(1)}
+        for k in block.index:
+            terms = multiply(terms, terms_of(self.claim.inequalities[k]))
+        exponents, values = self.frame.multiplier(number)
+        largest = int(np.abs(values).argmax())
+        row = tuple(v for v, e in zip(self.ids, exponents[largest].tolist(), strict=True) for _ in range(e))
+        size = float(Fraction(int(terms[row].p), int(terms[row].q)))
+        for j, e in enumerate(exponents[largest].tolist()):
+            unit = self.lines[j][1] / rational(Fraction(float(self.frame.half[j])))
+            size *= float(Fraction(int(unit.p), int(unit.q))) ** e
+        return rational(Fraction(2) ** round(float(np.log2(values[largest] / size))))
+
+    def series(self, terms: Terms) -> Series:
+        """A polynomial in x as Chebyshev coefficients in t."""
+        place = {v: j for j, v in enumerate(self.ids)}
+        current: dict[Exponent, Any] = {}
+        for row, value in terms.items():
+            powers = [0] * len(self.ids)
+            for v in row:
+                powers[place[v]] += 1
+            current[tuple(powers)] = current.get(tuple(powers), fmpq(0)) + value
+        for j in range(len(self.ids)):
+            out: dict[Exponent, Any] = {}
+            for name, value in current.items():
+                for k, c in enumerate(self._power(j, name[j])):
+                    if c:
+                        key = (*name[:j], k, *name[j + 1 :])
+                        out[key] = out[key] + value * c if key in out else value * c
+            current = out
+        return current
+
+    def _power(self, j: int, p: int) -> list[Any]:
+        """Chebyshev coefficients of ``(c + r t)**p``."""
+        table, (c, r) = self.powers[j], self.lines[j]
+        while len(table) <= p:
+            last = table[-1]
+            row = [fmpq(0)] * (len(last) + 1)
+            for k, value in enumerate(last):
+                row[k] += c * value
+                row[k + 1] += _HALF * r * value
+                row[abs(k - 1)] += _HALF * r * value
+            table.append(row)
+        return table[p]
+
+    def _absorb(self, residual: Series) -> None:
+        """Put the residual into the plain Gram matrices, one entry a coefficient, highest degrees first."""
+        places = self._places(residual)
+        order = sorted(residual, key=lambda name: (sum(name), name), reverse=True)
+        pending = sorted(set(order), key=lambda name: (-sum(name), name))
+        while pending:
+            name = pending.pop(0)
+            value = residual.pop(name, fmpq(0))
+            if not value:
+                continue
+            if name not in places:
+                raise NotCertifiable("a coefficient of the residual is no product of two basis elements")
+            block, i, j = places[name]
+            left, right = self.exponents[block][i].tolist(), self.exponents[block][j].tolist()
+            both = [bool(a and b) for a, b in zip(left, right, strict=True)]
+            weight = value * fmpq(2) ** sum(both)
+            if i == j:
+                self.grams[block][i][i] += weight
+            else:
+                self.grams[block][i][j] += weight * _HALF
+                self.grams[block][j][i] += weight * _HALF
+            ways = [
+                ((a + b, abs(a - b)) if t else (a + b,)) for a, b, t in zip(left, right, both, strict=True)
+            ]
+            for other in product(*ways):
+                if other != name:
+                    if other not in residual and other not in pending:
+                        _insert(pending, other)
+                    residual[other] = residual.get(other, fmpq(0)) - value
+
+    def _places(self, residual: Series) -> dict[Exponent, tuple[int, int, int]]:
+        """For every exponent a pair of elements of a plain basis that multiply to it, as even as possible."""
+        found: dict[Exponent, tuple[int, int, int]] = {}
+        spread: dict[Exponent, int] = {}
+        for number, block in enumerate(self.blocks):
+            if block.kind != "sos":
+                continue
+            rows = self.exponents[number]
+            i, j = np.triu_indices(rows.shape[0])
+            sums = (rows[i] + rows[j]).tolist()
+            gaps = np.abs(rows[i].sum(axis=1) - rows[j].sum(axis=1)).tolist()
+            for name, gap, a, b in zip(map(tuple, sums), gaps, i.tolist(), j.tolist(), strict=True):
+                if gap < spread.get(name, 1 << 30):
+                    spread[name], found[name] = gap, (number, a, b)
+        return found
+
+    def multipliers(self) -> list[Multiplier]:
+        """The Gram matrices in monomials, as integers over common denominators."""
+        out = []
+        for number, block in enumerate(self.blocks):
+            side = block.side
+            change = self._change(self.exponents[number])
+            gram = (
+                change.transpose()
+                * fmpq_mat(side, side, [v for row in self.grams[number] for v in row])
+                * change
+            )
+            if block.kind != "sos":
+                gram = gram * self.factors[number]
+            whole, denominator = gram.numer_denom()
+            rows = tuple(tuple(int(whole[i, j]) for j in range(side)) for i in range(side))
+            basis: tuple[Monomial, ...] = tuple(tuple(filter(None, row)) for row in block.basis.tolist())
+            out.append(Multiplier(block.kind, block.index, basis, rows, int(denominator)))
+        return out
+
+    def _change(self, exponents: np.ndarray) -> fmpq_mat:
+        """Products of Chebyshev polynomials of t in terms of the monomials in x of the same exponents."""
+        tables = []
+        for j, (c, r) in enumerate(self.lines):
+            rows: list[list[Any]] = [[fmpq(1)]]
+            for k in range(1, int(exponents[:, j].max(initial=0)) + 1):
+                twice = fmpq(1 if k == 1 else 2)
+                row = [-twice * c / r * v for v in rows[-1]] + [fmpq(0)]
+                for p, v in enumerate(rows[-1]):
+                    row[p + 1] += twice / r * v
+                if k > 1:
+                    for p, v in enumerate(rows[-2]):
+                        row[p] -= v
+                rows.append(row)
+            tables.append(rows)
+        listed = exponents.tolist()
+        entries = []
+        for a in listed:
+            for b in listed:
+                value = fmpq(1)
+                for j, (k, p) in enumerate(zip(a, b, strict=True)):
+                    if p > k:
+                        value = fmpq(0)
+                        break
+                    if k:
+                        value *= tables[j][k][p]
+                entries.append(value)
+        return fmpq_mat(len(listed), len(listed), entries)
+
+
+def _insert(pending: list[Exponent], name: Exponent) -> None:
+    """Put an exponent into a list ordered by falling degree."""
+    degree = sum(name)
+    for k, other in enumerate(pending):
+        if sum(other) < degree:
+            pending.insert(k, name)
+            return
+    pending.append(name)
+
+
+def _times(left: Series, right: Series) -> Series:
+    """The product of two series."""
+    out: Series = {}
+    for b, q in right.items():
+        halvings = _HALF ** sum(1 for k in b if k)
+        for a, p in left.items():
+            ways = [((i + j, abs(i - j)) if j else (i,)) for i, j in zip(a, b, strict=True)]
+            value = p * q * halvings
+            for name in product(*ways):
+                out[name] = out[name] + value if name in out else value
+    return out

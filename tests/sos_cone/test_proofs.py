@@ -1,0 +1,109 @@
+"""Bounds proven from the first solve, and exact certificates without another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates.find.chebyshev import proof_from_inside
+from sosdp.relaxation.solve import solve as solving
+from sosdp.relaxation.solve.sos_cone.box_proof import proven_loss
+
+
+def goldstein_price():
+    x, y = sd.variables("x y")
+    one = 1 + (x + y + 1) ** 2 * (19 - 14 * x + 3 * x**2 - 14 * y + 6 * x * y + 3 * y**2)
+    two = 30 + (2 * x - 3 * y) ** 2 * (18 - 32 * x + 12 * x**2 + 48 * y - 36 * x * y + 27 * y**2)
+    return one * two, sd.System(4 - x**2 >= 0, 4 - y**2 >= 0), 8, 3.0
+
+
+def rosenbrock():
+    x, y = sd.variables("x y")
+    system = sd.System((x + 5) * (10 - x) >= 0, (y + 5) * (10 - y) >= 0)
+    return (1 - x) ** 2 + 100 * (x**2 - y) ** 2, system, 8, 0.0
+
+
+def thirds():
+    """Coefficients that are no floats, on an interval that is none either."""
+    x = sd.polynomial("x")
+    p = sd.polynomial("x**6/3 - 7*x**5/11 + x/7")
+    return p, sd.System(sd.polynomial("(x - 1/3)*(5/3 - x)") >= 0, x <= 2), 6, None
+
+
+@pytest.mark.parametrize("make", [goldstein_price, rosenbrock, thirds])
+def test_exact_certificates_come_from_the_first_solve(make, monkeypatch):
+    p, system, degree, optimum = make()
+    for sense in (sd.minimize, sd.maximize) if optimum is None else (sd.minimize,):
+        result = sense(p, system, degree, solver="sos_cone")
+        assert result.status == "optimal"
+        monkeypatch.setattr(solving, "solve_program", None)  # nothing is solved again
+        proof = certificates.extract(result).exact()
+        monkeypatch.undo()
+        assert proof.verdict
+        assert abs(float(proof.bound) - result.bound) <= 2e-5 * max(1.0, abs(result.bound))
+        if optimum is not None:
+            assert optimum - 2e-5 <= result.certified_bound <= optimum
+
+
+def test_permuted_blocks_and_signs():
+    x, y = sd.variables("x y")
+    p = x**6 * y**2 - x**2 * y**2 + y**4  # even in both: four classes a multiplier
+    result = sd.minimize(
+        p, sd.System(1 - x**2 >= 0, y >= -1, 1 - y >= 0, 1 - y**2 >= 0), 8, solver="sos_cone"
+    )
+    assert certificates.extract(result).exact().verdict
+    assert result.bound - result.certified_bound <= 1e-6
+
+
+def test_a_bound_above_the_multipliers_is_not_proven():
+    p, system, degree, _ = goldstein_price()
+    result = sd.minimize(p, system, degree, solver="sos_cone")
+    claim = replace(certificates.extract(result).claim, bound=certificates.extract(result).exact().bound + 1)
+    with pytest.raises(certificates.NotCertifiable):
+        proof_from_inside(result, claim)
+
+
+@pytest.mark.parametrize("make", [goldstein_price, thirds])
+def test_the_proof_on_a_box_does_not_need_good_multipliers(make):
+    """Whatever the Gram matrices are, the unknown minus the loss is below every value on the box."""
+    p, system, degree, _ = make()
+    result = sd.minimize(p, system, degree, solver="sos_cone")
+    proof = result.inside.proof
+    generator = np.random.default_rng(0)
+    names = [str(v) for v in result.variables]
+    low = [-2.0, -2.0] if len(names) == 2 else [1 / 3]
+    high = [2.0, 2.0] if len(names) == 2 else [5 / 3]
+    grids = np.meshgrid(*[np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)])
+    points = np.stack([g.ravel() for g in grids], axis=1)
+    least = float(np.min(p(points)))
+    for size in (0.0, 1e-6, 1.0, 1e6):
+        grams = []
+        for g in proof.grams:
+            noise = generator.standard_normal(g.shape) * size
+            grams.append(g + noise + noise.T)
+        for shift in (0.0, 1e-3, 1.0, -1.0):
+            unknowns = proof.unknowns + shift
+            assert float(unknowns[0]) - proven_loss(proof.frame, grams, unknowns) <= least + 1e-9 * abs(least)
+
+
+def test_nothing_is_proven_without_an_enclosing_box():
+    p, system, degree, _ = goldstein_price()
+    proof = sd.minimize(p, system, degree, solver="sos_cone").inside.proof
+    smaller = replace(proof.frame, half=proof.frame.half * (1 - 1e-9))
+    assert np.isfinite(proven_loss(proof.frame, proof.grams, proof.unknowns))
+    assert proven_loss(smaller, proof.grams, proof.unknowns) == np.inf
+
+
+def test_recentring_needs_no_second_solve(monkeypatch):
+    x = sd.variables("x", 7)
+    p = sum(x[i] * x[j] for i in range(7) for j in range(i) if (i * j + i) % 3)
+    result = sd.minimize(p, sd.System(*[v**2 == 1 for v in x]), 4, solver="sos_cone")
+    assert result.bound - result.certified_bound <= 1e-6
+    monkeypatch.setattr("sosdp.relaxation.pseudoexpectation.centre", None)
+    dual = result.recentre(result.bound - 0.5)
+    assert dual.margin > 1e-3
+    assert certificates.extract(result).exact().verdict
