@@ -75,8 +75,9 @@ class ConicSolution:
     """What a backend returns; ``x``, ``s``, ``z`` may be a certificate of infeasibility, as ``status`` says.
 
     ``status`` is one of ``optimal``, ``inaccurate`` (reduced accuracy), ``infeasible`` (z is a ray of the
-    dual), ``unbounded`` (x is a ray of the primal), ``failed``. It is the solver's opinion, never a
-    proof.
+    dual), ``unbounded`` (x is a ray of the primal), ``failed``. Of a backend it is
+    the solver's opinion, never a proof; ``solve_conic`` proves it and adds ``lower`` and ``upper``, proven
+    bounds on the optimal value, and ``reason``.
     """
 
     status: str
@@ -89,6 +90,9 @@ class ConicSolution:
     seconds: float
     message: str = ""
     details: dict = field(default_factory=dict, repr=False)
+    lower: float = -np.inf
+    upper: float = np.inf
+    reason: str = ""
 
     def __post_init__(self) -> None:
         check_status(self.status)

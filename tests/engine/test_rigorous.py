@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from sosdp.conic.rigorous import (
+    UNIT,
     is_positive_semidefinite,
     least_eigenvalue_bound,
+    least_eigenvalue_bounds,
     round_down,
     shift_to_positive_semidefinite,
 )
@@ -86,3 +88,33 @@ def test_shift_makes_it_provable():
 def test_round_down_goes_down():
     for value in (1.0, -1.0, 1e300, 0.0, 3e-310):
         assert round_down(value) < value or value == 0.0
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_nothing_is_proven_that_one_rounding_would_undo(many, monkeypatch):
+    # Cholesky's method may succeed on a matrix that is indefinite by a rounding: whatever guess of the least
+    # eigenvalue it starts from, what is returned must be below the truth
+    rng = np.random.default_rng(11)
+    stack = []
+    for side in (2, 3):
+        for _ in range(30):
+            root = rng.integers(-9, 9, size=(side, side - 1)) / 7.0
+            stack.append((side, root @ root.T))
+    tempted = 0
+    for side, matrix in stack:
+        matrix = np.tril(matrix) + np.tril(matrix, -1).T
+        scale = float(np.abs(matrix).sum(axis=1).max())
+        truth = np.linalg.eigvalsh(matrix)
+        for step in range(-6, 12):
+            # so that after the function's own margin the shift is about the eigenvalue itself
+            guess = truth + (4 * side + step / 4) * UNIT * scale
+            shape = (4, side) if many else (side,)
+            monkeypatch.setattr(np.linalg, "eigvalsh", lambda m, g=guess, s=shape: np.broadcast_to(g, s))
+            if many:
+                bound = float(least_eigenvalue_bounds(np.array([matrix] * 4))[0])
+            else:
+                bound = least_eigenvalue_bound(matrix)
+            monkeypatch.undo()
+            assert exactly_positive_definite(matrix, Fraction(bound) - Fraction(1, 10**300))
+            tempted += bound > truth[0] - 40 * side * UNIT * scale
+    assert tempted > 100
