@@ -24,9 +24,9 @@ def all_labellings(n):
     return np.array([(1, *rest) for rest in itertools.product((1, -1), repeat=n - 1)])
 
 
-def all_slacks(n, tau):
+def slacks_of(adjacencies, tau):
     """(graphs, labellings) dual slacks lambda(G, x), straight from the definition, in batches."""
-    adjacencies = all_adjacencies(n)
+    n = adjacencies.shape[1]
     tilted = adjacencies - tau * (1 - np.eye(n))
     columns = []
     for labels in all_labellings(n):
@@ -35,6 +35,35 @@ def all_slacks(n, tau):
         basis = np.linalg.qr(np.column_stack([labels, np.eye(n)[:, 1:]]))[0][:, 1:]
         columns.append(np.linalg.eigvalsh(basis.T @ slack @ basis)[:, 0])
     return np.array(columns).T
+
+
+def resistances_of(adjacencies, tau):
+    """(graphs, labellings) of r(G, x), 0 where lambda <= 0: one over the largest x-signed resistance."""
+    n = adjacencies.shape[1]
+    tilted, slacks = adjacencies - tau * (1 - np.eye(n)), slacks_of(adjacencies, tau)
+    columns = []
+    for index, labels in enumerate(all_labellings(n)):
+        slack = -tilted.copy()
+        slack[:, np.arange(n), np.arange(n)] += labels * (tilted @ labels)
+        slack += 3 * np.outer(labels, labels)
+        good = slacks[:, index] > 1e-9
+        found = np.zeros(len(slack))
+        inverse = np.linalg.inv(slack[good])
+        diagonal = np.diagonal(inverse, axis1=1, axis2=2)
+        pairs_of = diagonal[:, :, None] + diagonal[:, None, :] - 2 * inverse * np.outer(labels, labels)
+        found[good] = 1 / pairs_of.max(axis=(1, 2))
+        columns.append(found)
+    return np.array(columns).T
+
+
+def all_slacks(n, tau):
+    """`slacks_of` all graphs on n vertices."""
+    return slacks_of(all_adjacencies(n), tau)
+
+
+def all_resistances(n, tau):
+    """`resistances_of` all graphs on n vertices."""
+    return resistances_of(all_adjacencies(n), tau)
 
 
 def neighbours(n):

@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from graphs import all_labellings, pairs
+from graphs import pairs, resistances_of
 
 from problems.sbm import CertificateRecovery, EdgeList, ProjectionRecovery, canonical_graph
 from problems.sbm.certificate import certified_bisection
 from problems.sbm.graph_input import WEIGHT_UNITS, GraphInputError, scaled_weights
-from problems.sbm.program import centred_matrix, projection_sensitivity, slack_error_bound
+from problems.sbm.program import STATISTIC_ERROR, centred_matrix, projection_sensitivity
+from problems.sbm.resistance import public_grid
 from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
 from sosdp.structured import nearest_correlation
 
@@ -38,17 +39,13 @@ def weighted_graphs(n):
 def statistics(n, tau):
     """f and its labelling for every weighted graph, by trying all labellings."""
     matrices, changed = weighted_graphs(n)
-    tilted, columns = matrices - tau * (1 - np.eye(n)), []
-    for labels in all_labellings(n):  # straight from the definition, in batches
-        slack = -tilted.copy()
-        slack[:, np.arange(n), np.arange(n)] += labels * (tilted @ labels)
-        basis = np.linalg.qr(np.column_stack([labels, np.eye(n)[:, 1:]]))[0][:, 1:]
-        columns.append(np.linalg.eigvalsh(basis.T @ slack @ basis)[:, 0])
-    slacks = np.array(columns).T
-    return np.maximum(slacks.max(axis=1), 0) / 2, slacks.argmax(axis=1), changed, matrices
+    found = resistances_of(matrices, tau)
+    return found.max(axis=1), found.argmax(axis=1), changed, matrices
 
 
-@pytest.mark.parametrize("tau", [0.2, pytest.param(0.6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "tau", [public_grid(0.2, 4), pytest.param(public_grid(0.6, 4), marks=pytest.mark.slow)]
+)
 def test_certificate_statistic_over_every_weighted_graph(tau):
     n, tau0 = 4, 0.02
     statistic, winner, changed, matrices = statistics(n, tau)
@@ -57,11 +54,13 @@ def test_certificate_statistic_over_every_weighted_graph(tau):
     strong = statistic[first] > 1 + 1e-9
     assert np.array_equal(winner[first][strong], winner[second][strong])
     # what the estimator computes, and the exact loss of the whole mechanism
-    rule = stability_rule(1.0, 0.2, error=slack_error_bound(n, tau), shift=tau0)
+    rule = stability_rule(1.0, 0.2, error=STATISTIC_ERROR, shift=tau0)
     laws = np.zeros((len(matrices), 1 + 2 ** (n - 1)))
     for k, matrix in enumerate(matrices):
-        found = certified_bisection(sp.csr_array(matrix), tau, tau0)
-        assert found.resolved and (found.labels is not None) == (statistic[k] > tau0)
+        found = certified_bisection(sp.csr_array(matrix), tau, tau0, STATISTIC_ERROR)
+        assert found.resolved
+        above = found.statistic is not None and found.statistic > tau0 + 1e-9
+        assert above == (statistic[k] > tau0 + 1e-9)
         release = rule.release_probability(found.statistic)
         laws[k, 0] = 1 - release
         laws[k, 1 + winner[k]] = release

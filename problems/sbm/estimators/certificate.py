@@ -9,10 +9,32 @@ from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
 
-from ..certificate import CertifiedBisection, certified_bisection
+from ..certificate import UNRESOLVED, CertifiedBisection, certified_bisection
 from ..graph_input import CanonicalGraph
-from ..program import DEFAULT_TAU, DEFAULT_TAU0, chosen_decision, gap_error_bound, slack_error_bound
+from ..ladder import settled_by_ladder
+from ..program import DEFAULT_TAU, DEFAULT_TAU0, STATISTIC_ERROR, chosen_decision
+from ..resistance import public_grid
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+
+CERTIFIED_UP_TO = 500
+"""Most vertices (public) of a graph that is settled in ball arithmetic where float64 proofs leave it open."""
+
+LARGEST_N = 20_000
+"""Most vertices: dense float64 matrices of this side take 3 GB each."""
+
+ARITHMETIC = (
+    "float64 rounds to nearest, and products of matrices are conventional inner products in any order"
+)
+
+COMPLETE = (
+    "the search ends on every graph: what float64 proofs leave open is settled in ball arithmetic of growing "
+    "precision; running time, which depends on the graph, and runs that are broken off are not covered"
+)
+
+WHY = (
+    "why the condition is expected to hold: every statement is proven in float64 by residuals, and no graph "
+    "is known on which a proof is missing"
+)
 
 
 class CertificateRecovery(RecoveryEstimator):
@@ -25,16 +47,16 @@ class CertificateRecovery(RecoveryEstimator):
             equal size (each unit of imbalance |sum x| costs up to tau of dual slack; for equal sizes a larger
             tau never hurts).
         average_degree: public d; sets tau = d / n. Give it for sparse graphs with unequal communities.
-        tau0: a labelling of dual slack below 2 tau0 counts as none; costs 2 tau0 of slack, saves solver work.
+        tau0: a labelling with r below tau0 counts as none; costs tau0 of r, saves solver work.
         decision: "coin" (the largest private probability of release), "noise" (a noisy threshold) or "auto":
             the coin for epsilon in [.001, .7], where it needs less slack (11 less at epsilon = .25).
         weight_bound: public bound w of the weights of a weighted graph; tau and average_degree are then in
             the units of the weights.
         insecure_seed: for tests and figures only; voids the guarantee.
 
-    The labelling x is released when the smallest eigenvalue lambda of its dual slack matrix (orthogonal to
-    x), with noise, is large enough: lambda of about 2.5 + 34 / epsilon at delta = 1e-6 (see
-    `theory.required_slack`). A released labelling is exactly the certified optimum of the graph; `labels_`
+    The labelling x is released when r, the least number of (fractional) edges that undo its certificate, is
+    large enough with noise: r of about 1.2 + 17 / epsilon at delta = 1e-6, or a dual slack lambda <= 2 r of
+    `theory.required_slack`. A released labelling is exactly the certified optimum of the graph; `labels_`
     is None otherwise, and the budget is spent either way. The running time depends on the graph. Cost:
     O(n^3), below a second at n = 1000 when there is something to release. Attributes: see
     `RecoveryEstimator`. Source: our proof, docs/proofs/sbm_certificate.md.
@@ -87,46 +109,48 @@ class CertificateRecovery(RecoveryEstimator):
     def _release(self, graph: CanonicalGraph) -> Release:
         return self._publish(graph, *self._search(graph))
 
-    def _errors(self, n: int) -> tuple[float, float, float]:
-        """tau, tau0 and the public error bound of the slack; raises ValueError if tau0 is too small for n."""
-        tau, tau0 = self.public_tau(n), float(self.tau0)
-        error = slack_error_bound(n, tau)
-        least = max(error, gap_error_bound(n, tau))
-        if tau0 < least:
+    def _errors(self, n: int) -> tuple[float, float]:
+        """tau on its public grid, and tau0; raises ValueError for n or tau0 out of range."""
+        if n > LARGEST_N:
             raise ValueError(
-                f"tau0 = {tau0} is below the numerical error bound {least:.3g} for n = {n}, "
-                f"tau = {tau}; use a larger tau0"
+                f"the certificate needs dense matrices: at most {LARGEST_N} vertices, got {n}; "
+                "RoundsRecovery takes larger graphs"
             )
-        return tau, tau0, error
+        tau, tau0 = public_grid(self.public_tau(n), n), float(self.tau0)
+        if tau0 < STATISTIC_ERROR:
+            raise ValueError(f"tau0 = {tau0} is below the numerical error bound {STATISTIC_ERROR}")
+        return tau, tau0
 
     def _search(self, graph: CanonicalGraph) -> tuple[CertifiedBisection, str | None]:
         """The certified bisection, or none and why the search broke off: private."""
-        tau, tau0, _ = self._errors(graph.n)
+        tau, tau0 = self._errors(graph.n)
+        failure = None
         with silenced():
             try:
-                return certified_bisection(graph.adjacency, tau, tau0), None
+                found = certified_bisection(graph.adjacency, tau, tau0, STATISTIC_ERROR)
             except NUMERICAL_FAILURES as problem:
-                return CertifiedBisection(None, None, False), repr(problem)
+                found, failure = UNRESOLVED, repr(problem)
+            if not found.resolved and graph.n <= CERTIFIED_UP_TO:
+                found = settled_by_ladder(graph.adjacency, tau, tau0, STATISTIC_ERROR)
+        return found, failure
 
     def _publish(self, graph: CanonicalGraph, found: CertifiedBisection, failure: str | None) -> Release:
-        tau, tau0, error = self._errors(graph.n)
+        tau, tau0 = self._errors(graph.n)
         release = release_if_stable(
             None if found.labels is None else found.labels.tolist(),
             found.statistic,
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=self._adjacency,
-            error=error,
+            error=STATISTIC_ERROR,
             shift=tau0,
             resolved=found.resolved,
-            # in exact arithmetic the last resort always resolves; in float64 that is evidence, not proof
-            search_complete=False,
+            search_complete=graph.n <= CERTIFIED_UP_TO,
             decision=chosen_decision(self.decision, float(self.epsilon)),
             assumptions=(
                 "the vertex set is public",
-                "why the condition is expected to hold: the last resort of the search, dual path following, "
-                "ends within a proven number of steps in exact arithmetic; in float64 no graph is known on "
-                "which it does not",
+                ARITHMETIC,
+                COMPLETE if graph.n <= CERTIFIED_UP_TO else WHY,
             ),
             mechanism="sbm.certificate",
             public=self._public(n=graph.n, tau=tau, tau0=tau0),

@@ -1,0 +1,87 @@
+"""Bounds proven by residuals against exact rationals, and on matrices made to be hard."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sosdp.structured import residual_proof
+from sosdp.structured.residual_proof import inverse_proof, least_eigenvalue_proof
+
+
+def is_positive_definite_exactly(matrix, shift):
+    """Elimination of matrix - shift I over the rationals."""
+    rows = [[Fraction(float(entry)) for entry in row] for row in matrix]
+    n = len(rows)
+    for i in range(n):
+        rows[i][i] -= Fraction(shift)
+    for k in range(n):
+        if rows[k][k] <= 0:
+            return False
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            for j in range(k, n):
+                rows[i][j] -= factor * rows[k][j]
+    return True
+
+
+def random_symmetric(generator, n, rank, scale):
+    half = generator.standard_normal((n, rank))
+    matrix = half @ half.T * scale
+    return (matrix + matrix.T) / 2
+
+
+@pytest.mark.parametrize("rank, scale", [(12, 1.0), (5, 1.0), (1, 1e6), (12, 1e-6)])
+def test_least_eigenvalue_is_below_the_exact_one_and_close(rank, scale):
+    generator = np.random.default_rng(rank)
+    for _ in range(4):
+        matrix = random_symmetric(generator, 12, rank, scale)
+        bound = least_eigenvalue_proof(matrix)
+        assert is_positive_definite_exactly(matrix, Fraction(bound) - Fraction(1, 10**30))
+        truth = np.linalg.eigvalsh(matrix)[0]
+        assert truth - 1e-11 * np.abs(matrix).sum() <= bound
+
+
+def test_least_eigenvalue_of_singular_and_odd_matrices():
+    singular = np.ones((40, 40))
+    bound = least_eigenvalue_proof(singular)
+    assert -1e-9 < bound < 0  # the least eigenvalue is 0, exactly: anything above would be wrong
+    assert least_eigenvalue_proof(np.full((3, 3), np.nan)) == -np.inf
+    assert least_eigenvalue_proof(np.zeros((0, 0))) == -np.inf
+    assert least_eigenvalue_proof(np.diag([1e-300, 1.0])) <= 1e-300
+
+
+def test_the_residual_is_charged(monkeypatch):
+    """A factor that is wrong proves less, never too much: the negative control of the residual."""
+    matrix = np.diag([4.0, 9.0, 16.0])
+    honest = least_eigenvalue_proof(matrix)
+    assert 4 - 1e-9 < honest <= 4
+
+    def wrong(shifted, **options):
+        return np.linalg.cholesky(np.asarray(shifted) + 5.0 * np.eye(3))
+
+    monkeypatch.setattr(residual_proof.sl, "cholesky", wrong)
+    assert least_eigenvalue_proof(matrix) < honest - 5
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e6, 1e9])
+def test_inverse_error_against_rationals(condition):
+    generator = np.random.default_rng(3)
+    n = 7
+    turned = np.linalg.qr(generator.standard_normal((n, n)))[0]
+    matrix = turned @ np.diag(np.geomspace(1.0, 1 / condition, n)) @ turned.T
+    matrix = (matrix + matrix.T) / 2
+    least = least_eigenvalue_proof(matrix)
+    found = inverse_proof(matrix, least)
+    rows = [[Fraction(float(e)) for e in row] + [Fraction(int(i == j)) for j in range(n)]
+            for i, row in enumerate(matrix)]  # fmt: skip
+    for k in range(n):
+        rows[k] = [entry / rows[k][k] for entry in rows[k]]
+        for i in range(n):
+            if i != k:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k])]
+    difference = np.array([[float(rows[i][n + j] - Fraction(float(found.matrix[i, j]))) for j in range(n)]
+                           for i in range(n)])  # fmt: skip
+    assert np.linalg.norm(difference, 2) <= found.error
+    assert inverse_proof(matrix, 0.0) is None and inverse_proof(matrix, -1.0) is None
+    assert inverse_proof(np.zeros((2, 2)), 1e-3) is None
