@@ -7,7 +7,7 @@ What is wrong here can make a good certificate fail, never a bad one pass: `kern
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -227,7 +227,7 @@ def _vector(row: list[Fraction], basis: list[Polynomial], entry: list[int], size
     return out
 
 
-def squares_of(gram: list[list[str]]) -> list[Square]:
+def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
     """Weights > 0 and vectors with sum of weight * v v^T the matrix; NotProven when there are none.
 
     A definite matrix is M M^T + R with short dyadic numbers in M and R diagonally dominant, so that numbers

@@ -66,6 +66,9 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--kernel", action="store_true", help="also replay it in the kernel, and print the theorem"
     )
+    verify.add_argument(
+        "--agda", action="store_true", help="also have Agda check it (needs the extra 'sosdp[agda]')"
+    )
     verify.add_argument("--latex", metavar="OUT.tex", help="write a valid proof as LaTeX")
     verify.add_argument("--lean", metavar="OUT.lean", help="write a valid proof as Lean 4 source")
 

@@ -5,6 +5,7 @@ sosdp.
 from __future__ import annotations
 
 import sys
+import tempfile
 from argparse import Namespace
 from collections import Counter
 from typing import Any
@@ -33,6 +34,11 @@ def run(arguments: Namespace) -> int:
             warn(f"{targets[option]}: not written: {why_not}")
     if verdict and arguments.kernel:
         print("\n".join(f"kernel: {line}" for line in replayed(arguments.file, arguments.against)))
+    if verdict and arguments.agda:
+        accepted, said = agda(arguments.file)
+        print(f"agda: {'accepted' if accepted else f'refused: {said}'}")
+        if not accepted:
+            return 1
     if sys.stdout.isatty():
         show(verdict, arguments.file, arguments.against)
         return verdict.exit_code
@@ -62,6 +68,23 @@ def replayed(file: str, against: str | None) -> list[str]:
         return [answer.show() for answer in replay(load_json(file, True, MAX_BYTES), problem)]
     except NotProven as error:
         raise InputError(f"{file}: --kernel: {error}") from None
+
+
+def agda(file: str) -> tuple[bool, str]:
+    """Whether Agda accepts a valid certificate, and what it says otherwise.
+
+    Raises InputError where the claim has no Agda form, or Agda is not installed.
+    """
+    from certificates import load
+    from certificates.agda import AgdaMissing, accepts, prepare
+    from certificates.write.agda import NoAgda, proof_agda
+
+    try:
+        source = proof_agda(load(file))
+        with tempfile.TemporaryDirectory() as folder:
+            return accepts(source, prepare(folder))
+    except (NoAgda, AgdaMissing) as error:
+        raise InputError(f"{file}: --agda: {error}") from None
 
 
 def show(verdict: Any, file: str, against: str | None, console: Any = None) -> None:
