@@ -10,8 +10,9 @@ papers that argue by sum-of-squares proofs (Barak and Steurer 2014; Hopkins and 
 q >= 0 follow p + q >= 0 and p q >= 0; a substitution of polynomials keeps a derivation; and when every
 hypothesis of one derivation is the conclusion of others, the two chain (transitivity). ``degree`` is that of
 the identity as it stands; ``bound`` is what the rules of the papers promise: the maximum for sums, the sum
-for products, the product for chains. Nothing here has to be trusted: ``proof()`` hands the whole identity
-to the checker.
+for products, the product for chains. Nothing here has to be trusted: every derivation holds a theorem of the
+kernel that says what it concludes, made by the kernel's rule for the step, and none is made without;
+``proof()`` hands the whole identity to the checker.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from certificates import kernel
 from certificates.exact import Monomial, Rules, fraction, monomials_of, polynomial_of, rational, terms_of
 from certificates.identity import Claim, Multiplier
+from certificates.kernel import Theorem
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_name
 
 Square = tuple[Fraction, Polynomial]  # weight * polynomial ** 2, weight > 0
 Index = tuple[int, ...]  # a product of hypotheses, each at most once: even powers are squares
@@ -42,11 +46,12 @@ class Derivation:
     """``conclusion >= 0`` (``== 0`` when ``equality``) from the hypotheses, with the identity that shows it.
 
     ``squares``: for every product of inequalities (numbers, ascending) its weighted squares; ``cofactors``:
-    for every equality its multiplier. Make one with `assume`, `square`, a lemma of
-    `certificates.derive.lemmas`, or from a solved relaxation with `from_proof`; do not fill in the
-    fields by hand.
+    for every equality its multiplier. Made by `assume`, `square`, a lemma of `certificates.derive.lemmas`, or
+    from a solved relaxation with `from_proof`: NotDerived where `theorem`, of the kernel, does not say that
+    the conclusion follows from the hypotheses.
     """
 
+    theorem: Theorem = field(repr=False)
     conclusion: Polynomial
     equalities: tuple[Polynomial, ...] = ()
     inequalities: tuple[Polynomial, ...] = ()
@@ -54,6 +59,17 @@ class Derivation:
     cofactors: Mapping[int, Polynomial] = field(default_factory=dict)
     equality: bool = False
     bound: int = 0
+
+    def __post_init__(self) -> None:
+        known = {("==", in_kernel(h)) for h in self.equalities} | {
+            (">=", in_kernel(g)) for g in self.inequalities
+        }
+        if type(self.theorem) is not Theorem or not self.theorem.hypotheses <= known:
+            raise NotDerived("there is no theorem, or it needs other hypotheses")
+        if self.theorem.conclusion != in_kernel(self.conclusion) or (
+            self.equality and self.theorem.relation != "=="
+        ):
+            raise NotDerived("the theorem says something else than the conclusion")
 
     @property
     def degree(self) -> int:
@@ -75,6 +91,7 @@ class Derivation:
         for k, c in right.cofactors.items():
             cofactors[k] = cofactors.get(k, ZERO) + c
         return _make(
+            kernel.weighted_sum([(1, left.theorem), (1, right.theorem)]),
             left,
             left.conclusion + right.conclusion,
             squares,
@@ -116,7 +133,8 @@ class Derivation:
         for k, c in right.cofactors.items():
             cofactors[k] = cofactors.get(k, ZERO) + (left.conclusion - ideal) * c
         product = left.conclusion * right.conclusion
-        return _make(left, product, squares, cofactors, False, left.bound + right.bound)
+        theorem = kernel.product(left.theorem, right.theorem)
+        return _make(theorem, left, product, squares, cofactors, False, left.bound + right.bound)
 
     __rmul__ = __mul__
 
@@ -137,7 +155,8 @@ class Derivation:
             {k: tuple((w * value, q) for w, q in found) for k, found in self.squares.items()} if value else {}
         )
         cofactors = {k: c * value for k, c in self.cofactors.items()}
-        return _make(self, self.conclusion * value, squares, cofactors, False, self.bound)
+        theorem = kernel.weighted_sum([(value, self.theorem)])
+        return _make(theorem, self, self.conclusion * value, squares, cofactors, False, self.bound)
 
     def times(self, polynomial: Any) -> Derivation:
         """An equality times any polynomial; ValueError for an inequality."""
@@ -145,7 +164,8 @@ class Derivation:
             raise ValueError("only an equality can be multiplied by a polynomial of any sign")
         p = polynomial if isinstance(polynomial, Polynomial) else Polynomial(_exact(polynomial))
         cofactors = {k: c * p for k, c in self.cofactors.items()}
-        return _make(self, self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
+        theorem = kernel.multiple(self.theorem, in_kernel(p))
+        return _make(theorem, self, self.conclusion * p, {}, cofactors, True, self.bound + p.degree)
 
     def substitute(self, values: Mapping[Any, Any]) -> Derivation:
         """The derivation with polynomials (or numbers) put in for variables, in hypotheses and conclusion
@@ -156,12 +176,12 @@ class Derivation:
         def put(p: Polynomial) -> Polynomial:
             return p.subs(swap)
 
-        fresh = Derivation(
-            put(self.conclusion),
+        fresh = _from_parts(
             tuple(put(h) for h in self.equalities),
             tuple(put(g) for g in self.inequalities),
             {k: tuple((w, put(q)) for w, q in found) for k, found in self.squares.items()},
             {k: put(c) for k, c in self.cofactors.items()},
+            put(self.conclusion),
             self.equality,
             self.bound * largest,
         )
@@ -187,7 +207,7 @@ class Derivation:
             found = known.get((equality, key)) or (None if equality else known.get((True, key)))
             return found if found is not None else assume(p, equality=equality)
 
-        total = Derivation(ZERO, equality=True)
+        total = nothing()
         for index, squares in self.squares.items():
             part = sum_of_squares(squares)
             for k in index:
@@ -212,10 +232,16 @@ class Derivation:
         if rest:
             raise NotDerived(f"the conclusion differs from what is wanted by {polynomial_of(rest)}")
         cofactors = dict(self.cofactors)
+        paid = [(Fraction(1), self.theorem)]
         for k, terms in costs.items():
             if terms:
-                cofactors[k] = cofactors.get(k, ZERO) - polynomial_of(terms)
-        made = _make(self, target, self.squares, cofactors, self.equality, self.bound)
+                cost = polynomial_of(terms)
+                cofactors[k] = cofactors.get(k, ZERO) - cost
+                equality = kernel.assume("==", in_kernel(self.equalities[k]))
+                paid.append((Fraction(-1), kernel.multiple(equality, in_kernel(cost))))
+        made = _make(
+            kernel.weighted_sum(paid), self, target, self.squares, cofactors, self.equality, self.bound
+        )
         return replace(made, bound=max(self.bound, made.degree))
 
     def reduced(self) -> Derivation:
@@ -250,9 +276,12 @@ class Derivation:
 def assume(hypothesis: Polynomial, equality: bool = False) -> Derivation:
     """The hypothesis itself: p >= 0, or p = 0 with ``equality``, follows from itself."""
     p = _exact_polynomial(hypothesis)
+    theorem = kernel.assume("==" if equality else ">=", in_kernel(p))
     if equality:
-        return Derivation(p, equalities=(p,), cofactors={0: Polynomial(1)}, equality=True, bound=p.degree)
-    return Derivation(p, inequalities=(p,), squares={(0,): ((Fraction(1), Polynomial(1)),)}, bound=p.degree)
+        cofactors = {0: Polynomial(1)}
+        return Derivation(theorem, p, equalities=(p,), cofactors=cofactors, equality=True, bound=p.degree)
+    squares: dict[Index, tuple[Square, ...]] = {(0,): ((Fraction(1), Polynomial(1)),)}
+    return Derivation(theorem, p, inequalities=(p,), squares=squares, bound=p.degree)
 
 
 def square(q: Any, weight: Any = 1) -> Derivation:
@@ -272,7 +301,8 @@ def sum_of_squares(squares: Iterable[tuple[Any, Any]]) -> Derivation:
             found.append((w, p))
     total = sum((w * q * q for w, q in found), start=ZERO)
     degree = max((2 * q.degree for _, q in found), default=0)
-    return Derivation(total, squares={(): tuple(found)} if found else {}, bound=degree)
+    theorem = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in found)
+    return Derivation(theorem, total, squares={(): tuple(found)} if found else {}, bound=degree)
 
 
 def from_proof(proof: Proof, target: int = 0) -> Derivation:
@@ -300,10 +330,46 @@ def from_proof(proof: Proof, target: int = 0) -> Derivation:
             (claim.inequalities[k] ** (m.index.count(k) // 2) for k in set(m.index)), start=Polynomial(1)
         )
         squares[index] = squares.get(index, ()) + tuple((w, twice * q) for w, q in m.squares())
-    made = Derivation(
-        claim.targets[target], tuple(claim.equalities), tuple(claim.inequalities), squares, cofactors
-    )
+    equalities, inequalities = tuple(claim.equalities), tuple(claim.inequalities)
+    made = _from_parts(equalities, inequalities, squares, cofactors, claim.targets[target])
     return replace(made, bound=made.degree)
+
+
+def in_kernel(p: Polynomial) -> kernel.Polynomial:
+    """The polynomial in the kernel's form; NotDerived for names that the kernel does not have."""
+    exact = p if p.is_exact else p.as_exact()
+    rows = zip(monomials_of(exact.monos), exact.coefs.tolist(), strict=True)
+    try:
+        return kernel.polynomial({tuple(map(variable_name, row)): Fraction(c) for row, c in rows})
+    except kernel.NotProven as error:
+        raise NotDerived(str(error)) from None
+
+
+def nothing() -> Derivation:
+    """0 == 0, from no hypotheses: where sums start."""
+    return Derivation(kernel.weighted_sum([]), ZERO, equality=True)
+
+
+def _from_parts(
+    equalities: tuple[Polynomial, ...],
+    inequalities: tuple[Polynomial, ...],
+    squares: Mapping[Index, tuple[Square, ...]],
+    cofactors: Mapping[int, Polynomial],
+    conclusion: Polynomial,
+    equality: bool = False,
+    bound: int = 0,
+) -> Derivation:
+    """A derivation from its identity, which the kernel expands; NotDerived where it is not the conclusion."""
+    parts = []
+    for index, found in squares.items():
+        part = kernel.weighted_sum((w, kernel.square(in_kernel(q))) for w, q in found)
+        for k in index:
+            part = kernel.product(part, kernel.assume(">=", in_kernel(inequalities[k])))
+        parts.append((1, part))
+    for k, c in cofactors.items():
+        parts.append((1, kernel.multiple(kernel.assume("==", in_kernel(equalities[k])), in_kernel(c))))
+    theorem = kernel.weighted_sum(parts)
+    return Derivation(theorem, conclusion, equalities, inequalities, squares, cofactors, equality, bound)
 
 
 class Upper:
@@ -316,7 +382,7 @@ class Upper:
     def __init__(self, start: Polynomial) -> None:
         self.start = _exact_polynomial(start)
         self.current = self.start
-        self.derivation = Derivation(ZERO, equality=True)
+        self.derivation = nothing()
 
     def use(self, step: Derivation, times: Any = 1) -> Upper:
         """Replace by a derived inequality, ``times`` a number >= 0 or a derivation of something >= 0."""
@@ -366,6 +432,7 @@ def _key(p: Polynomial) -> frozenset:
 
 
 def _make(
+    theorem: Theorem,
     like: Derivation,
     conclusion: Polynomial,
     squares: Mapping[Index, tuple[Square, ...]],
@@ -375,6 +442,7 @@ def _make(
 ) -> Derivation:
     """A derivation from the hypotheses of another, without empty parts."""
     return Derivation(
+        theorem,
         conclusion,
         like.equalities,
         like.inequalities,
@@ -451,6 +519,3 @@ def _gram(squares: Sequence[Square]) -> tuple[tuple[Monomial, ...], tuple[tuple[
     denominator = math.lcm(*(v.denominator for v in entries.values())) if entries else 1
     gram = tuple(tuple(int(entries.get((a, b), Fraction(0)) * denominator) for b in basis) for a in basis)
     return tuple(basis), gram, denominator
-
-
-__all__ = ["Derivation", "NotDerived", "Upper", "assume", "from_proof", "same", "square", "sum_of_squares"]

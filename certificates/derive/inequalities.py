@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from certificates.derive.calculus import (
     _exact,
     _exact_polynomial,
     assume,
+    nothing,
     same,
     square,
     sum_of_squares,
@@ -50,7 +52,7 @@ def weighted_cauchy_schwarz(weights: Sequence[Any] | None, a: Sequence[Any], b: 
     left, right = _polynomials(a), _polynomials(b)
     w = _weights(weights, len(left))
     inner(left, right)
-    total = Derivation(ZERO, equality=True)
+    total = nothing()
     for i, j in itertools.combinations(range(len(left)), 2):
         part = square(left[i] * right[j] - left[j] * right[i])
         total = total + (part if w is None else part * w[i] * w[j])
@@ -173,7 +175,7 @@ def holder(w: Sequence[Any], f: Sequence[Any], power: int, weights: str = "nonne
     numbers = [_exact(p) for p in ws] if weights == "numbers" else []
     if any(number < 0 for number in numbers):
         raise ValueError(f"weights that are numbers must be >= 0, not {min(numbers)}")
-    total = Derivation(ZERO, equality=True)
+    total = nothing()
     for chosen in itertools.combinations_with_replacement(range(n), power):
         counts = {k: chosen.count(k) for k in set(chosen)}
         orders = math.factorial(power) // math.prod(math.factorial(c) for c in counts.values())
@@ -252,11 +254,7 @@ def root(x: Any, bound: Any, power: int = 2) -> Derivation:
         raise ValueError(f"power must be an even integer >= 2, not {power!r}")
     given = assume(c**power - p**power)
     half = power // 2
-    below = (
-        young(p, Polynomial(c), 1, half) * (1 / c ** (power - 2))
-        if half > 1
-        else Derivation(ZERO, equality=True)
-    )
+    below = young(p, Polynomial(c), 1, half) * (1 / c ** (power - 2)) if half > 1 else nothing()
     squared = given * (Fraction(1, half) / c ** (power - 2)) + below
     return (squared + square(c - p)) * (1 / (2 * c))
 
@@ -310,7 +308,7 @@ def _stated(d: Derivation) -> Derivation:
     """An inequality whose identity happens to be empty (one term, zero) is still an inequality."""
     if not d.equality:
         return d
-    return Derivation(d.conclusion, d.equalities, d.inequalities, d.squares, d.cofactors, False, d.bound)
+    return replace(d, equality=False)
 
 
 def _by_identity(d: Derivation, target: Polynomial) -> Derivation:

@@ -19,6 +19,7 @@ from certificates.derive.calculus import (
     _exact,
     assume,
     from_proof,
+    nothing,
     square,
     sum_of_squares,
 )
@@ -145,7 +146,7 @@ def overlap_bounds(
     """
     a, b = _polynomials(first), _polynomials(second)
     inner(a, b)
-    low = high = Derivation(ZERO, equality=True)
+    low = high = nothing()
     for p, q in zip(a, b, strict=True):
         low = low + nonnegative(p) * nonnegative(q)
         high = high + nonnegative(p) * at_most_one(q)
@@ -156,7 +157,7 @@ def row_sum(labels: Sequence[Sequence[Polynomial]], row: int, size: Any) -> Deri
     """``sum_j W_ij <= s W_ii`` from ``z^2 = z`` and ``sum_j z_jl <= s`` for every cluster l; degree 3."""
     z = [_polynomials(r) for r in labels]
     s = _positive(size, "size")
-    total = Derivation(ZERO, equality=True)
+    total = nothing()
     for k, p in enumerate(z[row]):
         total = total + nonnegative(p) * assume(s - sum((r[k] for r in z), start=ZERO))
     return _stated(total)
@@ -206,7 +207,7 @@ def kept_mass(w: Sequence[Polynomial], f: Sequence[Any]) -> Derivation:
     """``sum_i w_i f_i^2 <= sum_i f_i^2`` from ``w_i^2 = w_i``; degree 4 for variables."""
     ws, fs = _polynomials(w), _polynomials(f)
     inner(ws, fs)
-    total = Derivation(ZERO, equality=True)
+    total = nothing()
     for p, q in zip(ws, fs, strict=True):
         total = total + at_most_one(p) * square(q)
     return _stated(total)
@@ -267,7 +268,7 @@ def outlier_mass(w: Sequence[Polynomial], f: Sequence[Any], most: Any) -> Deriva
     # (sum u f)^2 <= (sum u)(sum u f^2): the weights u = 1 - w are nonnegative because w <= 1
     chain.use(weighted_cauchy_schwarz([at_most_one(p) for p in ws], [1] * len(fs), fs))
     # (sum u)(sum u f^2) <= T sum u f^2 <= T sum f^2
-    paid = Derivation(ZERO, equality=True)
+    paid = nothing()
     for p, part in zip(ws, squares, strict=True):
         paid = paid + at_most_one(p) * part
     chain.use(number, times=paid)

@@ -1,13 +1,24 @@
 """Rules of the calculus: what each step concludes, what it costs in degree, and what it must refuse."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import sosdp as sd
-from certificates import extract
+from certificates import extract, kernel
 from certificates.derive import lemmas
-from certificates.derive.calculus import NotDerived, Upper, assume, from_proof, same, square, sum_of_squares
+from certificates.derive.calculus import (
+    Derivation,
+    NotDerived,
+    Upper,
+    assume,
+    from_proof,
+    in_kernel,
+    same,
+    square,
+    sum_of_squares,
+)
 from tests.certificates.independent import proves
 
 x, y, z = sd.variables("x y z")
@@ -145,12 +156,13 @@ def test_solved_relaxations_join_in():
 def test_a_wrong_identity_is_seen_by_the_checker():
     good = square(x - y)
     for conclusion in (x * x + y * y, x * x - 2 * x * y + y * y + 1, -good.conclusion):
-        forged = type(good)(conclusion, squares=good.squares)
-        assert not forged.proof().verify()
-    forged = type(good)(x, inequalities=(y,), squares={(0,): ((Fraction(1), sd.Polynomial(1)),)})
-    assert not forged.proof().verify()
-    negative = type(good)(-x * x, squares={(): ((Fraction(-1), x),)})
-    assert not negative.proof().verify()
+        with pytest.raises(NotDerived):
+            Derivation(good.theorem, conclusion, squares=good.squares)
+        proof = good.proof()
+        wrong = replace(proof, claim=replace(proof.claim, objectives=(conclusion,)))
+        assert not wrong.verify()
+    # a true theorem with squares that are not those of its identity
+    assert not replace(good, squares=square(x).squares).proof().verify()
 
 
 def test_equalities_as_proofs_claim_both_signs():
@@ -159,3 +171,31 @@ def test_equalities_as_proofs_claim_both_signs():
     empty = sum_of_squares([])
     assert empty.proof().verify() and not empty.equality
     assert "degree" in repr(empty)
+
+
+def test_a_derivation_cannot_be_forged_by_filling_in_a_dataclass():
+    real = square(x)
+    for change in (
+        {"conclusion": -x * x},
+        {"conclusion": x * x - 1},
+        {"equality": True},
+        {"theorem": None},
+        {"theorem": kernel.square(in_kernel(y))},
+        {"theorem": kernel.assume(">=", in_kernel(x * x))},
+    ):
+        with pytest.raises(NotDerived):
+            replace(real, **change)
+    with pytest.raises(NotDerived):
+        Derivation(real.theorem, sd.Polynomial(-1))
+    with pytest.raises(NotDerived):
+        replace(assume(x), inequalities=())
+    with pytest.raises(NotDerived, match="ASCII"):
+        assume(sd.polynomial("\u03bb"))
+
+
+def test_the_theorem_says_what_is_concluded():
+    step = (square(x - y) + assume(x)) * assume(y)
+    assert step.theorem.conclusion == in_kernel(step.conclusion)
+    assert step.theorem.hypotheses == {(">=", in_kernel(x)), (">=", in_kernel(y))}
+    swapped = step.substitute({x: y + 1})
+    assert swapped.theorem.hypotheses == {(">=", in_kernel(y + 1)), (">=", in_kernel(y))}
