@@ -19,13 +19,13 @@ from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import source
+from sosdp.privacy.mechanisms.basic.clipped_moments import refine
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import mean_of_friends
 from sosdp.privacy.seal import seal
 
 from .blocks import BlockSolver, block_solver
 from .planning import GRID, AggregatePlan, after_refusal
-from .refine import refine
 
 CONDITION = Condition("the h-score of the blocks is at most the reach of the test")
 OWN_BLOCK = Fact("the block solver uses nothing but its block, public facts and randomness of its own")

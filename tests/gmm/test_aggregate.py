@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from problems.gmm import aggregate, refine
+from problems.gmm import aggregate
 from problems.gmm.blocks import SumOfSquaresBlocks, kmeans_blocks, near_means
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.gmm.planning import aggregate_plan, required_n
 from sosdp.estimator.records import as_records
+from sosdp.privacy.mechanisms.basic import clipped_moments as refine
 from sosdp.privacy.randomness.bits import InsecureBits
 
 # ------------------------------------------------------------------------------------------------------------

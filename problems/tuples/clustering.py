@@ -1,0 +1,222 @@
+"""Private k-means and mixtures: any clusterer on disjoint blocks, private averages of what it finds, and
+steps on all records.
+
+Proof: docs/proofs/tuples_clustering.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.composition import parallel
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import source
+from sosdp.privacy.mechanisms.basic.clipped_moments import noisy_moments, refine
+from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
+from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
+    TupleAverages,
+    averages_guarantee,
+    draw_averages,
+)
+from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.seal import seal
+
+from .planning import TuplePlan
+
+Array = npt.NDArray[np.float64]
+Clusterer = Callable[[Array], Any]
+
+CLUSTERERS = ("kmeans", "mixture")
+
+
+def clusterer_of(name: str | Clusterer, clusters: int) -> Clusterer:
+    """A function from (s, d) records to k points: the given one, or scikit-learn's with a fixed seed.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if callable(name):
+        return name
+    if name not in CLUSTERERS:
+        raise ValueError(f"clusterer must be a function or one of {', '.join(CLUSTERERS)}, got {name!r}")
+    from problems.gmm.blocks import kmeans_blocks, mixture_blocks
+
+    return kmeans_blocks(clusters) if name == "kmeans" else mixture_blocks(clusters)
+
+
+def block_tuples(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> list[Any]:
+    """What the clusterer finds on disjoint blocks after a permutation that ignores the data."""
+    return run_blocks(clusterer, records, split_blocks(len(records), plan.tuples, bits))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Averages, better centres with noisy counts after two Lloyd steps, and the clipping radius of records."""
+
+    averages: TupleAverages
+    clip: float
+    centres: Array | None
+    counts: Array
+
+
+def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> _Found:
+    """Tuples, their averages, and two Lloyd steps: the first with room for the noise of the averages."""
+    tuples = block_tuples(records, plan, clusterer, bits)
+    drawn = draw_averages(tuples, plan.clusters, plan.dimension, plan.grid, plan.budget, bits)
+    # the radius is released and the variance follows from it: what records are clipped at may depend on both
+    clip = plan.clip_factor * drawn.radius
+    wide = clip + math.sqrt(drawn.variance) * (math.sqrt(plan.dimension) + 2.0)
+    centres, counts = drawn.centres, np.zeros(plan.clusters)
+    if centres is not None:
+        for reach, share in ((wide, 0.4), (clip, 0.6)):
+            better = refine(records, centres, reach, share * plan.budget.rho_then * (1.0 - 1e-12), bits)
+            centres, counts = better.centres, better.counts
+    return _Found(drawn, clip, centres, counts)
+
+
+def kmeans_guarantee(plan: TuplePlan) -> Guarantee:
+    """What one run promises: a function of public numbers."""
+    return averages_guarantee(plan.budget, mechanism="tuples.kmeans")
+
+
+def release_kmeans(
+    records: Array, plan: TuplePlan, clusterer: Clusterer, *, insecure_seed: int | None = None
+) -> Release:
+    """k centres and weights of all records, or nothing.
+
+    Args:
+        records: (n, d) from `as_records`, of the plan's shape.
+        plan: from `tuple_plan`.
+        clusterer: from the (s, d) records of a block to k points; may raise, print or be wrong, must not use
+            other blocks or a clock.
+
+    Returns:
+        Release of {"centers", "weights", "radius", "released"}.
+
+    Raises:
+        ValueError: a table of another shape than the plan's; never because of the entries.
+    """
+    _check_shape(records, plan)
+    guarantee = kmeans_guarantee(plan)
+    bits = source(insecure_seed)
+    found = _find(records, plan, clusterer, bits)
+    centres = found.centres
+    weights = None if centres is None else _weights(found.counts)
+    value = {
+        "centers": None if centres is None else centres.tolist(),
+        "weights": None if weights is None else weights.tolist(),
+        "radius": found.averages.radius,
+        "released": centres is not None,
+    }
+    private = {"disagreements": found.averages.disagreements}
+    return seal(value, guarantee, bits, public=_public(plan, centres), private_diagnostics=private)
+
+
+def mixture_guarantee(plan: TuplePlan, rho_then: float, epsilon: float, delta: float) -> Guarantee:
+    """Tuples from the first half of the records, moments from the second: a record is in one of them."""
+    first = averages_guarantee(plan.budget, mechanism="tuples.mixture centres")
+    second = Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=ONE_RECORD_REPLACED,
+        mechanism="tuples.mixture moments",
+        composition=(Guarantee(rho=rho_then, mechanism="clipped moments"),),
+    )
+    return parallel([first, second], pieces="index", mechanism="tuples.mixture")
+
+
+def release_mixture_fit(
+    records: Array,
+    plan: TuplePlan,
+    clusterer: Clusterer,
+    *,
+    rho_then: float,
+    insecure_seed: int | None = None,
+) -> Release:
+    """Weights, means and covariances of a mixture of well separated Gaussians, or nothing.
+
+    Args:
+        records: (n, d) from `as_records`; a random half gives the tuples, the other the moments.
+        plan: from `tuple_plan` for floor(n / 2) records.
+        clusterer: from a block to k points; the tuple is the means of the block's records nearest to each.
+        rho_then: zCDP of the moments, implied by the whole (epsilon, delta).
+
+    Returns:
+        Release of {"centers", "weights", "covariances", "radius", "released"}.
+
+    Raises:
+        ValueError: another number of records than the plan's; never because of the entries.
+    """
+    _check_shape(records[: len(records) // 2], plan)
+    guarantee = mixture_guarantee(plan, rho_then, plan.epsilon, plan.delta)
+    bits = source(insecure_seed)
+    order = [i for part in split_blocks(len(records), 1, bits) for i in part]
+    half = plan.n
+    first, second = records[np.array(order[:half])], records[np.array(order[half:])]
+    found = _find(first, plan, _means_of(clusterer, plan.clusters), bits)
+    value: dict[str, Any] = {"centers": None, "weights": None, "covariances": None}
+    centres = found.centres
+    if centres is not None:
+        moments = noisy_moments(second, centres, found.clip, rho_then, bits)
+        value = {
+            "centers": moments.means.tolist(),
+            "weights": _weights(moments.counts).tolist(),
+            "covariances": moments.covariances.tolist(),
+        }
+    value |= {"radius": found.averages.radius, "released": centres is not None}
+    private = {"disagreements": found.averages.disagreements}
+    return seal(value, guarantee, bits, public=_public(plan, centres), private_diagnostics=private)
+
+
+def _means_of(clusterer: Clusterer, clusters: int) -> Clusterer:
+    """The empirical means of a block's records, each labelled by the nearest point the clusterer found."""
+
+    def solve(points: Array) -> Any:
+        centres = np.asarray(clusterer(points), dtype=np.float64)
+        if centres.shape != (clusters, points.shape[1]):
+            return None
+        nearest = np.argmin(np.linalg.norm(points[:, None, :] - centres[None, :, :], axis=2), axis=1)
+        # an empty cluster gives NaN: the tuple then counts for nothing
+        return [points[nearest == label].mean(axis=0) for label in range(clusters)]
+
+    return solve
+
+
+def _weights(counts: Array) -> Array:
+    kept = np.maximum(counts, 0.0)
+    return kept / kept.sum() if kept.sum() > 0.0 else np.full(len(kept), 1.0 / len(kept))
+
+
+def _check_shape(records: Array, plan: TuplePlan) -> None:
+    if records.shape != (plan.n, plan.dimension):
+        raise ValueError(f"the plan is for a table of shape {(plan.n, plan.dimension)}, got {records.shape}")
+
+
+def _public(plan: TuplePlan, centres: Array | None) -> dict[str, Any]:
+    advice = {} if centres is not None else {"advice": after_refusal(plan)}
+    return {
+        "n": plan.n,
+        "dimension": plan.dimension,
+        "clusters": plan.clusters,
+        "tuples": plan.tuples,
+        "block_size": plan.block_size,
+        **advice,
+    }
+
+
+def after_refusal(plan: TuplePlan) -> str:
+    """What a refusal that was paid for says, from public facts alone."""
+    needed = math.ceil(plan.separation)
+    return (
+        f"tuples of {plan.clusters} centres did not agree. Expected to agree are {plan.clusters} clusters, "
+        f"none lighter than {plan.least_weight:.3g}, about {needed} standard deviations apart or more; with fresh "
+        "budget try another number of clusters, more records, or another clusterer"
+    )

@@ -1,0 +1,1 @@
+"""Estimators through tuples, one a file."""

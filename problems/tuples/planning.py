@@ -1,0 +1,153 @@
+"""Parameters of private k-means and mixtures through tuples, from public facts, and what they will need.
+
+Privacy rests on nothing here: a bad plan leads to refusals or to large errors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
+from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
+    WIDE,
+    RadiusGrid,
+    TupleBudget,
+    tuple_budget,
+)
+from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
+
+THEN = 0.5
+"""Share of the zCDP (after the test) for the step on all records."""
+
+_MULTIPLES = (10.0, 8.0, 6.0, 5.0, 4.0, 3.5)
+
+
+@dataclass(frozen=True)
+class TuplePlan:
+    """Public parameters of one run.
+
+    Attributes:
+        n, dimension, clusters, epsilon, delta, least_weight: the facts it was made from.
+        tuples, block_size: number of blocks and records in one.
+        grid: radii to choose from.
+        budget: of radius, test, mean and what follows.
+        clip_factor: records are clipped at this many radii of the tuples from their centre.
+        separation: about the least distance of two clusters, in within-cluster standard deviations, at which
+            tuples are released.
+        error: expected largest distance of a centre in these units.
+        feasible: whether there are enough records for the tuples.
+        advice: what to change if not, from public facts.
+    """
+
+    n: int
+    dimension: int
+    clusters: int
+    epsilon: float
+    delta: float
+    least_weight: float
+    tuples: int
+    block_size: int
+    grid: RadiusGrid
+    budget: TupleBudget
+    clip_factor: float
+    separation: float
+    error: float
+    feasible: bool
+    advice: str = ""
+
+
+def tuple_plan(
+    n: int,
+    d: int,
+    k: int,
+    epsilon: float,
+    delta: float,
+    *,
+    least_weight: float | None = None,
+    tuples: int | None = None,
+    grid: RadiusGrid = WIDE,
+    plateau: int = 3,
+    failure: float = 0.01,
+    then: float = THEN,
+) -> TuplePlan:
+    """Choose the number of tuples; the more, the less noise on their mean, and the more scatter in each.
+
+    Args:
+        n, d, k: records (that go into tuples), coordinates, clusters; public.
+        epsilon, delta: budget of the tuples and of what follows.
+        least_weight: public promise: no cluster is lighter; 1 / (2 k) by default.
+        tuples: fixed instead of chosen.
+        grid: public radii.
+        plateau, failure: see `tuple_budget`.
+        then: share of the zCDP for the step on all records.
+
+    Raises:
+        ValueError: numbers out of range.
+    """
+    n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
+    budget = tuple_budget(epsilon, delta, plateau=plateau, failure=failure, then=then)
+    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
+    if light * k > 1.0 + 1e-9:
+        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
+    reach = budget.rule.reach
+    fewest = 3 * reach + 3
+    smallest = math.ceil(4.0 / light)
+    if tuples is None:
+        wanted = [math.ceil(factor * reach) for factor in _MULTIPLES] + [fewest]
+        roomy = [t for t in wanted if n // t >= 2 * smallest + d and t >= fewest]
+        count = max(roomy) if roomy else fewest
+    else:
+        count = integer(tuples, "tuples", fewest)
+    count = min(count, MOST_TUPLES)
+    size = n // count
+    feasible = size >= smallest
+    size = max(size, 1)
+    separation, error = _forecast(n, d, k, light, size, count, budget)
+    advice = ""
+    if not feasible:
+        advice = f"about {fewest * smallest} records are needed for {fewest} tuples of {k} clusters"
+    return TuplePlan(
+        n=n,
+        dimension=d,
+        clusters=k,
+        epsilon=float(epsilon),
+        delta=float(delta),
+        least_weight=light,
+        tuples=count,
+        block_size=size,
+        grid=grid,
+        budget=budget,
+        clip_factor=0.75 * math.sqrt(light * size),
+        separation=separation,
+        error=error,
+        feasible=feasible,
+        advice=advice,
+    )
+
+
+def _forecast(
+    n: int, d: int, k: int, light: float, size: int, count: int, budget: TupleBudget
+) -> tuple[float, float]:
+    """Separation at which tuples fit, and error of a centre, in within-cluster standard deviations.
+
+    Two blocks' means of a light cluster differ by a Gaussian vector of variance 2 / (light size) a
+    coordinate; the radius is at most 2^(3/2) times the one that most pairs keep.
+    """
+    from scipy.stats import chi2
+
+    scatter = math.sqrt(2.0 / max(light * size, 1.0) * float(chi2.ppf(0.98, d)))
+    used = 2.0**1.5 * scatter
+    rough = (
+        float(mean_sensitivity(count, budget.rule.reach))
+        * math.sqrt(k)
+        * used
+        / math.sqrt(2.0 * budget.rho_mean)
+        * (math.sqrt(d) + 2.0)
+    )
+    separation = SEPARATION * used + 2.0 * scatter
+    clip = 0.75 * math.sqrt(light * size) * used
+    noise = math.sqrt(2.0 / (0.6 * budget.rho_then)) * clip / (n * light) * (math.sqrt(d) + 2.0)
+    return max(separation, 4.0 * rough), math.hypot(noise, math.sqrt((d + 4.0) / (n * light)))
