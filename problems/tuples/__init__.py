@@ -4,11 +4,14 @@ from .clustering import release_kmeans, release_mixture_fit
 from .estimators.kmeans import PrivateKMeans
 from .estimators.mixture import PrivateGaussianMixtureFit
 from .planning import TuplePlan, tuple_plan
+from .recommend import Recommendation, recommend
 
 __all__ = [
     "PrivateGaussianMixtureFit",
     "PrivateKMeans",
+    "Recommendation",
     "TuplePlan",
+    "recommend",
     "release_kmeans",
     "release_mixture_fit",
     "tuple_plan",

@@ -59,7 +59,7 @@ def block_tuples(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: Ra
 
 @dataclass(frozen=True)
 class _Found:
-    """Averages, better centres with noisy counts after two Lloyd steps, and the clipping radius of records."""
+    """Averages; centres and noisy counts after two Lloyd steps; the clipping radius of records."""
 
     averages: TupleAverages
     clip: float
@@ -217,6 +217,6 @@ def after_refusal(plan: TuplePlan) -> str:
     needed = math.ceil(plan.separation)
     return (
         f"tuples of {plan.clusters} centres did not agree. Expected to agree are {plan.clusters} clusters, "
-        f"none lighter than {plan.least_weight:.3g}, about {needed} standard deviations apart or more; with fresh "
-        "budget try another number of clusters, more records, or another clusterer"
+        f"none lighter than {plan.least_weight:.3g}, about {needed} standard deviations apart or more; with "
+        "fresh budget try another number of clusters, more records, or another clusterer"
     )

@@ -67,6 +67,8 @@ def tuple_plan(
     delta: float,
     *,
     least_weight: float | None = None,
+    sigma: float | None = None,
+    separation: float | None = None,
     tuples: int | None = None,
     grid: RadiusGrid = WIDE,
     plateau: int = 3,
@@ -79,8 +81,11 @@ def tuple_plan(
         n, d, k: records (that go into tuples), coordinates, clusters; public.
         epsilon, delta: budget of the tuples and of what follows.
         least_weight: public promise: no cluster is lighter; 1 / (2 k) by default.
+        sigma: within-cluster standard deviation, if public: narrows the radii to 2^-8 to 2^5 sigma.
+        separation: least distance of two clusters in within-cluster standard deviations, if public: a plan
+            that needs more is not feasible.
         tuples: fixed instead of chosen.
-        grid: public radii.
+        grid: public radii, if sigma is not given.
         plateau, failure: see `tuple_budget`.
         then: share of the zCDP for the step on all records.
 
@@ -92,23 +97,39 @@ def tuple_plan(
     light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
     if light * k > 1.0 + 1e-9:
         raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
+    if sigma is not None:
+        grid = RadiusGrid(calibrate.check_positive(sigma, "sigma") * 2.0**-8, 25)
     reach = budget.rule.reach
     fewest = 3 * reach + 3
     smallest = math.ceil(4.0 / light)
+    if separation is not None:
+        calibrate.check_positive(separation, "separation")
     if tuples is None:
         wanted = [math.ceil(factor * reach) for factor in _MULTIPLES] + [fewest]
         roomy = [t for t in wanted if n // t >= 2 * smallest + d and t >= fewest]
-        count = max(roomy) if roomy else fewest
+        fitting = [
+            t
+            for t in roomy
+            if separation is None or _forecast(n, d, k, light, n // t, t, budget)[0] <= separation
+        ]
+        count = max(fitting or roomy[-1:] or [fewest])
     else:
         count = integer(tuples, "tuples", fewest)
     count = min(count, MOST_TUPLES)
     size = n // count
     feasible = size >= smallest
     size = max(size, 1)
-    separation, error = _forecast(n, d, k, light, size, count, budget)
+    needed, error = _forecast(n, d, k, light, size, count, budget)
     advice = ""
     if not feasible:
         advice = f"about {fewest * smallest} records are needed for {fewest} tuples of {k} clusters"
+    elif separation is not None and k > 1 and separation < needed:
+        feasible = False
+        advice = (
+            f"about {needed:.3g} standard deviations between clusters are needed, or "
+            f"{math.ceil(n * (needed / separation) ** 2)} records; PrivateGaussianMixture needs less where "
+            "sigma and separation are known"
+        )
     return TuplePlan(
         n=n,
         dimension=d,
@@ -121,7 +142,7 @@ def tuple_plan(
         grid=grid,
         budget=budget,
         clip_factor=0.75 * math.sqrt(light * size),
-        separation=separation,
+        separation=needed,
         error=error,
         feasible=feasible,
         advice=advice,

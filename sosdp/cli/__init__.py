@@ -120,6 +120,12 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument("--clusters", type=int, metavar="K", help="public: number of clusters")
     private.add_argument("--separation", type=float, help="public: distance of clusters in sigmas (10)")
     private.add_argument(
+        "--least-weight", type=float, metavar="W", help="public: no cluster is lighter (1/(2 K))"
+    )
+    private.add_argument(
+        "--elongation", type=float, metavar="E", help="public: longest axis of a cluster in sigmas (gmm; 1)"
+    )
+    private.add_argument(
         "--width", type=float, metavar="LAMBDA", help="public: bound on a node's interactions"
     )
     private.add_argument("--threshold", type=float, help="public: edges are the pairs above it")

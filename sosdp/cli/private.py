@@ -11,9 +11,9 @@ from typing import Any
 
 from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 
-HERE = ("sbm", "gaussian", "gmm", "mrf")
-PLANNED = ("cuts", "tuples")
-TABLES = ("gaussian", "gmm")
+HERE = ("sbm", "gaussian", "gmm", "mrf", "tuples")
+PLANNED = ("cuts",)
+TABLES = ("gaussian", "gmm", "tuples")
 METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
 REQUIRED: dict[str, tuple[str, ...]] = {
@@ -93,6 +93,8 @@ def _only_its_own(arguments: Namespace) -> None:
         "condition",
         "clusters",
         "separation",
+        "least_weight",
+        "elongation",
         "estimate",
         "header",
     )

@@ -1,4 +1,4 @@
-"""`sosdp private gaussian` and `sosdp private gmm`: releases about the records of a table."""
+"""`sosdp private gaussian`, `gmm` and `tuples`: releases about the records of a table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print
 from sosdp.cli.tables import TableFileError, read_table
 
 GAUSSIAN = ("delta", "radius", "bounds", "contamination", "sigma", "condition")
-MIXTURE = (("clusters", "delta"), ("separation", "sigma"))
-ALL = ("radius", "bounds", "delta", "contamination", "sigma", "condition", "clusters", "separation")
+MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
+TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
+ALL = (
+    *("radius", "bounds", "delta", "contamination", "sigma", "condition"),
+    *("clusters", "separation", "least_weight", "elongation"),
+)
 
 
 def run(arguments: Namespace) -> int:
@@ -21,7 +25,8 @@ def run(arguments: Namespace) -> int:
     gaussian = arguments.name == "gaussian"
     if gaussian:
         _options(arguments, f"the estimate {arguments.estimate}", (), GAUSSIAN)
-    estimator = private_gaussian.estimator(arguments) if gaussian else _mixture(arguments)
+    makers = {"gaussian": private_gaussian.estimator, "gmm": _mixture, "tuples": _tuples}
+    estimator = makers[arguments.name](arguments)
     try:
         table = read_table(arguments.input, bool(arguments.header))
     except TableFileError as error:
@@ -50,10 +55,11 @@ def _options(
     found: dict[str, Any] = {"epsilon": arguments.epsilon}
     for name in ALL:
         value = getattr(arguments, name)
+        option = "--" + name.replace("_", "-")
         if value is None and name in needed:
-            raise InputError(f"sosdp private {arguments.name}: --{name}: {what} cannot do without it")
+            raise InputError(f"sosdp private {arguments.name}: {option}: {what} cannot do without it")
         if value is not None and name not in needed + taken:
-            raise InputError(f"sosdp private {arguments.name}: --{name}: {what} has no such parameter")
+            raise InputError(f"sosdp private {arguments.name}: {option}: {what} has no such parameter")
         if value is not None:
             found[name] = value
     if arguments.insecure_seed is not None:
@@ -68,12 +74,20 @@ def _mixture(arguments: Namespace) -> Any:
     return gmm.PrivateGaussianMixture(options.pop("clusters"), **options)
 
 
+def _tuples(arguments: Namespace) -> Any:
+    from problems import tuples
+
+    options = _options(arguments, "tuples", *TUPLES)
+    return tuples.PrivateKMeans(options.pop("clusters"), **options)
+
+
 def _listed(values: Any) -> Any:
     return None if values is None else np.asarray(values).tolist()
 
 
 def _mixture_value(estimator: Any) -> dict[str, Any]:
-    return {"centers": _listed(estimator.means_), "weights": _listed(estimator.weights_)}
+    centers = estimator.means_ if hasattr(estimator, "means_") else estimator.cluster_centers_
+    return {"centers": _listed(centers), "weights": _listed(estimator.weights_)}
 
 
 def _print(release: dict[str, Any]) -> None:

@@ -67,6 +67,26 @@ def test_raw_columns_with_and_without_bounds(tmp_path, capsys):
         assert release["public"]["contamination"] == 0.05
 
 
+def test_tuples_and_promises_about_clusters(tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    centres = 50.0 * np.eye(3)[:, :2]
+    np.save(tmp_path / "c.npy", centres[generator.integers(3, size=3000)] + generator.normal(size=(3000, 2)))
+    budget = ("--epsilon", 8, "--delta", 1e-3, "--clusters", 3, "--least-weight", 0.3, "--insecure-seed", 1)
+    for more in ((), ("--sigma", 1, "--separation", 40)):
+        code, out, _ = _run(capsys, "private", "tuples", tmp_path / "c.npy", *budget, *more, "--json")
+        release = json.loads(out)
+        assert code == 0 and release["mechanism"] == "tuples.kmeans" and release["value"]["released"]
+        found = np.array(release["value"]["centers"])
+        assert np.linalg.norm(found[:, None] - centres[None], axis=2).min(axis=0).max() < 1.0
+        assert abs(sum(release["value"]["weights"]) - 1.0) < 1e-9
+    few = ("--epsilon", 1, "--delta", 1e-6, "--clusters", 3)
+    code, out, _ = _run(capsys, "private", "tuples", tmp_path / "c.npy", *few)
+    assert code == 0 and "records are needed" in out
+    promises = ("--separation", 40, "--elongation", 2, "--least-weight", 0.2, "--json")
+    code, out, _ = _run(capsys, "private", "gmm", tmp_path / "c.npy", *few, *promises)
+    assert code == 0 and "released" in json.loads(out)["value"]
+
+
 def test_a_refusal_is_a_release(table, capsys):
     code, out, _ = _run(
         capsys, "private", "gmm", table / "t.npy", "--epsilon", 1, "--delta", 1e-6, "--clusters", 3, "--json"
@@ -95,6 +115,10 @@ def test_a_refusal_is_a_release(table, capsys):
         (("gaussian", "t.doc", "--radius", "5"), "no such file"),
         (("gaussian", "builtin:moon", "--radius", "5"), "no such table"),
         (("gmm", "t.npy", "--delta", "1e-6"), "--clusters"),
+        (("tuples", "t.npy", "--delta", "1e-6"), "--clusters"),
+        (("tuples", "t.npy", "--delta", "1e-6", "--clusters", "3", "--elongation", "2"), "--elongation"),
+        (("gmm", "t.npy", "--delta", "1e-6", "--clusters", "3", "--least-weight", "0.5"), "least_weight"),
+        (("sbm", "builtin:karate", "--delta", "1e-6", "--least-weight", "0.2"), "--least-weight"),
         (("sbm", "builtin:karate", "--delta", "1e-6", "--clusters", "2"), "no such parameter"),
         (("cuts", "t.npy"), "not in this version"),
     ],

@@ -29,6 +29,8 @@ class PrivateKMeans(TupleEstimator):
         epsilon, delta: whole budget.
         clusterer: "kmeans", "mixture", or a function from the (s, d) records of a block to k points.
         least_weight: public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k).
+        sigma, separation: public facts that may be known: within-cluster standard deviation, which narrows
+            the radii, and least distance of clusters in units of it, for the plan.
         tuples: number of blocks, fixed by hand (public!) instead of by the plan.
         grid: public radii; all from 2^-20 to 2^20 in the units of the data by default.
         insecure_seed: for tests and figures: predictable noise, no guarantee.
@@ -48,6 +50,8 @@ class PrivateKMeans(TupleEstimator):
         *,
         clusterer: str | Clusterer = "kmeans",
         least_weight: float | None = None,
+        sigma: float | None = None,
+        separation: float | None = None,
         tuples: int | None = None,
         grid: RadiusGrid = WIDE,
         insecure_seed: int | None = None,
@@ -57,6 +61,8 @@ class PrivateKMeans(TupleEstimator):
         self.delta = delta
         self.clusterer = clusterer
         self.least_weight = least_weight
+        self.sigma = sigma
+        self.separation = separation
         self.tuples = tuples
         self.grid = grid
         self.insecure_seed = insecure_seed
@@ -74,6 +80,8 @@ class PrivateKMeans(TupleEstimator):
             self.epsilon,
             self.delta,
             least_weight=self.least_weight,
+            sigma=self.sigma,
+            separation=self.separation,
             tuples=self.tuples,
             grid=self.grid,
         )

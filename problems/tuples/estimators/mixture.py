@@ -44,6 +44,8 @@ class PrivateGaussianMixtureFit(TupleEstimator):
         *,
         clusterer: str | Clusterer = "kmeans",
         least_weight: float | None = None,
+        sigma: float | None = None,
+        separation: float | None = None,
         tuples: int | None = None,
         grid: RadiusGrid = WIDE,
         insecure_seed: int | None = None,
@@ -53,6 +55,8 @@ class PrivateGaussianMixtureFit(TupleEstimator):
         self.delta = delta
         self.clusterer = clusterer
         self.least_weight = least_weight
+        self.sigma = sigma
+        self.separation = separation
         self.tuples = tuples
         self.grid = grid
         self.insecure_seed = insecure_seed
@@ -70,6 +74,8 @@ class PrivateGaussianMixtureFit(TupleEstimator):
             self.epsilon,
             self.delta,
             least_weight=self.least_weight,
+            sigma=self.sigma,
+            separation=self.separation,
             tuples=self.tuples,
             grid=self.grid,
         )
