@@ -61,7 +61,7 @@ def recommend(
         ValueError: numbers out of range.
     """
     facts: dict[str, Any] = {"least_weight": least_weight, "sigma": sigma, "separation": separation}
-    budget = {"epsilon": epsilon, "delta": delta}
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
     tried: list[tuple[Any, bool, float, str]] = []
     if covariances:
         plan = tuple_plan(max(n // 2, 1), d, k, epsilon, delta, **facts)
@@ -72,8 +72,8 @@ def recommend(
         made = PrivateKMeans(k, **budget, **facts)
         tried.append((made, plan.feasible, plan.error, "it needs neither sigma nor separation"))
         if sigma is not None and separation is not None:
-            promises = {"least_weight": least_weight, "elongation": elongation}
-            known = aggregate_plan(n, d, k, separation, epsilon, delta, sigma=sigma, **promises)  # type: ignore[arg-type]
+            promises: dict[str, Any] = {"least_weight": least_weight, "elongation": elongation}
+            known = aggregate_plan(n, d, k, separation, epsilon, delta, sigma=sigma, **promises)
             made = PrivateGaussianMixture(k, separation=separation, sigma=sigma, **budget, **promises)
             tried.append((made, known.feasible, known.error, "sigma and separation are known"))
     best = min(tried, key=lambda one: (not one[1], one[2]))
