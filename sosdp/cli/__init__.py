@@ -72,6 +72,13 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--latex", metavar="OUT.tex", help="write a valid proof as LaTeX")
     verify.add_argument("--lean", metavar="OUT.lean", help="write a valid proof as Lean 4 source")
 
+    check = commands.add_parser(
+        "check-release",
+        help="recompute the guarantee of a release",
+        description="Recompute the guarantee of a private release from the laws it carries; no data needed.",
+    )
+    check.add_argument("file", metavar="FILE", help="JSON of a release (sosdp private ... --json)")
+
     private = commands.add_parser(
         "private",
         help="release a private estimate",
@@ -172,6 +179,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InputError(f"sosdp {arguments.command}: unknown arguments {' '.join(extra)}")
         if arguments.command == "solve":
             from sosdp.cli.solve import run
+        elif arguments.command == "check-release":
+            from sosdp.cli.check_release import run
         elif arguments.command == "verify":
             from sosdp.cli.verify import run
         elif arguments.command == "private":

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.guarantee.rounding import float_down, float_up
 
 SMALLEST_SMOOTHING = 2.85
@@ -291,6 +292,14 @@ class GridGaussian:
     def scale(self) -> float:
         """The noise parameter in the units of the values."""
         return self.units * self.grid
+
+    def laws(self) -> tuple[Law, ...]:
+        """The law of the noise with its sensitivity, in grid units; none where delta pays for its form."""
+        if self.law == "rounded":
+            return (Law("rounded gaussian", (Fraction(self.units), self.shift)),)
+        if self.rho is not None:
+            return (Law("discrete gaussian", (Fraction(self.units) ** 2, self.shift)),)
+        return ()
 
     def assumptions(self) -> tuple[str, ...]:
         """What went into the noise, one sentence each, for the guarantee."""

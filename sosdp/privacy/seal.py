@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits
@@ -33,6 +34,7 @@ def seal(
     promise: Guarantee,
     bits: RandomBits | str,
     *,
+    evidence: Evidence | None = None,
     public: Mapping[str, Any] | None = None,
     private_diagnostics: Mapping[str, Any] | None = None,
 ) -> Release:
@@ -41,10 +43,17 @@ def seal(
     Args:
         value: what the mechanism drew.
         promise, bits: see `sealed`.
+        evidence: page, laws and certificate from which the promise can be recomputed.
         public: public facts of the run.
         private_diagnostics: functions of the data for whoever holds them; never published.
     """
-    return Release(value, sealed(promise, bits), public=public, private_diagnostics=private_diagnostics)
+    return Release(
+        value,
+        sealed(promise, bits),
+        public=public,
+        private_diagnostics=private_diagnostics,
+        evidence=evidence,
+    )
 
 
 def join(

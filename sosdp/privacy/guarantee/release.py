@@ -1,6 +1,7 @@
 """What is published: a value, its guarantee, and nothing else.
 
-Proof that processing a release further costs nothing: docs/proofs/composition.md
+Proof that processing a release further costs nothing: docs/proofs/composition.md; what it carries for a
+checker: docs/proofs/releases.md
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee
 
 FORMAT = "sosdp-release/1"
@@ -39,11 +41,13 @@ class Release:
         guarantee: the `Guarantee` it was released under.
         mechanism: name, by default that of the guarantee.
         public: public facts about the run (sizes, parameters) and whatever else the mechanism released.
+        evidence: what the guarantee can be recomputed from (`sosdp check-release`); empty where nothing is
+            known.
         private_diagnostics: dict of functions of the data (gaps, residuals, iteration counts) for debugging
             by whoever holds the data. Not part of repr, equality, pickles, copies or `to_dict`.
     """
 
-    __slots__ = ("_private", "guarantee", "mechanism", "public", "value")
+    __slots__ = ("_private", "evidence", "guarantee", "mechanism", "public", "value")
 
     def __init__(
         self,
@@ -53,11 +57,13 @@ class Release:
         mechanism: str | None = None,
         public: Mapping[str, Any] | None = None,
         private_diagnostics: Mapping[str, Any] | None = None,
+        evidence: Evidence | None = None,
     ) -> None:
         self.value = value
         self.guarantee = guarantee
         self.mechanism = guarantee.mechanism if mechanism is None else mechanism
         self.public = dict(public or {})
+        self.evidence = evidence or Evidence()
         self._private = _PrivateDiagnostics(private_diagnostics)
 
     @property
@@ -86,6 +92,25 @@ class Release:
             mechanism=self.mechanism if mechanism is None else mechanism,
             public={**self.public, **(public or {})},
             private_diagnostics=self.private_diagnostics,
+            evidence=self.evidence,
+        )
+
+    def statement(self) -> str:
+        """What is promised and what it rests on, in two sentences."""
+        guarantee = self.guarantee
+        name = self.mechanism or "this release"
+        if not guarantee.is_private:
+            return f"The value of {name} comes without any privacy guarantee. {_ended(guarantee.assumptions)}"
+        laws = " and ".join(law.describe() for law in self.evidence.laws) or "randomness of its own"
+        proof = f", by {self.evidence.proof}" if self.evidence.proof else ""
+        conditions = " and ".join(guarantee.conditions)
+        facts = "; ".join(text for text in guarantee.assumptions if text not in guarantee.conditions)
+        rests = (
+            f"holds where {conditions.removeprefix('condition: ')}" if conditions else "holds for all data"
+        )
+        return (
+            f"The value of {name} is {guarantee.statement()}, drawn with {laws}{proof}. "
+            f"This {rests}{f', and rests on: {facts}' if facts else ''}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +121,7 @@ class Release:
             "value": _plain(self.value),
             "guarantee": self.guarantee.to_dict(),
             "public": _plain(self.public),
+            **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
         }
 
     def __repr__(self) -> str:
@@ -112,11 +138,17 @@ class Release:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (self.value, self.guarantee, self.mechanism, self.public))
+        return (_rebuild, (self.value, self.guarantee, self.mechanism, self.public, self.evidence))
 
 
-def _rebuild(value: Any, guarantee: Guarantee, mechanism: str, public: dict[str, Any]) -> Release:
-    return Release(value, guarantee, mechanism=mechanism, public=public)
+def _rebuild(
+    value: Any, guarantee: Guarantee, mechanism: str, public: dict[str, Any], evidence: Evidence
+) -> Release:
+    return Release(value, guarantee, mechanism=mechanism, public=public, evidence=evidence)
+
+
+def _ended(sentences: tuple[str, ...]) -> str:
+    return f"{sentences[0][:1].upper()}{sentences[0][1:]}." if sentences else "Nothing is claimed."
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee, weakest
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
@@ -75,7 +76,9 @@ def pure_exponential(
         mechanism=mechanism,
     )
     point = sampler.draw(score, score.on(data), base, top, bits)
-    return seal(lattice.value(point), promise, bits, public=_facts(score, sampler))
+    laws = sampler.laws(base)
+    evidence = proven_by("exponential_mechanism", *laws)
+    return seal(lattice.value(point), promise, bits, evidence=evidence, public=_facts(score, sampler))
 
 
 def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:
@@ -261,6 +264,7 @@ def truncated_exponential(
         value,
         promise,
         bits,
+        evidence=proven_by("truncated_mechanism"),
         public=_facts(score, sampler) | {"threshold": plan.threshold, "distance_needed": plan.profile.length},
         private_diagnostics={"distance": distance},
     )

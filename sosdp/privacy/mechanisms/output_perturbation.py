@@ -21,6 +21,7 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -432,6 +433,7 @@ def release_vector(
         NoisyArray(noise.add(counts, drawn), plan.grid, plan.scale),
         promise,
         bits or noise.generator_assumption(backend),
+        evidence=proven_by("gaussian_release", *plan.laws()),
         public=public,
         private_diagnostics=private_diagnostics,
     )

@@ -12,10 +12,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import BITS, RationalBase, check_level_sensitivity
@@ -44,6 +46,12 @@ class Sampler(ABC):
     def concentrated(self, epsilon: float) -> float:
         """rho such that an epsilon-DP draw is rho-zCDP: the loss of r^level has range epsilon."""
         return epsilon * epsilon / 8.0
+
+    def laws(self, base: RationalBase) -> tuple[Law, ...]:
+        """The law of one draw, for whoever checks the release; none where it is not exact."""
+        if self.kind == "heuristic":
+            return ()
+        return (Law("exponential base", (base.numerator, BITS, base.sensitivity)),)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -97,12 +105,15 @@ class PermuteAndFlip(FiniteGrid):
         """epsilon^2 / 2: the bound of eps^2 / 8 is false for this law."""
         return epsilon * epsilon / 2.0
 
+    def laws(self, base: RationalBase) -> tuple[Law, ...]:
+        """Permute-and-flip at the rate epsilon / (2 sensitivity)."""
+        rate = Fraction(base.epsilon) / (2 * base.sensitivity)
+        return (Law("permute and flip", (rate, 2 * base.sensitivity)),)
+
     def draw(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
         """A uniform one among the points that pass a test of probability exp(-rate (level - least))."""
-        from fractions import Fraction
-
         points = list(score.lattice.points())
         rate = Fraction(base.epsilon) / (2 * base.sensitivity)
         return points[exact.permute_and_flip([-levels.level(point) for point in points], rate, bits)]

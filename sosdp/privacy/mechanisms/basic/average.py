@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
@@ -90,6 +91,9 @@ def bounded_average(
             delta=0.0,
         ),
         bits,
+        evidence=proven_by(
+            "bounded_average", Law("discrete laplace", (RESOLUTION / Fraction(epsilon), RESOLUTION))
+        ),
         public={"n": len(records), "low": low, "high": high},
     )
 
@@ -132,6 +136,7 @@ def _ball(
         scale = Fraction(furthest) / Fraction(calibrate.check_epsilon(epsilon))
         draws = [exact.discrete_laplace(scale, bits) for _ in range(d)]
         shown = float(unit * scale) / n
+        law = Law("discrete laplace", (scale, furthest))
         delta = 0.0
     else:
         if rho is None:
@@ -144,6 +149,7 @@ def _ball(
         variance = Fraction(2 * RESOLUTION) ** 2 / (2 * Fraction(calibrate.check_positive(rho, "rho")))
         draws = [exact.discrete_gaussian(variance, bits) for _ in range(d)]
         shown = float(unit) * math.sqrt(variance) / n
+        law = Law("discrete gaussian", (variance, 2 * RESOLUTION))
     sums = [0] * d
     for row in rows:
         for j, entry in enumerate(whole_vector(row, unit)):
@@ -160,5 +166,6 @@ def _ball(
             rho=rho,
         ),
         bits,
+        evidence=proven_by("bounded_average", law),
         public={"n": n, "d": d, "radius": radius, "scale": shown},
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import entries, members, plain, source
@@ -60,6 +61,9 @@ def private_histogram(
             delta=delta,
         ),
         bits,
+        evidence=proven_by(
+            "private_histogram", Law("truncated geometric", (units, margin, MOVES[adjacency]))
+        ),
         public={"threshold": 1 + margin, "scale": float(units)},
     )
 
@@ -73,7 +77,7 @@ def calibration(epsilon: float, delta: float, adjacency: str) -> tuple[Fraction,
     Raises:
         ValueError: a budget or adjacency outside what is proven.
     """
-    moves = {ONE_RECORD_REPLACED: 2, ONE_RECORD_ADDED: 1}.get(adjacency)  # type: ignore[call-overload]
+    moves = MOVES.get(adjacency)
     if moves is None:
         raise ValueError(
             f"a histogram is proven for one record replaced, or added or removed, not {adjacency!r}"
@@ -108,6 +112,9 @@ def truncated(units: Fraction, top: int, bits: RandomBits) -> int:
         if drawn <= top:
             return drawn
 
+
+MOVES: dict[str, int] = {ONE_RECORD_REPLACED: 2, ONE_RECORD_ADDED: 1}
+"""How many counts change between neighbours."""
 
 LEFT_OUT: Hashable = object()
 """What a record that has no key becomes."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho, source
@@ -66,6 +67,7 @@ def interior_point(
             rho=range_rho(epsilon),
         ),
         bits,
+        evidence=proven_by("interior_point", Law("exponential", (Fraction(epsilon) / 2, 2))),
         public={"n": n, "failure": failure_bound(n, points.size, epsilon)},
     )
 

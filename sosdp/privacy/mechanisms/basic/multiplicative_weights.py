@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up, root_down
@@ -129,5 +130,10 @@ def multiplicative_weights(
             rho=float_up(concentrated) if rho is None else rho,
         ),
         bits,
+        evidence=proven_by(
+            "multiplicative_weights",
+            Law("exponential", (per_choice / (2 * width), 2 * width), rounds),
+            Law("discrete laplace", (width / per_measurement, width), rounds),
+        ),
         public={"n": n, "rounds": rounds, "queries": matrix.shape[0], "domain": domain},
     )

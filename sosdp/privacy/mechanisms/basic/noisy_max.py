@@ -12,6 +12,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
@@ -85,5 +86,12 @@ def report_noisy_max(
             ),
         ),
         bits,
+        evidence=proven_by(
+            "noisy_max",
+            Law(
+                "exponential" if noise == "gumbel" else "permute and flip",
+                (rate, whole_sensitivity * (1 if monotone else 2)),
+            ),
+        ),
         public={"candidates": len(scores)},
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer, positive, range_rho, source, wholes
@@ -141,5 +142,6 @@ def private_quantile(
             rho=range_rho(epsilon),
         ),
         bits,
+        evidence=proven_by("private_quantile", Law("exponential", (Fraction(epsilon) / 2, 2))),
         public={"n": n, "rank": rank, "low": low, "high": high, "step": step},
     )

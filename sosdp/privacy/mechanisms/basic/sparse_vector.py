@@ -11,6 +11,7 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer, source, whole
@@ -69,6 +70,8 @@ class SparseVector:
         sensitivity = integer(sensitivity, "sensitivity")
         self._left = integer(positives, "positives")
         first, self._scale = scales(epsilon, sensitivity, positives, monotone)
+        law = Law("sparse vector", (first, self._scale, sensitivity, positives, 1 if monotone else 2))
+        self.evidence = proven_by("sparse_vector", law)
         self._bits = source(insecure_seed)
         self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
         self.guarantee = sealed(
@@ -139,4 +142,5 @@ def above_threshold(
             break
         if stream.ask(value):
             found.append(index)
-    return Release(found, stream.guarantee, public={"threshold": threshold, "positives": positives})
+    public = {"threshold": threshold, "positives": positives}
+    return Release(found, stream.guarantee, public=public, evidence=stream.evidence)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import integer, number, source
@@ -157,6 +158,7 @@ def release_by_vote(
             assumptions=("the function uses nothing but its block and randomness of its own",),
         ),
         bits,
+        evidence=proven_by("agreement", Law("acceptance curve", (Fraction(curve.epsilon), curve.delta))),
         public={"blocks": blocks, "block_size": len(parts[0])},
     )
     release.private_diagnostics.update(distance=distance, failed=votes.count(FAILED))
@@ -315,6 +317,7 @@ def release_with_margin(
             ),
         ),
         bits,
+        evidence=proven_by("agreement", Law("acceptance curve", (Fraction(curve.epsilon), curve.delta))),
     )
     release.private_diagnostics.update(distance=distance, margin=margin)
     return release

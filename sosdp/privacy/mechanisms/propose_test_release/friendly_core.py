@@ -21,6 +21,7 @@ import numpy as np
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import add_up, float_near, float_up
@@ -302,6 +303,7 @@ def release_by_friends(
             assumptions=("each result is a function of one block of records, and of randomness of its own",),
         ),
         bits,
+        evidence=proven_by("friends"),
         public={"blocks": len(results), "scale": float(unit) * math.sqrt(drawn.variance)},
         private_diagnostics={"disagreement": drawn.disagreement, "passed": drawn.value is not None},
     )

@@ -22,6 +22,7 @@ from typing import Any
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
@@ -197,10 +198,17 @@ def release_if_stable(
         assumptions=(*assumptions, *_assumptions(rule, search_complete)),
         mechanism=mechanism,
     )
+    if decision == "coin":
+        law = Law("acceptance curve", (Fraction(epsilon), Fraction(delta)))
+    else:
+        law = Law(
+            "laplace threshold", (Fraction(rule.accept.units), rule.accept.sensitivity, rule.accept.margin)
+        )
     return seal(
         value if accepted else None,
         promise,
         bits,
+        evidence=proven_by("certificate_stability", law),
         public=facts,
         private_diagnostics={"statistic": statistic, "count": count, "resolved": resolved},
     )

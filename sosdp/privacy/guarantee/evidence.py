@@ -1,0 +1,110 @@
+"""What a release brings along for whoever wants to check its guarantee: the page, the laws, a certificate.
+
+How each law gives back a guarantee: docs/proofs/releases.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+Exact = int | Fraction
+
+LAWS: dict[str, tuple[str, ...]] = {
+    "discrete laplace": ("scale", "sensitivity"),
+    "discrete gaussian": ("variance", "sensitivity"),
+    "rounded gaussian": ("units", "sensitivity"),
+    "exponential": ("rate", "range"),
+    "exponential base": ("numerator", "bits", "sensitivity"),
+    "permute and flip": ("rate", "range"),
+    "acceptance curve": ("epsilon", "delta"),
+    "laplace threshold": ("units", "sensitivity", "margin"),
+    "truncated geometric": ("units", "top", "moves"),
+    "sparse vector": ("first", "second", "sensitivity", "positives", "factor"),
+}
+"""Every law by name, with the exact numbers it is given by (docs/proofs/releases.md)."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """How the randomness of one draw was distributed, in exact rationals.
+
+    Attributes:
+        name: one of `LAWS`.
+        numbers: its numbers in their order, exact.
+        times: how often it was drawn from, each time at this price.
+
+    Raises:
+        ValueError: an unknown law, or a wrong count of numbers.
+    """
+
+    name: str
+    numbers: tuple[Exact, ...]
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if self.name not in LAWS:
+            raise ValueError(f"law must be one of {', '.join(LAWS)}, got {self.name!r}")
+        if len(self.numbers) != len(LAWS[self.name]):
+            raise ValueError(f"{self.name} needs {', '.join(LAWS[self.name])}")
+        object.__setattr__(self, "numbers", tuple(Fraction(number) for number in self.numbers))
+        if self.times < 1:
+            raise ValueError(f"times must be at least 1, got {self.times}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, numbers by name as exact texts ("3/2"), times."""
+        named = {key: str(number) for key, number in zip(LAWS[self.name], self.numbers, strict=True)}
+        return {"law": self.name, **named, "times": self.times}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Law:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            ValueError: not such a thing.
+        """
+        name = data.get("law")
+        if name not in LAWS:
+            raise ValueError(f"law must be one of {', '.join(LAWS)}, got {name!r}")
+        missing = [key for key in LAWS[name] if key not in data]
+        if missing:
+            raise ValueError(f"{name}: {', '.join(missing)} missing")
+        try:
+            numbers = tuple(Fraction(str(data[key])) for key in LAWS[name])
+        except (ValueError, ZeroDivisionError) as error:
+            raise ValueError(f"{name}: numbers are exact texts such as 3/2") from error
+        return cls(name, numbers, int(data.get("times", 1)))
+
+    def describe(self) -> str:
+        """The law in a few words."""
+        shown = [f"{key} {float(n):.6g}" for key, n in zip(LAWS[self.name], self.numbers, strict=True)]
+        return f"{self.name} ({', '.join(shown)}){f', {self.times} times' if self.times > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a guarantee can be recomputed from, all of it public.
+
+    Attributes:
+        proof: page of the documentation that proves the mechanism, "" if none is named.
+        laws: of all draws, composed in sequence; empty where the mechanism has no short law.
+        sensitivity: certificate of the sensitivity (`sosdp.estimator.certify_sensitivity`), None without.
+    """
+
+    proof: str = ""
+    laws: tuple[Law, ...] = ()
+    sensitivity: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Page, laws and certificate, ready for json."""
+        found: dict[str, Any] = {"proof": self.proof, "laws": [law.to_dict() for law in self.laws]}
+        if self.sensitivity is not None:
+            found["sensitivity"] = dict(self.sensitivity)
+        return found
+
+
+def proven_by(page: str, *laws: Law) -> Evidence:
+    """The evidence of a mechanism: the name of its page in docs/proofs and its laws."""
+    return Evidence(f"docs/proofs/{page}.md", laws)
