@@ -70,7 +70,7 @@ def test_every_release_is_recomputed_and_a_smaller_claim_is_refused(name):
     data = json.loads(json.dumps(release.to_dict()))
     found = check_release(data)
     assert found.status == "valid", found.reason
-    assert data["evidence"]["proof"].startswith("docs/proofs/") and found.laws
+    assert data["guarantee"]["evidence"]["proof"].startswith("docs/proofs/") and found.laws
     for key in ("epsilon", "delta", "rho"):
         claimed = data["guarantee"][key]
         if claimed:
@@ -84,11 +84,13 @@ def test_every_release_is_recomputed_and_a_smaller_claim_is_refused(name):
 
 def test_a_tampered_law_is_refused():
     data = RELEASES["average"]().to_dict()
-    data["evidence"]["laws"][0]["scale"] = str(Fraction(data["evidence"]["laws"][0]["scale"]) / 2)
+    data["guarantee"]["evidence"]["laws"][0]["scale"] = str(
+        Fraction(data["guarantee"]["evidence"]["laws"][0]["scale"]) / 2
+    )
     assert check_release(data).status == "invalid"
-    data["evidence"]["laws"][0]["scale"] = "0"
+    data["guarantee"]["evidence"]["laws"][0]["scale"] = "0"
     assert "must be > 0" in check_release(data).reason
-    data["evidence"]["laws"] = []
+    data["guarantee"]["evidence"]["laws"] = []
     assert check_release(data).status == "not recomputable"
     with pytest.raises(ValueError, match="exact texts"):
         Law.from_dict({"law": "discrete laplace", "scale": "one", "sensitivity": "1"})
@@ -112,7 +114,7 @@ def test_statement_in_two_sentences():
     nothing = Release(1, Guarantee(kind="none", assumptions=("a baseline",)), mechanism="spectral")
     assert nothing.statement() == "The value of spectral comes without any privacy guarantee. A baseline."
     plain = Release(1, Guarantee(epsilon=1.0, delta=0.0))
-    assert plain.evidence == Evidence() and "evidence" not in plain.to_dict()
+    assert plain.evidence == Evidence() and "evidence" not in plain.to_dict()["guarantee"]
     assert plain.postprocess(2).evidence == plain.evidence
 
 

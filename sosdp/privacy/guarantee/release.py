@@ -119,9 +119,11 @@ class Release:
             "format": FORMAT,
             "mechanism": self.mechanism,
             "value": _plain(self.value),
-            "guarantee": self.guarantee.to_dict(),
+            "guarantee": {
+                **self.guarantee.to_dict(),
+                **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
+            },
             "public": _plain(self.public),
-            **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
         }
 
     def __repr__(self) -> str:

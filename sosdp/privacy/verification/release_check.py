@@ -127,7 +127,7 @@ def check_release(data: Mapping[str, Any]) -> ReleaseCheck:
         raise ValueError(f'not a release: format must be "{FORMAT}"')
     try:
         guarantee = Guarantee.from_dict(dict(data["guarantee"]))
-        laws = tuple(Law.from_dict(entry) for entry in data.get("evidence", {}).get("laws", ()))
+        laws = tuple(Law.from_dict(entry) for entry in data["guarantee"].get("evidence", {}).get("laws", ()))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a release: {error}") from error
     words = tuple(law.describe() for law in laws)
