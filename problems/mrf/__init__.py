@@ -5,6 +5,8 @@ from .estimators.frank_wolfe import FrankWolfeIsing
 from .estimators.frank_wolfe_pairwise import FrankWolfePairwise
 from .estimators.gradient import GradientIsing
 from .estimators.moments import MomentsIsing
+from .estimators.sparse_logistic import PrivateSparseLogistic
+from .estimators.t_wise import FrankWolfeTWise
 from .estimators.tree import ChowLiuTree
 from .estimators.voted_structure import VotedStructure
 from .model import (
@@ -26,10 +28,12 @@ __all__ = [
     "CorrelationGraph",
     "FrankWolfeIsing",
     "FrankWolfePairwise",
+    "FrankWolfeTWise",
     "GradientIsing",
     "Ising",
     "MomentsIsing",
     "Pairwise",
+    "PrivateSparseLogistic",
     "TWise",
     "VotedStructure",
     "alphabet_grid",

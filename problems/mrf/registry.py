@@ -17,6 +17,8 @@ REGISTRY = dict(
         _entry("FrankWolfePairwise", "frank_wolfe_pairwise", "mrf_frank_wolfe"),
         _entry("GradientIsing", "gradient", "mrf_moments"),
         _entry("MomentsIsing", "moments", "mrf_moments"),
+        _entry("FrankWolfeTWise", "t_wise", "mrf_parities"),
+        _entry("PrivateSparseLogistic", "sparse_logistic", "mrf_frank_wolfe"),
         _entry("VotedStructure", "voted_structure", "mrf_structure"),
     )
 )

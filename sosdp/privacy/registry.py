@@ -54,6 +54,8 @@ REGISTRY = dict(
         _entry("release_with_margin", "mechanisms.propose_test_release.block_vote", "agreement"),
         _entry("release_by_friends", "mechanisms.propose_test_release.friendly_core", "friends"),
         _entry("private_frank_wolfe", "mechanisms.frank_wolfe", "mrf_frank_wolfe"),
+        _entry("parity_points", "mechanisms.parities", "mrf_parities"),
+        _entry("parity_weights", "mechanisms.parities", "mrf_parities"),
         _entry("private_projected_gradient", "mechanisms.projected_gradient", "mrf_moments"),
         _entry("release_tuple_averages", "mechanisms.propose_test_release.tuple_averages", "tuples_averages"),
         _entry("release_through", "opendp_bridge", "opendp_bridge"),

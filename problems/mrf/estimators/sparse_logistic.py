@@ -1,0 +1,155 @@
+"""Private sparse logistic regression: one regression over an l1 ball by private Frank-Wolfe.
+
+Proof: docs/proofs/mrf_frank_wolfe.md
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from sosdp.estimator.base import RecordEstimator
+from sosdp.privacy.calibrate import check_positive
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import number
+from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
+from sosdp.structured.l1_logistic import one_label
+
+from ..planning import choose_iterations
+from .base import Array, budget_rho, check_budget
+
+UNIT = 1 << 10
+"""Scaled features are multiples of 1 / UNIT."""
+
+
+class PrivateSparseLogistic(ClassifierMixin, RecordEstimator):
+    """Two classes, many features, few of them needed: the error grows with the logarithm of their number.
+
+    Parameters (all public):
+        radius: bound on the l1 norm of the coefficients of the features scaled to [-1, 1], the constant
+            among them.
+        epsilon, delta: budget; delta = 0 for a pure one. One record is a row with its label.
+        low, high: bounds of the features, numbers or one a column; entries are clipped to them.
+        classes: the two labels; any other label counts as the first.
+        iterations: Frank-Wolfe's T, at most T - 1 features get a coefficient; or "auto".
+        calibration, insecure_seed: as for `FrankWolfeIsing`.
+
+    Attributes after fit: coef_ (1, d) and intercept_ (1,) for the features as they came, classes_.
+    """
+
+    coef_: Array
+    intercept_: Array
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        radius: float = 5.0,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        low: Any = -1.0,
+        high: Any = 1.0,
+        classes: Any = (0, 1),
+        iterations: int | str = "auto",
+        calibration: str = "tight",
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.epsilon = epsilon
+        self.delta = delta
+        self.low = low
+        self.high = high
+        self.classes = classes
+        self.iterations = iterations
+        self.calibration = calibration
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        check_budget(self.epsilon, self.delta, pure=True)
+        check_positive(self.radius, "radius")
+        low, high = np.asarray(self.low, dtype=np.float64), np.asarray(self.high, dtype=np.float64)
+        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+            raise ValueError("bounds must be finite with low < high")
+        if len(self.classes) != 2 or self.classes[0] == self.classes[1]:
+            raise ValueError(f"classes must be the two different labels, got {self.classes!r}")
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Release the coefficients for records (row of X, label in y); y is as long as X (public)."""
+        if y is None:
+            raise ValueError("fit needs the labels y")
+        self._labels = np.array([self._is_second(label) for label in np.asarray(y, dtype=object).ravel()])
+        try:
+            return super().fit(X)
+        finally:
+            del self._labels
+
+    def _is_second(self, label: Any) -> bool:
+        wanted = self.classes[1]
+        if isinstance(wanted, str):
+            return isinstance(label, str) and label == wanted
+        return number(label) == number(wanted)
+
+    def _read(self, X: Any) -> np.ndarray:
+        records = super()._read(X)
+        if len(self._labels) != len(records):
+            raise ValueError(f"X has {len(records)} records and y {len(self._labels)} labels")
+        return records
+
+    def _bounds(self, d: int) -> tuple[Array, Array]:
+        """Middle and half width of the public box."""
+        low, high = (
+            np.broadcast_to(np.asarray(side, dtype=np.float64), (d,)) for side in (self.low, self.high)
+        )
+        return (low + high) / 2.0, (high - low) / 2.0
+
+    def _release(self, data: np.ndarray) -> Release:
+        n, d = data.shape
+        middle, half = self._bounds(d)
+        scaled = np.clip((data - middle) / half, -1.0, 1.0)
+        features = np.concatenate([np.rint(scaled * UNIT), np.full((n, 1), UNIT)], axis=1).astype(np.int64)
+        radius = float(self.radius)
+        if self.iterations == "auto":
+            rho = budget_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
+            iterations = choose_iterations(n, radius, rho, 2 * (d + 1))
+        else:
+            iterations = int(self.iterations)
+        release = private_frank_wolfe(
+            one_label(features, np.where(self._labels, 1, -1), UNIT),
+            radius=radius,
+            iterations=iterations,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            calibration=self.calibration,
+            insecure_seed=self.insecure_seed,
+        )
+        weights = release.value[0]
+        coefficients = weights[:-1] / half
+        value = {
+            "coef": coefficients,
+            "intercept": float(weights[-1] - coefficients @ middle),
+            "released": True,
+        }
+        return release.postprocess(value, mechanism="mrf.sparse-logistic", public={"dimension": d})
+
+    def _unpack(self, value: Any) -> None:
+        self.coef_ = value["coef"][None]
+        self.intercept_ = np.array([value["intercept"]])
+        self.classes_ = np.array(list(self.classes))
+
+    def decision_function(self, X: Any) -> Array:
+        """(n,) log odds of the second class; entries are clipped to the public bounds."""
+        coefficients, intercept = self.coef_, self.intercept_  # says so before fit
+        records = np.asarray(X, dtype=np.float64)
+        middle, half = self._bounds(records.shape[1])
+        return np.clip(records, middle - half, middle + half) @ coefficients[0] + intercept[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,) the likelier of the two classes."""
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """(n, 2) probabilities of the two classes."""
+        second = 1.0 / (1.0 + np.exp(-self.decision_function(X)))
+        return np.stack([1.0 - second, second], axis=1)

@@ -1,0 +1,184 @@
+"""Binary t-wise models by private Frank-Wolfe on products of nodes (Algorithms 4 and 5).
+
+Proof: docs/proofs/mrf_parities.md
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.calibrate import root_up
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.composition import parallel
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
+from sosdp.privacy.mechanisms.output_perturbation import release_vector
+from sosdp.privacy.mechanisms.parities import parity_weights
+
+from ..planning import choose_iterations
+from ..program import (
+    Signs,
+    combine_l1,
+    combine_maximal,
+    derivatives,
+    signs,
+    t_wise_monomials,
+    t_wise_regressions,
+)
+from ..theory import parity_sensitivity
+from .base import FieldEstimator, budget_rho, check_budget
+
+
+class FrankWolfeTWise(FieldEstimator):
+    """Coefficients of h in Pr(z) ~ exp h(z), deg h <= t, on {-1, 1}^p; for small p and t.
+
+    Parameters (all public):
+        width: lambda >= max_i |d_i h|_1. degree: t.
+        target: "all": every coefficient (close in l1); "maximal": right on the maximal monomials whatever the
+            others are, from one half of the records; the other half answers the parities that this needs.
+        parities: how they are answered: "gaussian" or "multiplicative weights" (p <= 20).
+        epsilon, delta, iterations, calibration, insecure_seed: as for `FrankWolfeIsing`.
+        threshold: edges are the pairs inside a monomial whose coefficient is above it in size.
+
+    Attributes after fit: coefficients_, by tuples of nodes; field_ the single ones, weights_ (p, p) the
+    pairs; edges_.
+    """
+
+    coefficients_: dict[tuple[int, ...], float]
+
+    def __init__(
+        self,
+        width: float,
+        degree: int,
+        *,
+        target: str = "all",
+        parities: str = "gaussian",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        iterations: int | str = "auto",
+        threshold: float | None = None,
+        calibration: str = "tight",
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.width = width
+        self.degree = degree
+        self.target = target
+        self.parities = parities
+        self.epsilon = epsilon
+        self.delta = delta
+        self.iterations = iterations
+        self.threshold = threshold
+        self.calibration = calibration
+        self.insecure_seed = insecure_seed
+
+    def _check_parameters(self) -> None:
+        self._check_field()
+        check_budget(self.epsilon, self.delta)
+        integer(self.degree, "degree", 2)
+        if self.target not in ("all", "maximal"):
+            raise ValueError(f'target must be "all" or "maximal", got {self.target!r}')
+        if self.parities not in ("gaussian", "multiplicative weights"):
+            raise ValueError(
+                f'parities must be "gaussian" or "multiplicative weights", got {self.parities!r}'
+            )
+
+    def _release(self, data: np.ndarray) -> Release:
+        table, t = signs(data), int(self.degree)
+        n, p = table.shape
+        if p < t:
+            raise ValueError(f"a model of degree {t} needs at least as many columns, got {p}")
+        # which half a record is in is its place in the table: public
+        maximal = self.target == "maximal" and t >= 3
+        first = table[: (n + 1) // 2] if maximal else table
+        weights, monomials = self._regressions(first, t)
+        parts = derivatives(weights.value, monomials)
+        guarantee, public = weights.guarantee, dict(weights.public)
+        if maximal:
+            answers = self._answers(table[(n + 1) // 2 :], t - 2)
+            found = combine_maximal(parts, answers.value, t)
+            guarantee = parallel([guarantee, answers.guarantee], mechanism="mrf.t-wise")
+        elif self.target == "maximal":
+            found = combine_maximal(parts, {}, t)
+        else:
+            found = combine_l1(parts, t)
+        value = coefficient_value(found, p, self.threshold)
+        return Release(value, guarantee, mechanism="mrf.t-wise", public={**public, "n": n, "dimension": p})
+
+    def _regressions(self, table: Signs, t: int) -> tuple[Release, list[tuple[int, ...]]]:
+        data, monomials = t_wise_regressions(table, t)
+        n, p = table.shape
+        radius = 2.0 * float(self.width)
+        rho = budget_rho(self.epsilon, self.delta) / p
+        candidates = 2 * data.columns.shape[1]
+        release = private_frank_wolfe(
+            data,
+            radius=radius,
+            iterations=choose_iterations(n, radius, rho, candidates)
+            if self.iterations == "auto"
+            else int(self.iterations),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            calibration=self.calibration,
+            insecure_seed=self.insecure_seed,
+        )
+        return release, monomials
+
+    def _answers(self, table: Signs, order: int) -> Release:
+        """Expected parities of 1 to `order` nodes, by tuples of nodes."""
+        n, p = table.shape
+        if n == 0:
+            raise ValueError("the target needs at least two records")
+        monomials = t_wise_monomials(p, order)[1:]
+        seed = None if self.insecure_seed is None else self.insecure_seed + 1
+        if self.parities == "multiplicative weights":
+            release = parity_weights(
+                table,
+                order,
+                rounds=min(4 * p, 60),
+                epsilon=self.epsilon,
+                delta=self.delta,
+                insecure_seed=seed,
+            )
+            return release.postprocess({m: release.value.parity(m) for m in monomials})
+        sums = [int(table[:, list(m)].prod(axis=1, dtype=np.int64).sum()) for m in monomials]
+        noisy = release_vector(
+            sums,
+            sensitivity=root_up(Fraction(parity_sensitivity(p, order))),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            adjacency=ONE_RECORD_REPLACED,
+            low=-float(n),
+            high=float(n),
+            kind="exact",
+            insecure_seed=seed,
+        )
+        means = np.clip(noisy.value.values() / n, -1.0, 1.0)
+        return noisy.postprocess({m: float(v) for m, v in zip(monomials, means, strict=True)})
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack(value)
+        self.coefficients_ = {tuple(nodes): number for nodes, number in value["coefficients"]}
+
+
+def coefficient_value(found: dict[tuple[int, ...], float], p: int, threshold: float | None) -> dict[str, Any]:
+    """The published value: all coefficients as (nodes, number), and the field, pairs and edges in them."""
+    weights, field = np.zeros((p, p)), np.zeros(p)
+    edges: set[tuple[int, int]] = set()
+    for nodes, number in found.items():
+        if len(nodes) == 1:
+            field[nodes[0]] = number
+        if len(nodes) == 2:
+            weights[nodes] = weights[nodes[::-1]] = number
+        if threshold is not None and abs(number) > threshold:
+            edges |= {(i, j) for i in nodes for j in nodes if i < j}
+    return {
+        "coefficients": [[list(nodes), number] for nodes, number in found.items()],
+        "weights": weights,
+        "field": field,
+        "edges": None if threshold is None else tuple(sorted(edges)),
+        "released": True,
+    }
