@@ -299,8 +299,8 @@ def mbi_moments(table: np.ndarray, model: Ising, seed: int) -> Weights:
     for i in range(p):
         means[i] = float(np.array([1, -1]) @ np.asarray(found.project((str(i),)).datavector(flatten=False)))
         for j in range(i + 1, p):
-            cells = np.asarray(found.project((str(i), str(j))).datavector(flatten=False)).reshape(2, 2)
-            pairs[i, j] = pairs[j, i] = float((cells * np.array([[1, -1], [-1, 1]])).sum())
+            table_ij = np.asarray(found.project((str(i), str(j))).datavector(flatten=False)).reshape(2, 2)
+            pairs[i, j] = pairs[j, i] = float((table_ij * np.array([[1, -1], [-1, 1]])).sum())
     return fit_moments(means, pairs, width=model.width, inference="maximum entropy")[0]
 
 
