@@ -37,6 +37,7 @@ _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point metho
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _DIGITS = 30  # to which an optimum that is no short fraction is computed
 _SHORT_DENOMINATOR = 10**6
+_CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 _TRIED = 10  # points that may attain a bound, shown to the checker
 _LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
@@ -161,6 +162,10 @@ class FloatCertificate:
         own = self._from_inside(slacks)
         if own is not None:
             return own
+        if len(self.result.identity.blocks) >= _CHAIN:
+            own = self._from_proven(slacks)
+            if own is not None:
+                return own
         try:
             return self._mixed(slacks, places)
         except NotCertifiable as error:
@@ -218,6 +223,24 @@ class FloatCertificate:
             except NotCertifiable:
                 continue
         return None
+
+    def _from_proven(self, slacks: tuple[float, ...]) -> Proof | None:
+        """A proof from the multipliers that the certified bound rests on, or None: where they were moved
+        inside the cone (chains of squares) they need only be rounded."""
+        proven = self.result.certified_bound
+        if proven is None or self.squares or self.value is None:
+            return None
+        known, least = self._sign * self.value, self._sign * proven
+        room = slacks[-1] * max(1.0, abs(known))
+        if not 0 <= known - least <= 0.5 * room:
+            return None
+        # a proven bound was rounded down from what the multipliers show: keep a little distance
+        step = max(0.05 * (known - least), 1e-9 * max(1.0, abs(known)))
+        chosen = short_decimal(least - 2 * step, least - step)
+        try:
+            return self._round(replace(self.claim, bound=self._sign * chosen), self.dual, BITS[-1:])
+        except NotCertifiable:
+            return None
 
     def _sharper(self) -> FloatCertificate | None:
         """The same from a solve to the last digits of doubles, or None where that is costly or fails."""

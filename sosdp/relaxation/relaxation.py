@@ -217,7 +217,7 @@ class Relaxation:
             options,
             lambda: self.feasible(subject_to=constraints),
         )
-        second = options.solver == "auto"
+        second = options.solver in ("auto", "borrowed")
         result = Answer(question, identity, scaling, program, raw, second_opinion=second).judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}

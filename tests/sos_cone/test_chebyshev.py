@@ -157,3 +157,20 @@ def test_other_sets_and_solvers_are_refused():
             sd.chebyshev(x, wrong)
     with pytest.raises(ValueError, match="variable"):
         sd.chebyshev(x + y, 2)
+
+
+def test_what_a_float_does_not_say_of_a_rational_is_charged():
+    nothing = [np.zeros((1, 1))]
+    basis = [np.zeros((1, 1), dtype=np.int64)]
+    constant = np.zeros((1, 1), dtype=np.int64)
+    assert loss_on_unit_box(constant, [Fraction(2**60 - 1)], 2.0**60, basis, nothing) >= 1
+    assert loss_on_unit_box(constant, [1.0], 1.5, basis, nothing) >= 0.5
+    assert loss_on_unit_box(constant, [1.0], 1.0, basis, [-np.ones((1, 1))]) >= 2
+
+
+def test_the_bound_on_a_series_is_above_it():
+    for value in (1, 3, 2**61 + 1, 2**200 - 1, 10**40 + 7):
+        for scale in (0, 5, 90):
+            size = exact.Series({b"": -value}, scale).size()
+            assert Fraction(size) >= Fraction(value, 2**scale)
+            assert size <= float(Fraction(value, 2**scale)) * (1 + 1e-9)

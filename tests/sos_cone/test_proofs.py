@@ -10,8 +10,9 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.find.chebyshev import proof_from_inside
+from sosdp.relaxation.build.identity import RoundingErrors
 from sosdp.relaxation.solve import solve as solving
-from sosdp.relaxation.solve.sos_cone.box_proof import proven_loss
+from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, proven_loss
 
 
 def goldstein_price():
@@ -107,3 +108,40 @@ def test_recentring_needs_no_second_solve(monkeypatch):
     dual = result.recentre(result.bound - 0.5)
     assert dual.margin > 1e-3
     assert certificates.extract(result).exact().verdict
+
+
+def _empty_proof():
+    """A frame with no multipliers at all: what the loss charges stands alone."""
+    p, system, degree, _ = goldstein_price()
+    proof = sd.minimize(p, system, degree, solver="sos_cone").inside.proof
+    identity = proof.frame.identity
+    constant = int(np.flatnonzero(~proof.frame.exponents.any(axis=1))[0])
+    target = np.zeros_like(identity.target)
+    target[constant] = 1e10
+    frame = replace(proof.frame, identity=replace(identity, target=target))
+    return frame, [np.zeros_like(g) for g in proof.grams], np.array([1e10])
+
+
+def test_rounding_of_the_coefficients_is_charged():
+    frame, grams, unknowns = _empty_proof()
+    charged = proven_loss(frame, grams, unknowns)
+    assert 2 * 8 * 2.0**-53 * 1e10 <= charged <= 1e-4
+    identity = frame.identity
+    quiet = RoundingErrors(0 * identity.gram, 0 * identity.free, 0 * identity.target, 0 * identity.unknown)
+    for errors in (
+        replace(quiet, target=identity.target * 1e-10),
+        replace(quiet, unknown=abs(identity.unknown) * 1e-10),
+    ):
+        noisy = replace(frame, identity=replace(identity, errors=errors))
+        assert proven_loss(noisy, grams, unknowns) >= charged + 0.999
+    coarse = replace(quiet, gram=abs(identity.gram) * 1e-8)
+    noisy = replace(frame, identity=replace(identity, errors=coarse))
+    number = next(k for k, b in enumerate(identity.blocks) if b.kind == "inequality")
+    grams[number] = np.eye(grams[number].shape[0])
+    least = 1e-8 * grams[number].shape[0] * abs(frame.multiplier(number)[1]).max()
+    assert proven_loss(noisy, grams, unknowns) - proven_loss(frame, grams, unknowns) >= 0.999 * least
+
+
+def test_chebyshev_polynomials_grow_slowly_beside_the_interval():
+    k = np.arange(1, 2001)
+    assert (np.cosh(k * np.arccosh(1 + _WIDER)) <= np.exp(_GROWTH * k)).all()

@@ -14,7 +14,7 @@ from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
 from ..build.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
-from .sos_cone.choose import prefers
+from .sos_cone.choose import prefers, rescues
 from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
@@ -60,6 +60,15 @@ def solve_program(
             return ours
     name = choose(program.identity.sides) if solver in ("auto", "borrowed") else solver
     raw = _solve_with(program, name, options)
+    if (
+        solver == "auto"
+        and name == "clarabel"
+        and raw.status in ("failed", "inaccurate")
+        and rescues(program)
+    ):
+        ours = at_points(program, **options)
+        if ours is not None and ours.status == "optimal":
+            return ours
     if (
         solver in ("auto", "borrowed")
         and raw.status in ("failed", "inaccurate")

@@ -12,11 +12,14 @@ from ....conic.svec import svec_length
 if TYPE_CHECKING:
     from ...build.identity import GramProgram, Identity
 
-_LEAST_WORK = 1e7  # sum of R^3 below which Clarabel takes milliseconds
+_LEAST_WORK = 2e6  # sum of R^3 below which Clarabel takes milliseconds, for up to three blocks
+_BLOCKS = 3
 _SHARE = 0.25  # of Clarabel's work that ours may be
 _COLUMNS_A_SIDE = 8  # beyond the interior-point side: so few columns that SCS is slower
 _CUBE_COLUMNS = 3500
 _MOST_COLUMNS = 6000
+_RESCUED_COLUMNS = 1000
+_RESCUED_BLOCKS = 60
 _ARRAYS = 6  # of columns x columns doubles at a time
 
 
@@ -34,7 +37,7 @@ def prefers(program: GramProgram) -> bool:
         return False
     borrowed = sum(float(svec_length(n)) ** 3 for n in sides)
     ours = columns**3 / 3 + float(columns) ** 2 * sum(sides)
-    if borrowed < _LEAST_WORK or ours > _SHARE * borrowed:
+    if borrowed < _LEAST_WORK * max(1.0, len(sides) / _BLOCKS) or ours > _SHARE * borrowed:
         return False
     if largest <= INTERIOR_POINT_SIDE:
         return True
@@ -42,11 +45,11 @@ def prefers(program: GramProgram) -> bool:
 
 
 def rescues(program: GramProgram) -> bool:
-    """Whether it is worth trying where the chosen solver was not accurate."""
-    columns = program.identity.columns.shape[0]
-    if program.identity.dominance is not None or program.quadratic is not None:
+    """Whether it is worth trying where Clarabel was not accurate: seconds at most."""
+    identity = program.identity
+    if identity.dominance is not None or program.quadratic is not None or identity.unknown.shape[0] != 1:
         return False
-    return columns <= _MOST_COLUMNS and 8.0 * _ARRAYS * columns**2 <= 0.5 * available_memory()
+    return identity.columns.shape[0] <= _RESCUED_COLUMNS and len(identity.blocks) <= _RESCUED_BLOCKS
 
 
 def _on_cube(identity: Identity) -> bool:
