@@ -22,7 +22,7 @@ Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids
 Number = int | float | Fraction
 
 _HALF = Fraction(1, 2)
-_MAX_DEGREE = 100_000
+MAX_DEGREE = 100_000
 _TOKEN = re.compile(
     r"\s*(?:T(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)"
     r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<operator>[-+*/])|(?P<end>\Z)|(?P<bad>.))"
@@ -189,9 +189,9 @@ def chebyshev(x: Polynomial, k: int) -> ChebyshevPolynomial:
 
     ValueError unless ``x`` is a variable and ``k`` an integer from 0 to 100000.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= _MAX_DEGREE:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MAX_DEGREE:
         raise ValueError(
-            f"the degree of a Chebyshev polynomial is an integer from 0 to {_MAX_DEGREE}, not {k!r}"
+            f"the degree of a Chebyshev polynomial is an integer from 0 to {MAX_DEGREE}, not {k!r}"
         )
     identifier = _variable(x)
     return ChebyshevPolynomial({((identifier, int(k)),) if k else (): 1})

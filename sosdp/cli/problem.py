@@ -46,6 +46,8 @@ def solve(problem: Any) -> Answer:
         return _program(problem, building, solving)
     if problem.sense == "sos":
         return _sums_of_squares(problem, building, solving)
+    if problem.chebyshev is not None:
+        return _in_chebyshev(problem, building, solving)
     from sosdp.relaxation.minimize import feasible, maximize, minimize
 
     if problem.sense == "feasible":
@@ -67,6 +69,28 @@ def solve(problem: Any) -> Answer:
         times=solved.times,
         parts=(solved,),
         atoms=_atoms(problem, solved) if solved.status == "optimal" else [],
+    )
+
+
+def _in_chebyshev(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+    """An objective in Chebyshev coefficients on the box [-1, 1]^n."""
+    from sosdp.relaxation.minimize import maximize, minimize
+
+    for name in sorted(set(building) - {"products"}):
+        raise OptionError(f"options: {name!r} means nothing for an objective in Chebyshev coefficients")
+    call = minimize if problem.sense == "minimize" else maximize
+    solved = call(problem.chebyshev, problem.system, problem.degree, **solving)
+    return Answer(
+        status=solved.status,
+        bound=_finite(solved.bound),
+        certified_bound=solved.certified_bound,
+        bound_kind=solved.bound_kind,
+        reason=solved.reason,
+        exact=False,
+        degree=solved.degree,
+        sizes=solved.sizes,
+        solver=solved.solver,
+        times=solved.times,
     )
 
 
@@ -195,6 +219,8 @@ def certify(answer: Answer) -> Any:
         if outcome.proof is None:
             raise ValueError(outcome.reason)
         return outcome.proof
+    if not answer.parts:
+        raise ValueError("certificate files hold monomials, which say nothing of polynomials of high degree")
     proofs = [certificates.extract(part).exact() for part in answer.parts]
     if len(proofs) == 1:
         return proofs[0]

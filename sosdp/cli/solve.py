@@ -145,6 +145,8 @@ def export(problem: Any, target: str) -> None:
 
     if problem.sense == "sos":
         raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
+    if problem.chebyshev is not None:
+        raise InputError(f"{target}: --export: Chebyshev coefficients have no moment relaxation in monomials")
     objective = ZERO if problem.objective is None else problem.objective
     signed = -objective if problem.sense == "maximize" else objective
     try:

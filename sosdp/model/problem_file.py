@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sosdp.algebra import linear
+from sosdp.algebra.chebyshev import MAX_DEGREE as MAX_CHEBYSHEV_DEGREE
+from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.constraint import PSD, Equality, Inequality
-from sosdp.algebra.parse import ParseError, Reader, read_number
+from sosdp.algebra.parse import ParseError, Reader, read_coefficient, read_number
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import check_name, variable_id, variable_name
 from sosdp.model.option_names import did_you_mean
@@ -50,9 +52,10 @@ class Problem:
     """One problem as a file states it.
 
     ``sense`` is minimize, maximize, feasible or sos. ``objective`` is the polynomial to optimise (for sos
-    with unknowns: linear in them, minimised), else None; ``sos`` the polynomials to be proven sums of squares
-    on the set ``system``; ``unknowns`` the names of their decision coefficients; ``degree`` that of the
-    pseudo-expectation, or None when the file leaves it open.
+    with unknowns: linear in them, minimised), else None; ``chebyshev`` the same where the file gives it in
+    Chebyshev coefficients, ``{"chebyshev": [[number, {"x": 3}], ...]}``; ``sos`` the polynomials to be proven
+    sums of squares on the set ``system``; ``unknowns`` the names of their decision coefficients; ``degree``
+    that of the pseudo-expectation, or None when the file leaves it open.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Problem:
     degree: int | None = None
     products: str = "putinar"
     options: dict[str, Any] = field(default_factory=dict)
+    chebyshev: ChebyshevPolynomial | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact.
@@ -83,6 +87,8 @@ class Problem:
             data["sos"] = [_write(p) for p in self.sos]
             if self.objective is not None:
                 data["minimize"] = _write(self.objective)
+        elif self.chebyshev is not None:
+            data[self.sense] = {"chebyshev": _chebyshev_terms(self.chebyshev)}
         else:
             data[self.sense] = _write(self.objective if self.objective is not None else Polynomial(0))
         data["subject_to"] = [_write_constraint(h, "==") for h in self.system.equalities]
@@ -99,6 +105,7 @@ class Problem:
     def _check_names(self) -> None:
         polynomials = [*self.sos, *([self.objective] if self.objective is not None else [])]
         ids = {*linear.union_of_ids(polynomials).tolist(), *self.system.variable_ids.tolist()}
+        ids |= set() if self.chebyshev is None else set(self.chebyshev.variable_ids.tolist())
         stray = sorted({variable_name(i) for i in ids} - {*self.variables, *self.unknowns})
         if stray:
             raise ValueError(f"the problem uses {_short(stray[0])}, which is not among its variables")
@@ -193,13 +200,15 @@ class _Loader:
         self._allow(variables)
         system = self._system(data)
         sos: tuple[Polynomial, ...] = ()
-        objective = None
+        objective = chebyshev = None
         if sense == "sos":
             self._allow((*variables, *unknowns))
             sos = self._sos(data["sos"])
             self._check_affine(sos, unknowns)
             if "minimize" in data:
                 objective = self._sos_objective(data["minimize"], variables, unknowns)
+        elif sense != "feasible" and isinstance(data[sense], Mapping):
+            chebyshev = self._chebyshev(data[sense], sense)
         elif sense != "feasible":
             objective = self._polynomial(data[sense], sense)
         products = data.get("products", "putinar")
@@ -216,6 +225,7 @@ class _Loader:
             degree=self._degree(data.get("degree")),
             products=products,
             options=self._options(data.get("options", {})),
+            chebyshev=chebyshev,
         )
 
     # ------------------------------------------------------------------ single keys
@@ -288,6 +298,31 @@ class _Loader:
         except ValueError as error:
             self.fail(key, str(error))
         self.fail(key, f"expected a polynomial (a string or a list of terms), found {_kind(value)}")
+
+    def _chebyshev(self, value: Mapping, key: str) -> ChebyshevPolynomial:
+        """An objective in Chebyshev coefficients: the degrees stand for T3(x), not for powers."""
+        if set(value) != {"chebyshev"} or not isinstance(value["chebyshev"], list | tuple):
+            self.fail(key, 'an object here is {"chebyshev": [[coefficient, {"x": 3}], ...]}')
+        ids = self.reader.ids or {}
+        terms: dict[Any, Any] = {}
+        for item in value["chebyshev"]:
+            good = isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[1], Mapping)
+            if not good:
+                self.fail(key, f"a term is [coefficient, {{name: degree}}], found {_short(item)}")
+            for name, k in item[1].items():
+                if name not in ids:
+                    self.fail(key, f"{_short(name)} is not among the variables")
+                if type(k) is not int or not 0 <= k <= MAX_CHEBYSHEV_DEGREE:
+                    self.fail(
+                        key, f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {_short(k)}"
+                    )
+            try:
+                number = read_coefficient(item[0])
+            except ValueError as error:
+                self.fail(key, str(error))
+            term = tuple(sorted((ids[name], k) for name, k in item[1].items() if k))
+            terms[term] = terms.get(term, 0) + number
+        return ChebyshevPolynomial(terms)
 
     def _constraint(self, value: Any, key: str) -> Equality | Inequality:
         if isinstance(value, str):
@@ -419,6 +454,11 @@ def _write(p: Polynomial) -> Any:
     if p.coefs.size <= _STRING_TERMS:
         return str(p)
     return [[_write_number(c), powers] for c, powers in p.as_exact().terms()]
+
+
+def _chebyshev_terms(p: ChebyshevPolynomial) -> list:
+    named = [({variable_name(v): k for v, k in term}, c) for term, c in p.terms.items()]
+    return [[_write_number(Fraction(c)) if not isinstance(c, int) else c, powers] for powers, c in named]
 
 
 def _write_number(value: Any) -> int | str:

@@ -174,3 +174,38 @@ def test_the_bound_on_a_series_is_above_it():
             size = exact.Series({b"": -value}, scale).size()
             assert Fraction(size) >= Fraction(value, 2**scale)
             assert size <= float(Fraction(value, 2**scale)) * (1 + 1e-9)
+
+
+def test_problem_files_and_the_command_line(tmp_path, capsys):
+    import json
+
+    from sosdp.cli import main
+
+    c = np.random.default_rng(2).standard_normal(61)
+    terms = [[float(v), {"x": k}] for k, v in enumerate(c)]
+    data = {
+        "format": "sosdp-problem/1",
+        "variables": ["x"],
+        "maximize": {"chebyshev": terms},
+        "subject_to": ["1 - x**2 >= 0"],
+    }
+    problem = sd.load_problem(data)
+    assert problem.chebyshev is not None and len(problem.chebyshev.terms) == 61
+    problem.save(tmp_path / "p.sos.json")
+    again = sd.load_problem(tmp_path / "p.sos.json")
+    assert {t: float(v) for t, v in again.chebyshev.terms.items()} == {
+        t: float(v) for t, v in problem.chebyshev.terms.items()
+    }
+    assert main(["solve", str(tmp_path / "p.sos.json"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    values = np.polynomial.chebyshev.chebval(np.cos(np.linspace(0, np.pi, 20001)), c)
+    assert result["certified_bound"] == pytest.approx(values.max(), abs=1e-4)
+    assert result["certified_bound"] >= values.max() and result["status"] == "optimal"
+    for wrong in (
+        {"chebyshev": 3},
+        {"chebyshev": [[1, {"y": 2}]]},
+        {"chebyshev": [[1, {"x": -1}]]},
+        {"c": []},
+    ):
+        with pytest.raises(sd.ProblemFileError):
+            sd.load_problem({**data, "maximize": wrong})
