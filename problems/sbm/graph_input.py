@@ -206,7 +206,7 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
     return _from_sparse(upper + upper.T, bound)
 
 
-def _sorted_nodes(nodes: list[Any]) -> list[Any]:
+def sorted_nodes(nodes: list[Any]) -> list[Any]:
     """A deterministic order that depends on the set of nodes alone."""
     if all(isinstance(node, (int, np.integer)) for node in nodes) or all(
         isinstance(node, str) for node in nodes
@@ -226,7 +226,7 @@ def _from_networkx(graph: Any, bound: float | None) -> CanonicalGraph:
         raise GraphInputError("the graph is a multigraph; pass networkx.Graph(G) if parallels count once")
     if graph.is_directed():
         raise GraphInputError("the graph is directed; pass G.to_undirected() if direction means nothing")
-    nodes = _sorted_nodes(list(graph.nodes))
+    nodes = sorted_nodes(list(graph.nodes))
     _require_two(len(nodes))
     index = {node: position for position, node in enumerate(nodes)}
     rows, columns, weights = [], [], []

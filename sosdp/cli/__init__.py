@@ -85,7 +85,9 @@ def parser() -> argparse.ArgumentParser:
         description="Release an estimate with differential privacy; nothing else about the data is shown.",
     )
     private.add_argument(
-        "name", metavar="NAME", help="sbm (communities of a graph), gaussian, gmm (clusters of a table), mrf"
+        "name",
+        metavar="NAME",
+        help="sbm (communities of a graph), cuts (of a graph), gaussian, gmm (clusters of a table), mrf",
     )
     private.add_argument(
         "input",
@@ -99,6 +101,7 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "--method",
         help="sbm: certificate (default), projection, randomized-response, voting, exponential (n <= 22); "
+        "cuts: posterior (default), smooth, cut_sdp, lp, spectral, constant; "
         "mrf: moments (default), frank-wolfe, gradient, structure, tree",
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
@@ -111,6 +114,9 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument("--tau", type=float, help="public: centring constant of the certificate")
     private.add_argument(
         "--nodes", type=int, metavar="N", help="public: an edge list has the vertices 0..N-1"
+    )
+    private.add_argument(
+        "--queries", metavar="FILE.json", help="cuts: a list of [[vertices of S], [vertices of T]] to answer"
     )
     private.add_argument(
         "--estimate", metavar="WHAT", help="gaussian: mean, covariance, or gaussian (default: both)"

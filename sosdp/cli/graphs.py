@@ -62,6 +62,20 @@ def read_graph(source: str, nodes: int | None = None) -> GraphInput:
     raise GraphFileError(source, "file", f"unknown kind of graph file {suffix!r}; known: {known}")
 
 
+def depend_on_vertices(guarantee: dict[str, Any]) -> None:
+    """Write into the guarantee that the vertices were read off the edge list: neighbours may lose one.
+
+    Which files are treated so is a matter of their format, not of their edges.
+    """
+    guarantee["assumptions"] = [
+        "condition: both neighbouring edge lists show the same vertices; a list that loses a vertex with its "
+        "last edge shows that (state the vertices with --nodes, or give a GML, GraphML or .npz file)",
+        *guarantee["assumptions"],
+    ]
+    if guarantee["kind"] in ("exact", "certified"):
+        guarantee["kind"] = "conditional"
+
+
 def _edge_list(path: Path, nodes: int | None) -> GraphInput:
     import scipy.sparse as sp
 

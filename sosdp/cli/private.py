@@ -11,8 +11,7 @@ from typing import Any
 
 from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 
-HERE = ("sbm", "gaussian", "gmm", "mrf", "tuples")
-PLANNED = ("cuts",)
+HERE = ("sbm", "gaussian", "gmm", "mrf", "tuples", "cuts")
 TABLES = ("gaussian", "gmm", "tuples")
 METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
@@ -34,11 +33,8 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
 
 def check_name(name: str) -> None:
     """Raise InputError unless `name` is an estimator of this version."""
-    if name in PLANNED:
-        raise InputError(f"sosdp private: {name}: not in this version, which has: {', '.join(HERE)}")
     if name not in HERE:
-        known = ", ".join([*HERE, *PLANNED])
-        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {known}")
+        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {', '.join(HERE)}")
 
 
 def run(arguments: Namespace) -> int:
@@ -53,8 +49,12 @@ def run(arguments: Namespace) -> int:
         from sosdp.cli.private_tables import run as run_table
 
         return run_table(arguments)
+    if arguments.name == "cuts":
+        from sosdp.cli.private_cuts import run as run_cuts
+
+        return run_cuts(arguments)
     from problems import sbm
-    from sosdp.cli.graphs import GraphFileError, read_graph
+    from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
 
     try:
         given = read_graph(arguments.input, arguments.nodes)
@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> int:
         release["value"]["nodes"] = list(given.nodes)
     release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
     if given.vertices_from_edges:
-        _depend_on_vertices(release["guarantee"])
+        depend_on_vertices(release["guarantee"])
     if arguments.json:
         print_json(release)
     else:
@@ -98,13 +98,18 @@ def _only_its_own(arguments: Namespace) -> None:
         "estimate",
         "header",
     )
-    for name in (*tables, *fields) if arguments.name == "sbm" else graphs:
+    of_others: tuple[str, ...] = (*tables, *fields) if arguments.name == "sbm" else graphs
+    if arguments.name == "cuts":
+        of_others = (*tables, *fields, "tau", "average_degree", "gamma")
+    else:
+        of_others = (*of_others, "queries")
+    for name in of_others:
         if getattr(arguments, name) not in (None, False):
             option = "--" + name.replace("_", "-")
             raise InputError(
                 f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
             )
-    if arguments.method is None:
+    if arguments.method is None and arguments.name != "cuts":
         arguments.method = "certificate"
     if arguments.estimate is None:
         arguments.estimate = "gaussian"
@@ -138,20 +143,6 @@ def _estimator(arguments: Namespace) -> Any:
         "exponential": "ExponentialRecovery",
     }
     return getattr(sbm, classes[method])(**options)
-
-
-def _depend_on_vertices(guarantee: dict[str, Any]) -> None:
-    """Write into the guarantee that the vertices were read off the edge list: neighbours may lose one.
-
-    Which files are treated so is a matter of their format, not of their edges.
-    """
-    guarantee["assumptions"] = [
-        "condition: both neighbouring edge lists show the same vertices; a list that loses a vertex with its "
-        "last edge shows that (state the vertices with --nodes, or give a GML, GraphML or .npz file)",
-        *guarantee["assumptions"],
-    ]
-    if guarantee["kind"] in ("exact", "certified"):
-        guarantee["kind"] = "conditional"
 
 
 def _print(release: dict[str, Any]) -> None:

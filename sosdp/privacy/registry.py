@@ -58,6 +58,8 @@ REGISTRY = dict(
         _entry("parity_weights", "mechanisms.parities", "mrf_parities"),
         _entry("private_projected_gradient", "mechanisms.projected_gradient", "mrf_moments"),
         _entry("release_tuple_averages", "mechanisms.propose_test_release.tuple_averages", "tuples_averages"),
+        _entry("OnlineInteraction", "mechanisms.interaction.online", "cuts_online"),
+        _entry("release_upper_bound", "mechanisms.upper_bound", "cuts_error_bar"),
         _entry("release_through", "opendp_bridge", "opendp_bridge"),
     )
 )

@@ -72,12 +72,6 @@ def test_complaints_are_one_line_and_exit_2(arguments, capsys):
     assert "sosdp" in shown.err
 
 
-@pytest.mark.parametrize("name", ["cuts"])
-def test_planned_estimators_say_so(name, capsys):
-    assert main(["private", name, "table.csv", "--epsilon", "1", "--clusters", "3"]) == 2
-    assert "not in this version" in capsys.readouterr().err
-
-
 def test_verify_valid(tmp_path, capsys):
     path = file(tmp_path, "c.json", CERTIFICATE)
     assert main(["verify", path]) == 0

@@ -8,12 +8,8 @@ import pytest
 import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
-from problems.sbm.estimators.randomised_response import (
-    FlipRule,
-    RandomizedResponseRecovery,
-    flip_edges,
-    flip_rule,
-)
+from problems.sbm.estimators.randomised_response import RandomizedResponseRecovery
+from sosdp.privacy.mechanisms.edge_noise import FlipRule, flip_edges, flip_rule
 from sosdp.privacy.randomness import bits as words
 
 EPSILONS = [1e-6, 0.1, 0.5, 1.0, math.log(3), 2.0, 8.0, 40.0, 300.0, 1000.0]

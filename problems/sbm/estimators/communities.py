@@ -13,6 +13,7 @@ import scipy.linalg as sl
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
 from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, release_symmetric
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
@@ -22,7 +23,7 @@ from ..clustering import cluster, renumbered
 from ..graph_input import CanonicalGraph
 from ..program import UNIT_ROUNDOFF
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
-from .randomised_response import debiased, flip_edges, flip_rule
+from .randomised_response import debiased
 
 MECHANISMS = ("edge flips", "projection")
 

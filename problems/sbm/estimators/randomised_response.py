@@ -6,79 +6,18 @@ is free post-processing. Statement and proof: docs/proofs/sbm_randomized_respons
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from fractions import Fraction
-
 import numpy as np
-import scipy.sparse as sp
 
-import sosdp.privacy.randomness as noise
-from sosdp.privacy.calibrate import ball, check_epsilon, check_positive, decide
+from sosdp.privacy.calibrate import check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.randomness.bits import RandomBits, open_bits
+from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
+from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 
 from ..graph_input import CanonicalGraph
 from ..labelling import canonical_signs, leading_eigenvector, majority_polish
 from .base import ADJACENCY, RecoveryEstimator, release_value, silenced
-
-WORD_BITS = 64
-
-
-@dataclass(frozen=True)
-class FlipRule:
-    """Flip a pair iff a uniform 64-bit word is below `threshold`: probability exactly threshold / 2^64.
-
-    The probability is 1 / (1 + e^epsilon) rounded up, so the loss log((1 - q) / q) is at most epsilon.
-    """
-
-    threshold: int
-
-    @property
-    def probability(self) -> Fraction:
-        """The exact probability of a flip."""
-        return Fraction(self.threshold, 2**WORD_BITS)
-
-
-def flip_rule(epsilon: float) -> FlipRule:
-    """The smallest multiple of 2^-64 proven to be at least 1 / (1 + e^epsilon), by ball arithmetic.
-
-    Raises ValueError if epsilon is not a finite number > 0.
-    """
-    epsilon = check_epsilon(epsilon)
-    odds = math.exp(min(epsilon, 700.0))
-    guess = math.floor(2.0**WORD_BITS / (1 + odds) * (1 - 1e-12))
-    low, high = max(0, guess), max(1, math.ceil((guess + 1) * (1 + 1e-11)) + 1)
-
-    def enough(threshold: int) -> bool:
-        # q >= 1 / (1 + e^eps)  <=>  q (1 + e^eps) - 1 >= 0; an undecided comparison counts as "no".
-        share = Fraction(threshold, 2**WORD_BITS)
-        return decide(lambda: ball(share) * (1 + ball(epsilon).exp()) - 1) is True
-
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return FlipRule(high)
-
-
-def flip_edges(adjacency: sp.csr_array, rule: FlipRule, bits: RandomBits | None = None) -> np.ndarray:
-    """The noisy adjacency matrix, dense uint8 (n, n): every pair flipped independently with the rule's
-    probability.
-
-    Randomness: 64 bits a pair, of the operating system where no source is given. O(n^2).
-    """
-    n = adjacency.shape[0]
-    noisy = adjacency.toarray().astype(np.uint8)
-    flips = noise.coin_flips(n * (n - 1) // 2, rule.threshold, source=bits)
-    start = 0
-    for row in range(n - 1):
-        stop = start + n - 1 - row
-        noisy[row, row + 1 :] ^= flips[start:stop]
-        noisy[row + 1 :, row] = noisy[row, row + 1 :]
-        start = stop
-    return noisy
 
 
 def debiased(noisy: np.ndarray, probability: float, density: float | None = None) -> np.ndarray:

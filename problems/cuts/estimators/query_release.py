@@ -1,0 +1,339 @@
+"""Cut queries answered online: from a public hypothesis while it is close, from the graph where it is not.
+
+Statements and proofs: docs/proofs/cuts_online.md, docs/proofs/cuts_paid_rounds.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.estimator.base import ReleasingEstimator
+from sosdp.privacy.calibrate import check_delta, check_epsilon, float_down
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.interaction.online import OnlineInteraction
+from sosdp.privacy.mechanisms.interaction.paid_rounds import CALIBRATIONS, paid_rounds
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.seal import seal
+
+from ..hypotheses import FriezeKannan, Hypothesis, ImplicitFriezeKannan, Measurement, MultiplicativeWeights
+from ..private_graph import PrivateGraph
+from ..queries import Answer, CutQuery, Query, query_from_dict
+from ..synthetic import SyntheticGraph
+
+CONSTRUCTIONS = ("auto", "mw", "fk", "implicit")
+
+DENSE_LIMIT = 4000
+"""Hypotheses of more vertices are kept without a matrix ("auto")."""
+
+STATE_FORMAT = "sosdp-cut-queries/1"
+
+
+class QueryRelease(ReleasingEstimator):
+    """(epsilon, delta)-edge-private answers to any number of adaptively chosen queries on one graph.
+
+    Parameters (all public):
+        epsilon, delta: budget of everything ever answered after one fit.
+        construction: "mw" (multiplicative weights), "fk" (additive, in the box), "implicit" (additive
+        without a
+            matrix, cut queries only), or "auto": "mw" up to 4000 vertices, then "implicit".
+        paid: B, how many answers may come from the graph; 10 to 20 suit most streams.
+        expected_queries, beta: with probability 1 - beta the first `expected_queries` answers are within
+            `error_bound` while the budget lasts. They set the threshold; privacy does not depend on them.
+        calibration: "tight", "tight-rdp" or "paper" (see `paid_rounds`).
+        refit: sweeps over all measured answers after each paid one; 0 for the plain update rules.
+        cautious: aim at the near end of each answer's confidence interval (the proven rule) instead of
+        within one
+            noise scale of the answer (better in practice).
+        density_share: part of epsilon spent on the number of edges, in (0, 1).
+        weight_bound: public bound of the weights of a weighted graph.
+        insecure_seed: tests and figures only; voids the guarantee.
+
+    After `fit(graph)`: `answer(query)`, `cut(S, T)`, `answers(queries)`, `budget_`, `synthetic()`,
+    `state_dict()`
+    and `from_state`; release_ and guarantee_ cover all answers. Source: Gupta, Roth and Ullman 2012.
+    """
+
+    nodes_: tuple[Hashable, ...]
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        construction: str = "auto",
+        paid: int = 20,
+        expected_queries: int = 1000,
+        beta: float = 0.05,
+        calibration: str = "tight",
+        refit: int = 3,
+        cautious: bool = False,
+        density_share: float = 0.1,
+        weight_bound: float | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.construction = construction
+        self.paid = paid
+        self.expected_queries = expected_queries
+        self.beta = beta
+        self.calibration = calibration
+        self.refit = refit
+        self.cautious = cautious
+        self.density_share = density_share
+        self.weight_bound = weight_bound
+        self.insecure_seed = insecure_seed
+
+    # ------------------------------------------------------------------------------------------------------
+    # Fitting: the number of edges, and an interaction that has not begun
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon), check_delta(self.delta)
+        if self.construction not in CONSTRUCTIONS:
+            raise ValueError(
+                f"construction must be one of {', '.join(CONSTRUCTIONS)}, got {self.construction!r}"
+            )
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(
+                f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}"
+            )
+        integer(self.paid, "paid"), integer(self.expected_queries, "expected_queries")
+        integer(self.refit, "refit", 0)
+        for name in ("beta", "density_share"):
+            if not 0.0 < float(getattr(self, name)) < 1.0:
+                raise ValueError(f"{name} must lie in (0, 1), got {getattr(self, name)}")
+
+    def _read(self, X: Any) -> PrivateGraph:
+        return PrivateGraph(X, self.weight_bound)
+
+    def _release(self, data: PrivateGraph) -> Release:
+        seed = self.insecure_seed
+        for_density = float_down(Fraction(self.density_share) * Fraction(self.epsilon))
+        for_queries = float_down(Fraction(self.epsilon) - Fraction(for_density))
+        bits = open_bits(None if seed is None else 2 * seed)
+        pairs = data.n * (data.n - 1) // 2
+        noise = exact.discrete_laplace(Fraction(data.unit) / Fraction(for_density), bits)
+        total = min(max(data.total() + noise, data.unit), pairs * data.unit)
+        promise = Guarantee(
+            epsilon=for_density,
+            delta=0.0,
+            adjacency=data.adjacency,
+            assumptions=("the vertex set is public",),
+            mechanism="cuts.number of edges",
+        )
+        rounds = paid_rounds(for_queries, float(self.delta), self.paid, self.calibration)
+        self._graph, self._total = data, total
+        self._interaction = OnlineInteraction(
+            rounds,
+            self._threshold(float(rounds.scale)),
+            data.count,
+            ledger=data.ledger,
+            adjacency=data.adjacency,
+            insecure_seed=None if seed is None else 2 * seed + 1,
+        )
+        self._edges = seal(total, promise, bits).guarantee
+        self._begin()
+        return Release(
+            {"edges": total / data.unit * self._unit},
+            self._composed(),
+            public={
+                "n": data.n,
+                "construction": type(self._hypothesis).__name__,
+                "scale": float(rounds.scale),
+            },
+        )
+
+    def _begin(self) -> None:
+        self.nodes_ = self._graph.nodes
+        self._place = {node: position for position, node in enumerate(self.nodes_)}
+        self._measured: list[Measurement] = []
+        self._hypothesis = self._start()
+
+    def _threshold(self, scale: float) -> Fraction:
+        """T = b ln(2 k / beta), in units of a query's sensitivity."""
+        return Fraction(
+            math.ceil(scale * math.log(2.0 * self.expected_queries / float(self.beta)) * 2**10), 2**10
+        )
+
+    def _composed(self) -> Guarantee:
+        return compose([self._edges, self._interaction.guarantee], mechanism="cuts.online queries")
+
+    @property
+    def _unit(self) -> float:
+        return 1.0 if self.weight_bound is None else float(self.weight_bound)
+
+    def _start(self) -> Hypothesis:
+        n, mass = self._graph.n, self._total / self._graph.unit
+        density = mass / (n * (n - 1) / 2.0)
+        chosen = self.construction
+        if chosen == "auto":
+            chosen = "mw" if n <= DENSE_LIMIT else "implicit"
+        if chosen == "mw":
+            return MultiplicativeWeights(n, mass, refit=self.refit)
+        if chosen == "fk":
+            return FriezeKannan(n, density, refit=self.refit)
+        return ImplicitFriezeKannan(n, density, refit=self.refit)
+
+    # ------------------------------------------------------------------------------------------------------
+    # Answering
+
+    def answer(self, query: Query) -> Answer:
+        """One answer, in the units of the weights.
+
+        Raises:
+            ValueError: a query for another number of vertices, or not a cut where there is no dense
+            hypothesis.
+        """
+        self._need_fit()
+        if query.n != self._graph.n:
+            raise ValueError(f"the query is for {query.n} vertices, the graph has {self._graph.n}")
+        left = self._interaction.remaining
+        if query.sensitivity == 0:  # constant 0: the data are not needed
+            return Answer(0.0, False, 0.0, left, self._interaction.exhausted)
+        believed = self._hypothesis.answer(query)
+        if self._interaction.exhausted:
+            return Answer(believed * self._unit, False, math.inf, 0, True)
+        unit = query.unit / self._graph.unit
+        guess = Fraction(believed) / unit
+        outcome = self._interaction.ask(query, query.sensitivity * self._graph.unit, guess)
+        weight = query.delta * self._unit
+        if outcome.answer is None:
+            bound = (float(self._interaction.threshold) + self._z()) * weight
+            return Answer(believed * self._unit, False, bound, left, False)
+        value = float(outcome.answer * unit)
+        slack = (self._z() if self.cautious else float(self._interaction.rounds.scale)) * query.delta
+        self._measured.append(Measurement(query, value, slack))
+        self._hypothesis.update(self._measured[-1])
+        return Answer(
+            value * self._unit,
+            True,
+            self._z() * weight,
+            self._interaction.remaining,
+            self._interaction.exhausted,
+        )
+
+    def answers(self, queries: Iterable[Query]) -> list[Answer]:
+        """Answers in order."""
+        return [self.answer(query) for query in queries]
+
+    def cut(self, first: Iterable[Hashable], second: Iterable[Hashable], *, count: str = "pairs") -> Answer:
+        """Edges between two lists of vertices, by their names.
+
+        Raises:
+            ValueError: a name that is no vertex.
+        """
+        self._need_fit()
+        places = []
+        for side in (first, second):
+            try:
+                places.append([self._place[node] for node in side])
+            except KeyError as error:
+                raise ValueError(f"{error.args[0]!r} is no vertex of this graph") from None
+        return self.answer(CutQuery(len(self.nodes_), places[0], places[1], count=count))
+
+    def _z(self) -> float:
+        """All noises so far are within it with probability 1 - beta, in units of a query's sensitivity."""
+        queries = max(self.expected_queries, self._interaction.asked)
+        # the noise is on a grid of at most one unit: rounded up to the next point
+        return float(self._interaction.rounds.scale) * math.log(queries / float(self.beta)) + 1.0
+
+    def _need_fit(self) -> None:
+        if not hasattr(self, "_interaction"):
+            raise AttributeError("fit this QueryRelease on a graph first")
+
+    @property
+    def budget_(self) -> dict[str, Any]:
+        """What is public about the budget: B, what is used, the noise scale and the threshold."""
+        self._need_fit()
+        rounds = self._interaction.rounds
+        return {
+            "paid": rounds.paid,
+            "used": self._interaction.used,
+            "asked": self._interaction.asked,
+            "scale": float(rounds.scale),
+            "threshold": float(self._interaction.threshold),
+            "epsilon": float(self.epsilon),
+            "delta": rounds.delta,
+            "renyi": rounds.renyi_curve(),
+        }
+
+    def synthetic(self) -> SyntheticGraph:
+        """The hypothesis as a weighted graph.
+
+        Raises:
+            ValueError: the hypothesis has no matrix (more than 4000 vertices).
+        """
+        self._need_fit()
+        belief = self._hypothesis.matrix()
+        if belief is None:
+            raise ValueError("this hypothesis is kept without a matrix: ask it queries instead")
+        return SyntheticGraph(np.clip(belief, 0.0, None) * self._unit, self.nodes_, weight_bound=self._unit)
+
+    # ------------------------------------------------------------------------------------------------------
+    # State: public numbers only, the hypothesis is rebuilt by replay
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on later, ready for json; nothing of the graph, no randomness."""
+        self._need_fit()
+        return {
+            "format": STATE_FORMAT,
+            "parameters": {k: v for k, v in self.get_params().items() if k != "insecure_seed"},
+            "n": self._graph.n,
+            "total": self._total,
+            "edges": self._edges.to_dict(),
+            "interaction": self._interaction.state_dict(),
+            "measurements": [
+                {"query": m.query.to_dict(), "answer": m.answer, "slack": m.slack} for m in self._measured
+            ],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], graph: Any, *, only_copy: bool = False) -> QueryRelease:
+        """Go on from a stored state on the same graph.
+
+        Args:
+            state: of `state_dict`. graph: the `PrivateGraph` it was fitted on (`private_graph_`), or, in a
+            new process,
+                the graph itself with only_copy=True: the caller asserts that the state is the newest copy.
+
+        Raises:
+            ValueError: another format or graph size, a state older than the data's ledger.
+        """
+        if state.get("format") != STATE_FORMAT:
+            raise ValueError(f"not a stored state of cut queries: format {state.get('format')!r}")
+        made = cls(**state["parameters"])
+        made._check_parameters()
+        data = graph if isinstance(graph, PrivateGraph) else made._read(graph)
+        if data.n != state["n"]:
+            raise ValueError(f"the state is for {state['n']} vertices, the graph has {data.n}")
+        made._graph, made._total = data, int(state["total"])
+        made._edges = Guarantee.from_dict(state["edges"])
+        made._interaction = OnlineInteraction.resume(
+            state["interaction"],
+            data.count,
+            ledger=data.ledger,
+            adjacency=data.adjacency,
+            only_copy=only_copy,
+        )
+        made._begin()
+        for stored in state["measurements"]:
+            query = query_from_dict(stored["query"])
+            made._measured.append(Measurement(query, float(stored["answer"]), float(stored["slack"])))
+            made._hypothesis.update(made._measured[-1])
+        made.release_ = Release({"edges": made._total / data.unit * made._unit}, made._composed())
+        made.guarantee_, made.released_ = made.release_.guarantee, True
+        return made
+
+    @property
+    def private_graph_(self) -> PrivateGraph:
+        """The private data handle with its ledger: not publishable."""
+        self._need_fit()
+        return self._graph

@@ -1,0 +1,125 @@
+"""`sosdp private cuts`: a synthetic graph with a private error bound, and cut queries answered online."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from sosdp.cli.graphs import GraphFileError, GraphInput, depend_on_vertices, read_graph
+from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+
+WHERE = "sosdp private cuts"
+
+
+def run(arguments: Namespace) -> int:
+    """Release the graph (and the answers) and print the release object.
+
+    With `--queries`, half of epsilon goes to the graph and half to the online mechanism, which also needs
+    `--delta`.
+    """
+    from problems import cuts
+    from problems.sbm.graph_input import GraphInputError
+
+    if arguments.queries is not None and arguments.delta is None:
+        raise InputError(f"{WHERE}: --delta: the online mechanism behind --queries cannot do without it")
+    if arguments.queries is None and arguments.delta is not None:
+        raise InputError(
+            f"{WHERE}: --delta: the synthetic graph is purely private; only --queries needs a delta"
+        )
+    try:
+        given = read_graph(arguments.input, arguments.nodes)
+    except GraphFileError as error:
+        raise InputError(one_line(error)) from error
+    queries = None if arguments.queries is None else _read_queries(arguments.queries, given)
+    share = arguments.epsilon if queries is None else arguments.epsilon / 2.0
+    options = {} if arguments.insecure_seed is None else {"insecure_seed": arguments.insecure_seed}
+    answers = None
+    try:
+        with quiet_stdout():
+            release = cuts.CutRelease(share, method=arguments.method or "posterior", **options).fit(
+                given.graph
+            )
+            if queries is not None:
+                online = cuts.QueryRelease(
+                    share,
+                    arguments.delta,
+                    calibration=arguments.calibration or "tight",
+                    expected_queries=max(1, len(queries)),
+                    **options,
+                ).fit(given.graph)
+                size = len(given.nodes)
+                answers = [online.answer(cuts.CutQuery(size, *pair)).value for pair in queries]
+    except GraphInputError as error:
+        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{WHERE}: {one_line(error)}") from error
+    shown = release.release_.to_dict()
+    names = None if hasattr(given.graph, "nodes") else list(given.nodes)
+    if names is not None:  # the estimator saw a matrix: give the rows their names back
+        shown["value"]["nodes"] = names
+        shown["value"]["edges"] = [[names[u], names[v], weight] for u, v, weight in shown["value"]["edges"]]
+    if queries is not None and answers is not None:
+        guarantee: Guarantee = compose(
+            [release.guarantee_, online.guarantee_], mechanism="cuts.graph and queries"
+        )
+        shown["guarantee"] = guarantee.to_dict()
+        shown["mechanism"] = guarantee.mechanism
+        shown["value"]["answers"] = answers
+    shown["public"] = {**shown["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
+    if given.vertices_from_edges:
+        depend_on_vertices(shown["guarantee"])
+    if arguments.json:
+        print_json(shown)
+    else:
+        _print(shown)
+    return ANSWERED
+
+
+def _read_queries(path: str, given: GraphInput) -> list[tuple[list[int], list[int]]]:
+    """Pairs of positions: rows of the matrix, or places in the sorted nodes of a networkx graph."""
+    from problems.sbm.graph_input import sorted_nodes
+
+    try:
+        listed = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: file: not readable as JSON: {one_line(error)}") from error
+    if not isinstance(listed, list):
+        raise InputError(f"{path}: file: expected a list of pairs [[vertices of S], [vertices of T]]")
+    ordered = sorted_nodes(list(given.graph.nodes)) if hasattr(given.graph, "nodes") else list(given.nodes)
+    place = {node: position for position, node in enumerate(ordered)}
+    place |= {str(node): position for node, position in list(place.items())}
+    found = []
+    for number, pair in enumerate(listed):
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, list) for side in pair)):
+            raise InputError(f"{path}: query {number}: expected [[vertices of S], [vertices of T]]")
+        for vertex in (*pair[0], *pair[1]):
+            if not isinstance(vertex, int | str) or vertex not in place:
+                raise InputError(f"{path}: query {number}: {vertex!r} is no vertex of {given.source}")
+        found.append(([place[v] for v in pair[0]], [place[v] for v in pair[1]]))
+    return found
+
+
+def _print(release: dict[str, Any]) -> None:
+    guarantee, value = release["guarantee"], release["value"]
+    if guarantee["epsilon"] is None:
+        promise = "none"
+    else:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    total = sum(weight for _, _, weight in value["edges"])
+    fields: dict[str, str | None] = {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
+        "released": f"{len(value['edges'])} weighted pairs of total weight {total:.6g} (all of them: --json)",
+        "cut error": (
+            f"at most {value['cut_error']['bound']:g} for every pair of disjoint sets, with confidence "
+            f"{value['cut_error']['confidence']:g}"
+        ),
+    }
+    if "answers" in value:
+        fields["answers"] = " ".join(f"{answer:.6g}" for answer in value["answers"])
+    print_fields(fields)

@@ -1,0 +1,94 @@
+"""`sosdp private cuts`: the release object, queries from a file, and one-line complaints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sosdp.cli import main
+
+
+def released(capsys, *arguments):
+    code = main(["private", "cuts", *arguments, "--json"])
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    return json.loads(shown.out)
+
+
+def test_a_graph_with_its_error_bound(capsys):
+    release = released(capsys, "builtin:karate", "--epsilon", "2")
+    assert release["format"] == "sosdp-release/1"
+    edges, error = release["value"]["edges"], release["value"]["cut_error"]
+    assert all(0 <= u < v < 34 and 0 < weight <= 1 for u, v, weight in edges)
+    assert 0 < error["bound"] <= 34**2 / 4 and error["confidence"] == 0.95
+    assert release["guarantee"]["epsilon"] == 2.0 and release["guarantee"]["delta"] == 0.0
+    assert "answers" not in release["value"] and "diagnostics" not in json.dumps(release)
+
+
+def test_queries_are_answered_in_order(tmp_path, capsys):
+    (tmp_path / "q.json").write_text("[[[0, 1], [2, 3]], [[5], [5]], [[0], [1, 2, 3]]]")
+    release = released(
+        capsys, "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", str(tmp_path / "q.json")
+    )
+    assert len(release["value"]["answers"]) == 3 and release["value"]["answers"][1] == 0.0
+    assert release["guarantee"]["epsilon"] <= 1.0 and release["guarantee"]["delta"] == 1e-6
+    assert len(release["guarantee"]["composition"]) == 2
+
+
+@pytest.mark.parametrize("method", ["smooth", "cut_sdp", "spectral", "constant"])
+def test_methods(method, capsys):
+    release = released(capsys, "builtin:karate", "--epsilon", "1", "--method", method)
+    assert release["public"]["method"] == method
+
+
+def test_names_of_vertices_and_the_vertex_set(tmp_path, capsys):
+    (tmp_path / "g.csv").write_text("a,b\nb,c\nc,d\n")
+    (tmp_path / "q.json").write_text('[[["a"], ["b", "d"]]]')
+    release = released(
+        capsys, str(tmp_path / "g.csv"), "--epsilon", "1", "--delta", "1e-6",
+        "--queries", str(tmp_path / "q.json"),
+    )  # fmt: skip
+    assert {name for u, v, _ in release["value"]["edges"] for name in (u, v)} <= {"a", "b", "c", "d"}
+    assert "edge lists show the same vertices" in release["guarantee"]["assumptions"][0]
+
+
+def test_people_read_it_too(capsys):
+    assert main(["private", "cuts", "builtin:karate", "--epsilon", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "cut error" in shown and "confidence 0.95" in shown and "weighted pairs" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--delta", "1e-6"], "--queries"),
+        (["--queries", "no.json"], "--delta"),
+        (["--queries", "no.json", "--delta", "1e-6"], "no.json"),
+        (["--method", "magic"], "method"),
+        (["--tau", "0.5"], "--tau"),
+        (["--clusters", "2"], "--clusters"),
+    ],
+)
+def test_complaints_are_one_line(arguments, word, capsys):
+    assert main(["private", "cuts", "builtin:karate", "--epsilon", "1", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and word in shown.err and shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[[1]]", '[[["x"], [1]]]', "[[[0], [99]]]"])
+def test_wrong_query_files(text, tmp_path, capsys):
+    (tmp_path / "q.json").write_text(text)
+    code = main(
+        ["private", "cuts", "builtin:karate", "--epsilon", "1", "--delta", "1e-6",
+         "--queries", str(tmp_path / "q.json")]
+    )  # fmt: skip
+    shown = capsys.readouterr()
+    assert code == 2 and "q.json" in shown.err and shown.err.count("\n") == 1
+
+
+def test_queries_are_for_cuts_only(capsys):
+    assert (
+        main(["private", "sbm", "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", "q"]) == 2
+    )
+    assert "--queries" in capsys.readouterr().err

@@ -1,0 +1,193 @@
+"""Update rules: potentials drop as proven, no adversary makes more updates than B(g), matrix or not is the
+same."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from problems.cuts import CutQuery, LinearQuery, RankOneQuery
+from problems.cuts.hypotheses import (
+    FriezeKannan,
+    ImplicitFriezeKannan,
+    Measurement,
+    MedianMechanism,
+    MultiplicativeWeights,
+)
+from problems.cuts.theory import additive_updates, multiplicative_updates, published_updates
+
+N = 6
+PAIRS = N * (N - 1) // 2
+
+
+def random_graph(rng, density=0.4):
+    upper = np.triu(rng.random((N, N)) < density, 1).astype(float)
+    return upper + upper.T
+
+
+def random_cuts(rng, count):
+    return [
+        CutQuery(N, np.flatnonzero(rng.random(N) < 0.5), np.flatnonzero(rng.random(N) < 0.5))
+        for _ in range(count)
+    ]
+
+
+def play(hypothesis, graph, queries, gap, noise, rng, potential=None, drop=0.0):
+    """Greedy adversary: the worst query again and again, answered with noise of at most `noise`."""
+    updates = 0
+    truths = [query.apply(graph) for query in queries]
+    while True:
+        gaps = [abs(t - hypothesis.answer(q)) for q, t in zip(queries, truths, strict=True)]
+        worst = int(np.argmax(gaps))
+        if gaps[worst] < gap or updates > 4000:
+            return updates
+        believed = hypothesis.answer(queries[worst])
+        # the worst noise: as far beyond the truth as allowed
+        answer = truths[worst] + math.copysign(noise, truths[worst] - believed)
+        before = potential(hypothesis) if potential else 0.0
+        hypothesis.update(Measurement(queries[worst], answer, noise))
+        if potential:
+            assert before - potential(hypothesis) >= drop * (1 - 1e-9)
+        updates += 1
+
+
+def distance(graph):
+    return lambda hypothesis: float(((hypothesis.matrix() - graph) ** 2).sum() / 2)
+
+
+def entropy(graph, mass):
+    def value(hypothesis):
+        p, q = np.triu(graph, 1) / mass, np.triu(hypothesis.matrix(), 1) / mass
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.where(p > 0, p * np.log(p / q), 0.0).sum())
+
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_additive_updates(seed, noise):
+    rng = np.random.default_rng(seed)
+    graph, queries, gap = random_graph(rng), random_cuts(rng, 200), 1.0
+    density = float(graph.sum()) / (2 * PAIRS)
+    hypothesis = FriezeKannan(N, density, refit=seed % 2)
+    start = distance(graph)(hypothesis)
+    most = max(query.squared_norm() for query in queries)
+    updates = play(hypothesis, graph, queries, gap, noise, rng, distance(graph), gap**2 / most)
+    assert 0 < updates <= additive_updates(start, most, gap) <= hypothesis.bound(gap)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_published_additive_updates(seed):
+    rng = np.random.default_rng(seed)
+    graph, queries, alpha = random_graph(rng), random_cuts(rng, 200), 1.0
+    hypothesis = FriezeKannan(N, 0.0, step=alpha, box=False, refit=0)
+    updates = play(hypothesis, graph, queries, alpha, 0.0, rng, distance(graph), alpha**2 / PAIRS)
+    assert 0 < updates <= published_updates(graph.sum() / 2, PAIRS, alpha, "fk")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_multiplicative_updates(seed, noise):
+    """The target is the near end of the answer's interval: with noise, too, a gap g drops 2 g^2 / m^2."""
+    rng = np.random.default_rng(seed)
+    graph, queries, gap = random_graph(rng), random_cuts(rng, 200), 1.0
+    mass = float(graph.sum() / 2)
+    hypothesis = MultiplicativeWeights(N, mass, refit=0)
+    drop = 2 * gap**2 / mass**2
+    updates = play(hypothesis, graph, queries, gap, noise, rng, entropy(graph, mass), drop)
+    assert 0 < updates <= multiplicative_updates(mass, PAIRS, gap) == hypothesis.bound(gap)
+
+
+def test_aiming_at_the_raw_answer_can_overshoot():
+    """The negative control, with the numbers of the page: current .5, truth .6, noise .08, two pairs."""
+    graph = np.zeros((3, 3))
+    graph[0, 1] = graph[1, 0] = 0.6
+    graph[0, 2] = graph[2, 0] = 0.4
+    query = LinearQuery(3, [[0, 1]], [1.0])
+
+    def drop(slack):
+        hypothesis = MultiplicativeWeights(3, 1.0, refit=0)
+        hypothesis._belief[:] = 0.0
+        hypothesis._belief[0, 1] = hypothesis._belief[1, 0] = 0.5
+        hypothesis._belief[0, 2] = hypothesis._belief[2, 0] = 0.5
+        cut = CutQuery(3, [0], [1])
+        before = entropy(graph, 1.0)(hypothesis)
+        hypothesis.update(Measurement(cut, 0.68, slack))
+        return before - entropy(graph, 1.0)(hypothesis)
+
+    assert query.sensitivity
+    assert drop(0.08) == pytest.approx(0.0201, abs=1e-4) and drop(0.08) >= 2 * 0.1**2
+    assert drop(0.0) == pytest.approx(0.0060, abs=2e-4) and drop(0.0) < 2 * 0.1**2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_published_multiplicative_updates(seed):
+    rng = np.random.default_rng(seed)
+    graph, queries, alpha = random_graph(rng), random_cuts(rng, 200), 1.0
+    mass = float(graph.sum() / 2)
+    hypothesis = MultiplicativeWeights(N, mass, step=alpha, refit=0)
+    updates = play(hypothesis, graph, queries, alpha, 0.0, rng)
+    assert 0 < updates <= published_updates(mass, PAIRS, alpha, "mw")
+
+
+def test_multiplicative_updates_keep_the_mass():
+    rng = np.random.default_rng(1)
+    hypothesis = MultiplicativeWeights(N, 7.0)
+    for query in [*random_cuts(rng, 5), RankOneQuery(rng.random(N), rng.random(N))]:
+        hypothesis.update(Measurement(query, 4.0, 0.1))
+        assert hypothesis.matrix().sum() / 2 == pytest.approx(7.0)
+        assert (hypothesis.matrix() >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_median_rule(seed):
+    rng = np.random.default_rng(seed)
+    n, mass, size = 4, 3.0, 5
+    graph = np.zeros((n, n))
+    for i, j in [(0, 1), (0, 2), (2, 3)]:
+        graph[i, j] = graph[j, i] = 1.0
+    queries = [
+        CutQuery(n, np.flatnonzero(rng.random(n) < 0.5), np.flatnonzero(rng.random(n) < 0.5))
+        for _ in range(9)
+    ]
+    hypothesis = MedianMechanism(n, mass, size)
+    updates = play(hypothesis, graph, queries, 1.5, 0.0, rng)
+    assert updates <= hypothesis.bound(1.5) and hypothesis.left >= 1
+
+
+def test_each_median_update_drops_half():
+    hypothesis = MedianMechanism(3, 2.0, 4)
+    query = CutQuery(3, [0], [1])
+    before = hypothesis.left
+    hypothesis.update(Measurement(query, hypothesis.answer(query) + 1, 0.0))
+    assert hypothesis.left <= before / 2
+    with pytest.raises(ValueError, match="databases"):
+        MedianMechanism(9, 1.0, 9)
+
+
+@pytest.mark.parametrize("mode", ["pairs", "bilinear"])
+def test_with_and_without_a_matrix(mode):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        implicit, dense = ImplicitFriezeKannan(N, 0.3), FriezeKannan(N, 0.3, box=False)
+        for _ in range(5):
+            first, second = np.flatnonzero(rng.random(N) < 0.5), np.flatnonzero(rng.random(N) < 0.6)
+            query = CutQuery(N, first, second, count=mode)
+            assert implicit.answer(query) == pytest.approx(dense.answer(query), abs=1e-9)
+            measured = Measurement(query, float(rng.normal(3, 2)), 0.3)
+            implicit.update(measured)
+            dense.update(measured)
+    with pytest.raises(ValueError, match="cut queries only"):
+        implicit.answer(RankOneQuery(np.ones(N), np.ones(N)))
+
+
+def test_the_box_is_kept():
+    rng = np.random.default_rng(3)
+    hypothesis = FriezeKannan(N, 0.5)
+    for query in random_cuts(rng, 10):
+        hypothesis.update(Measurement(query, 100.0, 0.0))
+        assert hypothesis.matrix().min() >= 0 and hypothesis.matrix().max() <= 1
+        assert not hypothesis.matrix().diagonal().any()

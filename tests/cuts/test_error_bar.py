@@ -1,0 +1,186 @@
+"""The private error bound: the relaxation moves by at most one, brackets hold, the released bound has its
+law."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.cuts.estimators.cut_release import CUT_SENSITIVITY
+from sosdp.privacy.mechanisms import upper_bound as module
+from sosdp.privacy.mechanisms.upper_bound import failure_probability, release_upper_bound, upper_bound_rule
+from sosdp.structured.cut_norm import cut_norm
+from sosdp.structured.disjoint_cut import bound_disjoint_cut
+
+
+def symmetric(rng, n, density=None):
+    upper = np.triu(rng.standard_normal((n, n)) if density is None else rng.random((n, n)) < density, 1)
+    return (upper + upper.T).astype(float)
+
+
+def largest_disjoint_cut(matrix):
+    """By all 3^n assignments to S, T and neither."""
+    n = matrix.shape[0]
+    sides = np.array(list(itertools.product((0, 1, 2), repeat=n)))
+    first, second = (sides == 1).astype(float), (sides == 2).astype(float)
+    return float(np.abs(((first @ matrix) * second).sum(axis=1)).max())
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_the_bracket_holds_by_enumeration(n):
+    rng = np.random.default_rng(n)
+    for trial in range(12):
+        matrix = symmetric(rng, n) if trial % 2 else symmetric(rng, n, 0.5) - 0.4 * (1 - np.eye(n))
+        exact = largest_disjoint_cut(matrix)
+        found = bound_disjoint_cut(matrix, gap=0.01 * n)
+        assert found.certified
+        assert found.found <= exact + 1e-12 and exact <= found.upper + 1e-12
+        assert found.value <= found.upper
+        assert not np.intersect1d(found.first, found.second).size
+        assert found.found == pytest.approx(abs(matrix[np.ix_(found.first, found.second)].sum()))
+
+
+def neighbours(n, rng, count):
+    """Pairs of graphs that differ in one edge; all of them where `count` is None."""
+    pairs = list(itertools.combinations(range(n), 2))
+    every = (
+        itertools.product((0, 1), repeat=len(pairs))
+        if count is None
+        else (rng.integers(0, 2, len(pairs)) for _ in range(count))
+    )
+    for bits in every:
+        matrix = np.zeros((n, n))
+        for (i, j), bit in zip(pairs, bits, strict=True):
+            matrix[i, j] = matrix[j, i] = bit
+        for i, j in pairs:
+            if matrix[i, j] == 0:
+                other = matrix.copy()
+                other[i, j] = other[j, i] = 1
+                yield matrix, other
+
+
+def moves(bound, n, graph, count=None):
+    rng = np.random.default_rng(n)
+    known = {}
+
+    def cached(matrix):
+        key = matrix.tobytes()
+        if key not in known:
+            known[key] = bound(matrix - graph)
+        return known[key]
+
+    return [cached(b) - cached(a) for a, b in neighbours(n, rng, count)]
+
+
+def test_the_relaxation_moves_by_at_most_one():
+    """All graphs on four vertices and their neighbours, some on eight, against fixed released graphs."""
+    rng = np.random.default_rng(7)
+    for n, count in ((4, None), (8, 1)):
+        graph = np.clip(symmetric(rng, n) * 0.3 + 0.4, 0, 1)
+        np.fill_diagonal(graph, 0)
+        gap = 0.05
+
+        def upper(matrix, gap=gap):
+            found = bound_disjoint_cut(matrix, gap=gap)
+            assert found.certified
+            return found.upper
+
+        largest = max(abs(move) for move in moves(upper, n, graph, count))
+        assert 0.5 < largest <= CUT_SENSITIVITY + gap
+
+
+def test_the_ordinary_cut_norm_moves_by_two():
+    """The negative control: the relaxation for arbitrary S and T is not covered by the constant one."""
+    graph = np.zeros((4, 4))
+    moved = moves(lambda m: cut_norm(m, tolerance=1e-6).upper, 4, graph)
+    assert max(abs(move) for move in moved) > CUT_SENSITIVITY + 0.4
+
+
+def test_certificates_do_not_trust_the_ascent():
+    """A gap that cannot be reached is reported; the bound holds all the same."""
+    rng = np.random.default_rng(1)
+    matrix = symmetric(rng, 7)
+    found = bound_disjoint_cut(matrix, gap=1e-14, max_iterations=3)
+    assert not found.certified
+    assert largest_disjoint_cut(matrix) <= found.upper
+
+
+def test_matrices_that_are_refused():
+    for wrong in (np.ones((2, 2)), np.zeros((2, 3)), np.array([[0, 1.0], [2.0, 0]]), np.full((2, 2), np.nan)):
+        with pytest.raises(ValueError):
+            bound_disjoint_cut(wrong, gap=1.0)
+    with pytest.raises(ValueError, match="gap"):
+        bound_disjoint_cut(np.zeros((2, 2)), gap=0.0)
+
+
+RULE = {"sensitivity": 1, "gap": 0.5, "confidence": 0.9, "largest": 30.0, "grid": Fraction(1, 2)}
+
+
+def law(rule, count):
+    """Exact law of the released count, the noise to +-4000."""
+    a = math.exp(-1 / float(rule.units))
+    found = {}
+    for z in range(-4000, 4001):
+        released = min(max(count + z + rule.margin, 0), rule.largest)
+        found[released] = found.get(released, 0.0) + (1 - a) / (1 + a) * a ** abs(z)
+    return found
+
+
+def test_likelihood_ratios_of_neighbours():
+    """Any two brackets whose relaxations are one apart, at both ends of their gaps."""
+    epsilon = 0.7
+    rule = upper_bound_rule(epsilon, **RULE)
+    brackets = [(10.0, 10.0), (10.0, 10.5), (11.0, 11.5), (9.0, 9.0), (10.49, 10.99), (9.99, 9.99)]
+    worst = 0.0
+    for (low, high), (low2, high2) in itertools.permutations(brackets, 2):
+        apart = max(abs(low - low2), 0) <= 1.0
+        first, second = law(rule, rule.count((low, high))), law(rule, rule.count((low2, high2)))
+        ratio = max(math.log(first[k] / second[k]) for k in first)
+        if apart:
+            worst = max(worst, ratio)
+    assert epsilon * 0.5 < worst <= epsilon + 1e-9
+
+
+def test_a_gap_that_is_not_charged_is_caught():
+    epsilon = 0.7
+    free = upper_bound_rule(epsilon, **(RULE | {"gap": 1e-9, "grid": Fraction(1, 16)}))
+    first, second = law(free, 200), law(free, 200 + 24)  # 1 + .5 on a grid of 1/16
+    assert max(math.log(first[k] / second[k]) for k in first) > epsilon + 0.1
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_the_bound_fails_as_rarely_as_promised(confidence):
+    rule = upper_bound_rule(0.3, **(RULE | {"confidence": confidence}))
+    assert failure_probability(rule) <= (1 - confidence) * (1 + 1e-12)
+    a = math.exp(-1 / float(rule.units))
+    below = sum((1 - a) / (1 + a) * a**j for j in range(rule.margin + 1, 20000))
+    assert below == pytest.approx(failure_probability(rule))
+    if rule.margin > 0:  # one grid unit less would fail more often
+        assert a**rule.margin / (1 + a) > 1 - confidence
+
+
+def test_the_released_bound_is_above(monkeypatch):
+    rule = upper_bound_rule(0.3, **RULE)
+    assert rule.count((3.0, 3.3)) * rule.grid >= Fraction(3.3)
+    monkeypatch.setattr(module.exact, "discrete_laplace", lambda scale, bits: -rule.margin)
+    found = release_upper_bound((3.0, 3.3), epsilon=0.3, adjacency="one edge", **RULE)
+    assert found.value["bound"] >= 3.3
+
+
+@pytest.mark.parametrize("bracket", [None, (1.0, 2.0), (math.nan, 1.0), (0.0, math.inf)])
+def test_a_bracket_that_is_too_wide_becomes_the_public_bound(bracket):
+    rule = upper_bound_rule(0.3, **RULE)
+    assert rule.count(bracket) == rule.largest
+    release = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", **RULE)
+    assert release.guarantee.kind == "conditional" and release.guarantee.epsilon == 0.3
+    assert "certifies" in " ".join(release.guarantee.assumptions)
+
+
+def test_public_arguments():
+    for wrong in ({"gap": 0}, {"confidence": 1.0}, {"confidence": 0.2}, {"largest": -1}, {"sensitivity": 0}):
+        with pytest.raises(ValueError):
+            upper_bound_rule(0.3, **(RULE | wrong))
