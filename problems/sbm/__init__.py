@@ -2,6 +2,7 @@
 
 from .clustering import partition_error
 from .datasets import LabelledGraph, digits_graph, karate_club
+from .estimators.auto import AutoRecovery
 from .estimators.certificate import CertificateRecovery
 from .estimators.communities import CommunitiesRecovery
 from .estimators.exponential import ExponentialRecovery
@@ -30,6 +31,7 @@ from .theory import (
 )
 
 __all__ = [
+    "AutoRecovery",
     "CertificateRecovery",
     "CommunitiesRecovery",
     "EdgeList",

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .graph_input import WEIGHT_UNITS, EdgeList, GraphInputError, canonical_graph, checked_pairs
+from .graph_input import (
+    WEIGHT_UNITS,
+    CanonicalGraph,
+    EdgeList,
+    GraphInputError,
+    canonical_graph,
+    checked_pairs,
+)
 
 BLOCK = 1 << 21
 """Edges at a time: what a pass over the edges needs besides the edges themselves."""
@@ -78,6 +85,15 @@ class CanonicalEdges:
         data = np.ones(len(self.first)) if self.weights is None else self.weights / WEIGHT_UNITS
         upper = sp.coo_array((data, (self.first, self.second)), shape=(self.n, self.n)).tocsr()
         return sp.csr_array(upper + upper.T)
+
+    def graph(self) -> CanonicalGraph:
+        """The same graph as a matrix, for the methods with dense matrices."""
+        adjacency = self.adjacency()
+        if self.weights is None:
+            adjacency = sp.csr_array(adjacency.astype(np.int64))
+        adjacency.eliminate_zeros()
+        adjacency.sort_indices()
+        return CanonicalGraph(adjacency, tuple(self.nodes))
 
 
 def canonical_edges(graph: Any, weight_bound: float | None = None) -> CanonicalEdges:

@@ -7,38 +7,49 @@ The forecasts are formulas of random-graph theory, not bounds; how far off they 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.signal import fftconvolve
-from scipy.stats import binom
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 
 from .estimators.base import RecoveryEstimator
-from .estimators.certificate import CertificateRecovery
+from .estimators.certificate import LARGEST_N, CertificateRecovery
 from .estimators.exponential import LARGEST, ExponentialRecovery
 from .estimators.output_perturbation import ProjectionRecovery
 from .estimators.randomised_response import RandomizedResponseRecovery
+from .estimators.rounds import RoundsRecovery
 from .estimators.vote import VotingRecovery
 from .program import DEFAULT_TAU0
+from .rounds_planning import plan_rounds
 from .theory import _vertices, predict_error, release_law
+from .votes import difference_law
 
-Method = Literal["certificate", "edge flips", "projection", "voting", "exponential"]
+Method = Literal["certificate", "edge flips", "projection", "voting", "exponential", "rounds"]
 Goal = Literal["error", "exact"]
+
+LARGEST_DENSE = LARGEST_N
+"""Most vertices for the methods with dense (n, n) matrices."""
+
+SPREAD = 1.03
+"""How much larger r is than two vertices alone would make it: measured 1.01 to 1.07."""
+
+UNWEIGHTED = ("edge flips", "exponential")
+"""Methods that take unweighted graphs only."""
 
 
 @dataclass(frozen=True)
 class Forecast:
     """What to expect of one method: mean fraction of wrong labels (a refusal counts as 1/2), and the
-    probability that all labels are right.
+    probability that all labels are right. runs: False for a method whose dense matrices are too large here.
     """
 
     method: Method
     error: float
     exact: float
+    runs: bool = True
 
 
 @dataclass(frozen=True)
@@ -50,28 +61,33 @@ class Recommendation:
 
     @property
     def best(self) -> Forecast:
-        """The first forecast."""
-        return self.forecasts[0]
+        """The first forecast of a method that runs at this size."""
+        return next(forecast for forecast in self.forecasts if forecast.runs)
 
     def estimator(self, method: Method | None = None, **options: Any) -> RecoveryEstimator:
         """The estimator of the best (or the named) method with these parameters; options go to it as well."""
-        p = self.parameters
-        make: dict[str, Callable[[], RecoveryEstimator]] = {
-            "certificate": lambda: CertificateRecovery(
-                p["epsilon"], p["delta"], average_degree=p["average_degree"], **options
-            ),
-            "edge flips": lambda: RandomizedResponseRecovery(
-                p["epsilon"], average_degree=p["average_degree"], **options
-            ),
-            "projection": lambda: ProjectionRecovery(
-                p["epsilon"], p["delta"], p["gamma"], p["average_degree"], **options
-            ),
-            "voting": lambda: VotingRecovery(
-                p["epsilon"], p["delta"], p["gamma"], p["average_degree"], **options
-            ),
-            "exponential": lambda: ExponentialRecovery(p["epsilon"], p["average_degree"], **options),
-        }
-        return make[self.best.method if method is None else method]()
+        return make_estimator(self.best.method if method is None else method, self.parameters, options)
+
+
+def chosen_method(advice: Recommendation, weighted: bool) -> Method:
+    """The best method among those that run at this size and, where asked for, take weighted graphs."""
+    return next(f.method for f in advice.forecasts if f.runs and not (weighted and f.method in UNWEIGHTED))
+
+
+def make_estimator(
+    method: Method | str, known: Mapping[str, float], options: Mapping[str, Any]
+) -> RecoveryEstimator:
+    """The estimator of a method from public parameters by name; what it does not take is left out."""
+    taken = {
+        "certificate": (CertificateRecovery, ("delta", "average_degree")),
+        "edge flips": (RandomizedResponseRecovery, ("average_degree",)),
+        "projection": (ProjectionRecovery, ("delta", "gamma", "average_degree")),
+        "voting": (VotingRecovery, ("delta", "gamma", "average_degree")),
+        "exponential": (ExponentialRecovery, ("average_degree",)),
+        "rounds": (RoundsRecovery, ("delta", "gamma", "average_degree")),
+    }
+    make, names = taken[method]
+    return make(known["epsilon"], **{name: known[name] for name in names if name in known}, **options)
 
 
 def recommend(
@@ -87,7 +103,7 @@ def recommend(
 
     delta = 0 leaves the purely private methods. goal: "error" ranks by the expected fraction of wrong labels,
     "exact" by the probability that all are right. Raises ValueError for parameters out of range (edge
-    probabilities (1 +- gamma) d / n must be at most 1). Cost: milliseconds, a second at n = 10^5.
+    probabilities (1 +- gamma) d / n must be at most 1). Cost: below a second.
     """
     n = _vertices(n)
     d, contrast = check_positive(average_degree, "average_degree"), check_positive(gamma, "gamma")
@@ -109,7 +125,18 @@ def recommend(
         if delta <= 0.5:
             share = certificate_probability(n, d, contrast, epsilon, delta)
             found.append(Forecast("certificate", 0.5 * (1 - share), share))
-    found.sort(key=lambda f: (f.error, -f.exact) if goal == "error" else (-f.exact, f.error))
+    planned = plan_rounds(n, d, contrast, epsilon, delta)
+    found.append(Forecast("rounds", planned.error, planned.exact))
+    found = [replace(f, runs=f.method == "rounds" or n <= LARGEST_DENSE) for f in found]
+    # Differences of 1e-4 are beyond the forecasts: then what is right more often, or surely, comes first.
+    rank = {"certificate": 0, "rounds": 1}
+
+    def order(f: Forecast) -> tuple[float, ...]:
+        error, exact = round(f.error, 4), -round(f.exact, 3)
+        first = (error, exact) if goal == "error" else (exact, error)
+        return (*first, rank.get(f.method, 2), f.error)
+
+    found.sort(key=order)
     parameters = {"epsilon": epsilon, "delta": float(delta), "gamma": contrast, "average_degree": d}
     return Recommendation(tuple(found), parameters)
 
@@ -132,13 +159,9 @@ def _votes_law(n: int, d: float, gamma: float, wrong: float) -> tuple[np.ndarray
     inside, across = n // 2 - 1, n - n // 2
     bad_in, bad_out = round(wrong * inside), round(wrong * across)
 
-    def law(count: int, chance: float) -> np.ndarray:
-        return np.asarray(binom.pmf(np.arange(count + 1), count, min(1.0, chance)))
-
-    plus = fftconvolve(law(inside - bad_in, p_in), law(bad_out, p_out))
-    minus = fftconvolve(law(bad_in, p_in), law(across - bad_out, p_out))
-    difference = np.maximum(fftconvolve(plus, minus[::-1]), 0.0)
-    return difference / difference.sum(), len(minus) - 1
+    return difference_law(
+        [(inside - bad_in, p_in), (bad_out, p_out)], [(bad_in, p_in), (across - bad_out, p_out)]
+    )
 
 
 def vote_error(n: int, average_degree: float, gamma: float, wrong: float, epsilon: float) -> float:
@@ -201,6 +224,28 @@ def predicted_slack(n: int, average_degree: float, gamma: float) -> tuple[np.nda
     return (mean + votes - np.sqrt((mean - votes) ** 2 + 4 * variance)) / 2, least
 
 
+def predicted_resistance(n: int, average_degree: float, gamma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Law of the statistic r(G, x) of the planted labels: values (ascending) and probabilities.
+
+    The bottom of M_x sits on the vertices with the least votes, so the largest resistance is about the sum of
+    the reciprocals of the two least slacks: the least one, and the next given the least (its mean vote); less
+    `SPREAD`, a fit, because the bottom is not quite on them. Within 7 % of measured graphs.
+    """
+    n = _vertices(n)
+    probabilities, offset = _votes_law(n, average_degree, gamma, 0.0)
+    votes = np.arange(len(probabilities)) - offset
+    slack, least = predicted_slack(n, average_degree, gamma)
+    survival = np.clip(1 - np.cumsum(probabilities), 0.0, 1.0)  # P(vote > value)
+    at_least = np.concatenate([[1.0], survival[:-1]])
+    result = slack / 2
+    for place in np.flatnonzero((least > 1e-9) & (slack > 0)):
+        tail = (survival[place:] / at_least[place]) ** (n - 1)  # P(all others > value | all >= the least)
+        after = votes[place] + float(tail.sum())
+        second = np.interp(after, votes, slack)
+        result[place] = SPREAD / (1 / slack[place] + 1 / max(second, slack[place]))
+    return result, least
+
+
 def certificate_probability(
     n: int,
     average_degree: float,
@@ -210,10 +255,10 @@ def certificate_probability(
     tau0: float = DEFAULT_TAU0,
 ) -> float:
     """Predicted probability that `CertificateRecovery` releases, over graphs of the model and its noise."""
-    slack, chance = predicted_slack(n, average_degree, gamma)
+    statistic, chance = predicted_resistance(n, average_degree, gamma)
     law = release_law(epsilon, delta)
     kept = chance > 1e-9
-    released = [law(float(s) / 2 - tau0) for s in slack[kept]]
+    released = [law(float(r) - tau0) for r in statistic[kept]]
     return float(np.clip(chance[kept] @ np.array(released), 0.0, 1.0))
 
 

@@ -11,6 +11,7 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 
 REGISTRY = dict(
     (
+        _entry("AutoRecovery", "estimators.auto", "sbm_auto"),
         _entry("CertificateRecovery", "estimators.certificate", "sbm_certificate"),
         _entry("CommunitiesRecovery", "estimators.communities", "sbm_communities"),
         _entry("ExponentialRecovery", "estimators.exponential", "sbm_exponential"),

@@ -100,7 +100,8 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument(
         "--method",
-        help="sbm: certificate (default), projection, randomized-response, voting, exponential (n <= 22); "
+        help="sbm: auto (default: by the public facts), certificate, rounds (large graphs), projection, "
+        "randomized-response, voting, exponential (n <= 22); "
         "cuts: posterior (default), smooth, cut_sdp, lp, spectral, constant; "
         "mrf: moments (default), frank-wolfe, gradient, structure, tree",
     )
@@ -109,7 +110,7 @@ def parser() -> argparse.ArgumentParser:
         "--average-degree", type=float, metavar="D", help="public: average degree d of the model"
     )
     private.add_argument(
-        "--gamma", type=float, help="public: contrast between the communities, for the projection"
+        "--gamma", type=float, help="public: contrast between the communities (p_in - p_out) / (p_in + p_out)"
     )
     private.add_argument("--tau", type=float, help="public: centring constant of the certificate")
     private.add_argument(

@@ -7,13 +7,14 @@ list shows its vertices only through its edges, so `nodes` lets the caller state
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 MATRICES = (".npz",)
-LARGEST = 1_000_000
+LARGEST = 1 << 23
 HEADERS = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2", "id1", "id2", "weight"}
 
 
@@ -26,21 +27,22 @@ class GraphFileError(ValueError):
 
 @dataclass(frozen=True)
 class GraphInput:
-    """A graph (networkx graph or scipy sparse matrix), its vertices in order, and how the vertex set is
-    known; `vertices_from_edges`: it was read off the edges, which are private.
+    """A graph (networkx graph, scipy sparse matrix or `EdgeList`), its vertices in order, and how the vertex
+    set is known; `vertices_from_edges`: it was read off the edges, which are private.
     """
 
     graph: Any
-    nodes: tuple[int | str, ...]
+    nodes: Sequence[int | str]
     source: str
     vertex_set: str
     vertices_from_edges: bool = False
 
 
-def read_graph(source: str, nodes: int | None = None) -> GraphInput:
+def read_graph(source: str, nodes: int | None = None, *, as_pairs: bool = False) -> GraphInput:
     """Read a graph; `nodes` states the number of vertices 0..nodes-1 of an integer edge list.
 
-    Raises GraphFileError.  Linear time in the size of the file.
+    as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  Raises GraphFileError.  Linear
+    time in the size of the file.
     """
     if source.startswith("builtin:"):
         return _builtin(source)
@@ -51,7 +53,7 @@ def read_graph(source: str, nodes: int | None = None) -> GraphInput:
     if nodes is not None and suffix not in EDGE_LISTS:
         raise GraphFileError(source, "--nodes", "only an edge list needs it; this format states its vertices")
     if suffix in EDGE_LISTS:
-        return _edge_list(path, nodes)
+        return (_plain_pairs(path, nodes) if as_pairs else None) or _edge_list(path, nodes)
     if suffix == ".gml":
         return _with_networkx(path, "read_gml", "GML")
     if suffix in {".graphml", ".xml"}:
@@ -74,6 +76,24 @@ def depend_on_vertices(guarantee: dict[str, Any]) -> None:
     ]
     if guarantee["kind"] in ("exact", "certified"):
         guarantee["kind"] = "conditional"
+
+
+def _plain_pairs(path: Path, nodes: int | None) -> GraphInput | None:
+    """A file of two numbers a line, read in blocks; None for anything else, which `_edge_list` reads."""
+    from problems.sbm import EdgeList
+    from problems.sbm.edge_files import read_pairs
+
+    pairs = read_pairs(path)
+    if pairs is None or len(pairs) == 0:
+        return None
+    largest = int(pairs.max())
+    size = largest + 1 if nodes is None else nodes
+    if largest >= size or size > LARGEST:
+        return None
+    stated = "stated with --nodes" if nodes is not None else "0 to the largest number in the edge list"
+    return GraphInput(
+        EdgeList(size, pairs), range(size), str(path), stated, vertices_from_edges=nodes is None
+    )
 
 
 def _edge_list(path: Path, nodes: int | None) -> GraphInput:

@@ -13,9 +13,11 @@ from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print
 
 HERE = ("sbm", "gaussian", "gmm", "mrf", "tuples", "cuts")
 TABLES = ("gaussian", "gmm", "tuples")
-METHODS = ("certificate", "projection", "randomized-response", "voting", "exponential")
+METHODS = ("auto", "certificate", "rounds", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
 REQUIRED: dict[str, tuple[str, ...]] = {
+    "auto": (),
+    "rounds": ("average_degree", "gamma"),
     "certificate": ("delta",),
     "projection": ("delta", "average_degree", "gamma"),
     "randomized-response": (),
@@ -23,6 +25,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "exponential": ("average_degree",),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
+    "auto": ("delta", "average_degree", "gamma"),
+    "rounds": ("delta",),
     "certificate": ("tau", "average_degree"),
     "projection": ("calibration",),
     "randomized-response": ("average_degree",),
@@ -57,7 +61,7 @@ def run(arguments: Namespace) -> int:
     from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
 
     try:
-        given = read_graph(arguments.input, arguments.nodes)
+        given = read_graph(arguments.input, arguments.nodes, as_pairs=True)
     except GraphFileError as error:
         raise InputError(one_line(error)) from error
     estimator = _estimator(arguments)
@@ -110,7 +114,7 @@ def _only_its_own(arguments: Namespace) -> None:
                 f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
             )
     if arguments.method is None and arguments.name != "cuts":
-        arguments.method = "certificate"
+        arguments.method = "auto" if arguments.tau is None else "certificate"
     if arguments.estimate is None:
         arguments.estimate = "gaussian"
 
@@ -133,9 +137,15 @@ def _estimator(arguments: Namespace) -> Any:
             raise InputError(f"sosdp private sbm: {option}: the method {method} has no such parameter")
         if value is not None:
             options[name] = value
+    if method == "auto" and "gamma" in options and "average_degree" not in options:
+        raise InputError("sosdp private sbm: --gamma: the model needs --average-degree as well")
     if arguments.insecure_seed is not None:
         options["insecure_seed"] = arguments.insecure_seed
+    if method == "rounds":
+        options.setdefault("delta", 0.0)
     classes = {
+        "auto": "AutoRecovery",
+        "rounds": "RoundsRecovery",
         "certificate": "CertificateRecovery",
         "projection": "ProjectionRecovery",
         "randomized-response": "RandomizedResponseRecovery",

@@ -35,12 +35,16 @@ def test_every_method_answers(tmp_path, capsys):
     for method, options in [
         ("projection", ["--delta", "1e-6", "--gamma", "1", "--average-degree", "7"]),
         ("voting", ["--delta", "1e-6", "--gamma", "1", "--average-degree", "7"]),
+        ("rounds", ["--delta", "1e-6", "--gamma", "1", "--average-degree", "7"]),
+        ("rounds", ["--gamma", "1", "--average-degree", "7"]),
+        ("auto", ["--delta", "1e-6", "--gamma", "0.9", "--average-degree", "7"]),
         ("exponential", ["--average-degree", "7"]),
         ("randomized-response", []),
     ]:
         release = released(capsys, str(path), "--epsilon", "2", "--method", method, *options)
         assert len(release["value"]["labels"]) == 16 and release["guarantee"]["epsilon"] == 2.0
-        assert release["guarantee"]["delta"] == (1e-6 if "--delta" in options else 0.0)
+        possible = (0.0, 1e-6) if method in ("auto", "rounds") else (1e-6,)  # either may choose a pure plan
+        assert release["guarantee"]["delta"] in (possible if "--delta" in options else (0.0,))
 
 
 def two_cliques(size):
@@ -56,7 +60,7 @@ def test_a_release(tmp_path, capsys):
     assert release["mechanism"] == "sbm.certificate"
     assert release["guarantee"]["epsilon"] == 1.0 and release["guarantee"]["delta"] == 1e-6
     assert release["guarantee"]["adjacency"] == "one edge"
-    assert release["guarantee"]["kind"] == "conditional"  # on the search, which float64 proves for no graph
+    assert release["guarantee"]["kind"] == "certified"
     assert release["public"]["n"] == 120
 
 
@@ -165,11 +169,11 @@ def test_the_shape_of_the_output_does_not_depend_on_the_graph(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["builtin:karate", "--epsilon", "1"], "--delta"),
+        (["builtin:karate", "--epsilon", "1", "--method", "certificate"], "--delta"),
         (["builtin:karate", "--epsilon", "0", "--delta", "1e-6"], "epsilon"),
         (["builtin:karate", "--epsilon", "-1", "--delta", "1e-6"], "epsilon"),
         (["builtin:karate", "--epsilon", "nan", "--delta", "1e-6"], "epsilon"),
-        (["builtin:karate", "--epsilon", "1", "--delta", "0"], "delta"),
+        (["builtin:karate", "--epsilon", "1", "--delta", "0", "--method", "certificate"], "delta"),
         (["builtin:karate", "--epsilon", "1", "--delta", "1"], "delta"),
         (["builtin:karate", "--method", "magic", *BUDGET], "--method"),
         (["builtin:karate", "--method", "projection", *BUDGET], "--average-degree"),
@@ -207,3 +211,30 @@ def test_as_a_process():
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["format"] == "sosdp-release/1"
+
+
+def test_the_default_method_follows_public_facts(tmp_path, capsys):
+    """By the forecasts where the model is public, else the certificate, or edge flips without delta."""
+    path = tmp_path / "g.txt"
+    path.write_text(
+        "# a comment\n" + "".join(f"{u} {v}\n" for u, v in two_cliques(8).edges), encoding="utf-8"
+    )
+    stated = [str(path), "--epsilon", "1", "--nodes", "16"]
+    assert released(capsys, *stated, "--delta", "1e-6")["mechanism"] == "sbm.certificate"
+    assert released(capsys, *stated)["mechanism"] == "sbm.randomized_response"
+    model = released(capsys, *stated, "--average-degree", "7", "--gamma", "0.9")
+    assert model["mechanism"] == "sbm.exponential" and model["value"]["nodes"] == list(range(16))
+    assert main(["private", "sbm", str(path), "--epsilon", "1", "--nodes", "30000", "--json"]) == 2
+    assert "average_degree" in capsys.readouterr().err
+
+
+def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
+    from problems.sbm import StochasticBlockModel, error_rate
+
+    sample = StochasticBlockModel(20_001, 60, 0.9).sample_edges(1)
+    path = tmp_path / "large.txt"
+    np.savetxt(path, sample.edges.edges, fmt="%d")
+    options = ["--average-degree", "60", "--gamma", "0.9", "--nodes", "20001", "--epsilon", "3"]
+    release = released(capsys, str(path), *options, "--delta", "1e-6", "--insecure-seed", "1")
+    assert release["mechanism"] == "sbm.rounds"
+    assert error_rate(np.array(release["value"]["labels"]), sample.labels) < 1e-3
