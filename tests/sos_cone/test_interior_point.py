@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import certificates
 import sosdp as sd
 from sosdp.conic.program import SolverUnavailable
 
@@ -72,3 +73,73 @@ def test_what_points_do_not_determine_is_refused():
         bound(x + y**2, sd.System(x**2 == 0), 4)
     with pytest.raises(SolverUnavailable, match="variety"):
         bound(x + y**2, sd.System((x - y) ** 2 * 1.0 == 0), 4)
+
+
+def test_matrix_constraints_are_a_few_squares_a_point():
+    x, y = sd.variables("x y")
+    matrix = np.array([[1 - 4 * x * y, x], [x, 4 - x**2 - y**2]], dtype=object).view(sd.PolynomialArray)
+    for degree in (2, 4, 6):
+        found = bound(-(x**2) - y**2, sd.System(sd.PSD(matrix)), degree)
+        assert found.status == "optimal" and found.bound == pytest.approx(-4, abs=1e-6)
+        assert -4 - 1e-6 <= found.certified_bound <= -4 + 1e-12
+
+
+def test_programs_with_several_unknowns():
+    a, b, x = sd.variables("a b x")
+    program = sd.SosProgram([a, b]).require(x**4 - a * x + b)
+    program.require(3 - a + x**2, on=sd.System(1 - x**2 >= 0)).require(2 - b)
+    ours, theirs = program.maximize(a - b, solver="sos_cone"), program.maximize(a - b, solver="clarabel")
+    assert ours.status == "optimal" and ours.bound == pytest.approx(theirs.bound, abs=1e-6)
+    assert ours.certified_bound == pytest.approx(ours.bound, abs=1e-6)
+
+
+def test_sums_of_squares_are_proved_and_refuted():
+    x, y = sd.variables("x y")
+    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+    assert sd.prove_sos(x**4 + y**4 - x * y + 1, solver="sos_cone").status == "proved"
+    assert sd.prove_sos(motzkin, solver="sos_cone").status == "refuted"
+
+
+def test_constraints_in_expectation():
+    x, y = sd.variables("x y")
+    relax = sd.Relaxation(box([x, y]), 4)
+    both = [
+        relax.minimize(x**3 + y - x * y, [relax.E(x) >= 0.2, relax.E(y) == 0.1], solver=s)
+        for s in ("sos_cone", "clarabel")
+    ]
+    assert both[0].bound == pytest.approx(both[1].bound, abs=1e-6)
+    assert both[0](y) == pytest.approx(0.1, abs=1e-6)
+    none = relax.feasible([relax.E(x) >= 0.2, relax.E(x**2) <= 0.03], solver="sos_cone")
+    assert none.status == "infeasible"
+
+
+def test_permutation_symmetry_is_kept():
+    x = sd.variables("x", 4)
+    p = sum(x**4) - sum(x) ** 2 + sum(x) ** 3 / 10
+    found = {}
+    for symmetry in ("auto", "sign"):
+        found[symmetry] = sd.minimize(p, box(x / 2), 6, symmetry=symmetry, solver="sos_cone")
+        assert found[symmetry].status == "optimal"
+        assert found[symmetry].bound - found[symmetry].certified_bound <= 1e-6 * abs(found[symmetry].bound)
+    assert found["auto"].sizes["orbit_moments"] < found["sign"].sizes["moments"] / 3
+    assert found["auto"].bound == pytest.approx(found["sign"].bound, rel=1e-6)
+    assert certificates.extract(found["auto"]).exact().verdict
+
+
+def test_the_dispatcher_knows_sizes_only():
+    x = sd.variables("x", 2)
+    generator = np.random.default_rng(1)
+    small, large = (generator.standard_normal(len(b)) @ b for b in (sd.monomials(x, 4), sd.monomials(x, 12)))
+    assert sd.minimize(small, box(x), 4).solver == "clarabel"
+    assert sd.minimize(large, box(x), 12).solver == "sos_cone"
+    assert sd.minimize(large, box(x), 12, solver="borrowed").solver == "clarabel"
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_tolerance_is_asked_for(n):
+    x = sd.variables("x", n)
+    basis = sd.monomials(x, 6)
+    p = np.random.default_rng(7).standard_normal(len(basis)) @ basis
+    rough, fine = (bound(p, box(x), 6, tolerance=t) for t in (1e-3, 1e-9))
+    assert rough.iterations < fine.iterations
+    assert abs(rough.bound - fine.bound) <= 1e-2 * max(1.0, abs(fine.bound))

@@ -92,6 +92,11 @@ class SymmetryReduction(Reduction, Protocol):
         ...
 
     @property
+    def column(self) -> np.ndarray:
+        """Orbit of each column."""
+        ...
+
+    @property
     def sides(self) -> list[int]:
         """Sides of the blocks that a solver gets."""
         ...

@@ -47,11 +47,17 @@ def solve_program(
     ProblemTooLarge.
     """
     smaller = program.identity.symmetry or program.identity.dominance
+    if solver == SOS_CONE and program.identity.dominance is None:
+        smaller = None  # points take care of symmetry themselves
     if smaller is not None:
         reduced = replace(program, identity=smaller.reduce(program.identity))
-        raw = solve_program(
-            reduced, solver=solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose
-        )
+        if solver == "auto" and program.identity.dominance is None and prefers(reduced):
+            ours = at_points(program, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+            if ours is not None and ours.status == "optimal":
+                return ours
+        # a reduced identity has no monomials left that points could have values for
+        name = "borrowed" if solver == "auto" else solver
+        raw = solve_program(reduced, solver=name, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
         return smaller.lift(program, raw)
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     if solver == "auto" and prefers(program):
@@ -100,7 +106,9 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
 
 def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     if name == SOS_CONE:
-        return solve_at_points(program, **options)
+        if program.identity.blocks:
+            return solve_at_points(program, **options)
+        name = choose([])  # linear equations alone
     module = backend(name)
     side = max(program.identity.solved_sides, default=0)
     if side > _PATIENCE_SIDE and options["time_limit"] is None:

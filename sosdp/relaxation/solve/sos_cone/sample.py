@@ -9,7 +9,8 @@ the variety) is refused: ``sample`` returns None and says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ....algebra import monomials as mono
-from ....conic.svec import smat, svec, triangle
+from ....conic.svec import SQRT2, smat, svec, triangle
 from ...build.identity import GramProgram
 from .box_proof import BoxFrame
 from .points import (
@@ -34,7 +35,7 @@ from .sampled import SampledBlock, SampledProgram
 from .variety import on_variety
 
 if TYPE_CHECKING:
-    from ...build.identity import Block, Identity
+    from ...build.identity import Block, Identity, SymmetryReduction
 
 _DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
 _RANK = 1e-11  # eigenvalues of a matrix constraint at a point below this (relative) are zero
@@ -107,10 +108,15 @@ def sample(program: GramProgram) -> Sample:
 
     Cost: an LU factorisation of (candidates, columns) from three variables on, a QR factorisation a block.
     """
-    identity = program.identity
     _check(program)
-    parts = _components(identity)
-    pieces = [_Piece(identity, columns, blocks) for columns, blocks in parts]
+    pieces: list[_Piece]
+    if program.identity.symmetry is not None:
+        pieces = [_OrbitPiece(program.identity, program.identity.symmetry)]
+        program = replace(program, identity=pieces[0].identity)
+        identity = program.identity
+    else:
+        identity = program.identity
+        pieces = [_Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
     count = sum(p.values.shape[0] for p in pieces)
     V = np.zeros((count, identity.columns.shape[0]))
     blocks: dict[int, SampledBlock] = {}
@@ -127,6 +133,11 @@ def sample(program: GramProgram) -> Sample:
     order = range(len(identity.blocks))
     f = V @ identity.target
     H = -(V @ identity.unknown.T.toarray()) if identity.unknown.shape[0] else np.zeros((count, 0))
+    # the multiplier of an equation in expectation is a number: one more unknown, without a price
+    H = np.concatenate([H, V @ identity.free[in_expectation(identity)].T.toarray()], axis=1)
+    objective = np.concatenate(
+        [program.objective.astype(float), np.zeros(H.shape[1] - program.objective.size)]
+    )
     limited = np.flatnonzero(np.isfinite(program.upper))
     found = [blocks[k] for k in order]
     if limited.size:
@@ -134,15 +145,15 @@ def sample(program: GramProgram) -> Sample:
         f = np.concatenate([f, program.upper[limited]])
         H = np.concatenate([H, np.eye(H.shape[1])[limited]])
         found += [SampledBlock(np.ones((1, 1)), np.array([count + k])) for k in range(limited.size)]
-    sampled = SampledProgram(f, H, program.objective.astype(float), tuple(found))
+    sampled = SampledProgram(f, H, objective, tuple(found))
     frame = pieces[0].frame([factors[k] for k in order]) if len(pieces) == 1 else None
     return Sample(sampled, program, V, tuple(factors[k] for k in order), frame)
 
 
 def _check(program: GramProgram) -> None:
     identity = program.identity
-    if identity.dominance is not None or identity.symmetry is not None:
-        raise NotSampled("smaller cones and reduced symmetric identities have no monomial bases")
+    if identity.dominance is not None:
+        raise NotSampled("smaller cones have no monomial bases")
     if program.quadratic is not None:
         raise NotSampled("quadratic terms of the unknowns")
     if any(block.null is not None for block in identity.blocks):
@@ -151,7 +162,7 @@ def _check(program: GramProgram) -> None:
         raise NotSampled("no Gram matrix")
     for block in identity.blocks:
         if block.entry is None and block.side > 1 and not block.basis[1].any():
-            raise NotSampled("smaller cones and reduced symmetric identities have no monomial bases")
+            raise NotSampled("a reduced identity has no monomial bases")
 
 
 def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
@@ -179,6 +190,17 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     return found
 
 
+def in_expectation(identity: Identity) -> np.ndarray:
+    """Rows of ``free`` that belong to equations in expectation."""
+    found, start = [np.zeros(0, dtype=np.int64)], 0
+    for equality in identity.equalities:
+        stop = start + equality.multipliers.shape[0]
+        if equality.index < 0:
+            found.append(np.arange(start, stop))
+        start = stop
+    return np.concatenate(found)
+
+
 def entries_of(free: sp.csr_matrix, offset: int) -> np.ndarray:
     """Row numbers of the entries of ``free``, counted from ``offset``."""
     return np.asarray(free.tocoo().row) + offset
@@ -196,7 +218,9 @@ class _Piece:
         self.ids = ids[ids > 0]
         self.exponents = mono.exponents(monos, self.ids)
         self.slices = identity.slices()
-        free = identity.free[:, columns]
+        everywhere = np.ones(identity.free.shape[0], dtype=bool)
+        everywhere[in_expectation(identity)] = False
+        free = sp.csr_matrix(identity.free[everywhere][:, columns])
         self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
         self.points = self._choose()
         self.values = monomial_values(self.points, self.exponents)
@@ -228,6 +252,8 @@ class _Piece:
         for equality in self.identity.equalities:
             rows = np.arange(start, start + equality.multipliers.shape[0])
             start = int(rows[-1]) + 1
+            if equality.index < 0:
+                continue
             rows = rows[np.diff(free.indptr)[rows] > 0]
             if rows.size:
                 chosen.append(
@@ -249,12 +275,15 @@ class _Piece:
             several = [np.unique(domain.candidates(_MANY * count), axis=0)]
             return several[0]
         rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
+        matrices = [m for m in (self._matrix(k) for k in self.blocks) if m is not None]
         kept, found = [], 0
         for seed in range(_ROUNDS):
             candidates = domain.candidates(wanted, seed=seed)
             for row in rows:
                 used = np.flatnonzero(row)
                 candidates = candidates[monomial_values(candidates, self.exponents[used]) @ row[used] > 0]
+            for matrix in matrices:
+                candidates = candidates[matrix(candidates)]
             kept.append(candidates)
             found += candidates.shape[0]
             if found >= wanted:
@@ -273,6 +302,26 @@ class _Piece:
             return None
         place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
         return self.identity.gram[[place]][:, self.columns].toarray()[0]
+
+    def _matrix(self, number: int) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Where a matrix constraint is positive definite, as a function of points, or None."""
+        block = self.identity.blocks[number]
+        if block.entry is None:
+            return None
+        one = np.flatnonzero(mono.degrees(block.basis) == 0)
+        i, j = np.triu_indices(one.size)
+        places = self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i]
+        rows = sp.csr_matrix(self.identity.gram[places][:, self.columns])
+        scale = np.where(i == j, 1.0, 1.0 / SQRT2)
+
+        def inside(points: np.ndarray) -> np.ndarray:
+            values = (rows @ monomial_values(points, self.exponents).T).T * scale
+            matrices = np.zeros((points.shape[0], one.size, one.size))
+            matrices[:, i, j] = values
+            matrices[:, j, i] = values
+            return np.asarray(np.linalg.eigvalsh(matrices)[:, 0] > 0)
+
+        return inside
 
     def _domain(self) -> Domain:
         quotient = self.identity.quotient
@@ -332,7 +381,7 @@ class _Piece:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
         block = self.identity.blocks[number]
         rows = sp.csr_matrix(self.identity.gram[self.slices[number]][:, self.columns])
-        if block.entry is None:
+        if block.entry is None and self._as_said(block, rows):
             table, owner, weight = self._scalar_rows(block, rows)
         else:
             table, owner, weight = self._matrix_rows(block, rows)
@@ -342,7 +391,7 @@ class _Piece:
         rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
         if rank == 0:
             raise NotSampled("a multiplier vanishes at all points")
-        change = self._change(mono.exponents(block.basis, self.ids)) if self._chebyshev(block) else None
+        change = self._change(mono.exponents(block.basis, self.ids)) if self._chebyshev(block, rows) else None
         factor = _Factor(r[:rank, :rank], pivots[:rank], block.side, change)
         return q[:, :rank], owner, None if (sign > 0).all() else sign, factor
 
@@ -352,9 +401,26 @@ class _Piece:
             return None
         return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
 
-    def _chebyshev(self, block: Block) -> bool:
+    def _as_said(self, block: Block, rows: sp.csr_matrix) -> bool:
+        """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
+        changed): compared at two points."""
+        chosen = [self.points.shape[0] // 3, 2 * self.points.shape[0] // 3]
+        basis = monomial_values(self.points[chosen], mono.exponents(block.basis, self.ids))
+        row, column = triangle(block.side)
+        scale = np.where(row == column, 1.0, SQRT2)
+        produced = np.asarray((rows @ self.values[chosen].T).T)
+        sizes = np.asarray((abs(rows) @ np.abs(self.values[chosen].T)).T)
+        for values, largest, b in zip(produced, sizes, basis, strict=True):
+            wanted = b[row] * b[column] * scale
+            size = float(wanted @ wanted)
+            factor = float(wanted @ values) / size if size else 0.0
+            if (np.abs(values - factor * wanted) > 1e-9 * largest.max()).any():
+                return False
+        return True
+
+    def _chebyshev(self, block: Block, rows: sp.csr_matrix) -> bool:
         """Whether products of Chebyshev polynomials stand for the monomials of this basis."""
-        if self.quotiented or block.entry is not None:
+        if self.quotiented or block.entry is not None or not self._as_said(block, rows):
             return False
         return closed(mono.exponents(block.basis, self.ids), self.middle)
 
@@ -375,7 +441,7 @@ class _Piece:
         # the multiplier's value is what the diagonal produces over the sum of squares of the basis
         produced = self.values @ np.asarray(rows[diagonal].sum(axis=0)).reshape(-1)
         size = np.einsum("ij,ij->i", basis, basis)
-        if self._chebyshev(block):
+        if self._chebyshev(block, rows):
             basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
         weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
@@ -393,6 +459,34 @@ class _Piece:
             owners.append(np.full(int(kept.sum()), point))
             weights.append(values[kept])
         return np.concatenate(tables), np.concatenate(owners), np.concatenate(weights)
+
+
+class _OrbitPiece(_Piece):
+    """An identity under a group: functionals are averages over orbits of points, and the matrix that one
+    gives in an irreducible component is a few squares."""
+
+    def __init__(self, whole: Identity, symmetry: SymmetryReduction) -> None:
+        if whole.free.shape[0]:
+            raise NotSampled("equations beside permutation symmetry")
+        orbit = np.asarray(symmetry.column)
+        size = np.bincount(orbit)
+        shape = (orbit.size, size.size)
+        self.average = sp.csr_matrix((1.0 / size[orbit], (np.arange(orbit.size), orbit)), shape=shape)
+        super().__init__(whole, np.arange(orbit.size), list(range(len(whole.blocks))))
+        self.values = self.values @ self.average
+        self.identity = symmetry.reduce(whole)
+        self.columns = np.arange(size.size)
+        self.blocks = list(range(len(self.identity.blocks)))
+        self.slices = self.identity.slices()
+        self.bounded = False
+
+    def _choose(self) -> np.ndarray:
+        count = self.average.shape[1]
+        candidates = self._inside(self._domain(), count)
+        chosen = pivot_rows(monomial_values(candidates, self.exponents) @ self.average)
+        if chosen.size < count:
+            raise NotSampled("the orbits of monomials are dependent on the points that the rules leave")
+        return candidates[chosen]
 
 
 def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,17 @@ def solve_at_points(
     began = time.perf_counter()
     sampled = sample(program)
     found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
-    return read_solution(sampled, found, began)
+    raw = read_solution(sampled, found, began)
+    symmetry = program.identity.symmetry
+    if symmetry is None:
+        return raw
+    whole = symmetry.lift(program, raw)
+    if raw.inside is None:
+        return whole
+    given = raw.inside
+    near = symmetry.lift(program, replace(raw, gram=given.gram, free=given.free))
+    unit = symmetry.lift(program, replace(raw, gram=given.unit, free=given.unit_free))
+    return replace(whole, inside=Inside(near.gram, near.free, given.unknowns, unit.gram, unit.free))
 
 
 def at_points(program: GramProgram, **options: Any) -> RawSolution | None:
@@ -49,7 +60,7 @@ def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawS
         status = "inaccurate" if max(found.gap, found.residual) <= _GOOD_GAP else "failed"
     program = sampled.source
     blocks = len(sampled.factors)
-    grams, unknowns = found.grams, found.unknowns
+    grams, unknowns = found.grams, found.unknowns[: program.objective.size]
     within = None
     if status in ("optimal", "inaccurate"):
         within, polished = _inside(sampled, found)
@@ -89,7 +100,7 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
         return None, None
     moved = polish(program, at, found.grams, found.unknowns)
     grams, delta = inside(program, at, moved)
-    unknowns = found.unknowns.copy()
+    unknowns = found.unknowns[: sampled.source.objective.size].copy()
     unknowns[0] -= delta * np.sign(program.c[0])
     gram = sampled.gram_vector(grams[: len(sampled.factors)])
     free = sampled.multipliers(gram, unknowns, sampled.source.identity.target)
