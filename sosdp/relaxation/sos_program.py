@@ -27,7 +27,7 @@ from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .certify.bound import certify
 from .certify.classify import shortfall
-from .certify.rays import verdict
+from .certify.rays import misfit, verdict
 from .pseudoexpectation import DualData, dual_data
 from .solve.solve import block_identity_vector, solve_program, with_margin
 
@@ -303,6 +303,11 @@ class SosProgram:
                 # a proven point near the solver's says nothing about better ones: both sides must agree
                 if label == "inaccurate" and abs(certified - value) <= allowed >= shortfall(program, raw):
                     label = "optimal"
+            missed = max(shortfall(program, raw), misfit(program, raw))
+            near = certified is not None and abs(certified - value) <= 1e-5 * max(1.0, abs(value))
+            if label == "optimal" and not near and missed > 1e-5 * max(1.0, abs(value)):
+                label = "inaccurate"
+                reason = f"multipliers and moments disagree about the value by {missed:.1g}; {reason}"
         finished = time.perf_counter()
         duals, row, free = [], 0, 0
         for piece in pieces:

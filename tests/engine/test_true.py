@@ -96,3 +96,21 @@ def test_products_of_floats_hold_for_both_readings_of_them():
     system = S(g >= 0, h >= 0)
     result = sd.minimize(x, system, 2, products="schmudgen")
     assert result.certified_bound <= min(F(-0.1), F(-1, 10))
+
+
+@pytest.mark.parametrize("tolerance", [10.0, 0.1, 1e-3])
+def test_a_tolerance_decides_no_verdict(tolerance):
+    p, ball = x**4 - 3 * x**2 + x, S(x**2 <= 9)
+    exact = sd.minimize(p, ball, 4).bound
+    for solver in ("clarabel", "scs"):
+        result = sd.minimize(p, ball, 4, tolerance=tolerance, solver=solver)
+        assert result.status != "optimal" or result.bound == pytest.approx(exact, abs=1e-4)
+        assert result.certified_bound is None or result.certified_bound <= exact + 1e-7
+    assert sd.feasible(S(x**2 <= 1, x >= 2), 2, tolerance=tolerance).status != "optimal"
+    found = sd.SosProgram([y]).require(x**4 - 2 * x**2 + 3 - y).maximize(y, tolerance=tolerance)
+    assert found.status != "optimal" or found.bound == pytest.approx(2, abs=1e-4)
+
+
+def test_an_uncertified_optimum_says_on_what_it_rests():
+    result = sd.minimize(x**2 * y**2 + (x - 1) ** 2, S(), 4)
+    assert result.status != "optimal" or result.certified_bound is not None or "rests on" in result.reason

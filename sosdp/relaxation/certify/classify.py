@@ -20,6 +20,7 @@ from ..pseudoexpectation import PseudoExpectation, dual_data
 from ..solve.orthonormal import solve_orthonormal
 from ..solve.solve import centre, cubic_work, solve_moments, solve_program
 from .bound import Certified, certify, mixture_for_margin
+from .rays import misfit
 from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
@@ -112,7 +113,15 @@ class Answer:
             return other
         label = "optimal"
         early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
-        if early or not self._agreed(value):
+        far = certified is not None and not self._close(certified, value)
+        # without a proven bound both sides of the program must agree to the fifth digit, however many blocks
+        missed = shortfall(self.program, self.raw) / max(1.0, abs(value))
+        if certified is None:
+            missed = max(missed, misfit(self.program, self.raw))
+        apart = missed > (_ENOUGH if certified is None else self._allowed())
+        if not (early or far or apart) and certified is None and self.question.options.certify_bound:
+            reason += f"; the value rests on moments and multipliers that agree to {max(missed, 1e-16):.1g}"
+        if early or far or apart:
             label = "inaccurate"
             reason = (
                 "the relaxation does not bound its moments although the set is bounded: its value is "
@@ -120,6 +129,8 @@ class Answer:
                 if self._escaping()
                 else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
                 if early
+                else f"the bound that is proven ({certified:.6g} for the minimum) is not near the value"
+                if far and not apart
                 else "moments and multipliers disagree about the value: the relaxation is ill-conditioned"
             ) + (f"; no certified bound: {reason}" if reason else "")
             other = None if self._escaping() else self._other_solver()
@@ -278,9 +289,23 @@ class Answer:
     def _feasibility(self, gamma: float) -> PseudoExpectation:
         if gamma <= 0.5:
             # gamma = 0 up to accuracy: a pseudo-expectation exists unless a refutation is merely hard to see
-            label = "optimal" if gamma <= 1e-5 and self.raw.status == "optimal" else "inaccurate"
-            return self._result(label, np.nan, None, "")
+            missed = self._violation()
+            if gamma <= _ENOUGH and self.raw.status == "optimal" and missed <= _ENOUGH:
+                reason = f"moments that violate nothing by more than {missed:.1g}"
+                return self._result("optimal", np.nan, None, reason)
+            reason = f"the moments found violate a constraint by {missed:.1g}"
+            return self._result("inaccurate", np.nan, None, reason)
         return self._refutation(self.raw.gram / gamma, self.raw.free / gamma)
+
+    def _violation(self) -> float:
+        """How far the moments are from a pseudo-expectation of the (scaled) system: the largest violation."""
+        identity, y = self.program.identity, self.raw.moments
+        constant = identity.constant_column()
+        if constant < 0 or not np.isfinite(y).all() or not y[constant] > 0:
+            return np.inf
+        y = y / y[constant]
+        worst = float(np.abs(identity.free @ y).max(initial=0.0))
+        return max([worst, *(-least for least in least_eigenvalues(identity, y))]) / max(1.0, np.abs(y).max())
 
     def _refuted(self) -> PseudoExpectation:
         gamma = float(self.raw.unknowns[0])

@@ -12,6 +12,21 @@ from ..solve.solve import solve_program
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
 
 
+def misfit(program: GramProgram, raw: RawSolution) -> float:
+    """How far the multipliers are from satisfying the identity in their cones, relative to their size."""
+    identity = program.identity
+    parts = (raw.gram, raw.free, raw.unknowns)
+    if not all(np.isfinite(p).all() for p in parts):
+        return np.inf
+    residual = identity.target + identity.unknown.T @ raw.unknowns
+    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
+    size = max(1.0, float(np.abs(raw.gram).max(initial=0.0)), float(np.abs(identity.target).max(initial=0.0)))
+    worst = float(np.abs(residual).max(initial=0.0))
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        worst = max(worst, -float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0]))
+    return worst / size
+
+
 def separates(program: GramProgram, raw: RawSolution) -> bool:
     """Whether the moments are non-negative on every Gram matrix, zero on equalities and on what the unknowns
     multiply, and negative on the rest (to 1e-6 relative): no coefficients satisfy the constraints.
