@@ -51,9 +51,10 @@ def as_number(value: Any) -> Number | None:
         return as_number(Fraction(value))
     if isinstance(value, numbers.Real):
         return as_number(float(value))
-    if kind.__module__.startswith("flint") and hasattr(value, "p") and hasattr(value, "q"):
+    module = kind.__module__ or ""  # classes made by sympy may have none
+    if module.startswith("flint") and hasattr(value, "p") and hasattr(value, "q"):
         return as_number(Fraction(int(value.p), int(value.q)))
-    if kind.__module__.startswith("flint") and hasattr(value, "__int__"):
+    if module.startswith("flint") and hasattr(value, "__int__"):
         return int(value)
     return None
 

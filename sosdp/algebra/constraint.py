@@ -36,12 +36,18 @@ class Inequality:
 
 @dataclass(frozen=True)
 class Equality:
-    """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term."""
+    """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term.
+
+    An equality whose truth value was asked for is no constraint any more (``asked``): ``0 == x == 1`` and
+    ``(x == 1) and (y == 1)`` are one of their two equalities, and ``System`` refuses that one.
+    """
 
     polynomial: Polynomial
     same: bool = field(default=False, repr=False, compare=False)
+    asked: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __bool__(self) -> bool:
+        object.__setattr__(self, "asked", True)
         return self.same
 
     def __repr__(self) -> str:

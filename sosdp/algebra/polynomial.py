@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _set = object.__setattr__
 
+_MOST_PRODUCTS = 10**9  # products of two terms in one power: about a minute
 _LARGEST_DEGREE = 1 << 24  # a row of a monomial array is as long as the degree
 
 _CONSTANT = mono.constant()
@@ -621,14 +622,27 @@ def _power(base: Polynomial, exponent: int) -> Polynomial:
         row = np.repeat(base.monos, exponent, axis=1)
         return Polynomial._make(*merging.finish(row, as_coefs([factor]), mono.keys(row)))
     result: Polynomial | None = None
+    products = 0
     while True:
         if exponent & 1:
+            products += 0 if result is None else result.coefs.size * base.coefs.size
+            _check_size(products)
             result = base if result is None else _multiply(result, base)
         exponent >>= 1
         if not exponent:
             assert result is not None
             return result
+        products += base.coefs.size**2
+        _check_size(products)
         base = _multiply(base, base)
+
+
+def _check_size(products: int) -> None:
+    if products > _MOST_PRODUCTS:
+        raise ValueError(
+            f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms: the expanded polynomial "
+            "is too large"
+        )
 
 
 def _inequality(difference: Polynomial) -> Inequality:

@@ -103,6 +103,12 @@ class SosProgram:
         in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
         """
         self._affine(p)
+        if on is not None and np.isin(on.variable_ids, self.ids).any():
+            inside = [variable_name(int(v)) for v in on.variable_ids if v in self.ids]
+            raise ValueError(
+                f"{inside[0]} is an unknown coefficient of the program and cannot describe the set: the set "
+                "of a constraint is in the other variables"
+            )
         chosen = self.options.cone if cone is None else cone
         replace(self.options, cone=chosen)  # refuses what is not known
         self.constraints.append((p, System() if on is None else on, degree, chosen))
@@ -200,6 +206,10 @@ class SosProgram:
     def maximize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
         """Maximise a linear function of the unknowns."""
         return self._solve(objective, "maximize", **solver_options)
+
+    def feasible(self, **solver_options: Any) -> SosSolution:
+        """Coefficients that satisfy every constraint (status ``optimal``), or ``infeasible``."""
+        return self._solve(polynomial(0), "minimize", **solver_options)
 
     def _affine(self, p: Polynomial) -> list[Polynomial]:
         """[part without unknowns, coefficient polynomial of each unknown]."""

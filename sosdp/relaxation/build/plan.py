@@ -14,6 +14,7 @@ import numpy as np
 from ...algebra import monomials as mono
 from ...algebra.constraint import ForAll
 from ...algebra.polynomial import Polynomial
+from ...conic.program import ProblemTooLarge
 from ...model.expectation import ExpectationConstraint
 from ...model.options import Options
 from ...model.system import System
@@ -36,6 +37,8 @@ from .forall import expand
 from .identity import ONE, Block, EqualityRows
 
 DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
+LARGEST_SIDE = 5000  # of a Gram matrix before any reduction by its entries
+LARGEST_ROWS = 2_000_000
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
 
 
@@ -84,6 +87,7 @@ def plan(
             cliques = [ids]
         else:
             actions = []
+    _check_sizes(system, degree, quotient, cliques)
     plain = [quotient.basis(c, degree // 2) for c in cliques]
     constraints = _constraint_blocks(system, degree, options, quotient, cliques)
     if ideal is None:
@@ -161,7 +165,7 @@ def _add_expectations(
 
 
 def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
-    if not isinstance(degree, (int, np.integer)) or degree < 2 or degree % 2:
+    if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)) or degree < 2 or degree % 2:
         raise ValueError(f"degree must be an even integer >= 2, not {degree!r}")
     largest = max((p.degree for p in data), default=0)
     if largest > degree:
@@ -173,6 +177,48 @@ def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
             f"degree {degree} is below the degree {system.degree} of a constraint; "
             f"use degree={_even(system.degree)}"
         )
+
+
+def _check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[np.ndarray]) -> None:
+    """Raise ProblemTooLarge, with the sizes, before anything is enumerated."""
+    count = max(ids.size for ids in cliques)
+    ids = next(c for c in cliques if c.size == count)
+    squares = sum(1 for v in ids.tolist() if quotient.power.get(v, (3,))[0] == 2)
+    side = monomial_count(count - squares, squares, degree // 2)
+    moments = monomial_count(count - squares, squares, degree)
+    if side > LARGEST_SIDE:
+        raise ProblemTooLarge(
+            f"the moment matrix of {count} variables at degree {degree} would have side {_round(side)} "
+            f"({_round(moments)} moments), and at most {LARGEST_SIDE} can be built: take a lower degree, or "
+            "sparsity='correlative' where the constraints split the variables"
+        )
+    rows = sum(
+        monomial_count(count - squares, squares, degree - h.degree)
+        for k, h in enumerate(system.equalities)
+        if k not in quotient.used and h.degree <= degree
+    )
+    if rows > LARGEST_ROWS and len(cliques) == 1:
+        raise ProblemTooLarge(
+            f"the equalities have {_round(rows)} multiples of degree {degree}, and at most {LARGEST_ROWS} can "
+            "be built: take a lower degree"
+        )
+
+
+def monomial_count(free: int, squares: int, degree: int) -> int:
+    """Number of monomials of at most this degree in ``free`` variables and ``squares`` more that occur at
+    most once. Cost: at most ``squares`` binomial coefficients."""
+    if squares == 0:
+        return comb(free + degree, min(free, degree))
+    return sum(
+        comb(squares, k) * comb(free + degree - k, min(free, degree - k))
+        for k in range(min(squares, degree) + 1)
+    )
+
+
+def _round(count: int) -> str:
+    if count < 10**7:
+        return str(count)
+    return f"10^{len(str(count)) - 1}" if count.bit_length() < 10**4 else "more than 10^3000"
 
 
 def _even(degree: int) -> int:

@@ -1,0 +1,93 @@
+"""What cannot be done is refused at once, in one line; nothing is dropped silently."""
+
+import time
+
+import pytest
+import sympy
+
+import sosdp as sd
+from sosdp.conic.program import ProblemTooLarge
+from sosdp.relaxation.build.plan import monomial_count
+
+x, y = sd.variables("x y")
+S = sd.System
+B = sd.variables("b", 60)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: sd.minimize(x**2 * y**2 + x * y, S(), 10**9),
+        lambda: sd.minimize(x**2 * y**2 + x * y, S(x * y <= 1), 200),
+        lambda: sd.minimize(sum(sd.variables("z", 200)) ** 2, S(), 4),
+        lambda: sd.feasible(S(sum(sd.variables("z", 200)) ** 2 == 1), 4),
+        lambda: sd.minimize(sum(B) ** 2, S([b * b == b for b in B]), 8),
+    ],
+)
+def test_sizes_are_estimated_before_anything_is_enumerated(ask):
+    started = time.process_time()
+    with pytest.raises(ProblemTooLarge, match="side|multiples"):
+        ask()
+    assert time.process_time() - started < 5
+
+
+def test_the_number_of_monomials():
+    assert monomial_count(3, 0, 4) == 35
+    assert monomial_count(0, 4, 2) == 1 + 4 + 6
+    assert monomial_count(1, 2, 2) == 3 + 2 * 2 + 1
+
+
+def test_large_powers_have_a_budget():
+    with pytest.raises(ValueError, match="too large"):
+        (x + y + 1) ** 1000
+    assert ((x + y + 1) ** 60).coefs.size == 1891
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: S(0 == x == 1),
+        lambda: S((x == 1) and (y == 1)),
+        lambda: S([x <= 1, (x == 1) and (y == 1)]),
+        lambda: S(0 <= x <= 1),
+    ],
+)
+def test_chained_and_boolean_constraints_raise(build):
+    with pytest.raises(TypeError, match="two constraints"):
+        build()
+
+
+def test_equalities_compared_by_value_still_work():
+    assert x == sd.polynomial("x") and x != y
+    assert {x: 1}[sd.polynomial("x")] == 1 and x in [y, x]
+    assert len(S(x == 1, y == 1).equalities) == 2
+
+
+def test_an_unknown_does_not_describe_a_set():
+    (c,) = sd.variables("c", 1)
+    with pytest.raises(ValueError, match="c0 is an unknown"):
+        sd.SosProgram([c]).require(x**2 - c, on=S(x <= c))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"tolerance": "1e-8"}, {"prune": "no"}, {"solver": ["scs"]}, {"time_limit": True}, {"cone": None}],
+)
+def test_option_values_are_checked(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        sd.minimize(x**2, S(), 2, **options)
+
+
+def test_other_things_are_no_polynomials():
+    with pytest.raises(ValueError, match="not a polynomial"):
+        x + sympy.Function("f")(sympy.Symbol("x"))
+    with pytest.raises(ValueError, match="too large for a float"):
+        sd.minimize(sd.polynomial("1e400*x"), S(x**2 <= 1), 2)
+    assert sd.minimize(x, S(sd.polynomial("1e-400*x**2 - 1e-400") == 0), 2).certified_bound <= -1
+    assert sd.minimize(0, S(x**2 <= 1), 2).status == "optimal"
+
+
+def test_a_program_without_objective():
+    (c,) = sd.variables("c", 1)
+    assert sd.SosProgram([c]).require(x**2 - 2 * x + c).feasible().status == "optimal"
+    assert sd.SosProgram([c]).require(x**2 - 2 * x + c).require(-c).feasible().status == "infeasible"
