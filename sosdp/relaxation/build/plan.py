@@ -199,7 +199,7 @@ def _check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[
     )
     if rows > LARGEST_ROWS and len(cliques) == 1:
         raise ProblemTooLarge(
-            f"the equalities have {_round(rows)} multiples of degree {degree}, and at most {LARGEST_ROWS} can "
+            f"the equalities have {_round(rows)} multiples of degree {degree}, at most {LARGEST_ROWS} can "
             "be built: take a lower degree"
         )
 
