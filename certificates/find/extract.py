@@ -13,6 +13,7 @@ from certificates.find.program import ProgramCertificate
 from certificates.find.redundant import boxed_proof
 from certificates.find.rescale import rescaled_proof
 from certificates.find.rounding import NotCertifiable
+from certificates.find.scaled import scaled_certificate
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -78,10 +79,19 @@ def extract(result: Any) -> Any:
         value = float(result.bound)
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
         return FloatCertificate(result, claim, value, squares, CHANGED)
+    if sense == "feasible" and status != "optimal":
+        # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
+        return FloatCertificate(result, Claim("infeasible", **parts), None)
     if sense == "feasible":
         raise NotCertifiable(
             "the relaxation found no contradiction in the system, so there is nothing to certify"
         )
+    if sense in ("minimize", "maximize") and not quadratic:
+        kind = "lower_bound" if sense == "minimize" else "upper_bound"
+        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        scaled = scaled_certificate(result, claim, extract)
+        if scaled is not None:
+            return scaled
     raise NotCertifiable(
         f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
     )
