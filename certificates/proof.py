@@ -61,7 +61,8 @@ class Proof(Identity):
     def latex(self, largest: int = 6, environment: str = "aligned") -> str:
         """The identity as LaTeX: weighted squares for Gram matrices of side <= `largest`, else names.
 
-        `environment`: "aligned" (inside a displayed formula) or "align*" (stands alone).
+        `environment`: "aligned" (inside a displayed formula), "align*" (stands alone) or "line" (one line
+        without environment; ValueError where that is too short).
         """
         return proof_latex(self, largest, environment)
 

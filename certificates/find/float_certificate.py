@@ -19,7 +19,7 @@ from certificates.find.numbers import decimal, exact_number, short_decimal
 from certificates.find.refine import bracket, refined_proof, simplest_fraction
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
-from certificates.find.zeros import minimisers, value_to
+from certificates.find.zeros import local_minimisers, minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
@@ -395,8 +395,14 @@ class FloatCertificate:
 
     def _seen(self, bound: Fraction) -> bool:
         """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
-        value = value_to(self.claim, self._minimisers, _DIGITS + 5)
-        return value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS)
+        if self.claim.expectations or self.squares or self.value is None:
+            return False
+        ids = [int(v) for v in self.result.variable_ids]
+        for start in chain(self._minimisers, local_minimisers(self.claim, ids, self.value)):
+            value = value_to(self.claim, (start,), _DIGITS + 5)
+            if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
+                return True
+        return False
 
     def _digits(self) -> tuple[Fraction | None, str]:
         """A short fraction that the optimum is to many digits, or None, and what is known, in words."""

@@ -10,7 +10,7 @@ lattice reduction. A relation that is misread can only make the search for a pro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,7 @@ _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
 _STEPS = 60
 _MOST_ZEROS = 8
 _DESCENTS = 6
+_SEARCHES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,37 @@ def _descended(
         if close and all(np.abs(end.x - other).max() > 1e-3 for other in found):
             found.append(end.x)
     return np.array(found).reshape(-1, len(ids))
+
+
+def local_minimisers(claim: Claim, ids: Sequence[int], value: float) -> Iterator[dict[int, float]]:
+    """Points that meet the constraints (matrices are not looked at) where local searches end at a value.
+
+    For claims whose moments show no atoms, such as those with several minimisers; at most 40 variables.
+    Cost: a sequential quadratic program from each of a few random starts.
+    """
+    if len(ids) > MOST_VARIABLES or claim.matrices:
+        return
+    sign = -1.0 if claim.kind == "upper_bound" else 1.0
+
+    def function(p: Polynomial, factor: float = 1.0) -> dict[str, Any]:
+        terms, slopes = terms_of(p), [terms_of(_slope(p, v)) for v in ids]
+        return {
+            "fun": lambda x: factor * _value(terms, dict(zip(ids, x.tolist(), strict=True))),
+            "jac": lambda x: np.array(
+                [factor * _value(s, dict(zip(ids, x.tolist(), strict=True))) for s in slopes]
+            ),
+        }
+
+    constraints = [{"type": "ineq", **function(g)} for g in claim.inequalities]
+    constraints += [{"type": "eq", **function(h)} for h in claim.equalities]
+    generator = np.random.default_rng(0)
+    for _ in range(_SEARCHES):
+        start = generator.standard_normal(len(ids))
+        end = optimize.minimize(
+            **function(claim.objectives[0], sign), x0=start, constraints=constraints, method="SLSQP"
+        )
+        if end.success and abs(float(end.fun) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+            yield dict(zip(ids, end.x.tolist(), strict=True))
 
 
 def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> Fraction | None:

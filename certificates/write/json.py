@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -91,6 +92,26 @@ def _multiplier_dict(multiplier: Multiplier, names: _Names) -> dict[str, Any]:
     return out
 
 
+def _without_zeros(multiplier: Multiplier) -> Multiplier | None:
+    """The multiplier without basis elements whose row is zero; None when nothing is left of it."""
+    if multiplier.kind in FREE_KINDS:
+        empty = multiplier.polynomial is not None and not multiplier.polynomial.coefs.size
+        return None if empty and multiplier.kind != "square" else multiplier
+    kept = [k for k, row in enumerate(multiplier.gram) if any(row)]
+    if len(kept) == len(multiplier.gram) > 0:
+        return multiplier
+    return (
+        None
+        if not kept
+        else replace(
+            multiplier,
+            basis=tuple(multiplier.basis[k] for k in kept),
+            gram=tuple(tuple(multiplier.gram[i][j] for j in kept) for i in kept),
+            entry=tuple(multiplier.entry[k] for k in kept) if multiplier.entry else (),
+        )
+    )
+
+
 def _set_dict(constraints: Claim | InExpectation, names: _Names) -> dict[str, Any]:
     return {
         "equalities": [names.polynomial(p) for p in constraints.equalities],
@@ -140,7 +161,7 @@ def to_dict(proof: Identity) -> dict[str, Any]:
         "format": FORMAT,
         "claim": stated,
         "variables": names.names,
-        "multipliers": [_multiplier_dict(m, names) for m in proof.multipliers],
+        "multipliers": [_multiplier_dict(m, names) for m in map(_without_zeros, proof.multipliers) if m],
     }
     if proof.functional is not None:
         out["functional"] = names.polynomial(proof.functional)

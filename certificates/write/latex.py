@@ -11,7 +11,7 @@ from certificates.identity import Claim, Identity, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 
 WIDTH = 72  # characters of a line as printed, about a column of 11 cm
-ENVIRONMENTS = ("aligned", "align*")
+ENVIRONMENTS = ("aligned", "align*", "line")
 _BREAK = re.compile(r" (?=[+-] )")
 _OPEN, _CLOSE = (r"\bigl(", r"\Bigl("), (r"\bigr)", r"\Bigr)")
 _DEEPEST = 2  # levels of parentheses that a formula here has
@@ -21,9 +21,12 @@ def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned")
     """target = summands, one environment for all targets; lines are broken where a sum allows it.
 
     Gram matrices of side above ``largest`` are named Q_k: such a summand reads b_k^T Q_k b_k, and its entries
-    are in the certificate file. ``environment``: ``aligned`` (inside a displayed formula) or ``align*``
-    (stands alone). ValueError for another name.
+    are in the certificate file. ``environment``: ``aligned`` (inside a displayed formula), ``align*``
+    (stands alone) or ``line`` (one line without environment). ValueError for another name, and where one line
+    is too short.
     """
+    if environment == "line":
+        return one_line(proof, largest)
     if environment not in ENVIRONMENTS:
         raise ValueError(f"environment={environment!r}: choose one of {', '.join(ENVIRONMENTS)}")
     claim = proof.claim
@@ -43,6 +46,20 @@ def proof_latex(proof: Identity, largest: int = 6, environment: str = "aligned")
         lines += [rf"&\qquad\quad {line}" for line in right[1:]]
     body = " \\\\\n".join(lines)
     return f"\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}"
+
+
+def one_line(proof: Identity, largest: int = 6) -> str:
+    """target = summands on one line, of any width up to twice that of a column; ValueError for more."""
+    if len(proof.claim.targets) != 1:
+        raise ValueError(f"{len(proof.claim.targets)} identities do not fit on one line")
+    every = [_summand(proof.claim, m, k, largest) for k, m in enumerate(proof.multipliers)]
+    signed: list[str] = []
+    for part in filter(None, every):
+        signed.append(part if not signed or part.startswith(("+", "-")) else f"+ {part}")
+    text = f"{proof.claim.targets[0].latex()} = {' '.join(signed) or '0'}"
+    if printed_width(text) > 2 * WIDTH:
+        raise ValueError(f"the identity is {printed_width(text)} characters wide, too much for one line")
+    return text
 
 
 def document(proof: Identity, claim: str, largest: int = 6) -> str:

@@ -307,6 +307,12 @@ def test_the_value_of_a_relaxation_is_not_called_an_optimum():
     assert certificates.extract(cut).exact(bound="-3/2").verify()
 
 
+def test_an_optimum_at_irrational_points_only_is_still_one():
+    result = sd.minimize(x * y, sd.System(x**2 + y**2 <= 1), 2)  # -1/2 at +-(1, -1) / sqrt 2
+    proof = certificates.extract(result).optimum()
+    assert 2 * proof.bound == -1 and proof.claim.point is None and proof.verify()
+
+
 def test_the_way_out_that_a_message_names_exists():
     result = sd.prove_sos(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1)
     with pytest.raises(NotCertifiable, match=r"certificates\.decide\(result\)"):

@@ -1,0 +1,96 @@
+"""Matrices with their monomials beside them: Gram matrices of proofs and duals, moment matrices."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certificates.exact import monos_of
+from certificates.identity import Multiplier
+from sosdp.algebra.polynomial import Polynomial
+
+SHOWN = 40  # rows and columns of a table that is displayed; `entries` has them all
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledMatrix:
+    """A matrix (N, N) and the monomial of each row and column; a table in a notebook, text elsewhere."""
+
+    labels: tuple[str, ...]
+    entries: np.ndarray
+    caption: str = ""
+
+    def _cells(self) -> list[list[str]]:
+        side = min(len(self.labels), SHOWN)
+        return [[_text(self.entries[i, j]) for j in range(side)] for i in range(side)]
+
+    def __str__(self) -> str:
+        cells, labels = self._cells(), self.labels[:SHOWN]
+        rows = [["", *labels], *([name, *row] for name, row in zip(labels, cells, strict=True))]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = ["  ".join(v.rjust(w) for v, w in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([*([self.caption] if self.caption else []), *lines, *self._rest()])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _rest(self) -> list[str]:
+        more = len(self.labels) - SHOWN
+        return [f"... and {more} more rows and columns"] if more > 0 else []
+
+    def _repr_html_(self) -> str:
+        labels = [html.escape(name) for name in self.labels[:SHOWN]]
+        head = "".join(f"<th>{name}</th>" for name in labels)
+        body = "".join(
+            f"<tr><th>{name}</th>{''.join(f'<td>{html.escape(v)}</td>' for v in row)}</tr>"
+            for name, row in zip(labels, self._cells(), strict=True)
+        )
+        rest = "".join(f"<p>{line}</p>" for line in self._rest())
+        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
+        return f"<table>{caption}<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, Fraction | int) else f"{float(value):.6g}"
+
+
+def _names(monos: np.ndarray, entry: Sequence[int] | np.ndarray | None) -> tuple[str, ...]:
+    names = [str(Polynomial.from_arrays(np.asarray(row)[None], [1])) for row in monos]
+    if entry is None or not len(entry):
+        return tuple(names)
+    return tuple(f"{name} [row {e}]" for name, e in zip(names, entry, strict=True))
+
+
+def gram_table(multiplier: Any) -> LabelledMatrix:
+    """The Gram matrix of a multiplier of a proof (fractions) or of a block of ``pe.dual`` (floats), labelled.
+
+    In a matrix constraint's multiplier a label also names the row of the matrix. ValueError for a multiplier
+    without a Gram matrix.
+    """
+    if isinstance(multiplier, Multiplier):
+        if not multiplier.basis:
+            raise ValueError(f"a multiplier of kind {multiplier.kind!r} has no Gram matrix to show")
+        monos, entries = monos_of(list(multiplier.basis)), multiplier.matrix
+    else:
+        monos, entries = np.asarray(multiplier.basis), np.asarray(multiplier.gram)
+    of = f" {', '.join(map(str, multiplier.index))}" if tuple(multiplier.index) else ""
+    return LabelledMatrix(_names(monos, multiplier.entry), entries, f"{multiplier.kind}{of}")
+
+
+def moment_table(pe: Any, basis: Any = None) -> LabelledMatrix:
+    """The moment matrix of a solved relaxation, labelled; `basis` as in ``pe.moment_matrix``."""
+    matrix = pe.moment_matrix(basis)
+    if basis is None:
+        return LabelledMatrix(_names(np.asarray(pe.basis), None), matrix, "moments")
+    names = tuple(str(p) for p in np.asarray(basis, dtype=object).reshape(-1))
+    return LabelledMatrix(names, matrix, "moments")
+
+
+def dual_tables(pe: Any) -> list[LabelledMatrix]:
+    """The Gram matrices of the float multipliers ``pe.dual``, in monomials; empty without multipliers."""
+    return [] if pe.dual is None else [gram_table(block) for block in pe.dual.blocks]

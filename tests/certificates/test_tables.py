@@ -1,0 +1,88 @@
+"""What a user looks at: squares, the identity, one-line formulas, labelled tables, short files."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+
+x, y = sd.variables("x y")
+DISC = sd.System(x**2 + y**2 <= 1)
+
+
+def test_the_identity_is_a_list_that_adds_up():
+    proof = certificates.extract(sd.minimize(x * y, DISC, 2)).optimum()
+    parts = proof.identity()
+    assert sum((part.polynomial for part in parts), sd.Polynomial(0)) == x * y + Fraction(1, 2)
+    assert {part.numbers for part in parts} == {(), (0,)}
+    with pytest.raises(ValueError, match="identity"):
+        proof.squares()
+    with pytest.raises(ValueError, match="no number 1"):
+        proof.identity(1)
+    equal = certificates.extract(sd.minimize(x, sd.System(x**2 == 1), 2)).optimum()
+    assert any(part.cofactor is not None for part in equal.identity())
+    matrix = certificates.extract(sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)).exact()
+    with pytest.raises(ValueError, match="matrices"):
+        matrix.identity()
+
+
+def test_small_identities_are_one_line_of_latex():
+    proof = certificates.extract(sd.prove_sos(x**2 - 2 * x * y + y**2)).exact()
+    assert proof.latex(environment="line") == r"x^{2} - 2 x y + y^{2} = \bigl(x - y\bigr)^{2}"
+    long = certificates.extract(sd.minimize(x**4 + y**4 - 3 * x * y + x**3, DISC, 4)).exact()
+    with pytest.raises(ValueError, match="one line"):
+        long.latex(environment="line")
+
+
+def test_tables_have_monomials_beside_them():
+    pe = sd.minimize(x * y, DISC, 2)
+    proof = certificates.extract(pe).optimum()
+    table = certificates.gram_table(proof.multipliers[0])
+    assert set(table.labels) >= {"x", "y"} and table.entries[0, 0] == proof.multipliers[0].matrix[0, 0]
+    page = table._repr_html_()
+    assert page.startswith("<table>") and "<th>x</th>" in page and "<td>1/2</td>" in page
+    assert str(table).splitlines()[1].split() == list(table.labels)
+    moments = certificates.moment_table(pe)
+    assert moments.entries.shape == (3, 3) and moments.labels[0] == "1"
+    assert moments._repr_html_().count("<td>") == 9
+    chosen = certificates.moment_table(pe, [x, y])
+    assert chosen.labels == ("x", "y") and np.allclose(chosen.entries, pe.moment_matrix([x, y]))
+
+
+def test_the_float_dual_in_monomials():
+    pe = sd.minimize(x * y, DISC, 2)
+    total = sd.Polynomial(0.0)
+    for table in certificates.dual_tables(pe):
+        factor = 1 - x**2 - y**2 if "0" in table.caption else sd.Polynomial(1)
+        basis = [sd.polynomial(name) for name in table.labels]
+        for i, a in enumerate(basis):
+            for j, b in enumerate(basis):
+                total = total + float(table.entries[i, j]) * a * b * factor
+    difference = total - (x * y - pe.bound)
+    assert max((abs(float(c)) for c in difference.coefs), default=0.0) < 1e-6
+    matrix = sd.minimize(x, sd.System(sd.PSD([[1, x], [x, 1]])), 2)
+    assert any("[row 1]" in name for t in certificates.dual_tables(matrix) for name in t.labels)
+
+
+def test_a_long_table_says_that_it_is_cut():
+    names = tuple(f"x{k}" for k in range(50))
+    table = certificates.LabelledMatrix(names, np.eye(50))
+    assert "and 10 more" in str(table) and "and 10 more" in table._repr_html_()
+    assert "<" not in certificates.LabelledMatrix(("<b>",), np.eye(1))._repr_html_().split("<th>")[2][:4]
+
+
+def test_files_leave_out_what_is_zero():
+    proof = certificates.extract(sd.minimize(x * y, DISC, 2)).optimum()
+    m = proof.multipliers[0]
+    side = len(m.basis)
+    gram = (*((*row, 0) for row in m.gram), (0,) * (side + 1))
+    padded = certificates.Multiplier(m.kind, m.index, (*m.basis, (1, 1, 1)), gram, m.denominator)
+    nothing = certificates.Multiplier("sos", (), ((),), ((0,),))
+    twin = certificates.Proof(proof.claim, (padded, *proof.multipliers[1:], nothing))
+    assert len(json.dumps(twin.to_dict()["multipliers"])) <= len(json.dumps(proof.to_dict()["multipliers"]))
+    assert twin.verify()
