@@ -27,6 +27,10 @@ def _boxed(result: Any, claim: Claim, slack: float) -> Proof:
     return boxed_proof(result, claim, slack, extract)
 
 
+def _divided(result: Any, claim: Claim) -> Any:
+    return scaled_certificate(result, claim, extract)
+
+
 # Other problems with the same answer, tried in this order when the problem as stated is not proven.
 CHANGED = (("in shifted variables", _rescaled), ("with a redundant box", _boxed))
 
@@ -78,7 +82,7 @@ def extract(result: Any) -> Any:
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         value = float(result.bound)
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
-        return FloatCertificate(result, claim, value, squares, CHANGED)
+        return FloatCertificate(result, claim, value, squares, CHANGED, None if quadratic else _divided)
     if sense == "feasible" and status != "optimal":
         # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
         return FloatCertificate(result, Claim("infeasible", **parts), None)
@@ -89,7 +93,7 @@ def extract(result: Any) -> Any:
     if sense in ("minimize", "maximize") and not quadratic:
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
-        scaled = scaled_certificate(result, claim, extract)
+        scaled = _divided(result, claim)
         if scaled is not None:
             return scaled
     raise NotCertifiable(

@@ -71,7 +71,8 @@ class FloatCertificate:
     `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
     decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `changed`:
     ways of proving the claim from another problem with the same answer, (words, function of the result, the
-    claim and a slack), tried when the problem as stated is not proven.
+    claim and a slack), tried when the problem as stated is not proven; `divided`: the certificate of the
+    objective divided by a number, or None (see `certificates.find.scaled`).
     """
 
     result: Any = field(repr=False)
@@ -79,6 +80,7 @@ class FloatCertificate:
     value: float | None
     squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
     changed: tuple[tuple[str, ChangedProblem], ...] = field(default=(), repr=False)
+    divided: Callable[[Any, Claim], Any] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
@@ -373,6 +375,12 @@ class FloatCertificate:
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
         known = f"{words}; {reason}" if words else reason
+        other = None if self.divided is None else self.divided(self.result, self.claim)
+        if other is not None:
+            try:
+                return other.optimum()
+            except NotCertifiable as error:
+                known = f"{known}; with the objective divided by {other.factor}: {error}"
         raise NotCertifiable(f"no proof at the exact optimum found ({known})")
 
     def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:

@@ -17,6 +17,7 @@ from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
 
+LARGE = 1e4  # coefficients up to which a solver needs no help
 _POWERS = (Fraction(1, 2), Fraction(1))  # of the largest coefficient, that the objective is divided by
 
 
@@ -91,7 +92,7 @@ def scaled_certificate(result: Any, claim: Claim, certify: Callable[[Any], Any])
 
     objective: Polynomial = claim.objectives[0]
     largest = max((abs(float(Fraction(c))) for c in objective.coefs.tolist()), default=0.0)
-    if largest < 100.0 or claim.expectations or claim.squares:
+    if largest < LARGE or claim.expectations or claim.squares:
         return None
     digits = len(str(int(largest))) - 1
     ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
@@ -100,5 +101,6 @@ def scaled_certificate(result: Any, claim: Claim, certify: Callable[[Any], Any])
         found = ask(objective * (1 / factor), result.system, degree=result.degree)
         if found.status == "optimal":
             inner = certify(found)
-            return ScaledCertificate(inner, factor, claim) if isinstance(inner, FloatCertificate) else None
+            if isinstance(inner, FloatCertificate):
+                return ScaledCertificate(replace(inner, divided=None), factor, claim)
     return None
