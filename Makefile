@@ -22,12 +22,13 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help demo test test-kernels lint format bench mutants clean
+.PHONY: help demo docs test test-kernels lint format bench mutants clean
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
 	@echo "make test   run the tests (PYTEST='--slow' for the long ones too)"
 	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
+	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"
 	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
 	@echo "make mutants   undo single terms of proofs; a test must fail each time (NAME=privacy for one table)"
@@ -64,6 +65,15 @@ test-kernels: $(VENV)/installed-dev
 	  echo "OPENBLAS_CORETYPE=$$kernel"; \
 	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest -n $(JOBS) -q tests/engine tests/certificates tests/privacy $(PYTEST) || exit 1; \
 	done
+
+$(VENV)/installed-docs: pyproject.toml | $(BIN)/python
+	@$(PIP) install --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/installed-docs
+	@rm -rf docs/_build docs/api docs/notebooks
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 lint: $(VENV)/installed-dev
 	@$(BIN)/ruff format --check .

@@ -219,7 +219,7 @@ def raw_columns(runs: int) -> tuple[Table, bool]:
 
 def run(quick: bool) -> dict[str, Any]:
     """All tables; `ok` is false where a raw column is off by .15 standard deviations."""
-    runs = 2 if quick else 24
+    runs = 2 if quick else 16
     cells = [("none", 1, 500, 1.0)]
     if not quick:
         cells += [
@@ -247,9 +247,9 @@ def run(quick: bool) -> dict[str, Any]:
     raw, fine = raw_columns(2 if quick else 20)
     tables = [
         means(cells, runs),
-        covariances(shapes, 2 if quick else 4),
-        coverage(1000, 2, 4 if quick else 200),
-        real_columns(2 if quick else 20),
+        covariances(shapes, 2),
+        coverage(1000, 2, 4 if quick else 100),
+        real_columns(2 if quick else 10),
         raw,
     ]
     return {
