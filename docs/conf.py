@@ -43,6 +43,7 @@ add_module_names = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"sosdp {release}"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["narrow.css"]
 html_theme_options = {
     "show_toc_level": 2,
