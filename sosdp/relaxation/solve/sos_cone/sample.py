@@ -1,46 +1,30 @@
 """From the assembled identity of a relaxation to a program at points, and the way back.
 
 The identity compares coefficients; multiplied by the values V of its columns at points it compares values.
-Nothing is assumed about the blocks that the matrix of the identity does not say itself: the value of a
-multiplier at a point is what its rows produce there. An identity that points do not determine (rewriting
-rules with multiple zeros, equations whose multiples up to the degree do not generate all that vanishes on
-the variety) is refused: ``sample`` returns None and says why.
+An identity that points do not determine (rewriting rules with multiple zeros, equations whose multiples up to
+the degree do not generate all that vanishes on the variety) is refused: ``sample`` raises NotSampled and says
+why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ....algebra import monomials as mono
-from ....conic.svec import SQRT2, smat, svec, triangle
+from ....conic.svec import svec
 from ...build.identity import GramProgram
 from .box_proof import BoxFrame
-from .points import (
-    Domain,
-    NotSampled,
-    box_points,
-    chebyshev_in_monomials,
-    chebyshev_products,
-    monomial_values,
-    pivot_rows,
-)
+from .pieces import Factor, OrbitPiece, Piece, in_expectation
+from .points import NotSampled
 from .sampled import SampledBlock, SampledProgram
-from .variety import on_variety
 
 if TYPE_CHECKING:
-    from ...build.identity import Block, Identity, SymmetryReduction
-
-_DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
-_RANK = 1e-11  # eigenvalues of a matrix constraint at a point below this (relative) are zero
-_MANY = 6  # candidates a column
-_ROUNDS = 60  # of three candidates a column, until enough satisfy the inequalities
+    from ...build.identity import Identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +36,7 @@ class Sample:
     program: SampledProgram
     source: GramProgram
     values: np.ndarray
-    factors: tuple[_Factor, ...]
+    factors: tuple[Factor, ...]
     frame: BoxFrame | None = None
 
     def gram_vector(self, grams: list[np.ndarray]) -> np.ndarray:
@@ -73,54 +57,24 @@ class Sample:
         return np.linalg.lstsq(identity.free.toarray().T, left, rcond=1e-12)[0]
 
 
-@dataclass(frozen=True, eq=False)
-class _Factor:
-    """A pivoted QR factorisation of a basis at the points: ``Q = R^-1 S R^-T`` on the kept columns.
-
-    ``change``: the basis of the factorisation (products of Chebyshev polynomials) in terms of the monomials,
-    or None where it is the monomials.
-    """
-
-    upper: np.ndarray
-    kept: np.ndarray
-    side: int
-    change: np.ndarray | None
-
-    def gram(self, matrix: np.ndarray) -> np.ndarray:
-        """The Gram matrix in the basis of the factorisation, shape (side, side)."""
-        half = la.solve_triangular(self.upper, matrix)
-        inner = la.solve_triangular(self.upper, half.T)
-        found = np.zeros((self.side, self.side))
-        found[np.ix_(self.kept, self.kept)] = 0.5 * (inner + inner.T)
-        return found
-
-    def back(self, matrix: np.ndarray) -> np.ndarray:
-        """The Gram matrix in the monomials, shape (side, side)."""
-        found = self.gram(matrix)
-        if self.change is None:
-            return found
-        found = self.change.T @ found @ self.change
-        return 0.5 * (found + found.T)
-
-
 def sample(program: GramProgram) -> Sample:
     """The program at points; raises NotSampled where points do not determine it.
 
     Cost: an LU factorisation of (candidates, columns) from three variables on, a QR factorisation a block.
     """
     _check(program)
-    pieces: list[_Piece]
+    pieces: list[Piece]
     if program.identity.symmetry is not None:
-        pieces = [_OrbitPiece(program.identity, program.identity.symmetry)]
+        pieces = [OrbitPiece(program.identity, program.identity.symmetry)]
         program = replace(program, identity=pieces[0].identity)
         identity = program.identity
     else:
         identity = program.identity
-        pieces = [_Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
+        pieces = [Piece(identity, columns, blocks) for columns, blocks in _components(identity)]
     count = sum(p.values.shape[0] for p in pieces)
     V = np.zeros((count, identity.columns.shape[0]))
     blocks: dict[int, SampledBlock] = {}
-    factors: dict[int, _Factor] = {}
+    factors: dict[int, Factor] = {}
     start = 0
     for piece in pieces:
         stop = start + piece.values.shape[0]
@@ -190,325 +144,6 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     return found
 
 
-def in_expectation(identity: Identity) -> np.ndarray:
-    """Rows of ``free`` that belong to equations in expectation."""
-    found, start = [np.zeros(0, dtype=np.int64)], 0
-    for equality in identity.equalities:
-        stop = start + equality.multipliers.shape[0]
-        if equality.index < 0:
-            found.append(np.arange(start, stop))
-        start = stop
-    return np.concatenate(found)
-
-
 def entries_of(free: sp.csr_matrix, offset: int) -> np.ndarray:
     """Row numbers of the entries of ``free``, counted from ``offset``."""
     return np.asarray(free.tocoo().row) + offset
-
-
-class _Piece:
-    """One component: its points and the values of its columns."""
-
-    def __init__(self, identity: Identity, columns: np.ndarray, blocks: list[int]) -> None:
-        self.identity, self.columns, self.blocks = identity, columns, blocks
-        monos = identity.columns[columns]
-        bases = [identity.blocks[k].basis for k in blocks]
-        used = [np.unique(monos), *(np.unique(b) for b in bases)]
-        ids = np.unique(np.concatenate(used))
-        self.ids = ids[ids > 0]
-        self.exponents = mono.exponents(monos, self.ids)
-        self.slices = identity.slices()
-        everywhere = np.ones(identity.free.shape[0], dtype=bool)
-        everywhere[in_expectation(identity)] = False
-        free = sp.csr_matrix(identity.free[everywhere][:, columns])
-        self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
-        self.points = self._choose()
-        self.values = monomial_values(self.points, self.exponents)
-
-    def _choose(self) -> np.ndarray:
-        domain = self._domain()
-        count = self.columns.size
-        order = np.lexsort([*self.exponents.T, self.exponents.sum(axis=1)])
-        if self.free.shape[0]:
-            return on_variety(domain.candidates(3 * count), self.exponents, self.free, self._equations())
-        degree = int(self.exponents.sum(axis=1).max(initial=0))
-        if self._whole_box(domain, degree):
-            return self.middle + self.half * box_points(self.ids.size, degree)
-        candidates = self._inside(domain, count)
-        exponents = self.exponents[order]
-        if self.quotiented or not closed(exponents, self.middle):
-            table = monomial_values(candidates, exponents)
-        else:
-            table = chebyshev_products((candidates - self.middle) / self.half, exponents)
-        chosen = pivot_rows(table)
-        if chosen.size < count:
-            raise NotSampled("the monomials are dependent on the points that the rules leave")
-        return candidates[chosen]
-
-    def _equations(self) -> sp.csr_matrix:
-        """One row of each equation, the one with the least multiplier: the others are its multiples."""
-        free = self.identity.free[:, self.columns]
-        chosen, start = [], 0
-        for equality in self.identity.equalities:
-            rows = np.arange(start, start + equality.multipliers.shape[0])
-            start = int(rows[-1]) + 1
-            if equality.index < 0:
-                continue
-            rows = rows[np.diff(free.indptr)[rows] > 0]
-            if rows.size:
-                chosen.append(
-                    int(min(rows, key=lambda k: self.exponents[free[[k]].indices].sum(axis=1).max()))
-                )
-        return sp.csr_matrix(free[chosen])
-
-    def _whole_box(self, domain: Domain, degree: int) -> bool:
-        from math import comb
-
-        if domain.choices or domain.zeros or self.ids.size > 2 and not self._box:
-            return False
-        return self._box and self.columns.size == comb(self.ids.size + degree, degree)
-
-    def _inside(self, domain: Domain, count: int) -> np.ndarray:
-        """Candidates that satisfy the scalar inequalities where enough do, else all."""
-        wanted = 3 * count
-        if domain.choices:
-            several = [np.unique(domain.candidates(_MANY * count), axis=0)]
-            return several[0]
-        rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
-        matrices = [m for m in (self._matrix(k) for k in self.blocks) if m is not None]
-        kept, found = [], 0
-        for seed in range(_ROUNDS):
-            candidates = domain.candidates(wanted, seed=seed)
-            for row in rows:
-                used = np.flatnonzero(row)
-                candidates = candidates[monomial_values(candidates, self.exponents[used]) @ row[used] > 0]
-            for matrix in matrices:
-                candidates = candidates[matrix(candidates)]
-            kept.append(candidates)
-            found += candidates.shape[0]
-            if found >= wanted:
-                break
-        if found >= 2 * count:
-            return np.concatenate(kept)[:wanted]
-        return domain.candidates(_MANY * count)
-
-    def _scalar(self, number: int) -> np.ndarray | None:
-        """The multiplier of an inequality as a row over the columns, or None."""
-        block = self.identity.blocks[number]
-        if block.kind not in ("inequality", "product") or block.entry is not None:
-            return None
-        one = np.flatnonzero(mono.degrees(block.basis) == 0)
-        if not one.size:
-            return None
-        place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
-        return self.identity.gram[[place]][:, self.columns].toarray()[0]
-
-    def _matrix(self, number: int) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Where a matrix constraint is positive definite, as a function of points, or None."""
-        block = self.identity.blocks[number]
-        if block.entry is None:
-            return None
-        one = np.flatnonzero(mono.degrees(block.basis) == 0)
-        i, j = np.triu_indices(one.size)
-        places = self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i]
-        rows = sp.csr_matrix(self.identity.gram[places][:, self.columns])
-        scale = np.where(i == j, 1.0, 1.0 / SQRT2)
-
-        def inside(points: np.ndarray) -> np.ndarray:
-            values = (rows @ monomial_values(points, self.exponents).T).T * scale
-            matrices = np.zeros((points.shape[0], one.size, one.size))
-            matrices[:, i, j] = values
-            matrices[:, j, i] = values
-            return np.asarray(np.linalg.eigvalsh(matrices)[:, 0] > 0)
-
-        return inside
-
-    def _domain(self) -> Domain:
-        quotient = self.identity.quotient
-        count = self.ids.size
-        self.quotiented = not quotient.trivial or self.free.shape[0] > 0
-        choices = {}
-        for j, variable in enumerate(self.ids.tolist()):
-            if variable in quotient.power:
-                choices[j] = _roots(*quotient.power[variable])
-        zeros = []
-        for row in quotient.zero:
-            members = row[row > 0]
-            if np.isin(members, self.ids).all():
-                zeros.append(tuple(np.searchsorted(self.ids, members).tolist()))
-        self._bounding_box(count, choices)
-        return Domain(self.low, self.high, choices, tuple(zeros))
-
-    def _bounding_box(self, count: int, choices: dict[int, np.ndarray]) -> None:
-        """The box that univariate constraints of degree at most two give, [-1, 1] where they give none."""
-        low, high = np.full(count, -np.inf), np.full(count, np.inf)
-        others = 0
-        for number in self.blocks:
-            row = self._scalar(number)
-            if row is None:
-                others += self.identity.blocks[number].kind != "sos"
-                continue
-            used = self.exponents[np.flatnonzero(row)]
-            variables = np.flatnonzero(used.any(axis=0))
-            if variables.size != 1 or used.max() > 2:
-                others += 1
-                continue
-            j = int(variables[0])
-            coefs = np.zeros(3)
-            np.add.at(coefs, used[:, j], row[np.flatnonzero(row)])
-            a, b, c = coefs[2], coefs[1], coefs[0]
-            if a == 0 and b != 0:
-                if b > 0:
-                    low[j] = max(low[j], -c / b)
-                else:
-                    high[j] = min(high[j], -c / b)
-            elif a < 0 and b * b > 4 * a * c:
-                root = np.sqrt(b * b - 4 * a * c)
-                low[j] = max(low[j], (-b + root) / (2 * a))
-                high[j] = min(high[j], (-b - root) / (2 * a))
-        good = np.isfinite(low) & np.isfinite(high) & (low < high)
-        self.bounded = bool(good.all())
-        self._box = self.bounded and others == 0
-        self.low = np.where(good, low, np.where(np.isfinite(low), low, -1.0))
-        self.high = np.where(good, high, np.where(np.isfinite(high), high, 1.0))
-        wrong = self.low >= self.high
-        self.low[wrong], self.high[wrong] = -1.0, 1.0
-        for j in choices:
-            self.low[j], self.high[j] = -1.0, 1.0
-        self.middle, self.half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-
-    def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Factor]:
-        """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
-        block = self.identity.blocks[number]
-        rows = sp.csr_matrix(self.identity.gram[self.slices[number]][:, self.columns])
-        if block.entry is None and self._as_said(block, rows):
-            table, owner, weight = self._scalar_rows(block, rows)
-        else:
-            table, owner, weight = self._matrix_rows(block, rows)
-        sign = np.where(weight < 0, -1.0, 1.0)
-        q, r, pivots = la.qr(table, mode="economic", pivoting=True)
-        size = np.abs(r.diagonal())
-        rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
-        if rank == 0:
-            raise NotSampled("a multiplier vanishes at all points")
-        change = self._change(mono.exponents(block.basis, self.ids)) if self._chebyshev(block, rows) else None
-        factor = _Factor(r[:rank, :rank], pivots[:rank], block.side, change)
-        return q[:, :rank], owner, None if (sign > 0).all() else sign, factor
-
-    def frame(self, factors: list[_Factor]) -> BoxFrame | None:
-        """What a proof in Chebyshev coefficients needs, where every block is in them and a box is known."""
-        if self.quotiented or not self.bounded or any(f.change is None for f in factors):
-            return None
-        return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
-
-    def _as_said(self, block: Block, rows: sp.csr_matrix) -> bool:
-        """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
-        changed): compared at two points."""
-        chosen = [self.points.shape[0] // 3, 2 * self.points.shape[0] // 3]
-        basis = monomial_values(self.points[chosen], mono.exponents(block.basis, self.ids))
-        row, column = triangle(block.side)
-        scale = np.where(row == column, 1.0, SQRT2)
-        produced = np.asarray((rows @ self.values[chosen].T).T)
-        sizes = np.asarray((abs(rows) @ np.abs(self.values[chosen].T)).T)
-        for values, largest, b in zip(produced, sizes, basis, strict=True):
-            wanted = b[row] * b[column] * scale
-            size = float(wanted @ wanted)
-            factor = float(wanted @ values) / size if size else 0.0
-            if (np.abs(values - factor * wanted) > 1e-9 * largest.max()).any():
-                return False
-        return True
-
-    def _chebyshev(self, block: Block, rows: sp.csr_matrix) -> bool:
-        """Whether products of Chebyshev polynomials stand for the monomials of this basis."""
-        if self.quotiented or block.entry is not None or not self._as_said(block, rows):
-            return False
-        return closed(mono.exponents(block.basis, self.ids), self.middle)
-
-    def _change(self, exponents: np.ndarray) -> np.ndarray:
-        """Products of Chebyshev polynomials in terms of the monomials of the same exponents, (L, L)."""
-        change = np.ones((exponents.shape[0],) * 2)
-        for j in range(exponents.shape[1]):
-            top = int(exponents[:, j].max(initial=0))
-            table = chebyshev_in_monomials(top, float(self.middle[j]), float(self.half[j]))
-            change *= table[exponents[:, None, j], exponents[None, :, j]]
-        return change
-
-    def _scalar_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        exponents = mono.exponents(block.basis, self.ids)
-        basis = monomial_values(self.points, exponents)
-        row, column = triangle(block.side)
-        diagonal = np.flatnonzero(row == column)
-        # the multiplier's value is what the diagonal produces over the sum of squares of the basis
-        produced = self.values @ np.asarray(rows[diagonal].sum(axis=0)).reshape(-1)
-        size = np.einsum("ij,ij->i", basis, basis)
-        if self._chebyshev(block, rows):
-            basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
-        weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
-        weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
-        table = np.sqrt(np.abs(weight))[:, None] * basis
-        return table, np.arange(self.points.shape[0]), weight
-
-    def _matrix_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The matrix that a point gives is a few signed squares: its eigenvectors."""
-        produced = rows @ self.values.T
-        tables, owners, weights = [], [], []
-        for point in range(self.points.shape[0]):
-            values, vectors = np.linalg.eigh(smat(produced[:, point], block.side))
-            kept = np.abs(values) > _RANK * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-            tables.append((vectors[:, kept] * np.sqrt(np.abs(values[kept]))).T)
-            owners.append(np.full(int(kept.sum()), point))
-            weights.append(values[kept])
-        return np.concatenate(tables), np.concatenate(owners), np.concatenate(weights)
-
-
-class _OrbitPiece(_Piece):
-    """An identity under a group: functionals are averages over orbits of points, and the matrix that one
-    gives in an irreducible component is a few squares."""
-
-    def __init__(self, whole: Identity, symmetry: SymmetryReduction) -> None:
-        if whole.free.shape[0]:
-            raise NotSampled("equations beside permutation symmetry")
-        orbit = np.asarray(symmetry.column)
-        size = np.bincount(orbit)
-        shape = (orbit.size, size.size)
-        self.average = sp.csr_matrix((1.0 / size[orbit], (np.arange(orbit.size), orbit)), shape=shape)
-        super().__init__(whole, np.arange(orbit.size), list(range(len(whole.blocks))))
-        self.values = self.values @ self.average
-        self.identity = symmetry.reduce(whole)
-        self.columns = np.arange(size.size)
-        self.blocks = list(range(len(self.identity.blocks)))
-        self.slices = self.identity.slices()
-        self.bounded = False
-
-    def _choose(self) -> np.ndarray:
-        count = self.average.shape[1]
-        candidates = self._inside(self._domain(), count)
-        chosen = pivot_rows(monomial_values(candidates, self.exponents) @ self.average)
-        if chosen.size < count:
-            raise NotSampled("the orbits of monomials are dependent on the points that the rules leave")
-        return candidates[chosen]
-
-
-def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:
-    """Whether products of Chebyshev polynomials of these exponents span the same space as the monomials:
-    lowering an exponent by two stays in the set, and by one where the box is not centred."""
-    present = {tuple(row) for row in exponents.tolist()}
-    steps = [2 if m == 0 else 1 for m in middle.tolist()]
-    for row in exponents.tolist():
-        for j, e in enumerate(row):
-            if e >= steps[j] and (*row[:j], e - steps[j], *row[j + 1 :]) not in present:
-                return False
-    return True
-
-
-def _roots(high: int, low: int, factor: float) -> np.ndarray:
-    """Real zeros of ``x**high - factor x**low``; refuses multiple or complex ones."""
-    step = high - low
-    found = [] if low == 0 else [0.0]
-    if factor == 1.0:
-        found += [1.0, -1.0] if step % 2 == 0 else [1.0]
-    elif factor == -1.0 and step % 2:
-        found.append(-1.0)
-    if len(found) < high:
-        raise NotSampled("a rewriting rule with multiple or complex zeros")
-    return np.array(found)
