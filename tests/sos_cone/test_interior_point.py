@@ -143,3 +143,36 @@ def test_the_tolerance_is_asked_for(n):
     rough, fine = (bound(p, box(x), 6, tolerance=t) for t in (1e-3, 1e-9))
     assert rough.iterations < fine.iterations
     assert abs(rough.bound - fine.bound) <= 1e-2 * max(1.0, abs(fine.bound))
+
+
+def empty_sets():
+    x, y = sd.variables("x y")
+    return [
+        (x, sd.System(1 - x**2 >= 0, x - 2 >= 0), 4),
+        (x + y, sd.System(x**2 + y**2 <= 1, x + y >= 2), 4),
+        (x * y, sd.System(x >= 1, y >= 1, x * y <= 0.5, x <= 3, y <= 3), 4),
+    ]
+
+
+def test_a_ray_of_the_gram_side_refutes_by_itself():
+    for p, system, degree in empty_sets():
+        found = bound(p, system, degree)
+        assert found.status == "infeasible" and found.solver == "sos_cone"
+
+
+def test_thin_sets_get_points_inside():
+    x, y = sd.variables("x y")
+    ring = sd.System(x**2 + y**2 <= 1, x**2 + y**2 >= 0.98, y >= x**2)
+    ours, theirs = (sd.minimize(x + y, ring, 4, solver=s) for s in ("sos_cone", "clarabel"))
+    assert ours.status == "optimal" and ours.bound == pytest.approx(theirs.bound, abs=1e-5)
+
+
+def test_a_time_limit_ends_early_without_a_false_claim():
+    x = sd.variables("x", 2)
+    basis = sd.monomials(x, 10)
+    p = np.random.default_rng(3).standard_normal(len(basis)) @ basis
+    found = bound(p, box(x), 10, time_limit=1e-9)
+    grid = np.linspace(-1, 1, 41)
+    points = np.stack([g.ravel() for g in np.meshgrid(grid, grid)], axis=1)
+    assert found.status in ("failed", "inaccurate")
+    assert found.certified_bound is None or found.certified_bound <= p(points).min() + 1e-9

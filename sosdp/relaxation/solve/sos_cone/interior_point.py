@@ -9,6 +9,7 @@ work is matrix products. Sources: Nesterov and Todd 1998; Papp and Yildiz 2019 a
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.linalg as la
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from ....conic.interrupt import interruptible
 from .sampled import SampledProgram, mirrored
 
 _PATIENCE = 5  # iterations without a better point before the floor of accuracy is called
@@ -267,15 +269,28 @@ def solve_sampled(
 ) -> SampledSolution:
     """Solve a sampled program; never raises for what the numbers do. Cost an iteration: U**3/3 + U**2 sum L.
 
-    ``tolerance``: of the relative gap and of both relative residuals.
+    ``tolerance``: of the relative gap and of both relative residuals. Ctrl-C ends it after the iteration with
+    what it has, a second one raises.
     """
+    with interruptible() as pressed:
+        return _solve(program, tolerance, time_limit, iterations, verbose, pressed)
+
+
+def _solve(
+    program: SampledProgram,
+    tolerance: float,
+    time_limit: float | None,
+    iterations: int,
+    verbose: bool,
+    pressed: Callable[[], bool],
+) -> SampledSolution:
     began = time.perf_counter()
     solver = _Solver(program, tolerance)
     state = solver.start()
     best: tuple | None = None
     since, status, count = 0, "stopped", 0
     for count in range(iterations):
-        if time_limit is not None and time.perf_counter() - began > time_limit:
+        if count and (pressed() or time_limit is not None and time.perf_counter() - began > time_limit):
             break
         try:
             metric = solver.metric(state)
@@ -309,7 +324,7 @@ def solve_sampled(
             snapshot = (state.x, state.u, state.tau, state.factors)
             best, since = (merit, gap, max(worst_d, worst_p), snapshot), 0
         else:
-            since += 1
+            since += state.tau > state.kappa  # else a ray is on its way
             if since >= _PATIENCE:
                 status = "floor"
                 break

@@ -136,21 +136,28 @@ class Piece:
             return several[0]
         rows = [row for row in (self._scalar(k) for k in self.blocks) if row is not None]
         matrices = [m for m in (self._matrix(k) for k in self.blocks) if m is not None]
-        kept, found = [], 0
-        for seed in range(_ROUNDS):
-            candidates = domain.candidates(wanted, seed=seed)
+
+        def satisfying(candidates: np.ndarray) -> np.ndarray:
             for row in rows:
                 used = np.flatnonzero(row)
                 candidates = candidates[monomial_values(candidates, self.exponents[used]) @ row[used] > 0]
             for matrix in matrices:
                 candidates = candidates[matrix(candidates)]
-            kept.append(candidates)
-            found += candidates.shape[0]
-            if found >= wanted:
-                break
-        if found >= 2 * count:
-            return np.concatenate(kept)[:wanted]
-        return domain.candidates(_MANY * count)
+            return candidates
+
+        kept = np.zeros((0, domain.dimension))
+        for seed in range(_ROUNDS):
+            kept = np.concatenate([kept, satisfying(domain.candidates(wanted, seed=seed))])
+            if kept.shape[0] >= wanted:
+                return kept[:wanted]
+        # a thin set: steps of all lengths from the points that were found
+        for seed in range(_ROUNDS if kept.shape[0] else 0):
+            steps = domain.candidates(wanted, seed=seed) - 0.5 * (domain.low + domain.high)
+            start = kept[np.arange(wanted) % kept.shape[0]]
+            kept = np.concatenate([kept, satisfying(start + 2.0 ** -(seed % 10) * steps)])
+            if kept.shape[0] >= wanted:
+                return kept[:wanted]
+        return kept if kept.shape[0] >= 2 * count else domain.candidates(_MANY * count)
 
     def _scalar(self, number: int) -> np.ndarray | None:
         """The multiplier of an inequality as a row over the columns, or None."""
