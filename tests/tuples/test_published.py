@@ -1,0 +1,282 @@
+"""The published route: constants, exact laws of the test, windows and group privacy exhaustively, Lemma C."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.tuples import published, theory
+from sosdp.privacy.mechanisms.basic import segment
+from sosdp.privacy.mechanisms.basic.quantile import grid
+from sosdp.privacy.mechanisms.propose_test_release import close_tuples
+from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import TupleTable
+from sosdp.privacy.randomness.bits import InsecureBits
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sample", "reach", "tuples"),
+    [
+        (1.0, math.exp(-28), 8, 1191, 2385),
+        (1.0, 1e-6, 5, 442, 887),
+        (0.5, 1e-6, 5, 884, 1771),
+        (2.0, 1e-6, 5, 221, 445),
+    ],
+)
+def test_table_of_the_notes(epsilon, delta, sample, reach, tuples):
+    found = published.test_constants(epsilon, delta / 4.0, 0.025)
+    assert (found.sample, int(found.reach), found.tuples) == (sample, reach, tuples)
+    # the discrete quantiles that are run: whole numbers instead of closed forms
+    sizes = close_tuples.partition_sizes(tuples, epsilon / 2.0, delta / 4.0, 0.025)
+    assert abs(sizes.sample - sample) <= 1 and 0.7 * reach < sizes.reach < 1.25 * reach
+
+
+def test_other_published_constants():
+    assert published.experiment_ratio(2, 1.0, math.exp(-28), 0.05) == pytest.approx(1102, abs=0.5)
+    assert published.test_constants(1.0, 1e-6, 0.025, "paper").tuples > 887
+    assert published.composed_delta(*published.learner_budget(1.0, 1e-6, "paper")) == pytest.approx(
+        1.142e-6, rel=1e-3
+    )
+    assert published.composed_delta(*published.learner_budget(1.0, 1e-6)) == pytest.approx(1e-6)
+    for call in (
+        lambda: published.learner_budget(1.0, 1e-6, "ours"),
+        lambda: published.test_constants(1, 0.1, 0.1, "no"),
+    ):
+        with pytest.raises(ValueError, match="calibration"):
+            call()
+
+
+def test_a_removal_and_an_addition_cost_more_than_two_deltas():
+    """Three laws of one outcome: each step is (eps, delta)-DP, both together are not (2 eps, 2 delta)-DP."""
+    epsilon, delta = 0.25, 0.01
+    laws = [0.0, delta, delta * (1.0 + math.exp(epsilon))]
+    for low, high in itertools.pairwise(laws):
+        assert high <= math.exp(epsilon) * low + delta + 1e-15
+        assert 1.0 - low <= math.exp(epsilon) * (1.0 - high) + delta
+    assert laws[2] == pytest.approx(published.composed_delta(epsilon, delta)) and laws[2] > 2.0 * delta
+
+
+def laplace(scale: float, reach: int) -> np.ndarray:
+    law = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    return law / law.sum()
+
+
+def law_of_status(unpartitioned: list[int], sizes: close_tuples.PartitionSizes) -> float:
+    """P(success) given l_X of all n tuples, over samples and noise (sample of size 1 or 2)."""
+    n, reach = len(unpartitioned), 4000
+    counts, votes = laplace(sizes.count_scale, reach), laplace(sizes.vote_scale, reach)
+    passes = [
+        float(counts[: max(0, min(2 * reach + 1, sizes.count_limit - l + reach + 1))].sum())
+        for l in unpartitioned
+    ]
+    total = 0.0
+    samples = list(itertools.combinations(range(n), sizes.sample))
+    for sample in samples:
+        sums = np.array([1.0])
+        for a in sample:
+            sums = np.convolve(sums, [1.0 - passes[a], passes[a]])
+        for s, chance in enumerate(sums):
+            needed = sizes.sample - sizes.vote_limit - s
+            total += chance * float(votes[max(0, needed + reach) :].sum()) / len(samples)
+    return total
+
+
+def test_the_outcome_is_private_on_all_neighbours_and_not_with_half_the_noise():
+    """All sets of five tuples of two points on a line, all neighbours, exact probabilities of success."""
+    n, epsilon, ratio = 5, 1.0, 7
+    sizes = close_tuples.PartitionSizes(
+        2, 2 * 2 / epsilon, 1.0 / math.log1p(n / 2 * math.expm1(epsilon / 2)), 3, 1, 4, 0.1
+    )
+    places = [((0,), (20,)), ((1,), (21,)), ((2,), (40,)), ((9,), (20,)), ((0,), (0,))]
+
+    def status(chosen, which):
+        table = TupleTable(np.array(chosen, dtype=np.int64), np.ones(n, dtype=bool))
+        return law_of_status(close_tuples.unpartitioned(table, range(n), ratio), which)
+
+    from dataclasses import replace
+
+    less = replace(sizes, vote_scale=sizes.vote_scale / 4, count_scale=sizes.count_scale / 4)
+    for which, holds in ((sizes, True), (less, False)):
+        known = {c: status(c, which) for c in itertools.combinations_with_replacement(places, n)}
+        worst = 0.0
+        for chosen, p in known.items():
+            for i, new in itertools.product(range(n), places):
+                q = known[tuple(sorted((*chosen[:i], new, *chosen[i + 1 :]), key=places.index))]
+                worst = max(worst, p / q, (1 - p) / (1 - q))
+        assert (worst <= math.exp(epsilon) * (1 + 1e-9)) == holds
+
+
+def test_counts_of_what_is_not_partitioned_are_those_of_the_definition():
+    generator = np.random.default_rng(1)
+    points = np.array([[0, 0], [90, 0], [0, 90]]) + generator.integers(-9, 10, size=(12, 3, 2))
+    points[3] = points[3][[1, 1, 2]]  # a repeated point
+    usable = np.arange(12) != 5
+    table = TupleTable(points.astype(np.int64), usable)
+    for ratio in (7, Fraction(15, 2), 12):
+        found = close_tuples.unpartitioned(table, range(12), ratio)
+        for a in range(12):
+            tuples = [points[b].tolist() for b in range(12)]
+            sound = usable[a] and a != 3
+            expected = (
+                sum(not (usable[b] and theory.partitions(tuples[a], tuples[b], ratio)) for b in range(12))
+                if sound
+                else 12
+            )
+            assert found[a] == expected
+
+
+def test_bad_outcomes_are_as_rare_as_claimed():
+    """Tuples none of which partitions another: success with a bad centre in at most bad of 600 runs."""
+    bits = InsecureBits(4)
+    n, bad, beta = 60, 0.2, 0.2
+    sizes = close_tuples.partition_sizes(n, 4.0, bad, beta)
+    scattered = np.stack([np.array([[0], [100]]) + 1000 * i for i in range(n)])
+    table = TupleTable(scattered.astype(np.int64), np.ones(n, dtype=bool))
+    assert sizes.reach < n - 1
+    wrong = sum(close_tuples.find_partition(table, sizes, 7, bits).success for _ in range(600)) / 600
+    assert wrong <= bad + 5 * math.sqrt(bad * (1 - bad) / 600)
+    same = TupleTable(np.repeat(scattered[:1], n, axis=0).astype(np.int64), np.ones(n, dtype=bool))
+    right = sum(close_tuples.find_partition(same, sizes, 7, bits).success for _ in range(600)) / 600
+    assert right >= 1 - beta - 5 * math.sqrt(beta * (1 - beta) / 600)
+
+
+def test_noisy_centres_and_their_public_errors():
+    generator = np.random.default_rng(2)
+    n = 500
+    centres = np.array([[-(10**7), 0], [10**7, 0]])
+    points = centres + generator.integers(-9, 10, size=(n, 2, 2))
+    table = TupleTable(points.astype(np.int64), np.ones(n, dtype=bool))
+    budget = {"epsilon": 1.0, "delta": 0.05, "beta": 0.05}
+    found = {}
+    for calibration in ("paper", "tight"):
+        release = close_tuples.noisy_centers(
+            table, **budget, ratio=900, bits=InsecureBits(3), calibration=calibration
+        )
+        assert release is not None
+        found[calibration] = np.abs(release - centres).max()
+        assert found[calibration] < 10**7
+    assert close_tuples.tight_multiplier(1.0, 0.05, 2) < close_tuples.paper_multiplier(1.0, 0.05, 2)
+    assert (np.diff(release[:, 0]) >= 0).all()  # sorted, not in a private order
+    for bad in (
+        {"ratio": 5},
+        {"ratio": 900, "epsilon": 2.0},
+        {"ratio": 900, "delta": 1e-200},
+        {"ratio": 900, "calibration": "x"},
+    ):
+        with pytest.raises(ValueError, match=r"[a-z]"):
+            close_tuples.noisy_centers(table, **{**budget, "bits": InsecureBits(1), **bad})
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Averages of private size
+
+
+def test_window_scores_move_by_at_most_one_on_all_multisets():
+    """All multisets of up to six values on five grid points, all additions, windows of 1, 2 and 3."""
+    size = 5
+
+    def scores(values, width):
+        found = []
+        for window in segment.windows(values, width):
+            runs = segment.inner_levels(window, size)
+            found += [len(window) - run.level for run in runs for _ in range(run.first, run.last + 1)]
+        return np.array(found)
+
+    for n in range(7):
+        for values in itertools.combinations_with_replacement(range(size), n):
+            for new, width in itertools.product(range(size), (1, 2, 3)):
+                more = tuple(sorted((*values, new)))
+                assert np.abs(scores(values, width) - scores(more, width)).max() <= 1
+
+
+def test_averages_of_private_size():
+    points = grid(-50.0, 50.0, 0.25)
+    generator = np.random.default_rng(3)
+    values = generator.normal(size=(60000, 2)) + [3.0, -7.0]
+    found = segment.average_in_space(values, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
+    assert np.abs(found - [3.0, -7.0]).max() < 0.5
+    # no value, one value: a number all the same
+    for few in (values[:0], values[:1]):
+        nothing = segment.average_in_space(
+            few, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1)
+        )
+        assert np.isfinite(nothing).all() and np.abs(nothing).max() <= 50.0
+    with pytest.raises(ValueError, match="epsilon"):
+        segment.average_in_space(values, points, epsilon=2.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
+    indices = points.counts(values[:, 0])
+    low, high = segment.bounding_segment(indices, points, 1.0, 0.1, InsecureBits(2))
+    width = segment.window_size(points.size, 1.0, 0.1)
+    outside = sum(not low <= i <= high for i in indices)
+    assert outside <= 2 * width and high - low < points.size
+
+
+def test_exact_law_of_the_segment_s_ends():
+    """Exponential mechanism on windows: neighbours by addition within e^(eps/2); four times the rate is not."""
+    size, width, epsilon = 5, 2, 1.0
+
+    def law(values, rate):
+        window = segment.windows(values, width)[0]
+        weights = np.array(
+            [
+                math.exp(-rate * run.level)
+                for run in segment.inner_levels(window, size)
+                for _ in range(run.first, run.last + 1)
+            ]
+        )
+        return weights / weights.sum()
+
+    for rate, holds in ((epsilon / 4, True), (epsilon, False)):
+        worst = 1.0
+        for n in range(6):
+            for values in itertools.combinations_with_replacement(range(size), n):
+                for new in range(size):
+                    p, q = law(values, rate), law(tuple(sorted((*values, new))), rate)
+                    worst = max(worst, float((p / q).max()), float((q / p).max()))
+        assert (worst <= math.exp(epsilon / 2) * (1 + 1e-12)) == holds
+
+
+def test_clusters_change_by_at_most_two_k_times_reach_plus_one():
+    """Section 3.3 by search: neighbours, good families for both, additions and removals of all clusters."""
+    generator = np.random.default_rng(5)
+    ratio, k, worst = 7, 2, 0
+    for _ in range(120):
+        n = 8
+        tuples = [
+            tuple(sorted((int(c + generator.integers(-5, 6)),) for c in (0, 200)))
+            if generator.random() < 0.8
+            else tuple((int(v),) for v in generator.integers(-300, 500, size=2))
+            for _ in range(n)
+        ]
+        other = [*tuples[:-1], tuple((int(v),) for v in generator.integers(-300, 500, size=2))]
+
+        def good(which, reach):
+            for x in which:
+                if (
+                    min(theory.squared_gaps(x))
+                    and sum(not theory.partitions(x, y, ratio) for y in which) <= reach
+                ):
+                    yield x
+
+        reach = 2
+        for x, y in itertools.product(list(good(tuples, reach))[:3], list(good(other, reach))[:3]):
+
+            def cut(which, centres):
+                sets = [[], []]
+                for t in which:
+                    for p in t:
+                        sets[theory.nearest(p, centres)].append(p[0])
+                return sets
+
+            first, second = cut(tuples, sorted(x)), cut(other, sorted(y))
+            changes = 0
+            for a, b in zip(first, second, strict=True):
+                from collections import Counter
+
+                one, two = Counter(a), Counter(b)
+                changes += sum(((one - two) + (two - one)).values())
+            worst = max(worst, changes)
+            assert changes <= 2 * k * (reach + 1)
+    assert worst >= 4
