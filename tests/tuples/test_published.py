@@ -214,7 +214,7 @@ def test_averages_of_private_size():
 
 
 def test_exact_law_of_the_segment_s_ends():
-    """Exponential mechanism on windows: neighbours by addition within e^(eps/2); four times the rate is not."""
+    """Exponential mechanism on windows: additions within e^(eps/2); four times the rate is not."""
     size, width, epsilon = 5, 2, 1.0
 
     def law(values, rate):
