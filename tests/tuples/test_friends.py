@@ -230,3 +230,18 @@ def test_release_by_friends():
     with pytest.raises(ValueError, match="tuples"):
         release_by_friends(results[:8], 3, 2, **ARGUMENTS)
     assert friends.joint_radius(100, Fraction(2)) == 142 and friends.rounding(5) == 3
+
+
+def test_separation_keeps_labels():
+    """Points that change places in steps of less than a radius: never a tuple that is valid on the way."""
+    radius = 100
+    steps = 12
+    tuples = [
+        tuple((round(130 * math.cos(t + s)), round(130 * math.sin(t + s))) for s in (0.0, math.pi))
+        for t in np.arange(steps) * math.pi / steps
+    ]
+    matches = matches_of(table_of(tuples), radius, Fraction(2))
+    assert not matches.any()  # 260 apart is less than four radii
+    far = [tuple((3 * x, 3 * y) for x, y in t) for t in tuples]
+    near = matches_of(table_of(far), radius, Fraction(2))
+    assert near.diagonal().all() and not near.all()
