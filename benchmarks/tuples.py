@@ -14,6 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
 from sosdp.privacy.randomness.bits import open_bits
 
 EPSILON, DELTA, BETA = 1.0, math.exp(-28.0), 0.05
-RADII = RadiusGrid(0.02, 34)
+RADII = RadiusGrid(0.05, 22)
 
 # smallest numbers of samples as measured by the prototype of the notes (section 7)
 NOTES = {
@@ -209,22 +210,22 @@ def pair_times(sizes: list[tuple[int, int, int]]) -> Table:
         )
         table = TupleTable(points.astype(np.int64), np.ones(n, dtype=bool))
         start = time.process_time()
-        neighbourhoods(table, STEPS, k)
+        neighbourhoods(table, STEPS, Fraction(k))
         rows.append([n, k, d, round(time.process_time() - start, 2)])
     return Table("Distances of all pairs of tuples, exact", ["n", "k", "d", "CPU s"], rows)
 
 
 FORECASTS: list[dict[str, Any]] = [
-    {"k": 2, "d": 2, "n": 16000, "separation": 8.0, "weights": None},
-    {"k": 3, "d": 5, "n": 40000, "separation": 10.0, "weights": None},
-    {"k": 3, "d": 5, "n": 40000, "separation": 10.0, "weights": (0.6, 0.3, 0.1)},
-    {"k": 3, "d": 4, "n": 60000, "separation": 14.0, "weights": (0.6, 0.3, 0.1)},
-    {"k": 2, "d": 3, "n": 60000, "separation": 12.0, "weights": (0.05, 0.95)},
-    {"k": 2, "d": 3, "n": 50000, "separation": 18.0, "weights": None, "elongation": 3.0},
-    {"k": 3, "d": 4, "n": 80000, "separation": 24.0, "weights": None, "elongation": 3.0},
-    {"k": 3, "d": 3, "n": 40000, "separation": 12.0, "weights": None, "scales": (1.0, 0.7, 0.5)},
-    {"k": 2, "d": 2, "n": 9000, "separation": 8.0, "weights": None},
-    {"k": 3, "d": 5, "n": 26000, "separation": 10.0, "weights": (0.6, 0.2, 0.2)},
+    {"k": 2, "d": 2, "n": 4000, "separation": 9.0, "weights": None},
+    {"k": 3, "d": 5, "n": 9000, "separation": 10.0, "weights": None},
+    {"k": 3, "d": 4, "n": 9000, "separation": 14.0, "weights": (0.6, 0.3, 0.1)},
+    {"k": 3, "d": 2, "n": 8000, "separation": 14.0, "weights": (0.8, 0.1, 0.1)},
+    {"k": 2, "d": 3, "n": 9000, "separation": 14.0, "weights": (0.05, 0.95)},
+    {"k": 2, "d": 3, "n": 9000, "separation": 20.0, "weights": None, "elongation": 3.0},
+    {"k": 3, "d": 3, "n": 9000, "separation": 12.0, "weights": None, "scales": (1.0, 0.7, 0.5)},
+    {"k": 2, "d": 2, "n": 1900, "separation": 9.0, "weights": None},
+    {"k": 2, "d": 2, "n": 1700, "separation": 9.0, "weights": None},
+    {"k": 2, "d": 2, "n": 3000, "separation": 12.0, "weights": (0.1, 0.9)},
 ]
 
 
@@ -241,12 +242,12 @@ def forecast_of(setting: dict[str, Any], runs: int) -> list[Any]:
         elongation=promises["elongation"],
         scales=setting.get("scales"),
     )
-    plan = aggregate_plan(setting["n"], setting["d"], k, setting["separation"], 1.0, 1e-6, **promises)
+    plan = aggregate_plan(setting["n"], setting["d"], k, setting["separation"], 4.0, 1e-6, **promises)
     passed = 0
     for seed in range(runs):
         points = mixture.sample(setting["n"], 9000 + seed).points
         est = PrivateGaussianMixture(
-            k, 1.0, 1e-6, setting["separation"], force=True, insecure_seed=seed, **promises
+            k, 4.0, 1e-6, setting["separation"], force=True, insecure_seed=seed, **promises
         ).fit(points)
         passed += est.released_
     return [
@@ -270,7 +271,7 @@ def forecasts(runs: int, settings: list[dict[str, Any]]) -> Table:
         "observed",
     ]
     return Table(
-        f"Pass probability of mixtures, eps 1, delta 1e-6, {runs} runs each",
+        f"Pass probability of mixtures, eps 4, delta 1e-6, {runs} runs each",
         columns,
         [forecast_of(setting, runs) for setting in settings],
     )

@@ -168,7 +168,9 @@ def noisy_centers(
     if found.centre is None:
         return None
     centres = table.points[found.centre]
-    gaps = least_gaps(centres[None], 1 << 53)[0]
+    squares = squared_distances(centres, centres)
+    # exact at any distance: a gap that came out too small would mean too little noise
+    gaps = [min(row[:i] + row[i + 1 :]) for i, row in enumerate(squares)]
     growth = math.log(float((wide + 2) / (wide - 2))) * (1.0 + 1e-9)
     unit = growth / LOG_STEPS
     # a step more for rounding the logarithm, which float64 gives to far less than a step
@@ -178,7 +180,7 @@ def noisy_centers(
     if calibration not in each:
         raise ValueError(f'calibration must be "paper" or "tight", got {calibration!r}')
     noisy = []
-    for centre, gap in zip(centres.tolist(), gaps.tolist(), strict=True):
+    for centre, gap in zip(centres.tolist(), gaps, strict=True):
         steps = math.ceil(math.log(gap) / 2.0 / unit) + exact.discrete_laplace(Fraction(scale), bits) + raised
         # at least the distance 2 a / (ratio - 2) that a centre may move, except with the probability above
         reach = Fraction(math.exp(min(steps * unit, 500.0))) * 2 / (wide - 2) * (1 + Fraction(1, 10**9))
@@ -225,8 +227,7 @@ def k_averages(
         return None
     centres = table.points[found.centre]
     everything = table.points[table.usable].reshape(-1, table.dimension)
-    squares = nearest_squared(everything[:, None, :], centres[:, None, :], (1 << 53) // (4 * table.dimension))
-    label = np.argmin(squares[:, :, 0], axis=1)
+    label = np.array([min(range(k), key=row.__getitem__) for row in squared_distances(everything, centres)])
     share = epsilon / (4.0 * k * (sizes.reach + 1))
     part = delta / (8.0 * k * (sizes.reach + 1) * math.exp(epsilon / 2.0))
     averages = [
@@ -241,6 +242,15 @@ def k_averages(
         for i in range(k)
     ]
     return np.array(sorted(averages))
+
+
+def squared_distances(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> list[list[int]]:
+    """|x - y|^2 of all rows x of the first and y of the second, exact integers of any size."""
+    reach = max(int(np.abs(first).max(initial=0)), int(np.abs(second).max(initial=0)))
+    small = 4 * first.shape[1] * reach**2 < 1 << 62
+    one, two = (first, second) if small else (first.astype(object), second.astype(object))
+    found = [((one - row) ** 2).sum(axis=1) for row in two]
+    return [list(row) for row in np.array(found, dtype=object).T.tolist()]
 
 
 def _check_ratio(epsilon: float, k: int, ratio: Any) -> Fraction:
