@@ -25,7 +25,6 @@ from sosdp.privacy.mechanisms.basic.segment import average_in_space
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
     TupleTable,
-    least_gaps,
     nearest_squared,
 )
 from sosdp.privacy.randomness import exact
@@ -84,19 +83,19 @@ def unpartitioned(table: TupleTable, sample: Sequence[int], ratio: Fraction | in
 
     Exact integers; n for a tuple with a repeated point or an unusable one. ratio > 2.
     """
-    n = len(table)
+    n, k = len(table), table.clusters
     wide = Fraction(ratio)
     rows = np.array(sample, dtype=np.intp)
-    cap = (1 << 53) // max(1, table.dimension * 4)
-    gaps = least_gaps(table.points[rows], cap)
+    cap = (1 << 53) - 1
     near = nearest_squared(table.points[rows], table.points, cap)
     found = []
     for place, a in enumerate(sample):
-        if not table.usable[a] or gaps[place].min() <= 0:
+        gaps = squared_gaps(table.points[a])
+        if not table.usable[a] or k < 2 or min(gaps) <= 0:
             found.append(n)
             continue
-        # ratio^2 d^2 <= a_i^2 in integers
-        limits = [int(gap) * wide.denominator**2 // wide.numerator**2 for gap in gaps[place]]
+        # ratio^2 d^2 <= a_i^2 in integers; a ball beyond the cap is cut off there
+        limits = [min(gap * wide.denominator**2 // wide.numerator**2, cap - 1) for gap in gaps]
         inside = (near[place] <= np.array(limits, dtype=np.int64)).all(axis=1) & table.usable
         found.append(n - int(inside.sum()))
     return found
@@ -168,9 +167,7 @@ def noisy_centers(
     if found.centre is None:
         return None
     centres = table.points[found.centre]
-    squares = squared_distances(centres, centres)
-    # exact at any distance: a gap that came out too small would mean too little noise
-    gaps = [min(row[:i] + row[i + 1 :]) for i, row in enumerate(squares)]
+    gaps = squared_gaps(centres)  # exact at any distance: too small a gap would mean too little noise
     growth = math.log(float((wide + 2) / (wide - 2))) * (1.0 + 1e-9)
     unit = growth / LOG_STEPS
     # a step more for rounding the logarithm, which float64 gives to far less than a step
@@ -251,6 +248,12 @@ def squared_distances(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64
     one, two = (first, second) if small else (first.astype(object), second.astype(object))
     found = [((one - row) ** 2).sum(axis=1) for row in two]
     return [list(row) for row in np.array(found, dtype=object).T.tolist()]
+
+
+def squared_gaps(points: npt.NDArray[np.int64]) -> list[int]:
+    """a_i^2 of the k >= 2 points of one tuple, exact."""
+    squares = squared_distances(points, points)
+    return [min(row[:i] + row[i + 1 :]) for i, row in enumerate(squares)]
 
 
 def _check_ratio(epsilon: float, k: int, ratio: Any) -> Fraction:

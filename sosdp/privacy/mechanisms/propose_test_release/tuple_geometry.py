@@ -100,19 +100,12 @@ def least_separation(table: TupleTable, cap: int) -> Integers:
 
     `cap` for k = 1, and -1 for an unusable tuple: it is valid at no radius.
     """
-    found = least_gaps(table.points, cap).min(axis=1)
+    found = np.full(len(table), cap, dtype=np.int64)
+    for i in range(table.clusters):
+        for j in range(i):
+            pair = _squared(table.points[:, i, :] - table.points[:, j, :], cap)
+            found = np.minimum(found, pair)
     return np.where(table.usable, found, -1)
-
-
-def least_gaps(points: Integers, cap: int) -> Integers:
-    """(n, k) squared distance of each point to the nearest other one of its tuple, or `cap` if smaller."""
-    n, k, _ = points.shape
-    found = np.full((n, k), cap, dtype=np.int64)
-    for i in range(k):
-        for j in range(k):
-            if i != j:
-                found[:, i] = np.minimum(found[:, i], _squared(points[:, i, :] - points[:, j, :], cap))
-    return found
 
 
 def nearest_squared(first: Integers, second: Integers, cap: int) -> Integers:
