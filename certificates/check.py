@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certificates.checker.against import compare
-from certificates.checker.points import _program_value, _squares_once, attained, determined
+from certificates.checker.points import program_value, squares_once, attained, determined
 from certificates.checker.reading import (
     FREE_KINDS,
     GRAM_KINDS,
@@ -220,7 +220,7 @@ def check_certificate(
         words = sentence(claim, names, longest)
         if claim.kind == "no_certificate":
             separates(claim, functional_of(certificate, len(names)), len(names), meter)
-        _squares_once(blocks)
+        squares_once(blocks)
         for k, block in enumerate(blocks):
             if block.kind in GRAM_KINDS and not semidefinite(block.gram, meter):
                 of = f" {', '.join(map(str, block.index))}" if block.index else ""
@@ -231,7 +231,7 @@ def check_certificate(
         if claim.kind != "no_certificate":
             _identity(claim, blocks, names, meter)
         if claim.kind == "program":
-            _program_value(claim, meter)
+            program_value(claim, meter)
         if claim.point is not None:
             attained(claim, names, meter)
         if claim.unique:

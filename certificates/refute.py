@@ -60,10 +60,8 @@ def separates(claim: Stated, functional: Terms, variables: int, meter: Meter) ->
             [{ring.key(m): num * (dens // den) for m, (num, den) in p.items()} for p in row] for row in matrix
         ]
         # row by row: the basis of row e has the monomials b with 2 deg b + deg G_ee <= degree
-        bases = [
-            _monomials_up_to(variables, (limit - degree_of(matrix[e][e])) // 2, ring)
-            for e in range(len(rows))
-        ]
+        tops = [(limit - degree_of(matrix[e][e])) // 2 for e in range(len(rows))]
+        bases = [_monomials_up_to(variables, top, ring) for top in tops]
         if not _localizing_is_semidefinite(rows, bases, values, meter):
             raise Invalid(f"the functional is negative on a square times matrix {k}")
     for k, p in enumerate(claim.equalities):

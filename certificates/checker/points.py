@@ -34,7 +34,8 @@ def value_at(terms: Terms, point: list[Number], meter: Meter) -> Fraction:
     return total
 
 
-def _program_value(claim: Stated, meter: Meter) -> None:
+def program_value(claim: Stated, meter: Meter) -> None:
+    """Raise Invalid unless the bound of a program is the value of its objective."""
     values = [(0, 1)] * (1 + max(claim.unknowns, default=0))
     for v, value in zip(claim.unknowns, claim.values, strict=True):
         values[v] = value
@@ -42,7 +43,8 @@ def _program_value(claim: Stated, meter: Meter) -> None:
         raise Invalid("the bound is not the value of the objective at the values of the unknowns")
 
 
-def _squares_once(blocks: list[Block]) -> None:
+def squares_once(blocks: list[Block]) -> None:
+    """Raise Invalid where the square of an expectation is used more than once."""
     used = [b.index[0] for b in blocks if b.kind == "square"]
     if len(set(used)) != len(used):
         raise Invalid("a square of an expectation is used twice")

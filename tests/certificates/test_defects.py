@@ -326,3 +326,31 @@ def test_an_exact_proof_lists_its_squares():
     proof = certificates.extract(sd.prove_sos(2 * x**2 + 2 * x * y + y**2)).exact()
     assert sum((w * q**2 for w, q in proof.squares()), sd.Polynomial(0)) == 2 * x**2 + 2 * x * y + y**2
     assert all(w > 0 for w, _ in proof.squares())
+
+
+def test_the_meter_counts_bits_times_entries():
+    from certificates.checker.reading import Meter, Unreadable
+
+    for entries, bits in ((3, 0), (1, 2000)):
+        with pytest.raises(Unreadable, match="memory"):
+            Meter(10, 2500).hold(entries, bits)
+    Meter(10, 2500).hold(2, 100)
+
+
+def test_a_square_of_an_expectation_is_used_once():
+    """With u = 2 twice: 0 >= 1 - ... would follow from one square counted as two."""
+    p = [["1", X]]
+    claim = {"kind": "lower_bound", "objective": [["-4", X]], "bound": "-2", "squares": [["1", p]]}
+    block = {"kind": "square", "index": [0], "polynomial": [["2", ONE]]}
+    verdict = check_certificate(certificate(claim, [block, block], ("x",)))
+    assert verdict.status == "invalid" and "twice" in verdict.reason
+
+
+def test_a_point_that_attains_a_bound_is_in_the_set():
+    claim = {"kind": "lower_bound", "objective": [["1", [[0, 2]]]], "bound": "0", "attained_at": ["0"]}
+    block = {"kind": "sos", "basis": [X], "gram": [["1"]]}
+    assert check_certificate(certificate(claim, [block], ("x",)))
+    verdict = check_certificate(
+        certificate({**claim, "inequalities": [[["1", X], ["-1", ONE]]]}, [block], ("x",))
+    )
+    assert verdict.status == "invalid" and "point" in verdict.reason
