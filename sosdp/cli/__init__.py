@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--against", metavar="PROBLEM.sos.json", help="also check that it is about this problem"
     )
+    verify.add_argument("--full", action="store_true", help="print the claim however long it is")
     verify.add_argument(
         "--kernel", action="store_true", help="also replay it in the kernel, and print the theorem"
     )

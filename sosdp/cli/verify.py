@@ -24,9 +24,11 @@ def run(arguments: Namespace) -> int:
     is set), with a line on what the proof is made of; elsewhere two plain lines.
     """
     from certificates.check import check_file
+    from certificates.checker.sentence import LONGEST
 
     targets = wanted(arguments)
-    verdict = check_file(arguments.file, arguments.against)
+    longest = 10**9 if arguments.full else LONGEST
+    verdict = check_file(arguments.file, arguments.against, longest=longest)
     if verdict and targets:
         from certificates import load
 
