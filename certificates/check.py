@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certificates.checker.against import compare
-from certificates.checker.points import program_value, squares_once, attained, determined
+from certificates.checker.points import attained, determined, program_value, squares_once
 from certificates.checker.reading import (
     FREE_KINDS,
     GRAM_KINDS,
