@@ -125,8 +125,9 @@ def _identity(claim: Stated, blocks: list[Block], names: list[str], meter: Meter
         get = total.get
         for packed, den, sign in pieces:
             factor = sign * (common // den)
-            meter.spend(len(packed) * (ring.cost + words_in(factor, largest_of(packed))))
-            meter.hold(len(packed), bits_in(factor, largest_of(packed)) + ring.bits)
+            bits = bits_in(factor, largest_of(packed))
+            meter.spend(len(packed) * (ring.cost + (bits >> 5)))
+            meter.hold(len(packed), bits + ring.bits)
             for key, value in packed.items():
                 total[key] = get(key, 0) + factor * value
         for key, value in total.items():
@@ -170,7 +171,7 @@ def _contribution(claim: Stated, block: Block, ring: Ring, meter: Meter) -> list
         return [(ring.product(left, right), den_left * den_right)]
     basis = [ring.key(m) for m in block.basis]
     size = len(basis)
-    longest = max((abs(v) for row in block.gram for v in row), default=0)
+    longest = max((max(map(abs, row)) for row in block.gram), default=0)
     meter.spend(size * (size + 1) // 2 * (ring.cost + words_in(longest)))
     meter.hold(size * (size + 1) // 2, longest.bit_length() + ring.bits)
     if block.kind in ("psd", "expectation_psd"):

@@ -38,7 +38,8 @@ class Ring:
     def pack(self, terms: Terms) -> tuple[Packed, int]:
         """A polynomial as integers over a common denominator."""
         common = common_denominator({den for _, den in terms.values()}, self.meter)
-        longest = max((abs(num).bit_length() for num, _ in terms.values()), default=0)
+        every = [num for num, _ in terms.values()] or [0]
+        longest = max(max(every), -min(every)).bit_length()
         self.meter.spend(len(terms) * (longest + common.bit_length() >> 5))
         self.meter.hold(len(terms), longest + common.bit_length() + self.bits)
         return {self.key(m): num * (common // den) for m, (num, den) in terms.items()}, common
@@ -71,7 +72,7 @@ def bits_in(*numbers: int) -> int:
 
 def largest_of(packed: Packed) -> int:
     """The largest absolute value of a coefficient."""
-    return max((abs(v) for v in packed.values()), default=0)
+    return max(map(abs, packed.values()), default=0)
 
 
 def top_power(terms_list: list[Terms]) -> int:

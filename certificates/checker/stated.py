@@ -297,7 +297,8 @@ def gram_of(value: Any, where: str, size: int, meter: Meter) -> tuple[list[list[
                     raise Unreadable(f"{where}: not symmetric at row {j}, column {i}")
     common = common_denominator({den for row in numbers for _, den in row}, meter)
     meter.spend(size * size * (1 + (common.bit_length() >> 4)))
-    longest = max((abs(num).bit_length() for row in numbers for num, _ in row), default=0)
+    every = [num for row in numbers for num, _ in row] or [0]
+    longest = max(max(every), -min(every)).bit_length()
     meter.hold(size * size, longest + common.bit_length())
     gram = [[0] * size for _ in range(size)]
     for i, row in enumerate(numbers):
