@@ -18,6 +18,7 @@ from problems.sbm import (
     RoundsRecovery,
     SplitRounds,
     StochasticBlockModel,
+    afterwards,
     error_rate,
     forecast_rounds,
     partition_error,
@@ -28,6 +29,7 @@ from problems.sbm import (
 from problems.sbm.edges import canonical_edges
 from problems.sbm.votes import count_law, group_law
 from sosdp.privacy.calibrate import delta_at_most
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import open_bits
 
 KEY = 0x1234_5678_9ABC_DEF0
@@ -421,3 +423,55 @@ def test_a_million_vertices():
     sample = StochasticBlockModel(1_000_000, 50, 0.8).sample_edges(1)
     fitted = RoundsRecovery(4.0, 1e-6, 0.8, 50, insecure_seed=1).fit(sample.edges)
     assert error_rate(fitted.labels_, sample.labels) <= 1e-5
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Exact or nothing
+
+
+def test_the_check_loses_its_epsilon_on_all_graphs_with_four_vertices():
+    """Law of the bit for every graph and every fixed labelling; half the noise is noticed."""
+    epsilon, beta = 0.7, 0.02
+    rule = accept_rule(epsilon, beta, 1)
+
+    def passing(statistic, units):
+        a, need = math.exp(-1 / units), rule.margin - statistic
+        return a**need / (1 + a) if need >= 1 else 1 - a ** (1 - need) / (1 + a)
+
+    worst = {1.0: 0.0, 0.5: 0.0}
+    for x in exact.SIGNS[:8]:
+        votes = [afterwards.least_vote(exact.graph(code), x) for code in exact.GRAPHS]
+        for factor in worst:
+            chance = np.array([passing(s, factor * rule.units) for s in votes])
+            for g, h in exact.NEIGHBOURS:
+                assert abs(votes[g] - votes[h]) <= 1
+                for p, q in ((chance[g], chance[h]), (1 - chance[g], 1 - chance[h])):
+                    worst[factor] = max(worst[factor], abs(math.log(p / q)))
+    assert 0.9 * epsilon < worst[1.0] <= epsilon * (1 + 1e-9)
+    assert worst[0.5] > 1.2 * epsilon
+    assert passing(0, rule.units) <= beta < passing(1, rule.units)
+
+
+def test_the_check_draws_this_law_and_knows_its_unit():
+    rule = accept_rule(1.0, 0.05, 1)
+    need = rule.margin - 2
+    expected = math.exp(-need) / (1 + math.exp(-1))
+    share = np.mean([afterwards.passes(2, 1, 1.0, 0.05, open_bits(seed)) for seed in range(1500)])
+    assert abs(share - expected) < 5 * math.sqrt(expected * (1 - expected) / 1500)
+    weighted = [afterwards.passes(2 << 20, 1 << 20, 1.0, 0.05, open_bits(seed)) for seed in range(1500)]
+    assert abs(np.mean(weighted) - 0.5 * math.exp(2 - math.log(10))) < 0.06  # nearly continuous
+    assert afterwards.vote_needed(1.0, 0.05, 0.05) == pytest.approx(2 * math.log(1 / 0.1), abs=0.02)
+
+
+def test_wrong_labels_are_withheld_and_right_ones_come_out():
+    sample = StochasticBlockModel(20_000, 120, 0.8).sample_edges(3)
+    options = {"exact_or_nothing": True, "false_pass": 1e-4}
+    right = RoundsRecovery(2.5, 1e-6, 0.8, 120, insecure_seed=1, **options).fit(sample.edges)
+    assert right.released_ and error_rate(right.labels_, sample.labels) == 0
+    short = RoundsRecovery(2.5, 1e-6, 0.8, 120, plan=GaussianRounds(3, 0.5), insecure_seed=1, **options)
+    assert not short.fit(sample.edges).released_ and short.labels_ is None
+    spent = RoundsRecovery(2.5, 1e-6, 0.8, 120, exact_or_nothing=True).fit(EdgeList(40, []))
+    assert not spent.released_ and spent.guarantee_.epsilon == 2.5
+    for bad in ({"check_share": 1.0}, {"false_pass": 0.7}, {"communities": 3, "exact_or_nothing": True}):
+        with pytest.raises(ValueError, match="check_share|false_pass|two communities"):
+            RoundsRecovery(1.0, 1e-6, 0.8, 10, **bad).fit(EdgeList(5, []))

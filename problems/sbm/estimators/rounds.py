@@ -9,6 +9,8 @@ import secrets
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -16,6 +18,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 
+from ..afterwards import least_vote, passes
 from ..clustering import renumbered
 from ..edges import CanonicalEdges, canonical_edges
 from ..labelling import canonical_signs
@@ -39,6 +42,9 @@ class RoundsRecovery(RecoveryEstimator):
             pairs; pure), "auto" (the better forecast), or a `GaussianRounds` or `SplitRounds` of your own.
         degrees: "even", or "uneven": balance by noisy degrees, at the price of one round (two communities,
             Gaussian plan). For graphs in which some vertices have many times the degree of others.
+        exact_or_nothing: withhold the labels unless the least vote of a vertex for its own side, with noise,
+            shows that no single label should change (two communities). check_share: of epsilon, for that.
+            false_pass: probability with which labels that fail this pass all the same.
         weight_bound: public bound w of the weights of a weighted graph; average_degree is then the mean
             weight at a vertex.
         insecure_seed: for tests and figures only; voids the guarantee.
@@ -62,6 +68,9 @@ class RoundsRecovery(RecoveryEstimator):
         communities: int = 2,
         plan: str | Plan = "auto",
         degrees: str = "even",
+        exact_or_nothing: bool = False,
+        check_share: float = 0.15,
+        false_pass: float = 1e-3,
         weight_bound: float | None = None,
         insecure_seed: int | None = None,
     ) -> None:
@@ -72,6 +81,9 @@ class RoundsRecovery(RecoveryEstimator):
         self.communities = communities
         self.plan = plan
         self.degrees = degrees
+        self.exact_or_nothing = exact_or_nothing
+        self.check_share = check_share
+        self.false_pass = false_pass
         self.weight_bound = weight_bound
         self.insecure_seed = insecure_seed
 
@@ -89,6 +101,12 @@ class RoundsRecovery(RecoveryEstimator):
             raise ValueError(f"communities must be an integer >= 2, got {k!r}")
         if self.degrees not in ("even", "uneven"):
             raise ValueError(f'degrees must be "even" or "uneven", got {self.degrees!r}')
+        if not 0 < check_positive(self.check_share, "check_share") < 1:
+            raise ValueError(f"check_share must be in (0, 1), got {self.check_share}")
+        if check_delta(self.false_pass) > 0.5:
+            raise ValueError(f"false_pass must be at most 1/2, got {self.false_pass}")
+        if self.exact_or_nothing and k > 2:
+            raise ValueError("exact_or_nothing is for two communities")
         if isinstance(self.plan, (GaussianRounds, SplitRounds)):
             if isinstance(self.plan, GaussianRounds) and self.delta == 0:
                 raise ValueError("a Gaussian plan needs delta > 0")
@@ -103,20 +121,27 @@ class RoundsRecovery(RecoveryEstimator):
             if own or self.degrees == "uneven":
                 raise ValueError("balancing by degrees is for two communities")
 
+    def _budgets(self) -> tuple[float, float]:
+        """Epsilon of the labels, and of the check afterwards (0 without one)."""
+        if not self.exact_or_nothing:
+            return float(self.epsilon), 0.0
+        share = Fraction(float(self.check_share))
+        labels, check = split(float(self.epsilon), (1 - share, share))
+        return labels, check
+
     def public_plan(self, n: int) -> Plan:
         """The plan that a fit on n vertices follows: a function of public numbers."""
         if isinstance(self.plan, (GaussianRounds, SplitRounds)):
             return self.plan
         degree, gamma = float(self.average_degree) / self._unit, float(self.gamma)
+        epsilon = self._budgets()[0]
         if self.communities > 2:
-            return plan_groups(
-                n, degree, gamma, int(self.communities), float(self.epsilon), float(self.delta)
-            ).plan
+            return plan_groups(n, degree, gamma, int(self.communities), epsilon, float(self.delta)).plan
         return plan_rounds(
             n,
             degree,
             gamma,
-            float(self.epsilon),
+            epsilon,
             float(self.delta),
             kind=self.plan,
             by_degree=self.degrees == "uneven",
@@ -129,7 +154,8 @@ class RoundsRecovery(RecoveryEstimator):
         self.plan_ = plan = self.public_plan(graph.n)
         seed = self.insecure_seed
         key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
-        bits, epsilon, delta = open_bits(seed), float(self.epsilon), float(self.delta)
+        bits, delta = open_bits(seed), float(self.delta)
+        epsilon, check = self._budgets()
         if isinstance(plan, SplitRounds):
             labels, delta = canonical_signs(split_rounds(graph, plan, epsilon, key, bits)), 0.0
         else:
@@ -141,8 +167,13 @@ class RoundsRecovery(RecoveryEstimator):
             else:
                 count = int(self.communities)
                 labels = renumbered(group_rounds(graph, plan, count, budget, delta, key, bits))
+        kept: np.ndarray | None = labels
+        if self.exact_or_nothing and not passes(
+            least_vote(graph, labels), graph.unit, check, float(self.false_pass), bits
+        ):
+            kept = None
         promise = Guarantee(
-            epsilon=epsilon,
+            epsilon=float(self.epsilon),
             delta=delta,
             adjacency=self._adjacency,
             kind="exact",
@@ -156,5 +187,6 @@ class RoundsRecovery(RecoveryEstimator):
             average_degree=float(self.average_degree),
             plan={"kind": type(plan).__name__, **vars(plan)},
             key=key,
+            exact_or_nothing=bool(self.exact_or_nothing),
         )
-        return seal(release_value(labels, graph, "rounds"), promise, bits, public=facts)
+        return seal(release_value(kept, graph, "rounds"), promise, bits, public=facts)
