@@ -11,6 +11,7 @@ from .estimators.not_private import LinearProgramRecovery, SpectralRecovery
 from .estimators.output_perturbation import ProjectionRecovery
 from .estimators.randomised_response import RandomizedResponseRecovery
 from .estimators.rounds import RoundsRecovery
+from .estimators.stars import StarsRecovery
 from .estimators.vote import VotingRecovery
 from .graph_input import EdgeList, GraphInputError, canonical_graph
 from .labelling import error_rate
@@ -53,6 +54,7 @@ __all__ = [
     "SampledGraph",
     "SpectralRecovery",
     "SplitRounds",
+    "StarsRecovery",
     "StochasticBlockModel",
     "VotingRecovery",
     "achieved_epsilon",
