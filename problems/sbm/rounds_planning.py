@@ -174,7 +174,7 @@ def _plan(
     found = []
     if delta > 0 and kind != "split":
         found.append(_best(n, d, gamma, epsilon, delta, _gaussian_plans(by_degree)))
-    if kind != "gauss" and not by_degree:
+    if kind != "gauss" and not by_degree and not (found and found[0].exact > 0.99):
         found.append(_best(n, d, gamma, epsilon, delta, _split_plans()))
     # Where both are sure the Gaussian plan comes first: it is less at the mercy of its start.
     return (
