@@ -33,7 +33,7 @@ _HOME = {
     "minimize": "relaxation.minimize",
     "maximize": "relaxation.minimize",
     "feasible": "relaxation.minimize",
-    "prove_sos": "relaxation.minimize",
+    "prove_sos": "prove",
     "load_problem": "model.problem_file",
     "Problem": "model.problem_file",
     "ProblemFileError": "model.problem_file",
@@ -109,9 +109,10 @@ if TYPE_CHECKING:
     from .model.system import System
     from .privacy.guarantee.guarantee import Guarantee
     from .privacy.guarantee.release import Release
+    from .prove import prove_sos
     from .reduction.permutation import interchange
     from .relaxation.chebyshev import ChebyshevBound
-    from .relaxation.minimize import feasible, maximize, minimize, prove_sos
+    from .relaxation.minimize import feasible, maximize, minimize
     from .relaxation.pseudoexpectation import PseudoExpectation
     from .relaxation.relaxation import Relaxation
     from .relaxation.sos_program import SosProgram, SosSolution

@@ -49,6 +49,22 @@ def polynomial(value: Any) -> Polynomial:
     return coerce(value)
 
 
+def quadratic_form(matrix: Any, name: str) -> Polynomial:
+    """``y'My`` for a symmetric matrix M of polynomials, shape (k, k), in new variables ``name0``, ...
+
+    ValueError unless M is square and symmetric.
+    """
+    entries = np.asarray(matrix, dtype=object)
+    if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
+        raise ValueError(f"a matrix of polynomials must be square, not of shape {entries.shape}")
+    side = entries.shape[0]
+    rows = [[coerce(e) for e in row] for row in entries.tolist()]
+    if any(rows[i][j] != rows[j][i] for i in range(side) for j in range(i)):
+        raise ValueError("a matrix of polynomials must be a symmetric matrix")
+    y = variables(name, side)
+    return sum((rows[i][j] * y[i] * y[j] for i in range(side) for j in range(side)), coerce(0))
+
+
 def monomials(variables: Any, degree: int) -> PolynomialArray:
     """All monomials in ``variables`` of degree at most ``degree``, by degree, shape (C(n + d, d),)."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:

@@ -157,7 +157,7 @@ def _program(problem: Any, building: dict[str, Any], solving: dict[str, Any]) ->
 
 def _sums_of_squares(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
     """Each polynomial by itself: proved if all are, refuted if one is."""
-    from sosdp.relaxation.minimize import prove_sos
+    from sosdp.prove import prove_sos
 
     parts = tuple(prove_sos(p, problem.system, problem.degree, **building, **solving) for p in problem.sos)
     statuses = [part.status for part in parts]

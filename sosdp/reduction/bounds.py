@@ -76,7 +76,8 @@ class VariableBounds:
 
     def squared_norm(self, basis: np.ndarray) -> float:
         """An upper bound on ``sum_i b_i(x)**2`` over the set, for distinct monomials b_i (rows)."""
-        boxed = float((self.magnitude(basis) ** 2).sum()) * (1 + INFLATE)
+        with np.errstate(over="ignore"):  # infinite is what an overflow should be
+            boxed = float((self.magnitude(basis) ** 2).sum()) * (1 + INFLATE)
         ids = frozenset(np.unique(basis[basis > 0]).tolist())
         best = boxed
         around = [self._balls_around.get(v, ()) for v in ids]
@@ -85,7 +86,8 @@ class VariableBounds:
                 degree = mono.degrees(basis)
                 powers = np.unique(degree)
                 # distinct monomials of degree k contribute at most (sum x_i^2)^k together
-                best = min(best, float((radius ** powers.astype(float)).sum()) * (1 + INFLATE))
+                with np.errstate(over="ignore"):
+                    best = min(best, float((radius ** powers.astype(float)).sum()) * (1 + INFLATE))
         return best
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+import numpy as np
+
+from ..algebra.build import quadratic_form
 from ..algebra.chebyshev import ChebyshevPolynomial
 from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
@@ -131,7 +134,8 @@ def prove_sos(
 
     Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with
     E[p] < 0 shows that none of this degree exists), ``unknown`` (too close to the boundary to tell in
-    floating point: try ``certificates.extract(result).exact()``). Parameters as in ``minimize``, and
+    floating point; ``sosdp.prove_sos`` then looks for an exact certificate). A symmetric matrix M of
+    polynomials stands for ``y'My``, and ``degree`` is then that of the matrix. Parameters as in ``minimize``, and
 
     zeros
         Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:
@@ -139,6 +143,10 @@ def prove_sos(
         zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
     """
     building, solving = _split("prove_sos", options, "system", "degree", "zeros")
+    entries = np.asarray(p, dtype=object) if isinstance(p, (list, tuple, np.ndarray)) else None
+    if entries is not None and entries.ndim:
+        p = quadratic_form(entries, "sosdp_y_")
+        degree = None if degree is None else degree + 2
     p = _as_polynomial(p)
     relaxation = relaxation_for(_as_system(system), p, degree, **building)
     return prove_sum_of_squares(relaxation, p, **solving)

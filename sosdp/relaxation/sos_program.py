@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
-from ..algebra.build import monomials, polynomial, variables
+from ..algebra.build import monomials, polynomial, quadratic_form, variables
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import Options, read_options
@@ -92,6 +92,7 @@ class SosProgram:
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
         self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
+        self.labels: dict[int, Any] = {}  # of matrix constraints on a set: the variables of y in y'My
 
     def require(
         self, p: Polynomial, on: System | None = None, degree: int | None = None, cone: str | None = None
@@ -132,15 +133,10 @@ class SosProgram:
 
         A matrix in the unknowns alone is a linear matrix inequality. ValueError unless square and symmetric.
         """
-        entries = np.asarray(matrix, dtype=object)
-        if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
-            raise ValueError(f"require_psd needs a square matrix, not shape {entries.shape}")
-        side = entries.shape[0]
-        entries = np.array([[polynomial(e) for e in row] for row in entries.tolist()] + [[None] * side])[:-1]
-        if any(entries[i, j] != entries[j, i] for i in range(side) for j in range(i)):
-            raise ValueError("require_psd needs a symmetric matrix")
-        y = variables(f"sosdp_y{len(self.constraints)}_", side)
-        form = sum((entries[i, j] * y[i] * y[j] for i in range(side) for j in range(side)), polynomial(0))
+        name = f"sosdp_y{len(self.constraints)}_"
+        form = quadratic_form(matrix, name)
+        if on is not None:
+            self.labels[len(self.constraints)] = variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)
 
     def polynomial(self, name: str, xs: Any, degree: int, even: bool = False) -> Polynomial:
@@ -241,11 +237,15 @@ class SosProgram:
             pieces.append(assemble([], [], parts[0], parts[1:]))
             bounds.append(VariableBounds({}, ()))
         known = families[len(self.vanishing) :]
-        for parts, (_, system, degree, cone) in zip(known, self.constraints, strict=True):
+        for number, (parts, (_, system, degree, cone)) in enumerate(
+            zip(known, self.constraints, strict=True)
+        ):
             wanted = least_degree(system, parts) if degree is None else degree
             if self.options.quotient == "groebner":
                 system = with_groebner(system, wanted)
-            layout = plan(system, wanted, parts, self._options_for(system, parts, images), closed=False)
+            labels = [int(v.variable_ids[0]) for v in self.labels.get(number, [])]
+            options = self._options_for(system, parts, images)
+            layout = plan(system, wanted, parts, options, closed=False, linear_in=labels)
             piece = assemble(
                 layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
             )

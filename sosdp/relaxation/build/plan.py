@@ -62,10 +62,13 @@ def plan(
     options: Options,
     closed: bool = True,
     in_expectation: Sequence[ExpectationConstraint] = (),
+    linear_in: Sequence[int] = (),
 ) -> Plan:
     """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
 
-    ``closed``: the constant is part of the data (a bound is subtracted). Raises ValueError for a degree that
+    ``closed``: the constant is part of the data (a bound is subtracted). ``linear_in``: variables y in which
+    the data are quadratic forms and the system says nothing; multipliers are then sums of squares of elements
+    linear in y, and nothing is lost. Raises ValueError for a degree that
     is odd, not positive, or too small for the data or a constraint.
     """
     data = data + [p for c in in_expectation for p in c.polynomials()]
@@ -88,12 +91,22 @@ def plan(
         else:
             actions = []
     _check_sizes(system, degree, quotient, cliques)
-    plain = [quotient.basis(c, degree // 2) for c in cliques]
+    labels = np.array(linear_in, dtype=mono.MONOMIAL)
+    plain = [_of_degree(quotient.basis(c, degree // 2), labels, 1) for c in cliques]
     constraints = _constraint_blocks(system, degree, options, quotient, cliques)
+    if labels.size:
+        kept = [np.isin(b.basis, labels).sum(axis=1) == 1 for b in constraints]
+        constraints = [
+            replace(b, basis=b.basis[k], entry=None if b.entry is None else b.entry[k])
+            for b, k in zip(constraints, kept, strict=True)
+        ]
     if ideal is None:
         equalities = _equality_rows(system, degree, quotient, cliques)
     else:
         equalities = _ideal_rows(system, degree, quotient, ideal, ids)
+    if labels.size:
+        equalities = [replace(e, multipliers=_of_degree(e.multipliers, labels, 2)) for e in equalities]
+        equalities = [e for e in equalities if e.multipliers.shape[0]]
     report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
     report["dense_side"] = max((b.shape[0] for b in plain), default=0)
     support = _data_support(data, closed, quotient)
@@ -119,6 +132,11 @@ def plan(
     if free:
         ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
     return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
+
+
+def _of_degree(rows: np.ndarray, labels: np.ndarray, degree: int) -> np.ndarray:
+    """The monomials of this degree in the labels; all where there are none."""
+    return rows[np.isin(rows, labels).sum(axis=1) == degree] if labels.size else rows
 
 
 def _permutations(data: Data, options: Options, ids: np.ndarray) -> list[Action]:

@@ -79,6 +79,9 @@ def _is_exact(identity: Identity, scaling: Scaling) -> bool:
     """Whether no scaled entry leaves the range of normal floats."""
     if scaling.trivial:
         return True
+    factors = np.concatenate([scaling.gram, scaling.free])
+    if not ((factors > _SMALLEST) & (factors < 1 / _SMALLEST)).all():
+        return False
     column = scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)
     rows = [
         (identity.gram.data, 1 / scaling.gram.max(initial=1.0), 1 / scaling.gram.min(initial=1.0)),

@@ -1,0 +1,50 @@
+"""Is a polynomial a sum of squares? In floating point first, and exactly where that does not decide.
+
+On the boundary of the sums of squares (``1 - y**2`` on the circle, a square of a sum with zeros) floats prove
+nothing in either direction; rounding to an exact certificate often does. The exact machinery stands above the
+relaxations in the order of packages, so that the two meet here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .model.system import System
+from .relaxation import minimize
+from .relaxation.pseudoexpectation import PseudoExpectation
+
+_SIDE = 60  # of the largest block of which an exact certificate is sought without being asked
+
+
+def prove_sos(
+    p: Any, system: System | None = None, degree: int | None = None, **options: Any
+) -> PseudoExpectation:
+    """Is the polynomial (or symmetric matrix of polynomials) a sum of squares, modulo the system as in
+    Putinar's theorem?
+
+    Status ``proved``, ``refuted`` (no certificate of this degree exists) or ``unknown``; see
+    ``sosdp.relaxation.minimize.prove_sos`` for the parameters. Where floating point leaves it ``unknown``, an
+    exact certificate is sought (blocks up to side 60; at most the time of a few more solves), and ``reason``
+    says which of the two decided.
+    """
+    result = minimize.prove_sos(p, system, degree, **options)
+    if result.status != "unknown" or max(result.sizes["blocks"], default=0) > _SIDE:
+        return result
+    return decided_exactly(result)
+
+
+def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
+    """The result with the verdict of an exact certificate, where there is one."""
+    from certificates import CertificateError
+    from certificates.find.extract import decide
+
+    try:
+        outcome = decide(result)
+    except (CertificateError, ArithmeticError, ValueError) as error:
+        return replace(result, reason=f"{result.reason}; exactly: {error}")
+    if outcome.proof is None or not outcome.proof.verify():
+        return replace(result, reason=f"{result.reason}; exactly: {outcome.reason}")
+    if outcome.status == "proved":
+        return replace(result, status="proved", reason="an exact certificate was found and checked")
+    return replace(result, status="refuted", reason="an exact functional shows it, checked")

@@ -1,0 +1,1 @@
+"""Random instances against exact enumeration."""
