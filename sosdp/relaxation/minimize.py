@@ -135,7 +135,8 @@ def prove_sos(
     Status ``proved`` (a decomposition exists, checked rigorously), ``refuted`` (a pseudo-expectation with
     E[p] < 0 shows that none of this degree exists), ``unknown`` (too close to the boundary to tell in
     floating point; ``sosdp.prove_sos`` then looks for an exact certificate). A symmetric matrix M of
-    polynomials stands for ``y'My``, and ``degree`` is then that of the matrix. Parameters as in ``minimize``, and
+    polynomials stands for ``y'My``, and ``degree`` is then that of the matrix. Parameters as in ``minimize``,
+    and
 
     zeros
         Points where ``p`` vanishes, shape (k, variables of p in the order of ``result.variables``), rational:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction as F
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import pytest
 import sosdp as sd
 from sosdp.reduction.bounds import VariableBounds, deduce_bounds
 from sosdp.relaxation.build.entries import Coefficients, product_error
+from sosdp.relaxation.build.identity import GramProgram, RawSolution
 from sosdp.relaxation.certify.bound import certify
 from sosdp.relaxation.certify.classify import Answer
+from sosdp.relaxation.certify.rays import misfit
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -22,22 +25,16 @@ def identity_of(p, degree=2, system=None, **options):
 
 
 def test_a_residual_that_rounds_to_zero_is_charged():
-    # x**2 + (0.1 + 0.2): with the multiplier 0.1 + 0.2 of the constant the float residual is exactly zero,
-    # and still a square with that Gram matrix is not exactly the polynomial: nothing without an error
-    identity = identity_of(x**2 + F(1, 3), symmetry="none", prune=False)
-    gram = np.zeros(identity.gram.shape[0])
-    one, square = (int(np.flatnonzero((identity.columns == c).all(axis=1))[0]) for c in ([0, 0], [1, 1]))
-    rows = {int(identity.gram.indices[identity.gram.indptr[r]]): r for r in (0, 2)}
-    gram[rows[one]], gram[rows[square]] = identity.target[one], 1.0
-    # bound 0: all of 1/3 is in the Gram matrix; it is singular in no direction but what is off is charged
-    free, unknowns = np.zeros(0), np.zeros(1)
-    found = certify(identity, gram, free, unknowns, VariableBounds({}, ()))
-    assert found.loss == 0.0
-    # the whole of 1/3 as the bound: the Gram matrix has a zero there, and 1/3 is no float
-    gram[rows[one]] = 0.0
-    unknowns[0] = identity.target[one]
-    found = certify(identity, gram, free, unknowns, VariableBounds({}, ()))
-    assert found.loss > 0.0
+    # x**2 + 1/3 - gamma with gamma the float next to 1/3: the float residual is exactly zero, and the block of
+    # the constant is the number zero; what the float is off by must be charged
+    identity = identity_of(x**2 + F(1, 3))
+    assert [b.side for b in identity.blocks] == [1, 1]
+    gram = np.array([1.0 if b.basis.any() else 0.0 for b in identity.blocks])
+    gamma = identity.target[identity.constant_column()]
+    found = certify(identity, gram, np.zeros(0), np.array([gamma]), VariableBounds({}, ()))
+    assert 0.0 < found.loss < 1e-14
+    # with a gamma that leaves room nothing is lost
+    assert certify(identity, gram, np.zeros(0), np.array([0.3]), VariableBounds({}, ())).loss == 0.0
 
 
 def test_gram_matrices_pay_for_the_whole_residual():
@@ -76,13 +73,9 @@ def _exact_gram(identity):
 
 def test_errors_of_entries_are_charged():
     # 1e-400 is no float: its entry is zero with an error, and a Gram matrix that is zero there is no proof
-    identity = identity_of(x**2 - F(1, 10**400), symmetry="none", prune=False)
+    identity = identity_of(x**2 - F(1, 10**400))
     assert identity.errors is not None and identity.errors.target.max() > 0
-    gram = np.zeros(identity.gram.shape[0])
-    basis = identity.blocks[0].basis
-    from sosdp.conic.svec import svec
-
-    gram[:] = svec(np.diag([1.0 if row.any() else 0.0 for row in basis]))
+    gram = np.array([1.0 if b.basis.any() else 0.0 for b in identity.blocks])
     found = certify(identity, gram, np.zeros(0), np.zeros(1), VariableBounds({}, ()))
     assert found.loss > 0.0
 
@@ -143,3 +136,47 @@ def test_an_optimum_needs_a_certified_gap(monkeypatch):
 
     monkeypatch.setattr(Answer, "_certified_bound", lower)
     assert sd.minimize(x**2, S(x**2 <= 1), 2).status == "inaccurate"
+
+
+def test_multipliers_that_miss_the_identity_do_not_fit():
+    relaxation = sd.Relaxation(S(), 2)
+    identity, _ = relaxation.assemble(x**2 + 1)
+    program = GramProgram(identity, np.ones(1), np.full(1, np.inf))
+    rows, columns = identity.gram.shape
+    raw = RawSolution(
+        "optimal", np.zeros(rows), np.zeros(0), np.zeros(1), np.zeros(columns), 0.0, "", 0, 0.0, ""
+    )
+    assert misfit(program, raw) >= 0.5
+    right = replace(raw, gram=np.ones(rows))
+    assert misfit(program, right) <= 1e-15
+
+
+def test_a_proven_value_is_rounded_down():
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        value, loss = float(rng.normal()), float(rng.uniform(0, 1e-9))
+        program = GramProgram(None, np.ones(1), np.full(1, np.inf))  # type: ignore[arg-type]
+        found = Answer._proven_value(SimpleNamespace(program=program), np.array([value]), loss)
+        assert F(found) <= F(value) - F(loss)
+
+
+def test_products_that_vanish_are_intervals():
+    # z**3 y z**-like products: 1e-200 * 1e-200 is zero in floats and not in truth
+    tiny = F(1, 10**200)
+    (z,) = sd.variables("z", 1)
+    found = deduce_bounds((), (tiny - y, y + tiny, tiny - z, z + tiny, -(x**2) + y * z))
+    low, high = found.ranges[int(x.variable_ids[0])]
+    assert F(high) ** 2 >= F(1, 10**400) and low < 0
+
+
+def test_a_feasible_verdict_needs_its_moments(monkeypatch):
+    from sosdp.relaxation import relaxation
+
+    original = relaxation.solve_program
+
+    def spoiled(program, **options):
+        raw = original(program, **options)
+        return replace(raw, moments=-raw.moments)
+
+    monkeypatch.setattr(relaxation, "solve_program", spoiled)
+    assert sd.feasible(S(x**2 <= 1, x >= 0), 2).status != "optimal"
