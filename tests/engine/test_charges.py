@@ -25,8 +25,8 @@ def identity_of(p, degree=2, system=None, **options):
 
 
 def test_a_residual_that_rounds_to_zero_is_charged():
-    # x**2 + 1/3 - gamma with gamma the float next to 1/3: the float residual is exactly zero, and the block of
-    # the constant is the number zero; what the float is off by must be charged
+    # x**2 + 1/3 - gamma with gamma the float next to 1/3: the float residual is exactly zero, and the block
+    # of the constant is the number zero; what the float is off by must be charged
     identity = identity_of(x**2 + F(1, 3))
     assert [b.side for b in identity.blocks] == [1, 1]
     gram = np.array([1.0 if b.basis.any() else 0.0 for b in identity.blocks])
