@@ -17,6 +17,8 @@ _HOME = {
     "chebyshev": "algebra.chebyshev",
     "ChebyshevPolynomial": "algebra.chebyshev",
     "ChebyshevBound": "relaxation.chebyshev",
+    "coefficient": "algebra.calculus",
+    "integrate": "algebra.calculus",
     "Polynomial": "algebra",
     "PolynomialArray": "algebra",
     "Inequality": "algebra",
@@ -77,8 +79,10 @@ __all__ = [
     "SosSolution",
     "System",
     "chebyshev",
+    "coefficient",
     "feasible",
     "for_all",
+    "integrate",
     "interchange",
     "load_problem",
     "maximize",
@@ -98,6 +102,7 @@ __all__ = [
 if TYPE_CHECKING:
     from .algebra import PSD, Equality, Inequality, Polynomial, PolynomialArray, polynomial, variables
     from .algebra.build import monomials
+    from .algebra.calculus import coefficient, integrate
     from .algebra.chebyshev import ChebyshevPolynomial, chebyshev
     from .conic.choose import solve_conic
     from .conic.formats.files import read_program, write_program

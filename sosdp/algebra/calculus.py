@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,62 @@ def _substitute_terms(p: Polynomial, table: dict[int, Polynomial]) -> Polynomial
     monos = rows[p.monos].reshape(p.coefs.size, -1)
     monos.sort(axis=1)
     return Polynomial._merged(mono.trim(monos), settle(coefs) if exact else coefs, mono.keys(monos))
+
+
+def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:
+    """Coefficient of a monomial in some of the variables, a polynomial in the others.
+
+    ``variables``: the variables in which ``p`` is read (default: those of the monomial). With unknown
+    coefficients c it is a linear expression: ``coefficient(c0 + c1*x + c2*x**2, x) == c1``. ValueError for
+    something that is no monomial with coefficient 1.
+    """
+    p, wanted = coerce(p), coerce(monomial)
+    if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
+        raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
+    ids = wanted.variable_ids if variables is None else _ids(variables)
+    if not np.isin(wanted.variable_ids, ids).all():
+        raise ValueError(f"{wanted!r} has variables besides those in which the polynomial is read")
+    inner, outer = _split_monomials(p.monos, ids)
+    chosen = mono.keys(inner) == wanted.keys[0]
+    return Polynomial.from_arrays(outer[chosen], p.coefs[chosen])
+
+
+def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
+    """Integral of a polynomial over a box, a polynomial in the variables that are not integrated over.
+
+    ``box``: the interval (low, high) of each variable, numbers; exact where they and the coefficients are.
+    """
+    p = coerce(p)
+    for variable, (low, high) in box.items():
+        identifier = to_variable_id(variable)
+        ends = [coerce(end) for end in (low, high)]
+        if not all(end.is_constant for end in ends):
+            raise ValueError("the ends of an interval of integration must be numbers")
+        low_end, high_end = (end.constant for end in ends)
+        inner, outer = _split_monomials(p.monos, np.array([identifier]))
+        powers = mono.degrees(inner) + 1
+        total = Polynomial(0)
+        for power in np.unique(powers).tolist():
+            here = powers == power
+            part = Polynomial.from_arrays(outer[here], p.coefs[here])
+            if part.is_exact and all(end.is_exact for end in ends):
+                factor: Any = (Fraction(high_end) ** power - Fraction(low_end) ** power) / power
+            else:
+                factor = (float(high_end) ** power - float(low_end) ** power) / power
+            total = total + part * factor
+        p = total
+    return p
+
+
+def _ids(variables: Any) -> np.ndarray:
+    flat = [variables] if isinstance(variables, Polynomial | str) else np.asarray(variables, dtype=object)
+    return np.array([to_variable_id(v) for v in np.reshape(flat, -1)], dtype=mono.MONOMIAL)
+
+
+def _split_monomials(monos: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of monomials in these variables and in the others."""
+    here = np.isin(monos, ids)
+    inner, outer = np.where(here, monos, 0), np.where(here, 0, monos)
+    inner.sort(axis=1)
+    outer.sort(axis=1)
+    return inner, outer

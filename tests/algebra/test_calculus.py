@@ -176,3 +176,32 @@ def test_sympy_round_trip():
 def test_sympy_expressions_that_are_not_polynomials(text):
     with pytest.raises(ValueError):
         Polynomial.from_sympy(sympy.sympify(text))
+
+
+def test_coefficients_with_unknowns_are_linear_expressions():
+    import sosdp as sd
+
+    c = sd.variables("c", 3)
+    x, y = sd.variables("x y")
+    p = c[0] + c[1] * x + c[2] * x**2 * y
+    assert sd.coefficient(p, x) == c[1]
+    assert sd.coefficient(p, x**2) == c[2] * y
+    assert sd.coefficient(p, x**2, [x, y]) == 0
+    assert sd.coefficient(p, x**2 * y) == c[2]
+    assert sd.coefficient(p, 1, [x, y]) == c[0]
+    with pytest.raises(ValueError, match="one monomial"):
+        sd.coefficient(p, 2 * x)
+
+
+def test_integrals_over_boxes_are_exact():
+    import sosdp as sd
+
+    (c,) = sd.variables("c", 1)
+    x, y = sd.variables("x y")
+    p = c * x**2 + 3 * x * y + 1
+    assert sd.integrate(p, {x: (0, 1)}) == c / 3 + Fraction(3, 2) * y + 1
+    assert sd.integrate(p, {x: (-1, 1), y: (0, 2)}) == c * Fraction(4, 3) + 4
+    assert sd.integrate(x**3, {x: (-1, 1)}) == 0
+    assert float(sd.integrate(0.5 * x, {x: (0.0, 2.0)}).constant) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="numbers"):
+        sd.integrate(p, {x: (0, y)})
