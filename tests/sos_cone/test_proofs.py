@@ -159,3 +159,14 @@ def test_what_a_matrix_lacks_is_charged_alone():
 def test_chebyshev_polynomials_grow_slowly_beside_the_interval():
     k = np.logspace(0, 7, 200)
     assert (np.cosh(k * np.arccosh(1 + _WIDER)) <= np.exp(_GROWTH * k)).all()
+
+
+def test_degree_eighty_in_monomials():
+    """Multipliers in monomials mean nothing at this degree; the proof in Chebyshev coefficients does."""
+    x = sd.variables("x", 1)[0]
+    basis = sd.monomials([x], 80)
+    p = np.random.default_rng(1040).standard_normal(len(basis)) @ basis
+    found = sd.minimize(p, sd.System(1 - x**2 >= 0), 80)
+    assert found.status == "optimal" and found.solver == "sos_cone"
+    grid = np.cos(np.linspace(0, np.pi, 20001))
+    assert found.certified_bound <= p(grid[:, None]).min() <= found.certified_bound + 1e-5
