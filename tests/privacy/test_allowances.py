@@ -16,10 +16,16 @@ import pytest
 import sosdp.privacy.calibrate as calibrate
 from problems.gaussian.model import PackingProblem
 from problems.gaussian.program import QUANTUM, SPREAD, WIDTH, PackingScore
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee, _group_delta, _renyi_epsilon
+from sosdp.privacy.mechanisms import bounded_average, report_noisy_max
+from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
+from sosdp.privacy.mechanisms.basic.histogram import calibration
+from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
 from sosdp.privacy.randomness.grid import quantise
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
+from sosdp.privacy.verification import audit
 
 
 def exactly(build, digits: int = 300):
@@ -169,3 +175,76 @@ def test_the_domain_ends_where_the_page_says():
         trace = 2 * (2 * k * k + 16) * u * k * k * n * square
         assert upper + trace <= WIDTH - Fraction(1, 2**11)
         assert upper * 100 > WIDTH  # negative control: the former 10^7 breaks the promise
+
+
+def test_packing_products_are_rounded_down():
+    """Enormous records nearly orthogonal to the certificate: what is left of the product is rounding."""
+    from sosdp.structured.packing import dual_parts
+
+    rng = np.random.default_rng(4)
+    caught = 0
+    for _ in range(200):
+        turn = rng.uniform(0.1, 1.4)
+        direction = np.array([[math.cos(turn)], [math.sin(turn)]])
+        away = np.array([-math.sin(turn), math.cos(turn)])
+        rows = rng.uniform(0.5, 2.0, size=(5, 1)) * away * 10 ** rng.uniform(14, 16)
+        value, paid = dual_parts(rows, direction)
+        exact = Fraction(0)
+        for row in rows.tolist():
+            inner = sum(
+                (Fraction(a) * Fraction(v) for a, v in zip(row, direction[:, 0].tolist(), strict=True))
+            )
+            exact += min(Fraction(1), inner * inner)
+        assert Fraction(value) - Fraction(paid) <= exact
+        caught += float((np.minimum((rows @ direction) ** 2, 1.0)).sum()) > exact
+    assert caught > 20  # negative control: the plain product is too large as often as not
+
+
+# -- integers ------------------------------------------------------------------------------------------------
+
+
+def test_the_curve_covers_the_error_of_the_statistic():
+    """Neighbours whose true statistics differ by at most 1, each computed within the error: one step."""
+    error = Fraction(1, 16)
+    rule = stability_rule(1.0, 1e-3, error=float(error), shift=float(error))
+    marks = [Fraction(k, 16) for k in range(16 * 12)]
+    worst = 0
+    for f in marks:
+        for other in (f, f + Fraction(1, 2), f + 1):
+            for ends in itertools.product((-error, 0, error), repeat=2):
+                steps = [rule.steps(value + e) for value, e in zip((f, other), ends, strict=True)]
+                worst = max(worst, abs(steps[0] - steps[1]))
+    assert worst == 1
+
+
+def test_the_ball_is_charged_in_l1():
+    law = bounded_average(np.zeros((2, 2)), radius=1.0, epsilon=1.0).evidence.laws[0]
+    unit = Fraction(1, RESOLUTION)
+    corner = [math.sqrt(0.5), math.sqrt(0.5)]
+    apart = sum(map(abs, whole_vector(corner, unit))) * 2
+    assert apart > 2 * RESOLUTION and apart <= law.numbers[1] == law.numbers[0]
+
+
+def test_whole_units_are_rounded_up():
+    release = report_noisy_max([1, 2], sensitivity=1.2, epsilon=0.9)
+    rate, width = release.evidence.laws[0].numbers
+    assert width == 4 and rate * width <= Fraction(0.9)
+
+
+def test_two_counts_of_a_histogram():
+    """A replaced record moves two frequent values at once: the losses of both add."""
+    epsilon, delta = 1.0, 0.02
+    units, top = calibration(epsilon, delta, ONE_RECORD_REPLACED)
+    weights = {k: math.exp(-abs(k) / float(units)) for k in range(-40, top + 1)}
+    mass = math.fsum(weights.values())
+
+    def law(counts):
+        return {
+            (counts[0] + i, counts[1] + j): p * q / mass**2
+            for (i, p), (j, q) in itertools.product(weights.items(), repeat=2)
+        }
+
+    assert audit.delta_between(law((9, 8)), law((8, 9)), epsilon) <= delta * (1 + 1e-9)
+    half = {k: math.exp(-2 * abs(k) / float(units)) for k in range(-40, top + 1)}
+    weights, mass = half, math.fsum(half.values())
+    assert audit.delta_between(law((9, 8)), law((8, 9)), epsilon) > delta  # control: the noise of one count

@@ -13,7 +13,7 @@ OPTIONS = {"radius": 1.0, "epsilon_test": 1.0, "delta_test": 1e-3, "epsilon": 1.
     "adjacency", ["one vertex", "3 records (replace)", "one record (add or remove)", "mine"]
 )
 def test_violation_3_another_adjacency_is_refused(adjacency):
-    results = [[[0.0, 0.0]]] * 5
+    results = [[[0.0, 0.0]]] * 60
     with pytest.raises(ValueError, match="touch one vote"):
         release_by_friends(results, 1, 2, adjacency=adjacency, **OPTIONS)
     assert release_by_friends(results, 1, 2, **OPTIONS).guarantee.adjacency == "one record (replace)"
