@@ -22,10 +22,12 @@ from .model import (
     random_t_wise,
     random_tree,
 )
+from .planning import Forecast, recommend
 
 __all__ = [
     "ChowLiuTree",
     "CorrelationGraph",
+    "Forecast",
     "FrankWolfeIsing",
     "FrankWolfePairwise",
     "FrankWolfeTWise",
@@ -44,4 +46,5 @@ __all__ = [
     "matching",
     "random_t_wise",
     "random_tree",
+    "recommend",
 ]

@@ -1,7 +1,12 @@
-"""Choices from public numbers: iterations, and which estimator to take."""
+"""Choices from public numbers: iterations, blocks, and which estimator to take."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
+from sosdp.privacy.calibrate import gaussian_sigma_tight, zcdp_rho
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import blocks_needed
 
 from .theory import balanced_iterations
@@ -20,3 +25,54 @@ def choose_iterations(n: int, radius: float, rho: float, candidates: int) -> int
 def suggested_blocks(epsilon: float, delta: float, chance: float = 0.9) -> int:
     """Blocks of a vote that releases with probability .95 when each block is right with this chance."""
     return blocks_needed(epsilon, delta, chance)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What an estimator is expected to reach.
+
+    Attributes:
+        estimator: name of the class.
+        error: expected largest error of a weight (0 for structure alone); infinite if it will not answer.
+        edges: whether all edges should be right at half the smallest weight.
+    """
+
+    estimator: str
+    error: float
+    edges: bool
+
+
+def recommend(
+    n: int, p: int, *, width: float, smallest: float, epsilon: float, delta: float, tree: bool = False
+) -> tuple[Forecast, ...]:
+    """Estimators of an Ising model by expected error, the best first; from public facts alone.
+
+    Args:
+        n, p: records and nodes. width, smallest: bound on a node's interactions, least weight of an edge.
+        tree: the graph is known to be a tree without field.
+
+    Rules of thumb fitted to the tables of docs/mrf.md (within a factor of 1.5 there), not bounds: the largest
+    of p (p - 1) / 2 errors, each sampling plus the noise that the estimator adds.
+    """
+    rho = zcdp_rho(epsilon, delta)
+    extreme = math.sqrt(2.0 * math.log(max(p * (p - 1), 3)))
+    gaussian = gaussian_sigma_tight(epsilon, delta)
+    sampling = 1.0 / n
+    moments = extreme * math.sqrt(sampling + (gaussian * (p + 1) / n) ** 2)
+    sigma = 1.0 / (1.0 + math.exp(-2.0 * width))
+    # 60 steps of noise, averaged over half of them at a curvature near 1/4
+    steps = 2.0 * p * sigma * gaussian * math.sqrt(60.0) / n
+    gradient = extreme * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
+    frank_wolfe = 1.65 * (2.0 * width) ** 0.36 / math.sqrt(n * math.sqrt(rho / p))
+    found = [
+        Forecast("MomentsIsing", moments, moments < smallest / 2.0),
+        Forecast("GradientIsing", gradient, gradient < smallest / 2.0),
+        Forecast("FrankWolfeIsing", frank_wolfe, frank_wolfe < smallest / 2.0),
+    ]
+    ordered = sorted(found, key=lambda forecast: forecast.error)
+    if not tree:
+        return tuple(ordered)
+    mean = math.tanh(smallest)
+    gap = n * mean * (1.0 - mean) - extreme * math.sqrt(2.0 * n * (1.0 - mean))
+    released = gap >= 4 * accept_profile(epsilon, delta).reach(0.95)
+    return (Forecast("ChowLiuTree", 0.0 if released else math.inf, released), *ordered)

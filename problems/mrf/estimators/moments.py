@@ -38,13 +38,16 @@ def moment_sums(table: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
     return np.concatenate([plain.sum(axis=0), (plain.T @ plain)[upper]]).astype(np.int64)
 
 
-def fit_moments(means: Array, pairs: Array, *, width: float, inference: str) -> tuple[Array, Array]:
+def fit_moments(
+    means: Array, pairs: Array, *, width: float, inference: str, noise: float = 0.0
+) -> tuple[Array, Array]:
     """Weights (p, p) and field (p,) of the Ising model with nearly these moments.
 
     Args:
         means: (p,). pairs: (p, p) of E z_i z_j; the diagonal is ignored. width: bound on each coefficient.
         inference: "maximum entropy" (exact, p <= 24) or "mean field": A = -C^-1 off the diagonal, C the
-            covariance with eigenvalues of at least e^(-2 width) / 2.
+            covariance with eigenvalues of at least e^(-2 width) / 2 and 2 sqrt(p) noise.
+        noise: standard deviation of the errors of the moments, public.
     """
     p = len(means)
     upper = np.triu_indices(p, 1)
@@ -59,7 +62,8 @@ def fit_moments(means: Array, pairs: Array, *, width: float, inference: str) -> 
     covariance = np.clip(pairs, -1.0, 1.0) - np.outer(means, means)
     np.fill_diagonal(covariance, 1.0 - means**2)
     values, vectors = np.linalg.eigh(covariance)
-    floor = math.exp(-2.0 * width) / 2.0
+    # 2 sqrt(p) noise is the norm of a matrix of noise alone
+    floor = max(math.exp(-2.0 * width) / 2.0, 2.0 * noise * math.sqrt(p))
     precision = (vectors / np.maximum(values, floor)) @ vectors.T
     weights = np.clip(-(precision + precision.T) / 2.0, -width, width)
     np.fill_diagonal(weights, 0.0)
@@ -122,7 +126,8 @@ class MomentsIsing(FieldEstimator):
         inference = self.inference
         if inference == "auto":
             inference = "maximum entropy" if p <= LISTED else "mean field"
-        weights, field = fit_moments(means, pairs, width=float(self.width), inference=inference)
+        noise = noisy.value.scale / n
+        weights, field = fit_moments(means, pairs, width=float(self.width), inference=inference, noise=noise)
         if self.zero_field:
             field = np.zeros(p)
         value: dict[str, Any] = parameter_value(weights, field, self.threshold)

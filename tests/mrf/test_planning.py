@@ -1,0 +1,76 @@
+"""Choices from public numbers, and the constants they rest on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from problems.mrf import recommend, theory
+from problems.mrf.planning import choose_iterations, suggested_blocks
+
+# medians of section 9 of the paper notes at (1, 1e-6): (p, width, n) -> error
+MEASURED = {
+    (8, 1.2, 10000): {"GradientIsing": 0.039, "MomentsIsing": 0.029, "FrankWolfeIsing": 0.092},
+    (8, 1.2, 100000): {"GradientIsing": 0.010, "MomentsIsing": 0.009, "FrankWolfeIsing": 0.032},
+    (12, 2.0, 10000): {"GradientIsing": 0.083, "MomentsIsing": 0.038, "FrankWolfeIsing": 0.119},
+    (12, 2.0, 30000): {"GradientIsing": 0.032, "MomentsIsing": 0.021, "FrankWolfeIsing": 0.075},
+    (9, 0.8, 30000): {"GradientIsing": 0.020, "MomentsIsing": 0.014, "FrankWolfeIsing": 0.056},
+}
+
+
+@pytest.mark.parametrize("case", MEASURED)
+def test_forecasts_are_near_what_was_measured(case):
+    p, width, n = case
+    found = recommend(n, p, width=width, smallest=0.2, epsilon=1.0, delta=1e-6)
+    assert found[0].estimator == "MomentsIsing"
+    for forecast in found:
+        assert 1 / 1.5 < forecast.error / MEASURED[case][forecast.estimator] < 1.5
+        assert forecast.edges == (forecast.error < 0.1)
+
+
+def test_trees_are_recommended_where_they_will_be_released():
+    options = {"width": 3.0, "smallest": 0.5, "epsilon": 1.0, "delta": 1e-6, "tree": True}
+    assert recommend(1000, 100, **options)[0].error == 0.0
+    assert math.isinf(recommend(200, 100, **options)[0].error)
+
+
+def test_iterations_and_blocks():
+    assert choose_iterations(100, 2.0, 0.01, 20) == 20 and choose_iterations(10**9, 2.0, 1.0, 20) == 2000
+    assert suggested_blocks(1.0, 1e-6) == 48
+
+
+def test_the_balance_minimises_the_bound():
+    radius, n, rho, candidates = 2.4, 10**5, 0.05, 16
+
+    def bound(iterations):
+        scale = theory.noise_scale(radius, n, iterations, rho, "tight") / theory.gradient_sensitivity(
+            radius, n
+        )
+        noise = scale * theory.gradient_sensitivity(radius, n)
+        return 2 * radius**2 / (iterations + 1) + noise * math.log(candidates / 0.05)
+
+    best = theory.balanced_iterations(radius, n, rho, candidates)
+    assert bound(best) <= min(bound(max(2, best // 2)), bound(2 * best))
+    assert theory.generalisation_bound(1.0, 400, 8, 0.05) == pytest.approx(
+        2 * math.sqrt(2 * math.log(16) / 400) + math.sqrt(math.log(40) / 800)
+    )
+
+
+def test_loss_to_parameters_is_a_bound():
+    """The lemma on random two-node models: excess loss of one regression against the error of its weight."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        weight, other = rng.uniform(-0.4, 0.4, size=2)
+        # z_1 given z_2, both fair: loss of regressing with 2 w z_2
+        chance = 1 / (1 + math.exp(-2 * weight))
+
+        def loss(w, chance=chance):
+            return chance * math.log1p(math.exp(-2 * w)) + (1 - chance) * math.log1p(math.exp(2 * w))
+
+        gamma = loss(other) - loss(weight)
+        assert abs(weight - other) <= theory.parameter_error(0.4, max(gamma, 0.0))
+    assert math.isinf(theory.parameter_error(1.0, 1.0))
+    with pytest.raises(ValueError):
+        theory.parameter_error(1.0, -1.0)
