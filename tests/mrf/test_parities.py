@@ -178,6 +178,30 @@ def test_sparse_logistic_regression_finds_the_two_features():
     assert not model.guarantee_.is_private
 
 
+class Rude:
+    """A label whose every conversion and comparison raises."""
+
+    def __array__(self, *a, **k):
+        raise RuntimeError("secret")
+
+    def __eq__(self, other):
+        raise RuntimeError("secret")
+
+
+def test_hostile_labels_count_as_the_first_class():
+    records, labels = sparse_problem(40, 3, 3)
+    for classes, plain in (
+        (("no", "yes"), labels.tolist()),
+        ((0, 1), (labels == "yes").astype(int).tolist()),
+    ):
+        hostile, fixed = list(plain), list(plain)
+        for row, entry in enumerate((Rude(), None, np.nan, [1], 1j, b"yes", 10**400)):
+            hostile[row], fixed[row] = entry, classes[0]
+        options = {"low": 0.0, "high": 10.0, "classes": classes, "iterations": 4, "insecure_seed": 1}
+        first = PrivateSparseLogistic(**options).fit(records, hostile).coef_
+        assert (first == PrivateSparseLogistic(**options).fit(records, fixed).coef_).all()
+
+
 def test_sparse_logistic_regression_is_a_classifier():
     records, labels = sparse_problem(3000, 5, 2)
     model = PrivateSparseLogistic(6.0, epsilon=2.0, low=0.0, high=10.0, classes=("no", "yes"))

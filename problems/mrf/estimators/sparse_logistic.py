@@ -79,7 +79,9 @@ class PrivateSparseLogistic(ClassifierMixin, RecordEstimator):
         """Release the coefficients for records (row of X, label in y); y is as long as X (public)."""
         if y is None:
             raise ValueError("fit needs the labels y")
-        self._labels = np.array([self._is_second(label) for label in np.asarray(y, dtype=object).ravel()])
+        # one by one: making an array of them would call what a hostile label has for a conversion
+        labels = y.ravel().tolist() if isinstance(y, np.ndarray) else list(y)
+        self._labels = np.array([self._is_second(label) for label in labels])
         try:
             return super().fit(X)
         finally:
