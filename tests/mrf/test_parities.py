@@ -178,6 +178,15 @@ def test_sparse_logistic_regression_finds_the_two_features():
     assert not model.guarantee_.is_private
 
 
+class RudeText(str):
+    """A text that holds a label, and whose comparison raises."""
+
+    def __eq__(self, other):
+        raise RuntimeError("secret")
+
+    __hash__ = None
+
+
 class Rude:
     """A label whose every conversion and comparison raises."""
 
@@ -197,6 +206,7 @@ def test_hostile_labels_count_as_the_first_class():
         hostile, fixed = list(plain), list(plain)
         for row, entry in enumerate((Rude(), None, np.nan, [1], 1j, b"yes", 10**400)):
             hostile[row], fixed[row] = entry, classes[0]
+        hostile[7], fixed[7] = (RudeText(classes[1]), classes[1]) if classes[1] == "yes" else (True, 1)
         options = {"low": 0.0, "high": 10.0, "classes": classes, "iterations": 4, "insecure_seed": 1}
         first = PrivateSparseLogistic(**options).fit(records, hostile).coef_
         assert (first == PrivateSparseLogistic(**options).fit(records, fixed).coef_).all()

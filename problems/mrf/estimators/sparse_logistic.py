@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sosdp.estimator.base import RecordEstimator
 from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import number
+from sosdp.privacy.inputs import members, number, plain
 from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.structured.l1_logistic import one_label
 
@@ -79,18 +79,17 @@ class PrivateSparseLogistic(ClassifierMixin, RecordEstimator):
         """Release the coefficients for records (row of X, label in y); y is as long as X (public)."""
         if y is None:
             raise ValueError("fit needs the labels y")
-        # one by one: making an array of them would call what a hostile label has for a conversion
-        labels = y.ravel().tolist() if isinstance(y, np.ndarray) else list(y)
-        self._labels = np.array([self._is_second(label) for label in labels])
+        self._labels = np.array([self._is_second(label) for label in members(y)])
         try:
             return super().fit(X)
         finally:
             del self._labels
 
     def _is_second(self, label: Any) -> bool:
-        wanted = self.classes[1]
-        if isinstance(wanted, str):
-            return isinstance(label, str) and label == wanted
+        wanted = plain(self.classes[1])
+        if type(wanted) is str:
+            found = plain(label)
+            return type(found) is str and found == wanted
         return number(label) == number(wanted)
 
     def _read(self, X: Any) -> np.ndarray:
