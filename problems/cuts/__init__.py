@@ -4,6 +4,7 @@
 from problems.sbm.graph_input import EdgeList
 
 from .estimators.cut_release import CutRelease
+from .estimators.offline_release import OfflineRelease
 from .estimators.query_release import QueryRelease
 from .planning import Recommendation, recommend
 from .private_graph import PrivateGraph
@@ -16,6 +17,7 @@ __all__ = [
     "CutRelease",
     "EdgeList",
     "LinearQuery",
+    "OfflineRelease",
     "PrivateGraph",
     "Query",
     "QueryRelease",

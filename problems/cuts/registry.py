@@ -12,6 +12,7 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 REGISTRY = dict(
     (
         _entry("CutRelease", "estimators.cut_release", "cuts_error_bar"),
+        _entry("OfflineRelease", "estimators.offline_release", "cuts_offline"),
         _entry("QueryRelease", "estimators.query_release", "cuts_online"),
     )
 )

@@ -13,6 +13,7 @@ import pytest
 from problems.cuts.estimators.cut_release import CUT_SENSITIVITY
 from sosdp.privacy.mechanisms import upper_bound as module
 from sosdp.privacy.mechanisms.upper_bound import failure_probability, release_upper_bound, upper_bound_rule
+from sosdp.structured import disjoint_cut
 from sosdp.structured.cut_norm import cut_norm
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 
@@ -107,6 +108,19 @@ def test_certificates_do_not_trust_the_ascent():
     found = bound_disjoint_cut(matrix, gap=1e-14, max_iterations=3)
     assert not found.certified
     assert largest_disjoint_cut(matrix) <= found.upper
+
+
+def test_any_point_proves_a_bound():
+    """Multipliers read off random points, far from optimal: the bound pays for what they violate."""
+    rng = np.random.default_rng(11)
+    for _ in range(150):
+        matrix = symmetric(rng, 5)
+        exact = largest_disjoint_cut(matrix)
+        rows = rng.standard_normal((10, 4))
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        point = disjoint_cut._Point(rows[:5], rows[5:])
+        assert exact <= max(disjoint_cut._dual_bound(sign * matrix, point) for sign in (1.0, -1.0)) + 1e-12
+        assert disjoint_cut._value(matrix, point) <= disjoint_cut._dual_bound(matrix, point)
 
 
 def test_matrices_that_are_refused():
