@@ -172,7 +172,7 @@ def _on_grid(values: Any, name: str) -> tuple[np.ndarray, Fraction]:
 class RankOneQuery(Query):
     """x' A y for real vectors x, y (n,): a pair has weight x_i y_j + x_j y_i (of x, y rounded to 2^-20)."""
 
-    def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
+    def __init__(self, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> None:
         self.x, first = _on_grid(x, "x")
         self.y, second = _on_grid(y, "y")
         if self.x.shape != self.y.shape:
