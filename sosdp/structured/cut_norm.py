@@ -105,10 +105,8 @@ def _spectral_guess(gram: np.ndarray) -> float:
         43758.5453 * np.sin(np.add.outer(12.9898 * np.arange(1, n + 1), 78.233 * np.arange(1, 9)))
     )[0]
     basis = block / np.linalg.norm(block, axis=0)
-    pieces, value = [], 0.0
-    for _ in range(
-        6
-    ):  # block Krylov of 7 steps: top singular values cluster at the optimum, their size matters only
+    pieces = []
+    for _ in range(16):  # block Krylov: the largest values cluster at the optimum, only their size matters
         pieces.append(basis)
         basis = np.linalg.qr(gram @ basis)[0]
     pieces.append(basis)
