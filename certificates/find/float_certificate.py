@@ -355,23 +355,20 @@ class FloatCertificate:
                 except NotCertifiable as error:
                     reason = f"at the bound {bound}: {error}"
                     continue
-                for z in [point] if point is not None else islice(self._guesses(bound), _TRIED):
-                    try:
-                        return attained(proof, z)
-                    except NotCertifiable as error:
-                        reason = str(error)
-                if self._seen(bound):
-                    return proof
+                with_point = self._with_point(proof, point)
+                if with_point is not None:
+                    return with_point
                 reason = (
                     f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
                     "attained was found: it may be the value of the relaxation only"
                 )
         near, words = self._digits()
         if near is not None and near not in tried:
-            if not self._seen(near):
-                raise NotCertifiable(f"no point where the bound is attained was found ({words}; {reason})")
             try:
-                return self._on_face(replace(self.claim, bound=near))
+                found = self._with_point(self._on_face(replace(self.claim, bound=near)), None)
+                if found is not None:
+                    return found
+                words = f"{words}, where no point that attains it was found"
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
         known = f"{words}; {reason}" if words else reason
@@ -382,6 +379,16 @@ class FloatCertificate:
             except NotCertifiable as error:
                 known = f"{known}; with the objective divided by {other.factor}: {error}"
         raise NotCertifiable(f"no proof at the exact optimum found ({known})")
+
+    def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
+        """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
+        assert proof.bound is not None
+        for z in [point] if point is not None else islice(self._guesses(proof.bound), _TRIED):
+            try:
+                return attained(proof, z)
+            except NotCertifiable:
+                continue
+        return proof if self._seen(proof.bound) else None
 
     def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:
         """Rational points that may attain a bound where the moments show none: the rounded means, and the
