@@ -218,7 +218,8 @@ class Relaxation:
             lambda: self.feasible(subject_to=constraints),
         )
         second = options.solver in ("auto", "borrowed")
-        result = Answer(question, identity, scaling, program, raw, second_opinion=second).judge()
+        deadline = None if options.time_limit is None else started + options.time_limit
+        result = Answer(question, identity, scaling, program, raw, second, deadline).judge()
         finished = time.perf_counter()
         times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
         sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)

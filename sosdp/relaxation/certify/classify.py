@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,6 +84,7 @@ class Answer:
         program: GramProgram,
         raw: RawSolution,
         second_opinion: bool = False,
+        deadline: float | None = None,
     ) -> None:
         self.question = question
         self.original = identity
@@ -90,7 +92,8 @@ class Answer:
         self.program = program
         self.raw = raw
         self.sense = question.sense
-        self.second_opinion = second_opinion
+        self.deadline = deadline  # of time.perf_counter, for second opinions and centring
+        self.second_opinion = second_opinion and not self._late()
         self.sign = -1.0 if self.sense == "maximize" else 1.0
 
     def judge(self) -> PseudoExpectation:
@@ -190,8 +193,13 @@ class Answer:
                 return again
         return self._again(solve_program(self.program, solver="scs", time_limit=self._patience()))
 
+    def _late(self) -> bool:
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
     def _patience(self) -> float:
-        return max(_PATIENCE, 3 * self.raw.seconds)
+        """Seconds that a second solver gets: some times the first one's, within the time limit."""
+        most = max(_PATIENCE, 3 * self.raw.seconds)
+        return most if self.deadline is None else min(most, max(self.deadline - time.perf_counter(), 0.01))
 
     def _again(self, raw: RawSolution) -> PseudoExpectation | None:
         """What another raw solution is worth, or None when it is not accurate."""
@@ -280,6 +288,8 @@ class Answer:
         """A bound that needs nothing of the set: move a little towards multipliers inside the cone."""
         # what it gives away is proportional to slack / t, and t is concave in the slack: small is good, as
         # long as t is above the solver's noise
+        if self._late():
+            return None
         slack = _SLACK * max(1.0, len(self.original.blocks) / 10) * scale
         inside = centre(self.program, self.raw.unknowns - slack * self._bound_unit())
         if inside is None or inside[1] <= 0:
