@@ -178,8 +178,9 @@ def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
 
 
 def _ids(variables: Any) -> np.ndarray:
-    flat = [variables] if isinstance(variables, Polynomial | str) else np.asarray(variables, dtype=object)
-    return np.array([to_variable_id(v) for v in np.reshape(flat, -1)], dtype=mono.MONOMIAL)
+    listed = [variables] if isinstance(variables, Polynomial | str) else variables
+    flat = np.asarray(listed, dtype=object).reshape(-1)
+    return np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL)
 
 
 def _split_monomials(monos: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
