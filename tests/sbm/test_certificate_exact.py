@@ -153,6 +153,8 @@ def test_the_proven_gap_and_the_candidate_of_the_search():
             correlations = factor @ factor.T
             true_gap = labels @ tilted @ labels - (tilted * correlations).sum()
             assert true_gap - 1e-9 <= gap <= true_gap + 1e-4
+            # a dual vector that is not feasible pays n times its least eigenvalue
+            assert proven_gap(tilted, factor, dual - 0.5) >= true_gap - 1e-9
             assert (2 * best[code] * (1 - np.outer(labels, labels) * correlations)).max() <= gap + 1e-9
             if gap < best[code]:
                 assert np.array_equal(canonical_signs(candidate(factor)), labels)
