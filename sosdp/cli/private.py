@@ -6,175 +6,50 @@ progress, no solver status: those are functions of private data.
 
 from __future__ import annotations
 
+import importlib
 from argparse import Namespace
-from typing import Any
 
-from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.output import InputError
 
-HERE = ("sbm", "gaussian", "gmm", "mrf", "tuples", "cuts")
-TABLES = ("gaussian", "gmm", "tuples")
-METHODS = ("auto", "certificate", "rounds", "projection", "randomized-response", "voting", "exponential")
-# public parameters of each method, by the names of their options
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "auto": (),
-    "rounds": ("average_degree", "gamma"),
-    "certificate": ("delta",),
-    "projection": ("delta", "average_degree", "gamma"),
-    "randomized-response": (),
-    "voting": ("delta", "average_degree", "gamma"),
-    "exponential": ("average_degree",),
+# Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
+FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sbm": ("private_sbm", ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes")),
+    "cuts": ("private_cuts", ("delta", "method", "calibration", "nodes", "queries")),
+    "gaussian": (
+        "private_tables",
+        ("delta", "estimate", "radius", "bounds", "contamination", "sigma", "condition", "header"),
+    ),
+    "gmm": (
+        "private_tables",
+        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", "header"),
+    ),
+    "tuples": ("private_tables", ("delta", "clusters", "separation", "sigma", "least_weight", "header")),
+    "mrf": (
+        "private_mrf",
+        ("delta", "method", "calibration", "width", "threshold", "alphabet", "header"),
+    ),
 }
-OPTIONAL: dict[str, tuple[str, ...]] = {
-    "auto": ("delta", "average_degree", "gamma"),
-    "rounds": ("delta",),
-    "certificate": ("tau", "average_degree"),
-    "projection": ("calibration",),
-    "randomized-response": ("average_degree",),
-    "voting": ("calibration",),
-    "exponential": (),
-}
+COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed")
 
 
 def check_name(name: str) -> None:
     """Raise InputError unless `name` is an estimator of this version."""
-    if name not in HERE:
-        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {', '.join(HERE)}")
+    if name not in FAMILIES:
+        raise InputError(f"sosdp private: {name}: no such estimator; the names are: {', '.join(FAMILIES)}")
 
 
 def run(arguments: Namespace) -> int:
-    """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
+    """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal.
+
+    Raises InputError for an option of another estimator.
+    """
     check_name(arguments.name)
-    if arguments.name == "mrf":
-        from sosdp.cli.private_mrf import run as run_mrf
-
-        return run_mrf(arguments)
-    _only_its_own(arguments)
-    if arguments.name in TABLES:
-        from sosdp.cli.private_tables import run as run_table
-
-        return run_table(arguments)
-    if arguments.name == "cuts":
-        from sosdp.cli.private_cuts import run as run_cuts
-
-        return run_cuts(arguments)
-    from problems import sbm
-    from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
-
-    try:
-        given = read_graph(arguments.input, arguments.nodes, as_pairs=True)
-    except GraphFileError as error:
-        raise InputError(one_line(error)) from error
-    estimator = _estimator(arguments)
-    try:
-        with quiet_stdout():
-            estimator.fit(given.graph)
-    except sbm.GraphInputError as error:
-        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
-    except (ValueError, TypeError) as error:
-        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
-    release = estimator.release_.to_dict()
-    if not hasattr(given.graph, "nodes"):  # the estimator saw a matrix: give the rows their names back
-        release["value"]["nodes"] = list(given.nodes)
-    release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
-    if given.vertices_from_edges:
-        depend_on_vertices(release["guarantee"])
-    if arguments.json:
-        print_json(release)
-    else:
-        _print(release)
-    return ANSWERED
-
-
-def _only_its_own(arguments: Namespace) -> None:
-    """Raise InputError for an option of another estimator."""
-    fields = ("width", "threshold", "alphabet")
-    graphs = (*fields, "tau", "average_degree", "gamma", "calibration", "nodes", "method")
-    tables = (
-        "radius",
-        "bounds",
-        "contamination",
-        "sigma",
-        "condition",
-        "clusters",
-        "separation",
-        "least_weight",
-        "elongation",
-        "estimate",
-        "header",
-    )
-    of_others: tuple[str, ...] = (*tables, *fields) if arguments.name == "sbm" else graphs
-    if arguments.name == "cuts":
-        of_others = (*tables, *fields, "tau", "average_degree", "gamma")
-    else:
-        of_others = (*of_others, "queries")
-    for name in of_others:
-        if getattr(arguments, name) not in (None, False):
+    module, takes = FAMILIES[arguments.name]
+    for name, value in vars(arguments).items():
+        if name not in COMMON + takes and value not in (None, False):
             option = "--" + name.replace("_", "-")
             raise InputError(
                 f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
             )
-    if arguments.method is None and arguments.name != "cuts":
-        arguments.method = "auto" if arguments.tau is None else "certificate"
-    if arguments.estimate is None:
-        arguments.estimate = "gaussian"
-
-
-def _estimator(arguments: Namespace) -> Any:
-    """The chosen method's estimator with its public parameters; raises InputError for what is missing."""
-    from problems import sbm
-
-    method = arguments.method
-    if method not in METHODS:
-        raise InputError(f"sosdp private sbm: --method: {method!r} is not one of {', '.join(METHODS)}")
-    options: dict[str, Any] = {"epsilon": arguments.epsilon}
-    required = REQUIRED[method]
-    for name in ("delta", "tau", "average_degree", "gamma", "calibration"):
-        value = getattr(arguments, name)
-        option = "--" + name.replace("_", "-")
-        if value is None and name in required:
-            raise InputError(f"sosdp private sbm: {option}: the method {method} cannot do without it")
-        if value is not None and name not in required + OPTIONAL[method]:
-            raise InputError(f"sosdp private sbm: {option}: the method {method} has no such parameter")
-        if value is not None:
-            options[name] = value
-    if method == "auto" and "gamma" in options and "average_degree" not in options:
-        raise InputError("sosdp private sbm: --gamma: the model needs --average-degree as well")
-    if arguments.insecure_seed is not None:
-        options["insecure_seed"] = arguments.insecure_seed
-    if method == "rounds":
-        options.setdefault("delta", 0.0)
-    classes = {
-        "auto": "AutoRecovery",
-        "rounds": "RoundsRecovery",
-        "certificate": "CertificateRecovery",
-        "projection": "ProjectionRecovery",
-        "randomized-response": "RandomizedResponseRecovery",
-        "voting": "VotingRecovery",
-        "exponential": "ExponentialRecovery",
-    }
-    return getattr(sbm, classes[method])(**options)
-
-
-def _print(release: dict[str, Any]) -> None:
-    guarantee = release["guarantee"]
-    if guarantee["epsilon"] is None:
-        promise = "none"
-    else:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
-    labels = release["value"]["labels"]
-    fields: dict[str, str | None] = {
-        "mechanism": release["mechanism"],
-        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": ";\n".join(guarantee["assumptions"]) or None,
-        "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
-    }
-    if labels is None:
-        fields["released"] = (
-            "nothing: at this budget the mechanism declines to answer, and that is the release"
-        )
-    else:
-        fields["released"] = f"{labels.count(1)} vertices labelled 1 and {labels.count(-1)} labelled -1"
-        for sign in (1, -1):
-            members = [str(node) for node, label in zip(release["value"]["nodes"], labels) if label == sign]
-            fields[f"label {sign}"] = " ".join(members)
-    print_fields(fields)
+    code: int = importlib.import_module(f"sosdp.cli.{module}").run(arguments)
+    return code

@@ -24,6 +24,7 @@ def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     gaussian = arguments.name == "gaussian"
     if gaussian:
+        arguments.estimate = arguments.estimate or "gaussian"
         _options(arguments, f"the estimate {arguments.estimate}", (), GAUSSIAN)
     makers = {"gaussian": private_gaussian.estimator, "gmm": _mixture, "tuples": _tuples}
     estimator = makers[arguments.name](arguments)

@@ -120,7 +120,7 @@ def test_a_refusal_is_a_release(table, capsys):
         (("gmm", "t.npy", "--delta", "1e-6", "--clusters", "3", "--least-weight", "0.5"), "least_weight"),
         (("sbm", "builtin:karate", "--delta", "1e-6", "--least-weight", "0.2"), "--least-weight"),
         (("sbm", "builtin:karate", "--delta", "1e-6", "--clusters", "2"), "no such parameter"),
-        (("cuts", "t.npy"), "not in this version"),
+        (("cuts", "t.npy"), "graph file"),
     ],
 )
 def test_bad_input_is_one_line(table, capsys, monkeypatch, arguments, words):

@@ -1,0 +1,120 @@
+"""`sosdp private sbm`: communities of a graph."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+
+METHODS = ("auto", "certificate", "rounds", "projection", "randomized-response", "voting", "exponential")
+# public parameters of each method, by the names of their options
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "auto": (),
+    "rounds": ("average_degree", "gamma"),
+    "certificate": ("delta",),
+    "projection": ("delta", "average_degree", "gamma"),
+    "randomized-response": (),
+    "voting": ("delta", "average_degree", "gamma"),
+    "exponential": ("average_degree",),
+}
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    "auto": ("delta", "average_degree", "gamma"),
+    "rounds": ("delta",),
+    "certificate": ("tau", "average_degree"),
+    "projection": ("calibration",),
+    "randomized-response": ("average_degree",),
+    "voting": ("calibration",),
+    "exponential": (),
+}
+
+
+def run(arguments: Namespace) -> int:
+    """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
+    from problems import sbm
+    from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
+
+    try:
+        given = read_graph(arguments.input, arguments.nodes, as_pairs=True)
+    except GraphFileError as error:
+        raise InputError(one_line(error)) from error
+    estimator = _estimator(arguments)
+    try:
+        with quiet_stdout():
+            estimator.fit(given.graph)
+    except sbm.GraphInputError as error:
+        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
+    release = estimator.release_.to_dict()
+    if not hasattr(given.graph, "nodes"):  # the estimator saw a matrix: give the rows their names back
+        release["value"]["nodes"] = list(given.nodes)
+    release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
+    if given.vertices_from_edges:
+        depend_on_vertices(release["guarantee"])
+    if arguments.json:
+        print_json(release)
+    else:
+        _print(release)
+    return ANSWERED
+
+
+def _estimator(arguments: Namespace) -> Any:
+    """The chosen method's estimator with its public parameters; raises InputError for what is missing."""
+    from problems import sbm
+
+    method = arguments.method or ("auto" if arguments.tau is None else "certificate")
+    if method not in METHODS:
+        raise InputError(f"sosdp private sbm: --method: {method!r} is not one of {', '.join(METHODS)}")
+    options: dict[str, Any] = {"epsilon": arguments.epsilon}
+    required = REQUIRED[method]
+    for name in ("delta", "tau", "average_degree", "gamma", "calibration"):
+        value = getattr(arguments, name)
+        option = "--" + name.replace("_", "-")
+        if value is None and name in required:
+            raise InputError(f"sosdp private sbm: {option}: the method {method} cannot do without it")
+        if value is not None and name not in required + OPTIONAL[method]:
+            raise InputError(f"sosdp private sbm: {option}: the method {method} has no such parameter")
+        if value is not None:
+            options[name] = value
+    if method == "auto" and "gamma" in options and "average_degree" not in options:
+        raise InputError("sosdp private sbm: --gamma: the model needs --average-degree as well")
+    if arguments.insecure_seed is not None:
+        options["insecure_seed"] = arguments.insecure_seed
+    if method == "rounds":
+        options.setdefault("delta", 0.0)
+    classes = {
+        "auto": "AutoRecovery",
+        "rounds": "RoundsRecovery",
+        "certificate": "CertificateRecovery",
+        "projection": "ProjectionRecovery",
+        "randomized-response": "RandomizedResponseRecovery",
+        "voting": "VotingRecovery",
+        "exponential": "ExponentialRecovery",
+    }
+    return getattr(sbm, classes[method])(**options)
+
+
+def _print(release: dict[str, Any]) -> None:
+    guarantee = release["guarantee"]
+    if guarantee["epsilon"] is None:
+        promise = "none"
+    else:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    labels = release["value"]["labels"]
+    fields: dict[str, str | None] = {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
+    }
+    if labels is None:
+        fields["released"] = (
+            "nothing: at this budget the mechanism declines to answer, and that is the release"
+        )
+    else:
+        fields["released"] = f"{labels.count(1)} vertices labelled 1 and {labels.count(-1)} labelled -1"
+        for sign in (1, -1):
+            members = [str(node) for node, label in zip(release["value"]["nodes"], labels) if label == sign]
+            fields[f"label {sign}"] = " ".join(members)
+    print_fields(fields)
