@@ -29,7 +29,8 @@ def prove_sos(
     says which of the two decided.
     """
     result = minimize.prove_sos(p, system, degree, **options)
-    if result.status != "unknown" or max(result.sizes["blocks"], default=0) > _SIDE:
+    small = max(result.sizes["blocks"], default=0) <= _SIDE
+    if result.status != "unknown" or not small or result.cone != "sos":
         return result
     return decided_exactly(result)
 
