@@ -28,6 +28,8 @@ from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.privacy.mechanisms.projected_gradient import private_projected_gradient
 from sosdp.structured.l1_logistic import projected_gradient
 
+NEEDS_OLDER = "diffprivlib: not installed (it needs a scikit-learn older than 1.6)"
+
 Weights = np.ndarray
 TIGHT = 0.0244
 
@@ -323,7 +325,7 @@ def peers(n: int, seeds: int) -> tuple[Table, list[str]]:
     rows, missing = [], []
     for name, (module, contestant) in contestants.items():
         if not available(module):
-            missing.append(not_installed(module))
+            missing.append(NEEDS_OLDER if module == "diffprivlib" else not_installed(module))
             continue
         errors, right, seconds = [], 0, 0.0
         for seed in range(seeds):
