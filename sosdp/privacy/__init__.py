@@ -1,4 +1,4 @@
-"""Guarantees, noise, calibration and the roads from a program to a private release.
+"""Guarantees, noise, calibration, and the ways from a program to a private release.
 
 Names beyond the first three load when they are first used.
 """

@@ -1,4 +1,4 @@
-"""Weak recovery by a noisy projection: Algorithm 5.4 of the paper on road 1.
+"""Weak recovery by a noisy projection: Algorithm 5.4 of the paper, by output perturbation.
 
 Statement and proof: docs/proofs/sbm_weak_recovery.md
 """
