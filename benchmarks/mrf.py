@@ -28,7 +28,7 @@ from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.privacy.mechanisms.projected_gradient import private_projected_gradient
 from sosdp.structured.l1_logistic import projected_gradient
 
-NEEDS_OLDER = "diffprivlib: not installed (it needs a scikit-learn older than 1.6)"
+NEEDS_OLDER = "diffprivlib: not installed (0.6.6 works with scikit-learn 1.5, not with 1.9)"
 
 Weights = np.ndarray
 TIGHT = 0.0244
