@@ -125,7 +125,7 @@ class ProgramCertificate:
 
     def _prove(self, values: dict[str, Fraction]) -> Proof:
         """The proof for these coefficients; raises NotCertifiable when a polynomial is not proven."""
-        import sosdp
+        from sosdp.relaxation import minimize
 
         program, solution = self.solution.program, self.solution
         numbers = {int(variable_id(name)): value for name, value in values.items()}
@@ -145,7 +145,7 @@ class ProgramCertificate:
             else:
                 options = {"degree": degree, "products": program.options.products}
                 try:
-                    proof = self.certify(sosdp.prove_sos(stated, system, **options)).exact()
+                    proof = self.certify(minimize.prove_sos(stated, system, **options)).exact()
                 except NotCertifiable as error:
                     raise NotCertifiable(f"polynomial {target} is not proven: {error}") from None
             start = {key: len(found) for key, found in parts.items()}

@@ -36,7 +36,8 @@ def boxed_proof(result: Any, claim: Claim, slack: float, certify: Callable[[Any]
     Raises NotCertifiable when no box follows from the affine constraints or the problem with it is not proven
     either.  Cost: one more certification, and a small linear program for each end of each variable.
     """
-    import sosdp
+    from sosdp.model.system import System
+    from sosdp.relaxation import minimize
 
     if claim.kind not in ("lower_bound", "upper_bound") or claim.expectations or claim.squares:
         raise NotCertifiable("a box is added for bounds at points only")
@@ -47,8 +48,8 @@ def boxed_proof(result: Any, claim: Claim, slack: float, certify: Callable[[Any]
     system = result.system
     for variable, a in extra:
         x = next(v for v in result.variables if int(v.variable_ids[0]) == variable)
-        system = system & sosdp.System(fraction(a * a) - x**2 >= 0)
-    ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
+        system = system & System(fraction(a * a) - x**2 >= 0)
+    ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
     found = ask(claim.objectives[0], system, degree=result.degree)
     certificate = certify(found)
     count = len(claim.inequalities)

@@ -68,16 +68,18 @@ def rescaled_proof(result: Any, claim: Claim, slack: float, certify: Callable[[A
     Raises NotCertifiable when there are none to change or the changed problem is not proven either.  Cost:
     the solves of the changed problem, and exact substitution.
     """
-    import sosdp
+    from sosdp.algebra import PSD
+    from sosdp.model.system import System
+    from sosdp.relaxation import minimize
 
     change = intervals(claim)
     if not change or claim.kind not in ("lower_bound", "upper_bound") or claim.expectations or claim.squares:
         raise NotCertifiable("no variable lives on an interval away from 0")
     constraints: list[Any] = [shifted(p, change) == 0 for p in claim.equalities]
     constraints += [shifted(p, change) >= 0 for p in claim.inequalities]
-    constraints += [sosdp.PSD([[shifted(p, change) for p in row] for row in m]) for m in claim.matrices]
-    ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
-    found = ask(shifted(claim.objectives[0], change), sosdp.System(*constraints), degree=result.degree)
+    constraints += [PSD([[shifted(p, change) for p in row] for row in m]) for m in claim.matrices]
+    ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
+    found = ask(shifted(claim.objectives[0], change), System(*constraints), degree=result.degree)
     certificate = certify(found)
     if certificate.claim.kind != claim.kind or len(certificate.claim.inequalities) != len(claim.inequalities):
         raise NotCertifiable("the changed problem has no bound")

@@ -88,14 +88,14 @@ def scaled_certificate(result: Any, claim: Claim, certify: Callable[[Any], Any])
     `claim`: with the objective as stated. `certify` makes the float certificate of a solved relaxation. Cost:
     two more solves.
     """
-    import sosdp
+    from sosdp.relaxation import minimize
 
     objective: Polynomial = claim.objectives[0]
     largest = max((abs(float(Fraction(c))) for c in objective.coefs.tolist()), default=0.0)
     if largest < LARGE or claim.expectations or claim.squares:
         return None
     digits = len(str(int(largest))) - 1
-    ask = sosdp.minimize if claim.kind == "lower_bound" else sosdp.maximize
+    ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
     for power in _POWERS:
         factor = Fraction(10) ** int(digits * power)
         found = ask(objective * (1 / factor), result.system, degree=result.degree)

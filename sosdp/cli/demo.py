@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.cli import report
+import sosdp.cli.report as report
 from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, quiet_stdout, rounded_safely
 from sosdp.cli.problem import certify, solve
 from sosdp.plot import figures as plot
