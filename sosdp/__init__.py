@@ -114,7 +114,6 @@ if TYPE_CHECKING:
     from .model.system import System
     from .privacy.guarantee.guarantee import Guarantee
     from .privacy.guarantee.release import Release
-    from .prove import prove_sos
     from .reduction.permutation import interchange
     from .relaxation.chebyshev import ChebyshevBound
     from .relaxation.minimize import feasible, maximize, minimize
@@ -122,6 +121,8 @@ if TYPE_CHECKING:
     from .relaxation.relaxation import Relaxation
     from .relaxation.sos_program import SosProgram, SosSolution
     from .structured import nearest_correlation
+
+    prove_sos: Any  # from a module that stands above certificates, which import this one
 
 
 def __getattr__(name: str) -> Any:

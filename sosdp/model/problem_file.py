@@ -302,7 +302,7 @@ class _Loader:
     def _chebyshev(self, value: Mapping, key: str) -> ChebyshevPolynomial:
         """An objective in Chebyshev coefficients: the degrees stand for T3(x), not for powers."""
         if set(value) != {"chebyshev"} or not isinstance(value["chebyshev"], list | tuple):
-            self.fail(key, 'an object here is {"chebyshev": [[coefficient, {"x": 3}], ...]}')
+            self.fail(key, 'found an object other than {"chebyshev": [[coefficient, {"x": 3}], ...]}')
         ids = self.reader.ids or {}
         terms: dict[Any, Any] = {}
         for item in value["chebyshev"]:
