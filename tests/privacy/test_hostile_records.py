@@ -242,8 +242,8 @@ VECTORS = {
     "records": (lambda r: as_records([[0.1, 0.2], r, [0.3, 0.1], [1.0, 1.0]]).tolist(), [0.0, 0.0]),
     "friendly core": (
         lambda r: release_by_friends(
-            [[[0.0, 0.1]], r, [[0.0, 0.1]], [[0.1, 0.1]], [[0.0, 0.0]]], 1, 2, radius=1.0, epsilon_test=40.0,
-            delta_test=0.1, epsilon=2.0, delta=0.01, grid=2.0**-8, **SEED,
+            [[[0.0, 0.1]], r, *[[[0.0, 0.1]], [[0.1, 0.1]], [[0.0, 0.0]]] * 6], 1, 2, radius=1.0,
+            epsilon_test=40.0, delta_test=0.1, epsilon=2.0, delta=0.01, grid=2.0**-8, **SEED,
         ).to_dict(),
         None,
     ),
