@@ -21,7 +21,7 @@ _HOME = {
     "gram_table": "write.tables",
     "moment_table": "write.tables",
     "dual_tables": "write.tables",
-    "replay": "replay",
+    "replay": "into_kernel",
     "extract": "find.extract",
     "decide": "find.extract",
     "FloatCertificate": "find.float_certificate",

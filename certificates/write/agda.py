@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from certificates.exact import monomials_of, monos_of
 from certificates.identity import Identity, Multiplier
-from certificates.replay import squares_of
+from certificates.into_kernel import squares_of
 from certificates.summands import Summand
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name

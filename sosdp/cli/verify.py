@@ -62,8 +62,8 @@ def replayed(file: str, against: str | None) -> list[str]:
     Raises InputError where it has no rules for the claim.
     """
     from certificates.checker.reading import MAX_BYTES, load_json
+    from certificates.into_kernel import replay
     from certificates.kernel import NotProven
-    from certificates.replay import replay
 
     problem = None if against is None else load_json(against, False, MAX_BYTES)
     try:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from certificates.check import check_certificate
-from certificates.replay import replay
+from certificates.into_kernel import replay
 from tests.certificates.damage import places
 
 KINDS = ("sos", "inequality", "product", "equality", "psd", "expectation", "expectation_equality", "square")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from certificates import kernel
+from certificates.into_kernel import replay, squares_of
 from certificates.kernel import (
     NotProven,
     assume,
@@ -24,7 +25,6 @@ from certificates.kernel import (
     state,
     weighted_sum,
 )
-from certificates.replay import replay, squares_of
 from tests.certificates.classics import CLASSICS
 from tests.certificates.semantic import agree, mutant, run
 from tests.certificates.solved import CERTIFIED, certificate_of, path_of
