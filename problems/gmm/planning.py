@@ -188,6 +188,21 @@ def aggregate_plan(
 
 @lru_cache(maxsize=256)
 def _planned(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+    """The plan at the whole budget, or at a part of it where that alone is expected to pass.
+
+    A larger budget affords smaller blocks, which the first choice may cut too small to agree.
+    """
+    whole = _at_budget(search, solver)
+    if whole.feasible:
+        return whole
+    for part in (0.7, 0.5, 0.35):
+        less = _at_budget(replace(search, epsilon=search.epsilon * part), solver)
+        if less.feasible:
+            return less
+    return whole
+
+
+def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     facts = search.facts
     names = ("sos", "kmeans") if solver == "auto" else (solver,)
     functions = {name: block_solver(name, facts) for name in names}
@@ -205,10 +220,10 @@ def _planned(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
             found = _search(replace(search, block_size=size), record)
             if found is not None:
                 made = _finish(found, search, record, "")
-                tried.append(
-                    ((made.feasible, min(found.chance, CONFIDENCE), -made.error), found, record, name)
-                )
-                if made.feasible and record.failed <= 1.0 / PILOTS:
+                chance = _forecast(made, record)
+                passes = made.feasible and chance >= CONFIDENCE - 0.01
+                tried.append(((passes, min(chance, CONFIDENCE), -made.error), found, record, name))
+                if passes and record.failed <= 1.0 / PILOTS:
                     break
     if not tried:
         return _hopeless(search, solver)

@@ -50,6 +50,8 @@ def read_graph(source: str, nodes: int | None = None, *, as_pairs: bool = False)
     suffix = path.suffix.lower()
     if not path.is_file():
         raise GraphFileError(source, "file", "no such file (built-in graphs are written builtin:karate)")
+    if nodes is not None and nodes < 1:
+        raise GraphFileError(source, "--nodes", f"must be at least 1, got {nodes}")
     if nodes is not None and suffix not in EDGE_LISTS:
         raise GraphFileError(source, "--nodes", "only an edge list needs it; this format states its vertices")
     if suffix in EDGE_LISTS:

@@ -29,6 +29,8 @@ def run(arguments: Namespace) -> int:
         raise InputError(
             f"{WHERE}: --delta: the synthetic graph is purely private; only --queries needs a delta"
         )
+    if arguments.queries is None and arguments.calibration is not None:
+        raise InputError(f"{WHERE}: --calibration: it is the online mechanism's; only --queries has one")
     try:
         given = read_graph(arguments.input, arguments.nodes)
     except GraphFileError as error:

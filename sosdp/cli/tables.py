@@ -113,6 +113,8 @@ def _checked(source: str, table: Any) -> np.ndarray:
         rows = rows[:, None]
     if rows.ndim != 2 or rows.size == 0:
         raise TableFileError(source, "file", f"a table has rows and columns, this has shape {rows.shape}")
+    if rows.dtype.kind not in "biufO":
+        raise TableFileError(source, "file", f"entries of the type {rows.dtype} are no real numbers")
     if rows.size > LARGEST:
         raise TableFileError(source, "file", f"{rows.size} entries: at most {LARGEST} are read")
     return rows

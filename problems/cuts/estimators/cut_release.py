@@ -102,6 +102,8 @@ class CutRelease(ReleasingEstimator):
         error = None
         if bound is not None:
             scaled = float_up(Fraction(bound.value["bound"]) * Fraction(unit))
+            if self.weight_bound is None:  # one pair is a cut, and its weight is 0 or 1: seen in the release
+                scaled = max(scaled, float(np.abs(weights - np.rint(weights)).max(initial=0.0)))
             error = {"bound": scaled, "confidence": float(self.confidence)}
         graph = SyntheticGraph(
             weights * unit,
