@@ -30,9 +30,23 @@ def prove_sos(
     """
     result = minimize.prove_sos(p, system, degree, **options)
     small = max(result.sizes["blocks"], default=0) <= _SIDE
-    if result.status != "unknown" or not small or result.cone != "sos":
+    if result.status == "proved" or result.cone != "sos":
         return result
-    return decided_exactly(result)
+    if not small:
+        return unproven(result)
+    return unproven(decided_exactly(result)) if result.status == "refuted" else decided_exactly(result)
+
+
+_CHECKED = "an exact functional shows it, checked"
+
+
+def unproven(result: PseudoExpectation) -> PseudoExpectation:
+    """A refusal in floating point is no theorem: on a set, whose multipliers may be as large as they like, it
+    leaves the question open; for all of R^n it stands, and says that it is not proven."""
+    if result.status != "refuted" or result.reason == _CHECKED:
+        return result
+    status = "unknown" if len(result.system) else "refuted"
+    return replace(result, status=status, reason=f"{result.reason} (in floating point: not proven)")
 
 
 def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
@@ -48,4 +62,4 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
         return replace(result, reason=f"{result.reason}; exactly: {outcome.reason}")
     if outcome.status == "proved":
         return replace(result, status="proved", reason="an exact certificate was found and checked")
-    return replace(result, status="refuted", reason="an exact functional shows it, checked")
+    return replace(result, status="refuted", reason=_CHECKED)

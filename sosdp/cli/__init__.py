@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "name",
         metavar="NAME",
-        help="sbm (communities of a graph), cuts (of a graph), gaussian, gmm and tuples (clusters of a table), mrf",
+        help="sbm (communities), cuts (of a graph); gaussian, gmm, tuples (clusters), mrf (of a table)",
     )
     private.add_argument(
         "input",

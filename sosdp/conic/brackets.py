@@ -344,7 +344,16 @@ def _kernel_of_rank_one(matrix: np.ndarray) -> np.ndarray | None:
     common = np.lcm.reduce([f.denominator for f in fractions])
     whole = np.array([float(f * int(common)) for f in fractions])
     rebuilt = np.outer(whole, whole) * (lead / whole[row] ** 2)
-    if np.abs(whole).max() > 1000 or np.abs(rebuilt - matrix).max() > 8 * UNIT * np.abs(matrix).max():
+    if np.abs(whole).max() > 1000:
+        return None
+    # an entry is rounded once, and only off the diagonal (sqrt 2): zeros and the diagonal are what they are,
+    # or a positive definite matrix such as diag(1, 1e-16) would pass for one of rank one
+    allowed = 8 * UNIT * np.abs(rebuilt)
+    lead_exact = Fraction(float(lead)) / int(whole[row]) ** 2
+    diagonal = all(
+        Fraction(float(matrix[k, k])) == lead_exact * int(whole[k]) ** 2 for k in range(whole.size)
+    )
+    if not diagonal or (np.abs(rebuilt - matrix) > allowed).any():
         return None
     kernel = []
     for k in range(whole.size):

@@ -186,8 +186,8 @@ def _unbounded(
     program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
 ) -> ConicSolution:
     """An unbounded program: a point that is proven feasible, and a direction that is proven to improve it."""
-    direction = replace(program, b=np.zeros_like(program.b), q=np.zeros_like(program.q))
-    improves = float(program.q @ found.x) < 0 and np.isfinite(upper_bound(direction, found.x))
+    # the exact direction near x, and the rounding of q'x: both are in the bound
+    improves = upper_bound(replace(program, b=np.zeros_like(program.b), constant=0.0), found.x) < 0
     still = solve(replace(program, q=np.zeros_like(program.q)))
     point = still.status in ("optimal", "inaccurate") and np.isfinite(upper_bound(program, still.x))
     if improves and point:

@@ -131,3 +131,59 @@ def test_the_command(tmp_path, capsys):
     file.write_text("{", encoding="utf-8")
     assert main(["check-release", str(file)]) == 2 and capsys.readouterr().err.count("\n") == 1
     assert main(["check-release", str(tmp_path / "none.json")]) == 2
+
+
+def edited(change):
+    """An honest release of a quantile with one edit, or with its first law edited."""
+    from sosdp.privacy.mechanisms import private_quantile
+
+    data = private_quantile(list(range(50)), 25, low=0, high=50, step=1, epsilon=0.5).to_dict()
+    assert check_release(data).status == "valid"
+    change(data["guarantee"])
+    return data
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"renyi": [[2, 1e-9], [1000, 1e-9]]},
+        {"epsilon": None, "delta": None, "renyi": [[2, 1e-9]]},
+        {"adjacency": "10 records (replace)"},
+    ],
+)
+def test_claims_beside_the_laws_are_found_out(change):
+    assert check_release(edited(lambda guarantee: guarantee.update(change))).status != "valid"
+
+
+@pytest.mark.parametrize(
+    ("law", "numbers"),
+    [
+        ("exponential base", {"numerator": "1", "bits": "1", "sensitivity": "1/2"}),
+        ("exponential base", {"numerator": "1", "bits": "9/10", "sensitivity": "1"}),
+        ("exponential base", {"numerator": "1024", "bits": "1", "sensitivity": "1"}),
+        ("sparse vector", {"first": "9", "second": "9", "sensitivity": "1", "positives": "1", "factor": "0"}),
+        (
+            "sparse vector",
+            {"first": "9", "second": "9", "sensitivity": "1", "positives": "1/9", "factor": "2"},
+        ),
+    ],
+)
+def test_laws_with_numbers_out_of_range_prove_nothing(law, numbers):
+    from sosdp.privacy.guarantee.evidence import LAWS
+
+    named = dict(zip(LAWS[law], numbers.values(), strict=True))
+
+    def change(guarantee):
+        guarantee.update(epsilon=0.0, delta=0.0, rho=None)
+        guarantee["evidence"]["laws"] = [{"law": law, **named, "times": 1}]
+
+    assert check_release(edited(change)).status == "invalid"
+
+
+@pytest.mark.parametrize("times", [1.9, float("inf"), 0, "2"])
+def test_times_are_whole_numbers(times):
+    def change(guarantee):
+        guarantee["evidence"]["laws"][0]["times"] = times
+
+    with pytest.raises(ValueError):
+        check_release(edited(change))

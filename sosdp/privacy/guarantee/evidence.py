@@ -75,7 +75,10 @@ class Law:
             numbers = tuple(Fraction(str(data[key])) for key in LAWS[name])
         except (ValueError, ZeroDivisionError) as error:
             raise ValueError(f"{name}: numbers are exact texts such as 3/2") from error
-        return cls(name, numbers, int(data.get("times", 1)))
+        times = data.get("times", 1)
+        if not isinstance(times, int):
+            raise ValueError(f"times must be a whole number, got {times!r}")
+        return cls(name, numbers, times)
 
     def describe(self) -> str:
         """The law in a few words."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.guarantee.adjacency import as_typed
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import FORMAT
@@ -50,6 +51,15 @@ class ReleaseCheck:
         return 0 if self.status == "valid" else 1
 
 
+# which numbers of a law are whole, by place
+WHOLE = {
+    "exponential base": (0, 1, 2),
+    "sparse vector": (3, 4),
+    "laplace threshold": (2,),
+    "truncated geometric": (1,),
+}
+
+
 def price(law: Law, guarantee: Guarantee) -> Price:
     """The price of one draw, exact or rounded up; `guarantee` says at which epsilon a delta is computed.
 
@@ -59,6 +69,9 @@ def price(law: Law, guarantee: Guarantee) -> Price:
     n = tuple(map(Fraction, law.numbers))
     if min(n) < 0:
         raise ValueError(f"{law.name}: numbers are not negative")
+    for place in WHOLE.get(law.name, ()):
+        if n[place].denominator != 1:
+            raise ValueError(f"{law.name}: number {place + 1} is a whole number, got {law.numbers[place]}")
     if law.name == "discrete laplace":
         epsilon = n[1] / _above_zero(n[0], law)
         return Price(epsilon, Fraction(0), epsilon**2 / 2)
@@ -73,12 +86,16 @@ def price(law: Law, guarantee: Guarantee) -> Price:
         epsilon = n[0] * n[1]
         return Price(epsilon, Fraction(0), epsilon**2 / 2)
     if law.name == "exponential base":
-        epsilon = _log_up(2 * int(n[2]), Fraction(2) ** int(n[1]) / _above_zero(n[0], law))
+        if not 0 < n[0] <= Fraction(2) ** int(n[1]) or n[1] > 4096:
+            raise ValueError("exponential base: r = numerator / 2^bits lies in (0, 1]")
+        epsilon = _log_up(2 * int(n[2]), Fraction(2) ** int(n[1]) / n[0])
         return Price(epsilon, Fraction(0), epsilon**2 / 8)
     if law.name == "acceptance curve":
         return _curve(_above_zero(n[0], law), _above_zero(n[1], law))
     if law.name == "sparse vector":
         first, second, sensitivity, positives, factor = n
+        if positives < 1 or factor not in (1, 2) or sensitivity <= 0:
+            raise ValueError("sparse vector: positives >= 1, factor 1 or 2, sensitivity > 0")
         epsilon = sensitivity / _above_zero(first, law) + factor * positives * sensitivity / _above_zero(
             second, law
         )
@@ -128,7 +145,7 @@ def check_release(data: Mapping[str, Any]) -> ReleaseCheck:
     try:
         guarantee = Guarantee.from_dict(dict(data["guarantee"]))
         laws = tuple(Law.from_dict(entry) for entry in data["guarantee"].get("evidence", {}).get("laws", ()))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"not a release: {error}") from error
     words = tuple(law.describe() for law in laws)
     if not guarantee.is_private:
@@ -139,7 +156,11 @@ def check_release(data: Mapping[str, Any]) -> ReleaseCheck:
         prices = [price(law, guarantee) for law in laws]
     except ValueError as problem:
         return ReleaseCheck("invalid", str(problem), words)
-    wrong = _short(guarantee, prices, [law.times for law in laws])
+    except (OverflowError, ArithmeticError) as problem:
+        return ReleaseCheck("invalid", f"a law out of range: {problem}", words)
+    if any(not isinstance(law.times, int) or law.times < 1 for law in laws):
+        return ReleaseCheck("invalid", "a law is drawn a whole number of times", words)
+    wrong = _short(guarantee, prices, [law.times for law in laws]) or _foreign(guarantee)
     if wrong:
         return ReleaseCheck("invalid", wrong, words)
     conditions = f", under {len(guarantee.conditions)} condition(s)" if guarantee.conditions else ""
@@ -172,6 +193,17 @@ def _short(guarantee: Guarantee, prices: list[Price], times: list[int]) -> str:
         f"({guarantee.epsilon:.6g}, {guarantee.delta:.3g}) is claimed, the laws give epsilon {shown}, "
         f"delta {float(delta):.3g}"
     )
+
+
+def _foreign(guarantee: Guarantee) -> str:
+    """Claims beside epsilon, delta and rho, which the laws are not asked about: "" if there are none."""
+    if guarantee.renyi is not None:
+        return "Renyi bounds are claimed, which the laws are not checked for"
+    if guarantee.loss is not None:
+        return "a numeric privacy loss is claimed, which the laws are not checked for"
+    if as_typed(guarantee.adjacency).size != 1:
+        return f"the laws are those of one unit, {guarantee.adjacency} is claimed"
+    return ""
 
 
 def _total(parts: list[Fraction | None], times: list[int]) -> Fraction | None:

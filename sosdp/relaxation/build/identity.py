@@ -61,6 +61,12 @@ class Block:
         """Side of the Gram matrix."""
         return self.basis.shape[0]
 
+    @property
+    def has_free_directions(self) -> bool:
+        """Whether unknowns multiply null matrices of this block: then it is settled with exact conditions; a
+        for-all block without any is a matrix like the others, and has to be proven positive semidefinite."""
+        return self.null is not None and self.null.ids.size > 0
+
 
 @dataclass(frozen=True, eq=False)
 class EqualityRows:

@@ -235,7 +235,8 @@ def _make_parts(identity: Identity) -> _Parts:
         terms=np.diff(up.indptr),
         squares=_groups(identity, [k for k, b in enumerate(identity.blocks) if b.kind == "sos"]),
         others=_groups(
-            identity, [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and b.null is None]
+            identity,
+            [k for k, b in enumerate(identity.blocks) if b.kind != "sos" and not b.has_free_directions],
         ),
         null=null_conditions(identity),
         null_columns=identity.null_columns(),

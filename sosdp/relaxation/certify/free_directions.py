@@ -88,7 +88,7 @@ def null_conditions(identity: Identity) -> NullConditions | None:
     if not columns.any():
         return None
     slices = identity.slices()
-    blocks = tuple(k for k, b in enumerate(identity.blocks) if b.null is not None)
+    blocks = tuple(k for k, b in enumerate(identity.blocks) if b.has_free_directions)
     rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in blocks])
     part = sp.csr_matrix(identity.gram[rows])
     matrix = sp.csr_matrix(part[:, columns].T)
