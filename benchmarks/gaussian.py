@@ -219,7 +219,7 @@ def raw_columns(runs: int) -> tuple[Table, bool]:
 
 def run(quick: bool) -> dict[str, Any]:
     """All tables; `ok` is false where a raw column is off by .15 standard deviations."""
-    runs = 2 if quick else 16
+    runs = 2 if quick else 12
     cells = [("none", 1, 500, 1.0)]
     if not quick:
         cells += [
@@ -228,7 +228,7 @@ def run(quick: bool) -> dict[str, Any]:
             ("none", 10, 2000, 1.0),
             ("none", 20, 2000, 1.0),
         ]
-        cells += [("none", 5, 2000, 4.0), ("none", 50, 2000, 1.0), ("none", 50, 20000, 1.0)]
+        cells += [("none", 5, 2000, 4.0), ("none", 50, 2000, 1.0)]
         cells += [
             ("far", 1, 500, 1.0),
             ("far", 10, 2000, 1.0),
@@ -248,8 +248,8 @@ def run(quick: bool) -> dict[str, Any]:
     tables = [
         means(cells, runs),
         covariances(shapes, 2),
-        coverage(1000, 2, 4 if quick else 100),
-        real_columns(2 if quick else 10),
+        coverage(1000, 2, 4 if quick else 60),
+        real_columns(2 if quick else 8),
         raw,
     ]
     return {

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import chi2
 
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -22,7 +21,16 @@ from sosdp.privacy.scores.score import cube
 from .columns import Columns
 from .fold import cells, integers, norms, to_ball
 from .frame import Frame, frame_dict, radius_quantile, release_frame
-from .planning import CELL_REACH, Budget, MeanTask, Plan, cube_reach, quantile_epsilon, trimmed_share
+from .planning import (
+    CELL_REACH,
+    Budget,
+    MeanTask,
+    Plan,
+    ball_kappa,
+    cube_reach,
+    quantile_epsilon,
+    trimmed_share,
+)
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
 LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
@@ -109,7 +117,7 @@ def _gaussian(
         z = cells(y[:, robust], CELL_REACH) if task.contamination > 0 else y[:, robust]
         price = quantile_epsilon(plan.spent["radius"])
         quantile = radius_quantile(queries, norms(z), 0.8, robust.size, price)
-        radius = _ball_radius(quantile, robust.size, task, rho)
+        radius = ball_kappa(task, robust.size, rho) * quantile
         if tight.size:  # the released radius may decide how rho is split: the pair costs rho either way
             squared = Fraction(radius) ** 2
             share = squared / (squared + tight.size)
@@ -137,13 +145,6 @@ def _gaussian(
             seconds = np.array(found, dtype=np.float64)
             half[tight] = _half_width(task, unit, seconds, spread, noise[tight], ones)
     return mean, half if extra else None, noise
-
-
-def _ball_radius(quantile: float, d: int, task: MeanTask, rho: Fraction) -> float:
-    kappa = math.sqrt(chi2.ppf(0.9, d) / chi2.ppf(0.8, d))
-    if task.contamination == 0:
-        kappa = max(kappa, min(30.0, 0.7 * math.sqrt(2.0 * float(rho) * task.n) / (2.0 * math.sqrt(d))))
-    return float(kappa * quantile)
 
 
 def _ball_seconds(

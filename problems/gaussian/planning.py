@@ -181,7 +181,9 @@ def _cube(task: MeanTask, budget: Budget) -> Plan | int | str:
     rest = base - frame
     each = frame / (2 * task.robust) if task.robust else Fraction(0)
     reach = cube_reach(task, float(rest))
-    error = 2.0 * reach / (task.n * float(rest)) * math.sqrt(task.d * (task.d + 1) * (task.d + 2) / 3.0)
+    # a tight column reaches one half-width of its bounds, a robust one `reach` scales
+    squared = (task.robust * reach**2 + task.tight) * (task.d + 1) * (task.d + 2) / 3.0
+    error = 2.0 / (task.n * float(rest)) * math.sqrt(squared)
     spent = {"frame": frame, "sum": rest, "interval": total - base}
     seconds = 0.02 + (2e-7 + 4e-7 * (task.robust > 0)) * task.n * task.d + 2e-3 * task.d
     return Plan("cube", each, spent, error, math.sqrt(task.d / task.n), seconds)
@@ -207,12 +209,22 @@ def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
     rest = base - frame - radius
     error = 0.0
     if task.robust:
-        error = 2.0 / task.n * math.sqrt(task.robust * chi2.ppf(0.9, task.robust) / (2.0 * float(rest)))
+        reach = ball_kappa(task, task.robust, rest) * math.sqrt(chi2.ppf(0.8, task.robust))
+        error = 2.0 / task.n * reach * math.sqrt(task.robust / (2.0 * float(rest)))
     if task.tight:  # in half-widths of the bounds, which are at most a few standard deviations
         error = math.hypot(error, 2.0 * task.tight / task.n / math.sqrt(2.0 * float(rest)))
     spent = {"frame": frame, "radius": radius, "sum": rest, "interval": total - base}
     seconds = 0.02 + 1e-6 * task.n * task.d + 3e-3 * task.d
     return Plan("gaussian", each, spent, error, math.sqrt(task.d / task.n), seconds)
+
+
+def ball_kappa(task: MeanTask, d: int, rho: Fraction) -> float:
+    """Radius of the ball over the .8-quantile of norms: the .9-quantile of Gaussians, or as far as noise
+    allows where all records count."""
+    kappa = math.sqrt(chi2.ppf(0.9, d) / chi2.ppf(0.8, d))
+    if task.contamination == 0:
+        kappa = max(kappa, min(30.0, 0.7 * math.sqrt(2.0 * float(rho) * task.n) / (2.0 * math.sqrt(d))))
+    return kappa
 
 
 def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fraction, int]:
