@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from sosdp.conic.quiet_solve import matrix_program
 from sosdp.conic.rigorous import UNIT
 from sosdp.conic.svec import triangle
-from sosdp.structured.quiet_solve import solve_quietly
 
 from .packing_bound import Limit, as_limit
 from .packing_interior_point import interior
@@ -232,8 +232,6 @@ def _attempt(
 
 def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The same by a conic solver, where our own method broke down: (w, P), or None."""
-    import clarabel
-
     count, k = rows.shape
     if not np.isfinite(rows).all():
         return None
@@ -247,19 +245,10 @@ def _conic(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     A = sp.vstack([-sp.eye_array(count), capped, sp.csr_matrix(coefficients.T)], format="csc")
     bounds = count + capped.shape[0]
     b = np.concatenate([np.zeros(count), np.ones(capped.shape[0]), np.where(i == j, 1.0, 0.0)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.max_iter = 100
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-    cones = [clarabel.NonnegativeConeT(bounds), clarabel.PSDTriangleConeT(k)]
-    P = sp.csc_matrix((count, count))
-    answer = solve_quietly(clarabel.DefaultSolver(P, -1.0 / lengths, A, b, cones, settings))
+    answer = matrix_program(-1.0 / lengths, A, b, bounds, [k])
     if answer is None:
         return None
-    w, z = np.asarray(answer.x) / lengths, np.asarray(answer.z)[bounds:]
-    if not (np.isfinite(w).all() and np.isfinite(z).all()):
-        return None
+    w, z = answer[0] / lengths, answer[1][bounds:]
     dual = np.zeros((k, k))
     dual[i, j] = dual[j, i] = z / np.where(i == j, 1.0, np.sqrt(2.0))
     return np.clip(w, 0.0, 1.0), dual

@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
+from sosdp.conic.quiet_solve import solve_quietly
 from sosdp.structured import packing
-from sosdp.structured.quiet_solve import solve_quietly
 
 
 class PanicException(BaseException):

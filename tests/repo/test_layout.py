@@ -249,3 +249,14 @@ def test_extras_named_in_the_documentation_exist():
         if path.suffix in {".py", ".md", ".ipynb"} or path.name == "Makefile":
             named |= set(re.findall(r"sosdp\[(\w+)\]", path.read_text(encoding="utf-8")))
     assert named <= set(extras)
+
+
+SOLVERS = {"clarabel", "scs", "cvxpy", "picos", "mosek", "sdpap", "cvxopt"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if under(module_name(p), "problems")], ids=lambda p: p.stem
+)
+def test_no_solver_in_problems(path):
+    """Solvers are called through `sosdp.conic`, from `sosdp.structured` or the engine."""
+    assert {name.split(".")[0] for name in imported(path)} & SOLVERS == set()

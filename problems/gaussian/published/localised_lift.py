@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.conic.quiet_solve import matrix_program
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound, least_eigenvalue_bounds
 from sosdp.conic.svec import triangle
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice
-from sosdp.structured.quiet_solve import solve_quietly
 
 LARGEST = 300  # records
 WIDTH = 1e-3
@@ -145,8 +145,6 @@ class _Lift:
 
     def _solve(self, threshold: float) -> tuple[np.ndarray, ...] | None:
         """Largest margin t <= 1 by which every block is positive definite, and its multipliers."""
-        import clarabel
-
         n, size, d = self.n, self.size, self.d
         # unknowns: N below its first row (inner), m_1..m_n (svec), t
         inner = [(a, b) for a, b in zip(self.i, self.j, strict=True) if a > 0]
@@ -193,22 +191,12 @@ class _Lift:
             format="csc",
         )
         b = np.concatenate([[1.0], np.zeros(n * size), np.tile(constant, n), -kept * constant, limit])
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
-        settings.max_iter = 100
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
-        cones = [clarabel.NonnegativeConeT(1)] + [clarabel.PSDTriangleConeT(self.side)] * (2 * n + 2)
         cost = np.zeros(columns)
         cost[-1] = -1.0
-        answer = solve_quietly(
-            clarabel.DefaultSolver(sp.csc_matrix((columns, columns)), cost, A, b, cones, settings)
-        )
+        answer = matrix_program(cost, A, b, 1, [self.side] * (2 * n + 2))
         if answer is None:
             return None
-        y, z = np.asarray(answer.x), np.asarray(answer.z)
-        if not (np.isfinite(y).all() and np.isfinite(z).all()):
-            return None
+        y, z = answer
         corner = self._matrices((embed @ y + constant)[None])[0]
         moments = self._matrices(y[free:-1].reshape(n, size))
         multipliers = self._matrices(z[1:].reshape(2 * n + 2, size))

@@ -8,9 +8,37 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def matrix_program(
+    cost: np.ndarray, A: sp.csc_matrix, b: np.ndarray, linear: int, sides: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Minimise cost'x with b - A x in R_+^linear times positive semidefinite cones of these sides, quietly.
+
+    Returns x and the multipliers z as Clarabel left them, or None where it panicked or they are not finite:
+    what they are worth is for the caller to prove. Rows of a matrix are its upper triangle column by column,
+    off the diagonal times sqrt 2.
+    """
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.max_iter = 100
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
+    cones = [clarabel.NonnegativeConeT(linear), *(clarabel.PSDTriangleConeT(side) for side in sides)]
+    P = sp.csc_matrix((cost.size, cost.size))
+    answer = solve_quietly(clarabel.DefaultSolver(P, cost, A, b, cones, settings))
+    if answer is None:
+        return None
+    x, z = np.asarray(answer.x), np.asarray(answer.z)
+    return (x, z) if np.isfinite(x).all() and np.isfinite(z).all() else None
 
 
 def solve_quietly(solver: Any) -> Any:
