@@ -43,7 +43,7 @@ _CHECKED = "an exact functional shows it, checked"
 def unproven(result: PseudoExpectation) -> PseudoExpectation:
     """A refusal in floating point is no theorem: on a set, whose multipliers may be as large as they like, it
     leaves the question open; for all of R^n it stands, and says that it is not proven."""
-    if result.status != "refuted" or result.reason == _CHECKED:
+    if result.status != "refuted" or result.reason.endswith(_CHECKED):
         return result
     status = "unknown" if len(result.system) else "refuted"
     return replace(result, status=status, reason=f"{result.reason} (in floating point: not proven)")
@@ -62,4 +62,4 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
         return replace(result, reason=f"{result.reason}; exactly: {outcome.reason}")
     if outcome.status == "proved":
         return replace(result, status="proved", reason="an exact certificate was found and checked")
-    return replace(result, status="refuted", reason=_CHECKED)
+    return replace(result, status="refuted", reason=f"{result.reason}; {_CHECKED}")
