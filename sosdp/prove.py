@@ -24,17 +24,15 @@ def prove_sos(
     Putinar's theorem?
 
     Status ``proved``, ``refuted`` (no certificate of this degree exists) or ``unknown``; see
-    ``sosdp.relaxation.minimize.prove_sos`` for the parameters. Where floating point leaves it ``unknown``, an
-    exact certificate is sought (blocks up to side 60; at most the time of a few more solves), and ``reason``
+    ``sosdp.relaxation.minimize.prove_sos`` for the parameters. Where floating point does not prove it, the
+    exact machinery is asked (blocks up to side 60; at most the time of a few more solves), and ``reason``
     says which of the two decided.
     """
     result = minimize.prove_sos(p, system, degree, **options)
     small = max(result.sizes["blocks"], default=0) <= _SIDE
     if result.status == "proved" or result.cone != "sos":
         return result
-    if not small:
-        return unproven(result)
-    return unproven(decided_exactly(result)) if result.status == "refuted" else decided_exactly(result)
+    return unproven(decided_exactly(result) if small else result)
 
 
 _CHECKED = "an exact functional shows it, checked"

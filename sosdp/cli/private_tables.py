@@ -11,7 +11,6 @@ from sosdp.cli import private_gaussian
 from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
 from sosdp.cli.tables import TableFileError, read_table
 
-GAUSSIAN = ("delta", "radius", "bounds", "contamination", "sigma", "condition")
 MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
 TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
 ALL = (
@@ -25,7 +24,6 @@ def run(arguments: Namespace) -> int:
     gaussian = arguments.name == "gaussian"
     if gaussian:
         arguments.estimate = arguments.estimate or "gaussian"
-        _options(arguments, f"the estimate {arguments.estimate}", (), GAUSSIAN)
     makers = {"gaussian": private_gaussian.estimator, "gmm": _mixture, "tuples": _tuples}
     estimator = makers[arguments.name](arguments)
     try:

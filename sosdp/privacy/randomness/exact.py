@@ -298,12 +298,9 @@ def discrete_laplace(scale: Rational, bits: RandomBits | None = None) -> int:
     Raises:
         ValueError: scale <= 0.
     """
-    exact = Fraction(scale)
-    if exact <= 0:
-        raise ValueError(f"scale must be greater than 0, got {scale!r}")
     bits = bits or RandomBits()
     while True:
-        magnitude = geometric(exact, bits)
+        magnitude = geometric(scale, bits)
         negative = bits.integer(1)
         if negative and magnitude == 0:
             continue  # zero has one sign
