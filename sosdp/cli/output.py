@@ -104,3 +104,16 @@ def quiet_stdout() -> Iterator[None]:
         finally:
             os.dup2(kept, out)
             os.close(kept)
+
+
+def promise_fields(release: dict[str, Any]) -> dict[str, str | None]:
+    """The fields that every printed release begins with: mechanism, guarantee, assumptions."""
+    guarantee = release["guarantee"]
+    promise = "none"
+    if guarantee["epsilon"] is not None:
+        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    return {
+        "mechanism": release["mechanism"],
+        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
+        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+    }

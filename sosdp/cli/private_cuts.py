@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from sosdp.cli.graphs import GraphFileError, GraphInput, depend_on_vertices, read_graph
-from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.output import (
+    ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    promise_fields,
+    quiet_stdout,
+)
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 
 WHERE = "sosdp private cuts"
@@ -105,16 +113,10 @@ def _read_queries(path: str, given: GraphInput) -> list[tuple[list[int], list[in
 
 
 def _print(release: dict[str, Any]) -> None:
-    guarantee, value = release["guarantee"], release["value"]
-    if guarantee["epsilon"] is None:
-        promise = "none"
-    else:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    value = release["value"]
     total = sum(weight for _, _, weight in value["edges"])
     fields: dict[str, str | None] = {
-        "mechanism": release["mechanism"],
-        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        **promise_fields(release),
         "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
         "released": f"{len(value['edges'])} weighted pairs of total weight {total:.6g} (all of them: --json)",
         "cut error": (

@@ -5,7 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.output import (
+    ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    promise_fields,
+    quiet_stdout,
+)
 from sosdp.cli.tables import TableFileError, read_table
 
 # class and, by the names of the parsed arguments, what each method needs and takes
@@ -81,14 +89,9 @@ def _estimator(arguments: Namespace) -> Any:
 
 
 def _print(release: dict[str, Any]) -> None:
-    guarantee, value = release["guarantee"], release["value"]
-    promise = "none"
-    if guarantee["epsilon"] is not None:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
+    value = release["value"]
     fields: dict[str, str | None] = {
-        "mechanism": release["mechanism"],
-        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        **promise_fields(release),
         "records": f"{release['public']['n']} of {release['public']['dimension']} columns (public)",
     }
     if not value["released"]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.output import (
+    ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    promise_fields,
+    quiet_stdout,
+)
 
 METHODS = ("auto", "certificate", "rounds", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
@@ -96,16 +104,9 @@ def _estimator(arguments: Namespace) -> Any:
 
 
 def _print(release: dict[str, Any]) -> None:
-    guarantee = release["guarantee"]
-    if guarantee["epsilon"] is None:
-        promise = "none"
-    else:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
     labels = release["value"]["labels"]
     fields: dict[str, str | None] = {
-        "mechanism": release["mechanism"],
-        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        **promise_fields(release),
         "vertices": f"{release['public']['n']} ({release['public']['vertex_set']}; public)",
     }
     if labels is None:

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli import private_gaussian
-from sosdp.cli.output import ANSWERED, InputError, one_line, print_fields, print_json, quiet_stdout
+from sosdp.cli.output import (
+    ANSWERED,
+    InputError,
+    one_line,
+    print_fields,
+    print_json,
+    promise_fields,
+    quiet_stdout,
+)
 from sosdp.cli.tables import TableFileError, read_table
 
 MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
 TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
-ALL = (
-    *("radius", "bounds", "delta", "contamination", "sigma", "condition"),
-    *("clusters", "separation", "least_weight", "elongation"),
-)
 
 
 def run(arguments: Namespace) -> int:
@@ -48,19 +52,15 @@ def run(arguments: Namespace) -> int:
     return ANSWERED
 
 
-def _options(
-    arguments: Namespace, what: str, needed: tuple[str, ...], taken: tuple[str, ...]
-) -> dict[str, Any]:
+def _options(arguments: Namespace, needed: tuple[str, ...], taken: tuple[str, ...]) -> dict[str, Any]:
+    name = arguments.name
     found: dict[str, Any] = {"epsilon": arguments.epsilon}
-    for name in ALL:
-        value = getattr(arguments, name)
-        option = "--" + name.replace("_", "-")
-        if value is None and name in needed:
-            raise InputError(f"sosdp private {arguments.name}: {option}: {what} cannot do without it")
-        if value is not None and name not in needed + taken:
-            raise InputError(f"sosdp private {arguments.name}: {option}: {what} has no such parameter")
+    for option in needed + taken:
+        value = getattr(arguments, option)
+        if value is None and option in needed:
+            raise InputError(f"sosdp private {name}: --{option}: {name} cannot do without it")
         if value is not None:
-            found[name] = value
+            found[option] = value
     if arguments.insecure_seed is not None:
         found["insecure_seed"] = arguments.insecure_seed
     return found
@@ -69,14 +69,14 @@ def _options(
 def _mixture(arguments: Namespace) -> Any:
     from problems import gmm
 
-    options = _options(arguments, "gmm", *MIXTURE)
+    options = _options(arguments, *MIXTURE)
     return gmm.PrivateGaussianMixture(options.pop("clusters"), **options)
 
 
 def _tuples(arguments: Namespace) -> Any:
     from problems import tuples
 
-    options = _options(arguments, "tuples", *TUPLES)
+    options = _options(arguments, *TUPLES)
     return tuples.PrivateKMeans(options.pop("clusters"), **options)
 
 
@@ -90,19 +90,13 @@ def _mixture_value(estimator: Any) -> dict[str, Any]:
 
 
 def _print(release: dict[str, Any]) -> None:
-    guarantee = release["guarantee"]
-    promise = "none"
-    if guarantee["epsilon"] is not None:
-        promise = f"epsilon = {guarantee['epsilon']:g}, delta = {guarantee['delta']:g}, {guarantee['kind']}"
     fields: dict[str, str | None] = {
-        "mechanism": release["mechanism"],
-        "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
-        "assumes": ";\n".join(guarantee["assumptions"]) or None,
+        **promise_fields(release),
         "records": f"{release['public']['n']} of {release['public']['dimension']} coordinates (public)",
     }
     value = dict(release["value"])
     if not value.pop("released"):
-        untouched = guarantee["epsilon"] == 0
+        untouched = release["guarantee"]["epsilon"] == 0
         fields["released"] = (
             "nothing: public facts say that it would be declined, so the records were not read"
             if untouched
