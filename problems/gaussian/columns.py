@@ -34,6 +34,13 @@ class Columns:
         return np.flatnonzero(~self.tight)
 
     @property
+    def bounds(self) -> np.ndarray | None:
+        """(d, 2) bounds, or None."""
+        if self.low is None or self.high is None:
+            return None
+        return np.stack([self.low, self.high], axis=1)
+
+    @property
     def bounded(self) -> bool:
         """Whether bounds are known."""
         return self.low is not None

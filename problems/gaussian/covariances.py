@@ -67,12 +67,15 @@ def private_gaussian(
     columns: Columns,
     task: MeanTask,
     budget: Budget,
+    plan: Plan,
     *,
     mean: bool,
     insecure_seed: int | None,
 ) -> Release:
-    """Covariance (d, d), mean (d,) if wanted, and frame, of (n, d) entries that `columns` has clipped."""
-    plan = plan_covariance(task, budget, mean=mean)
+    """Covariance (d, d), mean (d,) if wanted, and frame, of (n, d) entries that `columns` has clipped.
+
+    plan: what `plan_covariance` said for the same task, budget and `mean`.
+    """
     queries = IntegerQueries(
         task.n,
         epsilon=budget.epsilon,
@@ -96,7 +99,7 @@ def private_gaussian(
         "dimension": d,
         "method": "whitened",
         "contamination": task.contamination,
-        "bounds": None if columns.low is None else np.stack([columns.low, columns.high], axis=1),  # type: ignore[list-item]
+        "bounds": columns.bounds,
     }
     name = "gaussian.learner" if mean else "gaussian.covariance"
     return queries.seal(value, mechanism=name, public=public)

@@ -76,7 +76,7 @@ def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
         "dimension": task.d,
         "method": method,
         "contamination": task.contamination,
-        "bounds": None if columns.low is None else np.stack([columns.low, columns.high], axis=1),  # type: ignore[list-item]
+        "bounds": columns.bounds,
         "tight": columns.tight,
     }
 

@@ -201,13 +201,11 @@ def test_covariances_keep_their_budget(monkeypatch, mean, d):
     frame = 2 * d * each**2 / 8
     spent = {"frame": frame, **{name: (budget.total - frame) * part / 100 for name, part in table.items()}}
     assert sum(table.values()) == 100
-    monkeypatch.setattr(
-        covariances, "plan_covariance", lambda *a, **k: Plan("whitened", each, spent, 0.0, 0.0, 0.0)
-    )
+    plan = Plan("whitened", each, spent, 0.0, 0.0, 0.0)
 
     def run(rows):
         entries = columns.clipped(np.array(rows, dtype=float))
-        covariances.private_gaussian(entries, columns, task, budget, mean=mean, insecure_seed=1)
+        covariances.private_gaussian(entries, columns, task, budget, plan, mean=mean, insecure_seed=1)
         return Transcript.seen
 
     tables = (one_column() if d == 1 else two_columns())[::4]

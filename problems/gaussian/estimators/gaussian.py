@@ -84,7 +84,9 @@ class PrivateGaussian(TableEstimator):
         if budget.pure:
             return self._pure(entries, columns, task, budget)
         seed = self.insecure_seed
-        return private_gaussian(entries, columns, task, budget, mean=self._mean, insecure_seed=seed)
+        return private_gaussian(
+            entries, columns, task, budget, self.plan_, mean=self._mean, insecure_seed=seed
+        )
 
     def _pure_budgets(self, budget: Budget) -> tuple[Budget, Budget]:
         """Of the covariance and of the mean; together at most the whole."""
@@ -94,8 +96,7 @@ class PrivateGaussian(TableEstimator):
         return Budget(first, 0.0, None), Budget(second, 0.0, None)
 
     def _pure(self, entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget) -> Release:
-        first, second = self._pure_budgets(budget)
-        plan = plan_pure(task, float(first.total))
+        plan, (_, second) = self.plan_, self._pure_budgets(budget)
         frame, parts, matrix = pure_covariance(entries, columns, task, plan, self.insecure_seed)
         covariance = frame.scale[:, None] * matrix * frame.scale
         value = {"covariance": covariance, "frame": frame_dict(frame)}
