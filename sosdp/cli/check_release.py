@@ -11,7 +11,7 @@ LARGEST = 1 << 26
 
 
 def run(arguments: Namespace) -> int:
-    """Print the laws and the verdict; exit 0 valid, 1 invalid or not recomputable.
+    """Print the laws and the verdict; exit 0 valid, 1 invalid, 3 not recomputable.
 
     Raises:
         InputError: no such file, or not a release.

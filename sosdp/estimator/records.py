@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.inputs import floats, table
+from sosdp.privacy.inputs import check_schema, floats, table
 from sosdp.privacy.silence import no_warnings
 
 Array = npt.NDArray[np.float64]
@@ -24,7 +24,9 @@ def as_records(data: Any) -> Array:
 
     Raises:
         ValueError: not a table (two dimensions, at least one row and column): the shape is public.
+        TypeError: a frame with columns that are no numbers, a mapping or a text (`check_schema`).
     """
+    check_schema(data)
     for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
         if hasattr(data, conversion):
             data = getattr(data, conversion)()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -127,12 +127,89 @@ def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> 
 # Many records
 
 
-def members(values: Any) -> list[Any]:
+def check_schema(values: Any, *, text: bool = False) -> None:
+    """Refuse a container whose public schema cannot be meant: names and types of columns, not entries.
+
+    The schema of a data frame is public (docs/threat_model.md): declare the types where a file is read, or
+    convert with pandas.to_numeric(column, errors="coerce"), so that no record decides about them. Lists and
+    arrays have no schema beyond their shape: there each record is read by itself.
+
+    Args:
+        text: texts are records here.
+
+    Raises:
+        TypeError: a text or a mapping where records are expected, a table whose members are its columns, or
+            a frame with columns that are no numbers.
+    """
+    if isinstance(values, str | bytes):
+        raise TypeError("records are expected, got a text")
+    if isinstance(values, Mapping):
+        raise TypeError(
+            "records are expected, got a mapping, whose members are its keys: pass a column of it"
+        )
+    if not hasattr(values, "to_numpy"):
+        if hasattr(values, "column_names") or hasattr(values, "columns"):
+            kind = type(values).__name__
+            raise TypeError(
+                f"a table of type {kind} lists its columns, not its records: pass to_pandas() of it"
+            )
+        return
+    if text:
+        return
+    wrong = [name for name, kind in _columns(values) if not _is_numeric(kind)]
+    if wrong:
+        shown = ", ".join(repr(name) for name in wrong[:5])
+        raise TypeError(
+            f"columns of numbers are expected; {shown} {'are' if len(wrong) > 1 else 'is'} not: leave out or "
+            'recode publicly, or convert with pandas.to_numeric(column, errors="coerce")'
+        )
+
+
+def _columns(values: Any) -> list[tuple[str, Any]]:
+    """Names and types of the columns of a frame, or of the one that a series is."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        return list(zip(map(str, values.columns), values.dtypes, strict=True))
+    name = getattr(values, "name", None)
+    return [("the column" if name is None else str(name), getattr(values, "dtype", None))]
+
+
+def _is_numeric(kind: Any) -> bool:
+    """Whether a column type of numpy, pandas or polars holds numbers or booleans; unknown ones may."""
+    letter = getattr(kind, "kind", None)
+    if isinstance(letter, str):
+        return letter in "biuf"
+    test = getattr(kind, "is_numeric", None)
+    return bool(test()) or str(kind) == "Boolean" if callable(test) else True
+
+
+def column(values: Any, *, text: bool = False) -> list[Any]:
+    """The entries of one column: a list, an array (n,) or (n, 1), a series, a frame of one column.
+
+    Raises:
+        TypeError: a frame or an array of several columns, or what `check_schema` refuses.
+    """
+    if hasattr(values, "to_numpy") and hasattr(values, "columns"):
+        names = [str(name) for name in values.columns]
+        if len(names) != 1:
+            shown = ", ".join(names[:5])
+            raise TypeError(
+                f"one column is expected, got a frame of {len(names)} ({shown}): pass "
+                f"frame[{names[:1]!r}], or one column at a time"
+            )
+    shape = getattr(values, "shape", None)
+    if isinstance(shape, tuple) and len(shape) > 1 and (len(shape) > 2 or shape[1] != 1):
+        raise TypeError(f"one column is expected, got a table of shape {shape}: pass one column at a time")
+    records = members(values, text=text)
+    return [record[0] for record in records] if isinstance(shape, tuple) and len(shape) == 2 else records
+
+
+def members(values: Any, *, text: bool = True) -> list[Any]:
     """The records of a container as they are: a list, tuple or array, a data frame or another iterable.
 
     The container is trusted (it is whoever holds the data that calls), its members are not. Masked entries of
-    an array are None.
+    an array are None. Raises TypeError where `check_schema` does.
     """
+    check_schema(values, text=text)
     for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
         if hasattr(values, conversion):
             values = getattr(values, conversion)()
@@ -155,6 +232,32 @@ def entries(record: Any) -> list[Any] | None:
     return None
 
 
+LEFT_OUT: Hashable = object()
+"""What a record that has no key becomes."""
+
+
+_LARGEST_INTEGER = 1 << 256
+
+
+def canonical(value: Any, depth: int = 8) -> Hashable:
+    """One object for all objects that Python holds equal, so that no count depends on who came first.
+
+    Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
+    """
+    parts = entries(value) if issubclass(type(value), tuple) else None
+    if parts is not None:
+        keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
+        return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
+    found = plain(value)
+    if found is None:
+        return None if value is None else LEFT_OUT
+    if type(found) is float and found.is_integer():
+        found = int(found)
+    if type(found) is int or type(found) is bool:
+        return int(found) if abs(found) <= _LARGEST_INTEGER else LEFT_OUT
+    return LEFT_OUT if found != found else found
+
+
 def table(values: Any, dimension: int | None = None, *, vector: bool = False) -> list[list[Any]]:
     """Records of `dimension` entries each; whatever is no list of that length is a record of Nones.
 
@@ -166,7 +269,7 @@ def table(values: Any, dimension: int | None = None, *, vector: bool = False) ->
     Raises:
         ValueError: no dimension is given and no length is that of more than half of the records.
     """
-    whole_records = members(values)
+    whole_records = members(values, text=False)
     records = [entries(record) for record in whole_records]
     if dimension is None:
         lengths = Counter(None if record is None else len(record) for record in records)
@@ -192,7 +295,7 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
             return np.asarray(values, dtype=np.float64)
     nested: Any = values
     if hasattr(values, "to_numpy") or hasattr(values, "toarray") or isinstance(values, np.ma.MaskedArray):
-        nested = members(values)
+        nested = members(values, text=False)
     elif not isinstance(values, list | tuple | np.ndarray | str | bytes) and hasattr(values, "__iter__"):
         nested = list(values)
     shape = _shape(nested)
@@ -232,8 +335,8 @@ def _most_common(found: Any) -> Any:
 
 
 def wholes(values: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> list[int]:
-    """`whole` of every value."""
-    return [whole(value, unit, origin, low, high) for value in members(values)]
+    """`whole` of every entry of a column."""
+    return [whole(value, unit, origin, low, high) for value in column(values)]
 
 
 def choose(levels: Sequence[int], rate: Fraction, bits: RandomBits) -> int:

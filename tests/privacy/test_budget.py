@@ -177,3 +177,15 @@ def test_json():
         Budget.from_dict(data)
     with pytest.raises(ValueError, match="not a budget"):
         Budget.from_dict({})
+
+
+def test_a_release_is_spent_by_its_guarantee():
+    from sosdp.privacy.mechanisms import private_count
+
+    budget = Budget(epsilon=1.0, adjacency="one record (replace)")
+    release = private_count([1, 2], epsilon=0.75)
+    assert budget.spend(release) == release.guarantee and budget.spent == (release.guarantee,)
+    with pytest.raises(BudgetExceeded):
+        budget.spend(release)
+    with pytest.raises(ValueError, match="one user"):
+        budget.spend(private_count([1], users=["a"], most=1, epsilon=0.1))

@@ -91,7 +91,7 @@ def test_a_tampered_law_is_refused():
     data["guarantee"]["evidence"]["laws"][0]["scale"] = "0"
     assert "must be > 0" in check_release(data).reason
     data["guarantee"]["evidence"]["laws"] = []
-    assert check_release(data).status == "not recomputable"
+    assert check_release(data).status == "not recomputable" and check_release(data).exit_code == 3
     with pytest.raises(ValueError, match="exact texts"):
         Law.from_dict({"law": "discrete laplace", "scale": "one", "sensitivity": "1"})
     for law in ({"law": "unheard of"}, {"law": "discrete laplace", "scale": "1"}):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.privacy.inputs import floats
+from sosdp.privacy.inputs import check_schema, floats
 
 from ..columns import Columns, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
@@ -45,6 +45,7 @@ class TableEstimator(ReleasingEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         """(n, d) float64 numbers, NaN for what is none; ValueError for another shape, never for an entry."""
+        check_schema(X)
         names = getattr(X, "columns", None)
         for conversion in ("to_numpy", "toarray"):
             if hasattr(X, conversion):

@@ -13,7 +13,7 @@ _FORM = re.compile(r"(?P<count>one|\d+) (?P<unit>[a-z][a-z -]*?)(?: \((?P<relati
 _RELATIONS = ("replace", "add or remove", "flip", "rewire")
 _DEFAULT = {"edge": "flip", "vertex": "rewire"}
 _PLURALS = {"vertices": "vertex"}
-_UNITS = ("edge", "vertex", "record")
+_UNITS = ("edge", "vertex", "record", "user")
 
 
 class Adjacency(str):
@@ -84,8 +84,10 @@ ONE_EDGE = Adjacency("one edge")
 ONE_VERTEX = Adjacency("one vertex")
 ONE_RECORD_REPLACED = Adjacency("one record (replace)")
 ONE_RECORD_ADDED = Adjacency("one record (add or remove)")
+ONE_USER_REPLACED = Adjacency("one user (replace)")
+ONE_USER_ADDED = Adjacency("one user (add or remove)")
 
-KNOWN = (ONE_EDGE, ONE_VERTEX, ONE_RECORD_REPLACED, ONE_RECORD_ADDED)
+KNOWN = (ONE_EDGE, ONE_VERTEX, ONE_RECORD_REPLACED, ONE_RECORD_ADDED, ONE_USER_REPLACED, ONE_USER_ADDED)
 """What the mechanisms of this library promise for one unit."""
 
 

@@ -108,17 +108,20 @@ class Budget:
         with self._lock:
             return {name: calibrate.float_down(left) for name, left in self._left().items()}
 
-    def spend(self, guarantee: Guarantee) -> Guarantee:
-        """Record that a release with this guarantee is about to be made, or refuse.
+    def spend(self, guarantee: Guarantee | Release) -> Guarantee:
+        """Record that a release with this guarantee is about to be made, or refuse; returns the guarantee.
 
-        Call it before the mechanism runs: a release whose cost does not fit must not happen.
+        Call it before the mechanism runs: a release whose cost does not fit must not happen. A `Release`
+        that is there already is recorded by the guarantee it came with; if it is refused, do not use it.
 
         Raises:
             BudgetExceeded: it does not fit; nothing is recorded.
             ValueError: another adjacency, a kind weaker than allowed, or a form the budget does not count.
-            TypeError: not a `Guarantee`.
+            TypeError: neither a `Guarantee` nor a `Release`.
             RuntimeError: in another process than the one that made the budget.
         """
+        if isinstance(guarantee, Release):
+            guarantee = guarantee.guarantee
         cost = self._cost(guarantee)
         self._check_process()
         with self._lock:
@@ -205,7 +208,7 @@ class Budget:
             raise ValueError(
                 f"this budget is for {str(self._adjacency)!r}, the release for {str(guarantee.adjacency)!r}: "
                 "make the budget for the adjacency of its releases, or convert the guarantee first "
-                "(for_group, composition.replaced_from_added)"
+                "(for_group, composition.replaced_from_added, composition.for_users)"
             )
         if weakest([guarantee.kind, self._allow]) != self._allow:
             raise ValueError(f"this budget takes {self._allow} guarantees or better, got {guarantee.kind!r}")

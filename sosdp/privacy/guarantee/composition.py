@@ -13,12 +13,27 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.privacy.calibrate import ball
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
-from sosdp.privacy.guarantee.condition import Condition, Kind
+from sosdp.privacy.guarantee.adjacency import (
+    ONE_RECORD_ADDED,
+    ONE_RECORD_REPLACED,
+    ONE_USER_ADDED,
+    ONE_USER_REPLACED,
+    Adjacency,
+)
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, check_chains, compose, merged_assumptions, weakest
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
 
-__all__ = ["compose", "halting", "parallel", "random_split", "split", "subsample"]
+__all__ = [
+    "compose",
+    "for_users",
+    "halting",
+    "parallel",
+    "random_split",
+    "replaced_from_added",
+    "split",
+    "subsample",
+]
 
 
 def split(total: float, parts: int | Sequence[float | Fraction]) -> tuple[float, ...]:
@@ -228,15 +243,51 @@ def halting(
     return replace(both, delta=total, rho=None)
 
 
+_ADDED_TO_REPLACED = {ONE_RECORD_ADDED: ONE_RECORD_REPLACED, ONE_USER_ADDED: ONE_USER_REPLACED}
+_RECORD_TO_USER = {ONE_RECORD_ADDED: ONE_USER_ADDED, ONE_RECORD_REPLACED: ONE_USER_REPLACED}
+
+
 def replaced_from_added(guarantee: Guarantee) -> Guarantee:
-    """A guarantee for one added or removed record as one for one replaced record: a removal and an addition.
+    """A guarantee for one added or removed record (or user) as one for one replaced: a removal and an
+    addition.
 
     Raises:
         ValueError: the guarantee is about something else.
     """
-    if guarantee.adjacency != ONE_RECORD_ADDED:
-        raise ValueError(f"needs a guarantee for {ONE_RECORD_ADDED!s}, got {guarantee.adjacency!s}")
-    return replace(guarantee.for_group(2), adjacency=ONE_RECORD_REPLACED)
+    known: dict[Adjacency, Adjacency] = {
+        ONE_RECORD_ADDED: ONE_RECORD_REPLACED,
+        ONE_USER_ADDED: ONE_USER_REPLACED,
+    }
+    replaced = known.get(Adjacency(guarantee.adjacency))
+    if replaced is None:
+        raise ValueError(
+            f"needs a guarantee for {ONE_RECORD_ADDED!s} or {ONE_USER_ADDED!s}, got {guarantee.adjacency!s}"
+        )
+    return replace(guarantee.for_group(2), adjacency=replaced)
+
+
+def for_users(guarantee: Guarantee, most: int = 1) -> Guarantee:
+    """A guarantee for one record as one for one user, of whom at most `most` records are in the data.
+
+    The bound must be kept by the data: by truncation (`sosdp.privacy.contributions`), or `most=1` for one row
+    a user (`averaged_by_user`). With "replace", a user's records are replaced by as many others, so how many
+    each user has is public.
+
+    Raises:
+        ValueError: a guarantee about something else than one record, or as `Guarantee.for_group`.
+    """
+    known: dict[Adjacency, Adjacency] = {
+        ONE_RECORD_ADDED: ONE_USER_ADDED,
+        ONE_RECORD_REPLACED: ONE_USER_REPLACED,
+    }
+    users = known.get(Adjacency(guarantee.adjacency))
+    if users is None:
+        raise ValueError(f"needs a guarantee for one record, got {guarantee.adjacency!s}")
+    facts = [f"at most {most} record{'s' if most > 1 else ''} of a user are in the data"]
+    if users == ONE_USER_REPLACED:
+        facts.append("who the users are, and how many records each has, is public")
+    grouped = guarantee.for_group(most)
+    return replace(grouped, adjacency=users, assumptions=(*grouped.assumptions, *map(Fact, facts)))
 
 
 def _same_adjacency(parts: tuple[Guarantee, ...]) -> Adjacency:

@@ -11,6 +11,7 @@ from sosdp.privacy.registry import REGISTRY
 
 if TYPE_CHECKING:
     from sosdp.privacy.mechanisms.basic.average import bounded_average
+    from sosdp.privacy.mechanisms.basic.columns import private_count, private_mean, private_sum
     from sosdp.privacy.mechanisms.basic.histogram import private_histogram
     from sosdp.privacy.mechanisms.basic.interior_point import interior_point
     from sosdp.privacy.mechanisms.basic.multiplicative_weights import multiplicative_weights
@@ -24,8 +25,11 @@ __all__ = [
     "bounded_average",
     "interior_point",
     "multiplicative_weights",
+    "private_count",
     "private_histogram",
+    "private_mean",
     "private_quantile",
+    "private_sum",
     "report_noisy_max",
 ]
 

@@ -47,8 +47,8 @@ class ReleaseCheck:
 
     @property
     def exit_code(self) -> int:
-        """0 valid, 1 otherwise."""
-        return 0 if self.status == "valid" else 1
+        """0 valid, 1 invalid, 3 not recomputable (2 is for what cannot be read)."""
+        return {"valid": 0, "invalid": 1}.get(self.status, 3)
 
 
 # which numbers of a law are whole, by place

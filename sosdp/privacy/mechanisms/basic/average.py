@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
-from sosdp.privacy.inputs import members, number, source, table, wholes
+from sosdp.privacy.inputs import column, number, source, table, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
 
@@ -60,6 +60,7 @@ def bounded_average(
 
     Raises:
         ValueError: public arguments or shapes out of range; never because of the entries.
+        TypeError: several columns where one is expected, or columns of another type (`check_schema`).
 
     Source: Canonne, Kamath and Steinke 2020 (discrete Gaussian). Cost: 40 to 70 microseconds a coordinate.
     """
@@ -75,7 +76,7 @@ def bounded_average(
     least, most = Fraction(low or 0.0), Fraction(high or 0.0)
     if dimension is not None:
         raise ValueError("a dimension is for vectors in a ball")
-    records = members(values)
+    records = column(values)
     if least >= most or not records:
         raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
     step = (most - least) / RESOLUTION

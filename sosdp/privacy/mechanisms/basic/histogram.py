@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLA
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import entries, members, plain, source
+from sosdp.privacy.inputs import LEFT_OUT, canonical, column, source
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.seal import seal
@@ -50,7 +50,7 @@ def private_histogram(
     """
     units, margin = calibration(epsilon, delta, adjacency)
     bits = source(insecure_seed)
-    counts = Counter(key for key in map(canonical, members(records)) if key is not LEFT_OUT)
+    counts = Counter(key for key in map(canonical, column(records, text=True)) if key is not LEFT_OUT)
     noisy = [(key, counts[key] + truncated(units, margin, bits)) for key in sorted(counts, key=_order)]
     return seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
@@ -115,31 +115,6 @@ def truncated(units: Fraction, top: int, bits: RandomBits) -> int:
 
 MOVES: dict[str, int] = {ONE_RECORD_REPLACED: 2, ONE_RECORD_ADDED: 1}
 """How many counts change between neighbours."""
-
-LEFT_OUT: Hashable = object()
-"""What a record that has no key becomes."""
-
-
-_LARGEST_INTEGER = 1 << 256
-
-
-def canonical(value: Any, depth: int = 8) -> Hashable:
-    """One object for all objects that Python holds equal, so that no count depends on who came first.
-
-    Total: integers beyond 2^256 and tuples nested deeper than 8 are left out, as other objects are.
-    """
-    parts = entries(value) if issubclass(type(value), tuple) else None
-    if parts is not None:
-        keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
-        return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
-    found = plain(value)
-    if found is None:
-        return None if value is None else LEFT_OUT
-    if type(found) is float and found.is_integer():
-        found = int(found)
-    if type(found) is int or type(found) is bool:
-        return int(found) if abs(found) <= _LARGEST_INTEGER else LEFT_OUT
-    return LEFT_OUT if found != found else found
 
 
 def _order(value: Any) -> tuple[str, str]:

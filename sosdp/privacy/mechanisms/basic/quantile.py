@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.contributions import Unit, kept, unit_of
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -95,53 +96,108 @@ def draw(cut: Sequence[Run], rate: Fraction, bits: RandomBits) -> int:
 
 def private_quantile(
     values: Sequence[Any],
-    rank: int,
+    rank: int | None = None,
     *,
+    q: float | Fraction | None = None,
     low: float,
     high: float,
-    step: float,
+    step: float | None = None,
     epsilon: float,
+    adjacency: Adjacency | str | None = None,
+    users: Any = None,
+    most: int | None = None,
     insecure_seed: int | None = None,
 ) -> Release:
-    """A grid point near the `rank`-th smallest of n values.
+    """A grid point near the q-quantile of a column, or near its `rank`-th smallest value.
 
-    P(theta) ~ exp(-epsilon s / 2), s the least number of records to replace so that theta is the order
-    statistic: s = max(0, #{x < theta} - rank + 1, #{x > theta} - n + rank). epsilon-DP and (epsilon^2 /
-    8)-zCDP.
+    P(theta) ~ exp(-epsilon s / (2 Delta)) on the grid, epsilon-DP and (epsilon^2 / 8)-zCDP. With q = a / b
+    (the nearest fraction with b <= 1000), s = max(0, b #{x < theta} - a n, b #{x > theta} - (b - a) n), and
+    Delta = most b where a unit is replaced, most max(a, b - a) where it is added or removed (half for a
+    median). With a rank, s is the least number of records to replace so that theta is that order statistic,
+    and Delta = 1.
 
     Args:
-        values: n numbers, n public; moved to the nearest point of the public grid.
-        rank: 1..n, public; (n + 1) // 2 for the median.
-        low, high, step: the public grid.
+        values: n numbers; moved to the nearest point of the public grid.
+        rank: 1..n, n public; or
+        q: in [0, 1], public: .5 for the median.
+        low, high, step: the public grid; by default 1000 steps. Its fineness costs a logarithm.
         epsilon: budget.
+        adjacency: "one record (replace)" (default) or "one record (add or remove)", where n is private; with
+            users, "one user (replace)" (default) or "one user (add or remove)". With a rank the default only.
+        users, most: see `private_count`.
 
     Raises:
-        ValueError: public arguments out of range; never because of the values.
+        ValueError, TypeError: public arguments or the form of the column; never because of the values.
 
     Source: Smith 2011; the score is the inverse sensitivity of the order statistic. Cost: n log n.
     """
     epsilon = calibrate.check_epsilon(epsilon)
-    points = grid(low, high, step)
-    n = len(values)
-    if integer(rank, "rank") > n:  # half a rank would leave levels that are no integers
-        raise ValueError(f"rank must be an integer in 1..{n}, got {rank}")
-    rank = int(rank)
-
-    def level(below: int, above: int) -> int:
-        return max(0, below - rank + 1, above - n + rank)
-
+    points = grid(low, high, Fraction(high - low) / 1000 if step is None else step)
+    unit = unit_of(adjacency, users, most)
+    if (rank is None) == (q is None):
+        raise ValueError("give q, for example q=0.5 for the median, or the rank of the value that is wanted")
+    entries = kept(values, users, unit)
+    if rank is None:
+        level, moved = quantile_level(_share(q), len(entries), unit)
+    else:
+        level, moved = _rank_level(rank, len(entries), unit)
     bits = source(insecure_seed)
-    chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
+    rate = Fraction(epsilon) / (2 * moved)
+    chosen = draw(runs(points.counts(entries), points.size, level), rate, bits)
+    wanted = {"q": float(_share(q))} if rank is None else {"n": len(entries), "rank": int(rank)}
     return seal(
         points.value(chosen),
         Guarantee(
             mechanism="private quantile",
-            adjacency=ONE_RECORD_REPLACED,
+            adjacency=unit.adjacency,
             epsilon=epsilon,
             delta=0.0,
             rho=range_rho(epsilon),
         ),
         bits,
-        evidence=proven_by("private_quantile", Law("exponential", (Fraction(epsilon) / 2, 2))),
-        public={"n": n, "rank": rank, "low": low, "high": high, "step": step},
+        evidence=proven_by("private_quantile", Law("exponential", (rate, 2 * moved))),
+        public={**wanted, "low": low, "high": high, "step": float(points.step)},
     )
+
+
+def quantile_level(share: Fraction, n: int, unit: Unit) -> tuple[Callable[[int, int], int], int]:
+    """The score s of a q-quantile of n values, of the numbers below and above, and its sensitivity."""
+    a, b = share.numerator, share.denominator
+
+    def level(below: int, above: int) -> int:
+        return max(0, b * below - a * n, b * above - (b - a) * n)
+
+    return level, unit.most * (b if unit.replaced else max(a, b - a))
+
+
+def _rank_level(rank: int, n: int, unit: Unit) -> tuple[Callable[[int, int], int], int]:
+    """The score of an order statistic, and its sensitivity 1.
+
+    Raises:
+        ValueError: no rank of n values, or n is not public.
+    """
+    if unit.adjacency != ONE_RECORD_REPLACED:
+        raise ValueError(f"a rank needs a public number of records, which {unit.adjacency!s} hides: give q")
+    if integer(rank, "rank") > n:  # half a rank would leave levels that are no integers
+        raise ValueError(f"rank must be an integer in 1..{n}, got {rank}")
+    wanted = int(rank)
+
+    def level(below: int, above: int) -> int:
+        return max(0, below - wanted + 1, above - n + wanted)
+
+    return level, 1
+
+
+def _share(q: Any) -> Fraction:
+    """q as a fraction of small numbers.
+
+    Raises:
+        ValueError: not in [0, 1].
+    """
+    try:
+        share = Fraction(q).limit_denominator(1000)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"q must lie in [0, 1], got {q!r}") from error
+    if not 0 <= share <= 1:
+        raise ValueError(f"q must lie in [0, 1], got {q!r}")
+    return share

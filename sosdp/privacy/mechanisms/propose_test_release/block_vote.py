@@ -24,8 +24,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, number, source
-from sosdp.privacy.mechanisms.basic.histogram import LEFT_OUT, canonical
+from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number, source
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits

@@ -1,0 +1,233 @@
+"""Count, sum and mean of a column: the number of records may be private, and one person may own several.
+
+Proof: docs/proofs/columns.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.contributions import Unit, kept, unit_of
+from sosdp.privacy.guarantee.adjacency import Adjacency
+from sosdp.privacy.guarantee.evidence import Law, proven_by
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_near
+from sosdp.privacy.inputs import LEFT_OUT, canonical, number, source
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.seal import seal
+
+STEPS = 1 << 20
+"""The interval [low, high] in grid steps; even, so that its middle is a grid point."""
+
+PRESENT: Any = object()
+
+
+def private_count(
+    values: Sequence[Any],
+    *,
+    epsilon: float,
+    equal_to: Any = PRESENT,
+    adjacency: Adjacency | str | None = None,
+    users: Any = None,
+    most: int | None = None,
+    insecure_seed: int | None = None,
+) -> Release:
+    """How many entries of a column are there, or are equal to a value; discrete Laplace noise, epsilon-DP.
+
+    Args:
+        values: one column (list, array, series) of texts, numbers, anything.
+        epsilon: budget.
+        equal_to: public value (True and 1 and 1.0 are equal); without it, entries other than None, NaN and
+            objects that are no plain values are counted.
+        adjacency: "one record (replace)" (default) or "one record (add or remove)"; with users, "one user
+            (replace)" (default) or "one user (add or remove)".
+        users: whose records they are, one id a record; then
+        most: public number of records of a user that count, the first ones; the rest is dropped.
+
+    Returns:
+        Release of an int, which may be negative.
+
+    Raises:
+        ValueError, TypeError: public arguments or the form of the column; never because of an entry.
+    """
+    unit = unit_of(adjacency, users, most)
+    wanted = PRESENT if equal_to is PRESENT else canonical(equal_to)
+    if wanted is LEFT_OUT:
+        raise ValueError(f"equal_to must be a text, a number, None, or a tuple of these, got {equal_to!r}")
+    keys = map(canonical, kept(values, users, unit, text=True))
+    if wanted is PRESENT:
+        total = sum(key is not LEFT_OUT and key is not None for key in keys)
+    else:
+        total = sum(key is not LEFT_OUT and key == wanted for key in keys)
+    return _sealed(total, unit.most, None, unit, "private count", epsilon, insecure_seed, {})
+
+
+def private_sum(
+    values: Sequence[Any],
+    *,
+    low: float,
+    high: float,
+    epsilon: float,
+    adjacency: Adjacency | str | None = None,
+    users: Any = None,
+    most: int | None = None,
+    insecure_seed: int | None = None,
+) -> Release:
+    """The sum of a column's entries, each moved into [low, high]; discrete Laplace noise, epsilon-DP.
+
+    Entries are rounded towards low to a grid of 2^20 steps, one by one, and summed exactly; what is no number
+    adds nothing. The noise has standard deviation sqrt(2) `public["scale"]`; the scale is most max(|low|,
+    |high|) / epsilon where units are added or removed, most (max(high, 0) - min(low, 0)) / epsilon where
+    they are replaced.
+
+    Args:
+        low, high: public interval, low < high, both finite.
+        values, epsilon, adjacency, users, most: as for `private_count`; columns of numbers.
+
+    Returns:
+        Release of a float.
+
+    Raises:
+        ValueError, TypeError: public arguments or the form of the column; never because of an entry.
+    """
+    unit = unit_of(adjacency, users, most)
+    step, least, highest = _interval(low, high)
+    total = summed(kept(values, users, unit), step, least, highest)
+    moved = unit.most * contribution(least, highest, replaced=unit.replaced)
+    public = {"low": low, "high": high}
+    return _sealed(total, moved, step, unit, "private sum", epsilon, insecure_seed, public)
+
+
+def summed(entries: Sequence[Any], step: Fraction, least: int, highest: int) -> int:
+    """The sum in grid steps: of every number an integer in [least, highest], of anything else nothing."""
+    found = (number(entry) for entry in entries)
+    return sum(_clipped(value, step, least, highest) for value in found if value is not None)
+
+
+def contribution(least: int, highest: int, *, replaced: bool) -> int:
+    """How far the sum moves with one record, which adds nothing or an integer in [least, highest]."""
+    return max(highest, 0) - min(least, 0) if replaced else max(abs(least), abs(highest))
+
+
+def private_mean(
+    values: Sequence[Any],
+    *,
+    low: float,
+    high: float,
+    epsilon: float,
+    adjacency: Adjacency | str | None = None,
+    users: Any = None,
+    most: int | None = None,
+    insecure_seed: int | None = None,
+) -> Release:
+    """The mean of the entries that are numbers, each moved into [low, high]; epsilon-DP for both relations.
+
+    Sum of the deviations from the middle of the interval, and number of entries, each with discrete Laplace
+    noise of scale most (high - low) / epsilon and 2 most / epsilon; their quotient, moved into [low, high].
+    Missing entries are left out, and how many there are is not shown. A complete column of public length is
+    better served by `bounded_average`, many columns and unknown scales by `problems.gaussian.PrivateMean`.
+
+    Args:
+        low, high: public interval, low < high, both finite.
+        values, epsilon, adjacency, users, most: as for `private_count`; columns of numbers.
+
+    Returns:
+        Release of a float in [low, high]; `public["count"]` is the noisy number of entries (released too).
+
+    Raises:
+        ValueError, TypeError: public arguments or the form of the column; never because of an entry.
+    """
+    unit = unit_of(adjacency, users, most)
+    epsilon = calibrate.check_epsilon(epsilon)
+    step = _interval(low, high)[0]
+    middle = (Fraction(low) + Fraction(high)) / 2
+    total, count = deviations(kept(values, users, unit), step, middle)
+    laws = mean_laws(unit, epsilon)
+    bits = source(insecure_seed)
+    deviation = total + exact.discrete_laplace(laws[0].numbers[0], bits)
+    entries = count + exact.discrete_laplace(laws[1].numbers[0], bits)
+    mean = middle + step * Fraction(deviation, max(entries, 1))
+    return seal(
+        float_near(min(max(mean, Fraction(low)), Fraction(high))),
+        Guarantee(mechanism="private mean", adjacency=unit.adjacency, epsilon=epsilon, delta=0.0),
+        bits,
+        evidence=proven_by("columns", *laws),
+        public={"low": low, "high": high, "count": entries, **_most(unit)},
+    )
+
+
+def deviations(entries: Sequence[Any], step: Fraction, middle: Fraction) -> tuple[int, int]:
+    """Sum of deviations from the middle in grid steps, at most half an interval each, and their number."""
+    found = [value for value in map(number, entries) if value is not None]
+    shifted = (value - middle if isinstance(value, Fraction) else value for value in found)
+    return sum(_clipped(value, step, -STEPS // 2, STEPS // 2) for value in shifted), len(found)
+
+
+def mean_laws(unit: Unit, epsilon: float) -> tuple[Law, Law]:
+    """Noise of the deviation and of the count, each with its sensitivity at one of the worst neighbours.
+
+    A replaced unit moves the two together (docs/proofs/columns.md, "Mean"): a full move of the deviation
+    leaves the count where it is.
+    """
+    rate = Fraction(epsilon) / unit.most
+    moves = (unit.most * STEPS, 0) if unit.replaced else (unit.most * STEPS // 2, unit.most)
+    return (
+        Law("discrete laplace", (STEPS / rate, moves[0])),
+        Law("discrete laplace", (2 / rate, moves[1])),
+    )
+
+
+def _interval(low: float, high: float) -> tuple[Fraction, int, int]:
+    """Grid step of a public interval, and its first and last multiple in it.
+
+    Raises:
+        ValueError: not low < high, both finite.
+    """
+    try:
+        ends = Fraction(low), Fraction(high)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]") from error
+    if ends[0] >= ends[1]:
+        raise ValueError(f"the interval needs finite low < high, got [{low!r}, {high!r}]")
+    step = (ends[1] - ends[0]) / STEPS
+    return step, math.ceil(ends[0] / step), math.floor(ends[1] / step)
+
+
+def _clipped(found: Fraction | float, step: Fraction, least: int, highest: int) -> int:
+    """A number in whole steps, moved into [least, highest]."""
+    if isinstance(found, float):  # an infinity
+        return highest if found > 0 else least
+    return min(max(found // step, least), highest)
+
+
+def _most(unit: Unit) -> dict[str, int]:
+    return {"most": unit.most} if unit.adjacency.unit == "user" else {}
+
+
+def _sealed(
+    total: int,
+    moved: int,
+    step: Fraction | None,
+    unit: Unit,
+    name: str,
+    epsilon: float,
+    insecure_seed: int | None,
+    public: dict[str, Any],
+) -> Release:
+    """The total with discrete Laplace noise of scale moved / epsilon, in units of `step` (None: integers)."""
+    epsilon = calibrate.check_epsilon(epsilon)
+    scale = moved / Fraction(epsilon)
+    bits = source(insecure_seed)
+    noisy = total + exact.discrete_laplace(scale, bits)
+    return seal(
+        noisy if step is None else float_near(step * noisy),
+        Guarantee(mechanism=name, adjacency=unit.adjacency, epsilon=epsilon, delta=0.0),
+        bits,
+        evidence=proven_by("columns", Law("discrete laplace", (scale, moved))),
+        public={**public, "scale": float(scale if step is None else step * scale), **_most(unit)},
+    )
