@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import harness
 
-NOT_BENCHMARKS = {"__init__", "__main__", "harness", "summary"}
+NOT_BENCHMARKS = {"__init__", "__main__", "harness", "pages", "pictures", "summary"}
 
 
 def names() -> dict[str, str]:

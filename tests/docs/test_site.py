@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import html.parser
 import http.server
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,9 @@ pytest.importorskip("myst_nb", reason="the extra 'docs' is not installed")
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The built site; a warning is an error. Built in a copy: pages are staged beside the sources."""
+    """The site of `make docs` where SOSDP_SITE names it; else built in a copy, a warning an error."""
+    if os.environ.get("SOSDP_SITE"):
+        return Path(os.environ["SOSDP_SITE"]).resolve()
     tree = tmp_path_factory.mktemp("site")
     for name in ("docs", "notebooks", "sosdp", "problems", "certificates", "benchmarks"):
         ignore = shutil.ignore_patterns("_build", "__pycache__")
@@ -40,6 +44,42 @@ def test_every_proof_and_notebook_has_a_page(site):
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert (site / "notebooks" / f"{notebook.stem}.html").is_file()
     assert (site / "api" / "generated" / "sosdp.minimize.html").is_file()
+
+
+class _Links(html.parser.HTMLParser):
+    """The targets of a page's links and pictures, and the anchors it offers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: set[str] = set()
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if value and name == "id":
+                self.anchors.add(value)
+            if value and name == {"a": "href", "img": "src", "link": "href", "script": "src"}.get(tag):
+                self.targets.add(value)
+
+
+def test_every_link_inside_the_site_leads_somewhere(site):
+    pages = {}
+    for path in set(site.rglob("*.html")) - set((site / "_static").rglob("*")):
+        pages[path] = _Links()
+        pages[path].feed(path.read_text(encoding="utf-8"))
+    lost = []
+    for path, page in pages.items():
+        for target in page.targets:
+            parts = urllib.parse.urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            file = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
+            anchors = pages[file].anchors if file in pages else set()
+            # a source page names an object where it is defined, the reference where it is first exported
+            asked = parts.fragment if file in pages and "_modules" not in path.parts else ""
+            if not file.exists() or (asked and asked not in anchors):
+                lost.append(f"{path.relative_to(site)}: {target}")
+    assert len(pages) > 300 and not lost, "\n".join(lost[:20])
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from benchmarks import harness
+from benchmarks import harness, pages
 from benchmarks.__main__ import main, names
 from benchmarks.cases import judge
 
@@ -86,3 +86,24 @@ RESULT = {"status": "optimal", "bound": -1.0, "certified_bound": -1.0000001, "bo
 )
 def test_the_judge(expected, changes, verdict):
     assert judge("some case", expected, {**RESULT, **changes}).verdict == verdict
+
+
+def test_the_pages_are_those_of_the_results():
+    lines = names()
+    found = pages.results()
+    for name, result in found.items():
+        shown = (pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+        assert shown == pages.page(name, lines[name], result), "run: python -m benchmarks.pages"
+        for _, _, file in pages.shown(name, result):
+            assert (pages.FOLDER / file).is_file(), "run: python -m benchmarks.pages"
+    assert (pages.FOLDER / "index.md").read_text(encoding="utf-8") == pages.index(lines)
+    assert {page.stem for page in pages.FOLDER.glob("*.md")} == {*found, "index"}
+
+
+def test_a_picture_is_the_same_bytes_for_the_same_numbers(tmp_path):
+    pytest.importorskip("matplotlib")
+    picture, table, file = pages.shown("build", pages.results()["build"])[0]
+    pages.draw(picture, table, tmp_path / "build_0.svg")
+    first = (tmp_path / "build_0.svg").read_bytes()
+    pages.draw(picture, table, tmp_path / "build_0.svg")
+    assert first == (tmp_path / "build_0.svg").read_bytes() and b"<svg" in first
