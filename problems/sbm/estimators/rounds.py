@@ -15,7 +15,7 @@ from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.seal import seal
 
 from ..afterwards import least_vote, passes
@@ -25,9 +25,13 @@ from ..labelling import canonical_signs
 from ..rounds import GaussianRounds, Plan, SplitRounds, gaussian_rounds, split_rounds
 from ..rounds_groups import group_rounds, plan_groups
 from ..rounds_planning import plan_rounds
+from ..sparse_slack import ARITHMETIC, SENSITIVITY, SlackTest, plan_slack_test, slack_statistic
 from .base import RecoveryEstimator, release_value
 
 KINDS = ("auto", "gauss", "split")
+
+SLACK_PART = 64
+"""The test of the dual slack gets one part in so many of delta."""
 
 
 class RoundsRecovery(RecoveryEstimator):
@@ -42,9 +46,11 @@ class RoundsRecovery(RecoveryEstimator):
             pairs; pure), "auto" (the better forecast), or a `GaussianRounds` or `SplitRounds` of your own.
         degrees: "even", or "uneven": balance by noisy degrees, at the price of one round (two communities,
             Gaussian plan). For graphs in which some vertices have many times the degree of others.
-        exact_or_nothing: withhold the labels unless the least vote of a vertex for its own side, with noise,
-            shows that no single label should change (two communities). check_share: of epsilon, for that.
-            false_pass: probability with which labels that fail this pass all the same.
+        exact_or_nothing: True (or "vote"): withhold the labels unless the least vote of a vertex for its own
+            side, with noise, shows that no single label should change. "slack": unless the dual slack shows
+            that they are the best of all labellings (unweighted, delta > 0, a 64th of it; a few hundred
+            products more). Two communities. check_share: of epsilon, for that. false_pass: probability with
+            which labels that fail this pass all the same (for "slack", delta / 128 more).
         weight_bound: public bound w of the weights of a weighted graph; average_degree is then the mean
             weight at a vertex.
         insecure_seed: for tests and figures only; voids the guarantee.
@@ -68,7 +74,7 @@ class RoundsRecovery(RecoveryEstimator):
         communities: int = 2,
         plan: str | Plan = "auto",
         degrees: str = "even",
-        exact_or_nothing: bool = False,
+        exact_or_nothing: bool | str = False,
         check_share: float = 0.15,
         false_pass: float = 1e-3,
         weight_bound: float | None = None,
@@ -105,8 +111,14 @@ class RoundsRecovery(RecoveryEstimator):
             raise ValueError(f"check_share must be in (0, 1), got {self.check_share}")
         if check_delta(self.false_pass) > 0.5:
             raise ValueError(f"false_pass must be at most 1/2, got {self.false_pass}")
+        if self.exact_or_nothing not in (False, True, "vote", "slack"):
+            raise ValueError(
+                f'exact_or_nothing must be False, "vote" or "slack", got {self.exact_or_nothing!r}'
+            )
         if self.exact_or_nothing and k > 2:
             raise ValueError("exact_or_nothing is for two communities")
+        if self.exact_or_nothing == "slack" and (self.delta == 0 or self.weight_bound is not None):
+            raise ValueError('exact_or_nothing="slack" needs delta > 0 and an unweighted graph')
         if isinstance(self.plan, (GaussianRounds, SplitRounds)):
             if isinstance(self.plan, GaussianRounds) and self.delta == 0:
                 raise ValueError("a Gaussian plan needs delta > 0")
@@ -129,20 +141,39 @@ class RoundsRecovery(RecoveryEstimator):
         labels, check = split(float(self.epsilon), (1 - share, share))
         return labels, check
 
+    def _deltas(self) -> tuple[float, float]:
+        """delta of the labels, and of the check afterwards (0 but for the dual slack)."""
+        if self.exact_or_nothing != "slack":
+            return float(self.delta), 0.0
+        check = Fraction(1, SLACK_PART)
+        labels, check_delta = split(float(self.delta), (1 - check, check))
+        return labels, check_delta
+
+    def slack_test(self, n: int) -> SlackTest:
+        """The public facts of the test of the dual slack on n vertices; ValueError where it cannot be run."""
+        return plan_slack_test(n, float(self.average_degree), self._deltas()[1])
+
+    def _passes(self, graph: CanonicalEdges, labels: np.ndarray, epsilon: float, bits: RandomBits) -> bool:
+        beta = float(self.false_pass)
+        if self.exact_or_nothing == "slack":
+            statistic = slack_statistic(graph, labels, self.slack_test(graph.n), bits)
+            return passes(statistic, SENSITIVITY, epsilon, beta, bits)
+        return passes(least_vote(graph, labels), graph.unit, epsilon, beta, bits)
+
     def public_plan(self, n: int) -> Plan:
         """The plan that a fit on n vertices follows: a function of public numbers."""
         if isinstance(self.plan, (GaussianRounds, SplitRounds)):
             return self.plan
         degree, gamma = float(self.average_degree) / self._unit, float(self.gamma)
-        epsilon = self._budgets()[0]
+        epsilon, delta = self._budgets()[0], self._deltas()[0]
         if self.communities > 2:
-            return plan_groups(n, degree, gamma, int(self.communities), epsilon, float(self.delta)).plan
+            return plan_groups(n, degree, gamma, int(self.communities), epsilon, delta).plan
         return plan_rounds(
             n,
             degree,
             gamma,
             epsilon,
-            float(self.delta),
+            delta,
             kind=self.plan,
             by_degree=self.degrees == "uneven",
         ).plan
@@ -154,8 +185,11 @@ class RoundsRecovery(RecoveryEstimator):
         self.plan_ = plan = self.public_plan(graph.n)
         seed = self.insecure_seed
         key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
-        bits, delta = open_bits(seed), float(self.delta)
-        epsilon, check = self._budgets()
+        bits = open_bits(seed)
+        (epsilon, check), (delta, check_delta) = self._budgets(), self._deltas()
+        slack = self.exact_or_nothing == "slack"
+        if slack:
+            self.slack_test(graph.n)  # refuses publicly before anything is spent
         if isinstance(plan, SplitRounds):
             labels, delta = canonical_signs(split_rounds(graph, plan, epsilon, key, bits)), 0.0
         else:
@@ -168,16 +202,14 @@ class RoundsRecovery(RecoveryEstimator):
                 count = int(self.communities)
                 labels = renumbered(group_rounds(graph, plan, count, budget, delta, key, bits))
         kept: np.ndarray | None = labels
-        if self.exact_or_nothing and not passes(
-            least_vote(graph, labels), graph.unit, check, float(self.false_pass), bits
-        ):
+        if self.exact_or_nothing and not self._passes(graph, labels, check, bits):
             kept = None
         promise = Guarantee(
             epsilon=float(self.epsilon),
-            delta=delta,
+            delta=(float(self.delta) if delta else check_delta) if slack else delta,
             adjacency=self._adjacency,
-            kind="exact",
-            assumptions=("the vertex set is public",),
+            kind="certified" if slack else "exact",
+            assumptions=("the vertex set is public", *((ARITHMETIC,) if slack else ())),
             mechanism="sbm.rounds",
         )
         facts = self._public(
@@ -187,6 +219,6 @@ class RoundsRecovery(RecoveryEstimator):
             average_degree=float(self.average_degree),
             plan={"kind": type(plan).__name__, **vars(plan)},
             key=key,
-            exact_or_nothing=bool(self.exact_or_nothing),
+            exact_or_nothing=self.exact_or_nothing,
         )
         return seal(release_value(kept, graph, "rounds"), promise, bits, public=facts)
