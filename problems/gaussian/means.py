@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import chi2
 
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -26,7 +27,6 @@ from .planning import (
     Budget,
     MeanTask,
     Plan,
-    ball_kappa,
     cube_reach,
     quantile_epsilon,
     trimmed_share,
@@ -37,6 +37,7 @@ LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
 POOLED = 0.35  # noise of a variance beyond which all columns share one
 LATTICE = 30  # bits of the trimmed score's lattice over half a width
 CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance
+BALL_TAILS = 0.34  # and so has ball noise, 1.17 in one dimension
 
 
 def private_mean(
@@ -60,10 +61,11 @@ def private_mean(
         epsilon=budget.epsilon,
         delta=0.0 if pure else budget.delta,
         rho=None if budget.epsilon is not None else budget.rho,
+        before=sum(plan.spent.values(), Fraction(0)) if plan.method == "ball" else None,
         insecure_seed=insecure_seed,
     )
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    run = _cube if pure else _gaussian
+    run = _cube if pure else _in_a_ball
     mean, half, noise = run(queries, frame.into(entries), columns, frame, task, plan)
     interval = None if half is None else np.stack([mean - half, mean + half], axis=1)
     value = {"mean": mean, "interval": interval, "noise_scale": noise, "frame": frame_dict(frame)}
@@ -101,76 +103,89 @@ def _cube(
         squares = counts * counts // UNITS
         seconds = np.array(queries.cube_sum(squares, UNITS, price, positive=True), dtype=np.float64)
         spread = UNITS / float(price) * math.sqrt((d + 1) * (d + 2) / 3.0)
-        half = _half_width(task, unit, seconds, spread, noise * math.sqrt(CUBE_TAILS), reach)
+        small = reach**2 / (n * UNITS)
+        noisy = noise * math.sqrt(CUBE_TAILS)
+        half = _half_width(task, frame.scale, seconds * small, spread * small, noisy)
     return frame.centre + unit * sums, half, noise
 
 
-def _gaussian(
+def _in_a_ball(
     queries: IntegerQueries, y: np.ndarray, columns: Columns, frame: Frame, task: MeanTask, plan: Plan
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Robust columns folded to a released radius and tight ones in [-1, 1], together rows of one ball."""
     n, d = y.shape
     robust, tight = columns.robust, np.flatnonzero(columns.tight)
-    mean, noise, half = frame.centre.copy(), np.zeros(d), np.zeros(d)
-    rho, extra = plan.spent["sum"], plan.spent["interval"]
-    share = Fraction(1)
+    rows, squared = np.empty((n, d)), 0.0
     if robust.size:
         z = cells(y[:, robust], CELL_REACH) if task.contamination > 0 else y[:, robust]
-        price = quantile_epsilon(plan.spent["radius"])
-        quantile = radius_quantile(queries, norms(z), 0.8, robust.size, price)
-        radius = ball_kappa(task, robust.size, rho) * quantile
-        if tight.size:  # the released radius may decide how rho is split: the pair costs rho either way
-            squared = Fraction(radius) ** 2
-            share = squared / (squared + tight.size)
-        counts = integers(to_ball(z, radius, redescend=task.contamination > 0), radius / UNITS)
-        sums = queries.gaussian_sum(counts, UNITS, share * rho)
-        unit = frame.scale[robust] * radius / (n * UNITS)
-        mean[robust] += unit * np.array(sums, dtype=np.float64)
-        noise[robust] = unit * 2.0 * UNITS / math.sqrt(2.0 * float(share * rho))
-        if extra:
-            seconds, spread = _ball_seconds(queries, counts, share * extra, n, radius)
-            reach = np.full(robust.size, radius)
-            half[robust] = _half_width(task, unit, seconds, spread, noise[robust], reach)
-    if tight.size:
-        rest = 1 - share if robust.size else Fraction(1)
-        counts = integers(np.clip(y[:, tight], -1.0, 1.0), 1.0 / UNITS)
-        sums = queries.gaussian_sum(counts, UNITS, rest * rho, shape="box")
-        unit = frame.scale[tight] / (n * UNITS)
-        mean[tight] += unit * np.array(sums, dtype=np.float64)
-        noise[tight] = unit * 2.0 * UNITS * math.sqrt(tight.size / (2.0 * float(rest * rho)))
-        if extra:
-            squares = counts * counts // UNITS
-            found = queries.gaussian_sum(squares, UNITS, rest * extra, shape="positive")
-            spread = UNITS * math.sqrt(tight.size / (2.0 * float(rest * extra)))
-            ones = np.ones(tight.size)
-            seconds = np.array(found, dtype=np.float64)
-            half[tight] = _half_width(task, unit, seconds, spread, noise[tight], ones)
-    return mean, half if extra else None, noise
+        price = plan.spent["radius"]
+        quantile = math.sqrt(chi2.ppf(0.8, robust.size))
+        if price:
+            quantile = radius_quantile(queries, norms(z), 0.8, robust.size, quantile_epsilon(price))
+        radius = plan.kappa * quantile
+        squared = radius**2
+        rows[:, robust] = to_ball(z, radius, redescend=task.contamination > 0)
+    rows[:, tight] = np.clip(y[:, tight], -1.0, 1.0)
+    reach = math.sqrt(squared + tight.size) * (1.0 + 1e-12)
+    counts = integers(rows, reach / UNITS)
+    unit = frame.scale * reach / (n * UNITS)
+    seconds, spread = _seconds(queries, counts, columns, plan.spent["interval"], (reach, squared))
+    if plan.method == "ball":
+        sums, deviation = queries.ball_sum(counts, UNITS)
+        tails = 1.0 + BALL_TAILS / (d + 1)
+    else:
+        sums = queries.gaussian_sum(counts, UNITS, plan.spent["sum"])
+        deviation, tails = 2.0 * UNITS / math.sqrt(2.0 * float(plan.spent["sum"])), 1.0
+    mean, noise = frame.centre + unit * np.array(sums, dtype=np.float64), unit * deviation
+    if seconds is None:
+        return mean, None, noise
+    return mean, _half_width(task, frame.scale, seconds, spread, noise * math.sqrt(tails)), noise
 
 
-def _ball_seconds(
-    queries: IntegerQueries, counts: np.ndarray, rho: Fraction, n: int, radius: float
-) -> tuple[np.ndarray, float]:
-    """Sums of squares of the columns in units of 1/UNITS squared radii, and the deviation of their noise."""
-    d = counts.shape[1]
+def _seconds(
+    queries: IntegerQueries, counts: np.ndarray, columns: Columns, rho: Fraction, lengths: tuple[float, float]
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Averages of squares of the columns in squared scales, and the deviations of their noise; None for 0.
+
+    lengths: the reach of a row, and the square of that of its robust part. The released radius may decide how
+    rho is split: the pair of questions costs rho either way.
+    """
+    n, d = counts.shape
+    if not rho:
+        return None, np.zeros(d)
+    robust, tight = columns.robust, np.flatnonzero(columns.tight)
+    reach, squared = lengths
+    share = Fraction(squared) / (Fraction(squared) + tight.size)
     squares = counts * counts // UNITS
-    spread = UNITS * math.sqrt(2.0 / (2.0 * float(rho)))
-    if radius**2 * spread / (n * UNITS) <= POOLED:
-        return np.array(queries.gaussian_sum(squares, UNITS, rho, shape="orthant"), dtype=np.float64), spread
-    pooled = queries.gaussian_sum(squares.sum(axis=1)[:, None], UNITS, rho, shape="positive")[0]
-    return np.full(d, pooled / d), UNITS / math.sqrt(2.0 * float(rho)) / d
+    small = reach**2 / (n * UNITS)
+    found, spread = np.zeros(d), np.zeros(d)
+    if robust.size:
+        bound = min(UNITS, math.ceil(squared / reach**2 * UNITS))
+        deviation = bound * math.sqrt(2.0 / (2.0 * float(share * rho)))
+        part = squares[:, robust]
+        if deviation * small <= POOLED:
+            sums = queries.gaussian_sum(part, bound, share * rho, shape="orthant")
+            found[robust], spread[robust] = small * np.array(sums, dtype=np.float64), small * deviation
+        else:
+            pooled = queries.gaussian_sum(part.sum(axis=1)[:, None], bound, share * rho, shape="positive")[0]
+            found[robust] = small * pooled / robust.size
+            spread[robust] = small * bound / math.sqrt(2.0 * float(share * rho)) / robust.size
+    if tight.size:
+        bound = min(UNITS, math.ceil(UNITS / reach**2))
+        sums = queries.gaussian_sum(squares[:, tight], bound, (1 - share) * rho, shape="positive")
+        found[tight] = small * np.array(sums, dtype=np.float64)
+        spread[tight] = small * bound * math.sqrt(tight.size / (2.0 * float((1 - share) * rho)))
+    return found, spread
 
 
 def _half_width(
-    task: MeanTask, unit: np.ndarray, seconds: np.ndarray, spread: float, noise: np.ndarray, reach: np.ndarray
+    task: MeanTask, scale: np.ndarray, seconds: np.ndarray, spread: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
     """Half the interval: deviations of the average of folded records and of the noise, in quadrature.
 
-    unit: what one step of a sum is worth; seconds: noisy sums of squares in 1/UNITS squared reaches, spread
-    the deviation of their noise.
+    seconds, spread: average squares of the columns in squared scales, and the deviations of their noise.
     """
-    small = reach**2 / (task.n * UNITS)
-    variance = np.maximum(seconds * small, LEAST_VARIANCE) + spread * small
-    scale = unit * task.n * UNITS / reach
+    variance = np.maximum(seconds, LEAST_VARIANCE) + spread
     return float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(scale**2 * variance / task.n + noise**2)
 
 

@@ -15,15 +15,16 @@ from typing import Any
 from scipy.special import ndtri
 from scipy.stats import chi2
 
+from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
 
-from .frame import location_nats
+from .frame import TOP, location_nats
 
 CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
 CELL_REACH = 4.0
 INTERVAL = Fraction(1, 20)  # share of the budget for an interval
 TRIMMED_NOISE = 0.75  # measured: the score's error against that of its cube
-METHODS = ("cube", "gaussian", "trimmed")
+METHODS = ("cube", "gaussian", "ball", "trimmed")
 
 
 class NotOffered(ValueError):
@@ -81,15 +82,18 @@ class Plan:
     """What a fit will do and how well, from public numbers alone.
 
     Attributes:
-        method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "trimmed" (one draw of a
-            trimmed-mean score) for means; "whitened" for covariances; "packing" for pure covariances.
+        method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "ball" (noise in a ball that
+            takes what the other questions leave of epsilon and delta), "trimmed" (one draw of a trimmed-mean
+            score) for means; "whitened" for covariances; "packing" for pure covariances.
         frame_epsilon: of each order statistic of the frame, 0 without one.
-        spent: budget of the parts by name, exact; they add up to the budget.
+        spent: budget of the parts by name, exact; they add up to the budget (ball: the zCDP of all but the
+            sum).
         private_error, sampling_error: predicted Euclidean errors of a mean in standard deviations of the
             columns, or Frobenius errors of a covariance relative to the truth; of Gaussian records.
         seconds: predicted time of a fit.
         widest_bounds: how many standard deviations of a column its bounds may be apart before the answer is
             off with a chance above some per cent; for the frame's methods, 10^6 and more.
+        kappa: radius of the ball over the .8-quantile of the norms of records, where there is a ball.
     """
 
     method: str
@@ -99,6 +103,7 @@ class Plan:
     sampling_error: float
     seconds: float
     widest_bounds: float = 1e6
+    kappa: float = 0.0
 
     @property
     def total_error(self) -> float:
@@ -135,7 +140,7 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
     """
     if method not in ("auto", *METHODS):
         raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
-    makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "trimmed": _trimmed}
+    makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "ball": _ball, "trimmed": _trimmed}
     if method != "auto":
         makers = {method: makers[method]}
     plans, needed, reasons = [], [], []
@@ -205,26 +210,57 @@ def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
     frame, each, needed = frame_share(task, float(base), 0.08)
     if needed:
         return needed
-    radius = base * 3 / 100 if task.robust else Fraction(0)
+    radius = _radius_price(task, base * 3 / 100)
     rest = base - frame - radius
-    error = 0.0
-    if task.robust:
-        reach = ball_kappa(task, task.robust, rest) * math.sqrt(chi2.ppf(0.8, task.robust))
-        error = 2.0 / task.n * reach * math.sqrt(task.robust / (2.0 * float(rest)))
-    if task.tight:  # in half-widths of the bounds, which are at most a few standard deviations
-        error = math.hypot(error, 2.0 * task.tight / task.n / math.sqrt(2.0 * float(rest)))
+    kappa = _kappa(task, 0.7 * math.sqrt(2.0 * float(rest) * task.n) / 2.0)
+    error = 2.0 / task.n * _reach(task, kappa) * math.sqrt(task.d / (2.0 * float(rest)))
     spent = {"frame": frame, "radius": radius, "sum": rest, "interval": total - base}
     seconds = 0.02 + 1e-6 * task.n * task.d + 3e-3 * task.d
-    return Plan("gaussian", each, spent, error, math.sqrt(task.d / task.n), seconds)
+    return Plan("gaussian", each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
 
 
-def ball_kappa(task: MeanTask, d: int, rho: Fraction) -> float:
+def _ball(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if budget.epsilon is None or budget.rho is None or task.d > LARGEST_DIMENSION:
+        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
+    total = Fraction(budget.rho)
+    frame, each, needed = frame_share(task, float(total), 0.05)
+    if needed:
+        return needed
+    radius = _radius_price(task, total / 50)
+    spent = {"frame": frame, "radius": radius, "interval": total * INTERVAL if task.interval else Fraction(0)}
+    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), task.d)
+    if rate == 0.0:
+        return "nothing is left of this budget for noise in a ball: a larger delta is needed"
+    kappa = _kappa(task, 0.7 * math.sqrt(task.n) * rate / (2.0 * math.sqrt(task.d + 1.0)))
+    error = 2.0 / (task.n * rate) * _reach(task, kappa) * math.sqrt(task.d * (task.d + 1))
+    seconds = 0.2 + 1e-6 * task.n * task.d + 3e-3 * task.d
+    return Plan("ball", each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
+
+
+def _radius_price(task: MeanTask, rho: Fraction) -> Fraction:
+    """rho where that finds the .8-quantile of norms; 0 where the frame alone decides (Gaussian lengths)."""
+    found = 0.1 * task.n * math.sqrt(8.0 * float(rho)) >= TOP / 2.0
+    return rho if task.robust and found else Fraction(0)
+
+
+def _kappa(task: MeanTask, room: float) -> float:
     """Radius of the ball over the .8-quantile of norms: the .9-quantile of Gaussians, or as far as noise
-    allows where all records count."""
+    allows where all records count (room: that radius over the root of the dimension, times the root of it).
+    """
+    if not task.robust:
+        return 0.0
+    d = task.robust
     kappa = math.sqrt(chi2.ppf(0.9, d) / chi2.ppf(0.8, d))
     if task.contamination == 0:
-        kappa = max(kappa, min(30.0, 0.7 * math.sqrt(2.0 * float(rho) * task.n) / (2.0 * math.sqrt(d))))
+        kappa = max(kappa, min(30.0, room / math.sqrt(d)))
     return kappa
+
+
+def _reach(task: MeanTask, kappa: float) -> float:
+    """Predicted length of a row: of Gaussian robust columns, and of tight ones in half-widths, which are at
+    most a few standard deviations."""
+    squared = kappa**2 * chi2.ppf(0.8, task.robust) if task.robust else 0.0
+    return math.sqrt(squared + task.tight)
 
 
 def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fraction, int]:

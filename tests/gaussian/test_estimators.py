@@ -198,7 +198,7 @@ def test_pure_privacy_of_one_column():
 
 def test_intervals_cover_the_mean_of_normal_columns():
     hits = total = 0
-    for run in range(60):
+    for run in range(40):
         g = np.random.default_rng([8, run])
         X = g.standard_normal((1000, 2))
         for delta in (0.0, 1e-6):
@@ -206,7 +206,7 @@ def test_intervals_cover_the_mean_of_normal_columns():
             if found.interval_ is not None:
                 inside = (found.interval_[:, 0] <= 0) & (0 <= found.interval_[:, 1])
                 hits, total = hits + int(inside.sum()), total + 2
-    assert total >= 120 and hits >= 0.91 * total
+    assert total >= 80 and hits >= 0.91 * total
 
 
 def test_folding():

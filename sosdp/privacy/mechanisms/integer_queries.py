@@ -19,8 +19,9 @@ from sosdp.privacy import calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.inputs import source
-from sosdp.privacy.randomness import cube, exact
+from sosdp.privacy.randomness import ball, cube, exact
 from sosdp.privacy.seal import seal
 
 Counts = npt.NDArray[np.int64]
@@ -40,6 +41,8 @@ class IntegerQueries:
         n: number of records, public.
         epsilon: pure budget; or, with `delta`, spent as the zCDP that it allows; or
         rho: zCDP budget.
+        before: with delta, the zCDP of all questions but one last `ball_sum`, which takes all that
+            (epsilon, delta) leaves; the others are then asked within `before`.
         insecure_seed: tests only; voids the guarantee.
 
     Privacy: neighbours differ in one record, hence in one row of every array below, whatever was answered
@@ -54,10 +57,13 @@ class IntegerQueries:
         epsilon: float | None = None,
         delta: float = 0.0,
         rho: float | None = None,
+        before: Fraction | None = None,
         insecure_seed: int | None = None,
     ) -> None:
         if (epsilon is None) == (rho is None):
             raise ValueError("give either epsilon (with or without delta) or rho")
+        if before is not None and (delta == 0.0 or before < 0):
+            raise ValueError("what is spent before a last ball is at least 0, and needs delta > 0")
         self.n = n
         self.epsilon, self.delta, self.rho = epsilon, delta, rho
         self.pure = rho is None and delta == 0.0
@@ -70,7 +76,11 @@ class IntegerQueries:
                 raise ValueError("rho comes without delta")
             self.rho = calibrate.check_positive(rho, "rho")
         self.budget = Fraction(self.epsilon if self.pure else self.rho)  # type: ignore[arg-type]
+        self.before = before
+        if before is not None:
+            self.budget, self.rho = before, None
         self.spent = Fraction(0)
+        self._closed = False
         self._bits = source(insecure_seed)
 
     def order_statistic(
@@ -127,6 +137,25 @@ class IntegerQueries:
         variance = Fraction(squared) / (2 * Fraction(rho))
         return [int(total) + exact.discrete_gaussian(variance, self._bits) for total in rows.sum(axis=0)]
 
+    def ball_sum(self, counts: Counts, bound: int) -> tuple[list[int], float]:
+        """The sum of (n, d) integer rows in the ball of radius bound, with ball noise: the last question.
+
+        Price: what `before` leaves of (epsilon, delta). Returns the sums and the standard deviation of the
+        noise of one. Raises ValueError where nothing is left.
+        """
+        if self.before is None or self._closed:
+            raise ValueError("a ball is the last question, of a budget with `before`")
+        assert self.epsilon is not None
+        self._closed = True
+        rows = self._inside(counts, bound, "ball")
+        rate = largest_rate(self.epsilon, self.delta, self.before, rows.shape[1])
+        if rate == 0.0:
+            raise ValueError("nothing is left of this budget for a ball")
+        scale = Fraction(2 * bound) / Fraction(rate)
+        noise = ball.ball_noise(rows.shape[1], scale, self._bits)
+        sums = [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]
+        return sums, float(scale) * math.sqrt(rows.shape[1] + 1)
+
     def squares(self, counts: Counts, bound: int, rho: Fraction | float) -> list[list[int]]:
         """The symmetric matrix sum of k k^T over (n, d) integer rows in the ball of radius bound, with noise.
 
@@ -164,6 +193,8 @@ class IntegerQueries:
     def _pay(self, price: Fraction) -> None:
         if price <= 0:
             raise ValueError(f"a question costs more than 0, got {price}")
+        if self._closed:
+            raise ValueError("the last question has been asked")
         if self.spent + price > self.budget:
             raise ValueError(f"the budget {float(self.budget):.6g} is overdrawn")
         self.spent += price

@@ -1,0 +1,179 @@
+"""Ball noise: the law of the sampler, the bounds on its loss against independent integrals, whole compositions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betainc, gammainc, gammaincc
+
+from sosdp.privacy import ball_accounting
+from sosdp.privacy.ball_accounting import hockey_sticks, largest_rate, proven, total_delta
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from sosdp.privacy.randomness import ball
+from sosdp.privacy.randomness.bits import open_bits
+
+
+def integral(rate: float, d: int, x: float) -> float:
+    """delta(x) by a midpoint rule over length and angle, in units of Delta; d >= 2."""
+    r = (np.arange(1200) + 0.5) / 1200 * (d + 14 * math.sqrt(d) + 40) / rate
+    angle = (np.arange(900) + 0.5) / 900 * math.pi
+    lengths = stats.gamma.pdf(r * rate, d) * rate * (r[1] - r[0])
+    angles = np.sin(angle) ** (d - 2)
+    loss = rate * (np.sqrt(r[:, None] ** 2 + 1 - 2 * r[:, None] * np.cos(angle)) - r[:, None])
+    inside = np.maximum(0.0, -np.expm1(np.minimum(0.0, x - loss)))
+    return float(lengths @ inside @ (angles / angles.sum()))
+
+
+@pytest.mark.parametrize("d", [2, 3, 10, 40])
+def test_losses_are_bounded_from_above_and_tightly(d):
+    for rate in (0.3, 1.2):
+        ends, deltas = hockey_sticks(rate, d)
+        for k in (100, 500, 700, 850):
+            true = integral(rate, d, ends[k])
+            assert deltas[k] >= true * (1 - 2e-4)
+            assert deltas[k] <= true * 1.1 + 1e-12
+
+
+def test_one_dimension_is_laplace():
+    for rate in (0.2, 1.0, 4.0):
+        ends, deltas = hockey_sticks(rate, 1)
+        at = ends[:-1]
+        true = np.where(at >= -rate, 1 - np.exp((at - rate) / 2), 1.0)
+        assert np.all(deltas >= true * (1 - 1e-9)) and np.all(deltas <= true + 0.01)
+    assert largest_rate(1.0, 1e-6, Fraction(0), 1) == pytest.approx(1.0, rel=3e-3)
+
+
+def test_a_laplace_of_integers_keeps_the_bound_for_all_neighbours():
+    """Three rows in {-1, 0, 1}, scale 2 M / rate: the exact law of the rounded sum, every pair of neighbours."""
+    rate = 1.5
+    scale = 2.0 / rate
+    places = np.arange(-60, 61)
+    edges = np.concatenate([places - 0.5, [60.5]])
+
+    def law(centre: int) -> np.ndarray:
+        found = np.diff(stats.laplace.cdf(edges, loc=centre, scale=scale))
+        found[0] += stats.laplace.cdf(edges[0], loc=centre, scale=scale)
+        found[-1] += stats.laplace.sf(edges[-1], loc=centre, scale=scale)
+        return found
+
+    def worst(span: int) -> float:
+        tables = itertools.product((-1, 0, 1), repeat=3)
+        sums = {(sum(t), sum(t) - t[0] + new) for t in tables for new in (-1, 0, 1) if abs(t[0] - new) <= span}
+        return max(float(np.maximum(0, law(a) - math.e**0.5 * law(b)).sum()) for a, b in sums)
+
+    assert worst(2) <= total_delta(rate, 0.5, 0.0, 1)
+    assert worst(2) > total_delta(rate / 2, 0.5, 0.0, 1)  # control: noise for half the distance
+
+
+def test_what_came_before_is_paid_for():
+    """Randomised response (rho = range^2 / 8 by its bounded range) four times, then Laplace: exact deltas."""
+    rate, epsilon, range_ = 0.6, 0.9, 0.5
+    rho = 4 * range_**2 / 8
+    p = 1 / (1 + math.exp(-range_ / 2))  # losses +-range/2
+    exact = 0.0
+    for signs in itertools.product((1, -1), repeat=4):
+        weight = math.prod(p if s > 0 else 1 - p for s in signs)
+        x = epsilon - sum(signs) * range_ / 2
+        exact += weight * (1 - math.exp((x - rate) / 2) if -rate <= x <= rate else max(0.0, 1 - math.exp(x)))
+    assert exact <= total_delta(rate, epsilon, rho, 1) <= 3 * exact
+    assert exact > total_delta(rate, epsilon, 0.0, 1)  # control: the first questions for nothing
+
+
+def test_steps_are_rounded_up(monkeypatch):
+    """With one order b, Laplace: the supremum over x of delta(x) e^(-b (epsilon - x)) is found by calculus."""
+    rate, epsilon, b = 1.0, 0.8, 7.0
+    monkeypatch.setattr(ball_accounting, "ORDERS", np.array([b]))
+    x = np.linspace(-rate, rate, 100_001)
+    true = np.max((1 - np.exp((x - rate) / 2)) * np.exp(-b * (epsilon - x)))
+    assert true <= total_delta(rate, epsilon, 0.0, 1) <= 1.03 * true
+
+
+def test_the_rate_found_is_proven_and_nearly_the_largest():
+    for d, delta, before in ((2, 1e-6, Fraction(1, 400)), (10, 1e-9, Fraction(1, 200)), (60, 1e-5, Fraction(0))):
+        rate = largest_rate(1.0, delta, before, d)
+        assert proven(rate, 1.0, delta, before, d) and not proven(1.002 * rate, 1.0, delta, before, d)
+        charge = (1 + math.e) * float(ball.distance(d))
+        assert total_delta(rate, 1.0, float(before), d) + charge <= delta
+    assert largest_rate(1.0, 1e-12, Fraction(0), 10) == 0.0  # less than what the sampler's distance costs
+    assert largest_rate(1.0, 1e-6, Fraction(1, 10), 10) == 0.0  # all spent before
+    for d in (0, 257):
+        with pytest.raises(ValueError, match="dimension"):
+            largest_rate(1.0, 1e-6, Fraction(0), d)
+
+
+def test_shorter_distances_lose_less():
+    for d in (1, 4, 30):
+        found = [total_delta(rate, 0.4, 0.001, d) for rate in (0.5, 0.7, 0.9, 1.1)]
+        assert found == sorted(found)
+
+
+def test_floating_point_special_functions_are_good_to_their_allowance():
+    import flint
+
+    for d in (2, 7, 50):
+        for g in (1e-3 * d, 0.5 * d, d, 3.0 * d):
+            lower = float(flint.arb(g).gamma_lower(flint.arb(d), regularized=1))
+            upper = float(flint.arb(g).gamma_upper(flint.arb(d), regularized=1))
+            assert gammainc(d, g) == pytest.approx(lower, rel=1e-9, abs=1e-30)
+            assert gammaincc(d, g) == pytest.approx(upper, rel=1e-9, abs=1e-30)
+        for k in (3, 4000, 33000, 65000):
+            a, z = flint.arb(d - 1) / 2, flint.arb(k) / (1 << 16)
+            true = float(z.beta_lower(a, a, regularized=1))
+            assert betainc((d - 1) / 2, (d - 1) / 2, k / (1 << 16)) == pytest.approx(true, rel=1e-9, abs=1e-300)
+    masses = ball_accounting._lengths(10)[1]
+    assert masses.sum() >= 1.0 - 1e-15 and np.all(masses >= 0)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_noise_has_its_law(d):
+    bits, scale = open_bits(5), Fraction(1 << 20)
+    drawn = np.array([ball.ball_noise(d, scale, bits) for _ in range(3000)], dtype=float) / float(scale)
+    lengths = np.linalg.norm(drawn, axis=1)
+    assert stats.kstest(lengths, stats.gamma(d).cdf).pvalue > 1e-4
+    assert np.allclose(drawn.std(axis=0), math.sqrt(d + 1), rtol=0.12)
+    if d == 3:  # on a sphere of R^3 one coordinate is uniform
+        assert stats.kstest(drawn[:, 0] / lengths, stats.uniform(-1, 2).cdf).pvalue > 1e-4
+
+
+def test_rounding_is_to_the_nearest_integer(monkeypatch):
+    one = 1 << 105
+    monkeypatch.setattr(ball, "_normals", lambda count, bits: [one * 5 // 4, -one * 5 // 4, one, 0, 0])
+    assert ball.ball_noise(2, Fraction(2)) == [3, -2]  # +-2.5: halves go up, as they please
+    assert ball.ball_noise(2, Fraction(20)) == [25, -25]
+    for scale in (Fraction(1, 2), Fraction(1 << 41)):
+        with pytest.raises(ValueError, match="scale"):
+            ball.ball_noise(2, scale)
+
+
+def test_normals_fill_their_cells():
+    values = np.array(ball._normals(4000, open_bits(6)), dtype=float) / 2.0**105
+    assert stats.kstest(values, "norm").pvalue > 1e-4
+    digits = [value % (1 << 20) for value in ball._normals(50, open_bits(7))]
+    assert len(set(digits)) == 50  # digits beyond the exact cell are drawn too
+
+
+def test_the_last_question(monkeypatch):
+    rows = np.array([[3, 4], [0, 0], [60, 0]])
+    queries = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), insecure_seed=1)
+    queries.order_statistic(rows[:, 0], 2, low=0, high=9, epsilon=Fraction(1, 10))
+    seen = []
+    monkeypatch.setattr(ball, "ball_noise", lambda d, scale, bits: seen.append((d, scale)) or [0] * d)
+    sums, deviation = queries.ball_sum(rows, 5)
+    assert sums == [3, 4]  # a row outside the ball counts as 0
+    rate = largest_rate(1.0, 1e-5, Fraction(1, 500), 2)
+    assert seen == [(2, Fraction(10) / Fraction(rate))] and deviation == pytest.approx(10 / rate * math.sqrt(3))
+    for again in (lambda: queries.ball_sum(rows, 5), lambda: queries.gaussian_sum(rows, 5, Fraction(1, 900))):
+        with pytest.raises(ValueError, match="last"):
+            again()
+    promise = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(0)).seal(0, mechanism="m", public={})
+    assert promise.guarantee.rho is None and promise.guarantee.delta == 1e-5
+    overdrawn = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), insecure_seed=1)
+    with pytest.raises(ValueError, match="overdrawn"):
+        overdrawn.gaussian_sum(rows, 5, Fraction(1, 400))
+    with pytest.raises(ValueError, match="delta"):
+        IntegerQueries(3, epsilon=1.0, before=Fraction(0))
