@@ -1,7 +1,7 @@
 """How much Euclidean-ball noise fits beside zCDP in one (epsilon, delta): a proven bound, not a conversion.
 
-The noise has density proportional to exp(-rate |x| / Delta) in R^d, where neighbours are at most Delta apart. Its
-loss never exceeds the rate and is of the order rate / sqrt(d): for d up to about 50 less noise than a Gaussian.
+The noise has density proportional to exp(-rate |x| / Delta) in R^d, where neighbours are at most Delta apart.
+Its loss never exceeds the rate and is of the order rate / sqrt(d): up to d = 50 less noise than a Gaussian.
 
 Proof: docs/proofs/ball_noise.md, 2 and 3
 """
@@ -63,8 +63,8 @@ def proven(rate: float, epsilon: float, delta: float, before: Fraction, dimensio
 def total_delta(rate: float, epsilon: float, before: float, dimension: int) -> float:
     """Bound on delta: the least over b > 0 of e^(b (b+1) rho) sup over x of delta(x) e^(-b (epsilon - x))."""
     ends, deltas = hockey_sticks(rate, dimension)
-    # on a step delta(x) is at most its value at the lower end, the exponential that at the upper end; below the
-    # first end delta(x) is at most 1, from the last on it is 0
+    # on a step delta(x) is at most its value at the lower end, the exponential that at the upper end; below
+    # the first end delta(x) is at most 1, from the last on it is 0
     with np.errstate(divide="ignore"):
         logs = np.log(np.concatenate([[1.0], deltas]))
     upper = ends

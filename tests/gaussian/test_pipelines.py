@@ -171,7 +171,7 @@ def test_means_keep_their_budget(monkeypatch, contamination, bounds, method, tig
     if bounds is None and tight:
         pytest.skip("tight columns have bounds")
     d = 2 if tight else 1
-    tables = (two_columns()[::3] if d == 2 else one_column()[::9])
+    tables = two_columns()[::3] if d == 2 else one_column()[::9]
     budgets = {"cube": (2.0, 0.0, None), "gaussian": (None, 0.0, 0.5), "ball": (9.0, 1e-6, None)}
     budget = checked_budget(*budgets[method])
     columns = public_columns(bounds, np.arange(d) < tight, d)

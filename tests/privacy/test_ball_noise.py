@@ -1,4 +1,4 @@
-"""Ball noise: the law of the sampler, the bounds on its loss against independent integrals, whole compositions."""
+"""Ball noise: the law of the sampler, bounds on its loss against independent integrals, compositions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_one_dimension_is_laplace():
 
 
 def test_a_laplace_of_integers_keeps_the_bound_for_all_neighbours():
-    """Three rows in {-1, 0, 1}, scale 2 M / rate: the exact law of the rounded sum, every pair of neighbours."""
+    """Three rows in {-1, 0, 1}, scale 2 M / rate: the exact law of the rounded sum, all neighbours."""
     rate = 1.5
     scale = 2.0 / rate
     places = np.arange(-60, 61)
@@ -63,7 +63,9 @@ def test_a_laplace_of_integers_keeps_the_bound_for_all_neighbours():
 
     def worst(span: int) -> float:
         tables = itertools.product((-1, 0, 1), repeat=3)
-        sums = {(sum(t), sum(t) - t[0] + new) for t in tables for new in (-1, 0, 1) if abs(t[0] - new) <= span}
+        sums = {
+            (sum(t), sum(t) - t[0] + new) for t in tables for new in (-1, 0, 1) if abs(t[0] - new) <= span
+        }
         return max(float(np.maximum(0, law(a) - math.e**0.5 * law(b)).sum()) for a, b in sums)
 
     assert worst(2) <= total_delta(rate, 0.5, 0.0, 1)
@@ -85,7 +87,7 @@ def test_what_came_before_is_paid_for():
 
 
 def test_steps_are_rounded_up(monkeypatch):
-    """With one order b, Laplace: the supremum over x of delta(x) e^(-b (epsilon - x)) is found by calculus."""
+    """With one order b, Laplace: the supremum over x of delta(x) e^(-b (epsilon - x)) on a fine grid."""
     rate, epsilon, b = 1.0, 0.8, 7.0
     monkeypatch.setattr(ball_accounting, "ORDERS", np.array([b]))
     x = np.linspace(-rate, rate, 100_001)
@@ -94,7 +96,11 @@ def test_steps_are_rounded_up(monkeypatch):
 
 
 def test_the_rate_found_is_proven_and_nearly_the_largest():
-    for d, delta, before in ((2, 1e-6, Fraction(1, 400)), (10, 1e-9, Fraction(1, 200)), (60, 1e-5, Fraction(0))):
+    for d, delta, before in (
+        (2, 1e-6, Fraction(1, 400)),
+        (10, 1e-9, Fraction(1, 200)),
+        (60, 1e-5, Fraction(0)),
+    ):
         rate = largest_rate(1.0, delta, before, d)
         assert proven(rate, 1.0, delta, before, d) and not proven(1.002 * rate, 1.0, delta, before, d)
         charge = (1 + math.e) * float(ball.distance(d))
@@ -124,7 +130,9 @@ def test_floating_point_special_functions_are_good_to_their_allowance():
         for k in (3, 4000, 33000, 65000):
             a, z = flint.arb(d - 1) / 2, flint.arb(k) / (1 << 16)
             true = float(z.beta_lower(a, a, regularized=1))
-            assert betainc((d - 1) / 2, (d - 1) / 2, k / (1 << 16)) == pytest.approx(true, rel=1e-9, abs=1e-300)
+            assert betainc((d - 1) / 2, (d - 1) / 2, k / (1 << 16)) == pytest.approx(
+                true, rel=1e-9, abs=1e-300
+            )
     masses = ball_accounting._lengths(10)[1]
     assert masses.sum() >= 1.0 - 1e-15 and np.all(masses >= 0)
 
@@ -166,7 +174,9 @@ def test_the_last_question(monkeypatch):
     sums, deviation = queries.ball_sum(rows, 5)
     assert sums == [3, 4]  # a row outside the ball counts as 0
     rate = largest_rate(1.0, 1e-5, Fraction(1, 500), 2)
-    assert seen == [(2, Fraction(10) / Fraction(rate))] and deviation == pytest.approx(10 / rate * math.sqrt(3))
+    assert seen == [(2, Fraction(10) / Fraction(rate))] and deviation == pytest.approx(
+        10 / rate * math.sqrt(3)
+    )
     for again in (lambda: queries.ball_sum(rows, 5), lambda: queries.gaussian_sum(rows, 5, Fraction(1, 900))):
         with pytest.raises(ValueError, match="last"):
             again()

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy import calibrate
+from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.inputs import source
 from sosdp.privacy.randomness import ball, cube, exact
 from sosdp.privacy.seal import seal

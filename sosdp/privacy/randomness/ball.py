@@ -1,4 +1,4 @@
-"""Rounded noise of density proportional to exp(-|x| / scale) in R^d, |x| Euclidean, to within a proven distance.
+"""Rounded noise of density proportional to exp(-|x| / scale) in R^d, to within a proven distance.
 
 Law and distance: docs/proofs/ball_noise.md, 1
 """
