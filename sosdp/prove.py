@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from .algebra.polynomial import Polynomial
 from .model.system import System
 from .relaxation import minimize
 from .relaxation.pseudoexpectation import PseudoExpectation
@@ -48,12 +49,19 @@ def unproven(result: PseudoExpectation) -> PseudoExpectation:
 
 
 def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
-    """The result with the verdict of an exact certificate, where there is one."""
+    """The result with the verdict of an exact certificate, where there is one.
+
+    It is about the binary numbers that floats are: 0.1*(x - y)**2 + 0.3*(x*y - 1)**2 in floats is negative at
+    (1, 1). Write fractions (or use a problem file, whose decimals are read exactly) where decimals are meant.
+    """
     from certificates import CertificateError
     from certificates.find.extract import decide
 
+    assert isinstance(result.objective, Polynomial)
+    binary = (result.objective.as_exact(binary=True), result.system.as_exact(binary=True))
+    asked = replace(result, objective=binary[0], system=binary[1])
     try:
-        outcome = decide(result)
+        outcome = decide(asked)
     except (CertificateError, ArithmeticError, ValueError) as error:
         return replace(result, reason=f"{result.reason}; exactly: {error}")
     if outcome.proof is None or not outcome.proof.verify():

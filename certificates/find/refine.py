@@ -236,6 +236,8 @@ class _Path:
         """Points of the set in floating point, one column for each variable id (column 0 is not used), or
         None when too few are found; around the solver's means first, then farther out and nearer in."""
         ids = sorted({v for row in self.numbers for v in row})
+        terms_of_set = [*self.inequalities, *self.equalities]
+        top = max([*ids, *(v for terms in terms_of_set for row in terms for v in row)], default=0)
         mean = np.array([moments.get((v,), 0.0) for v in ids])
         size = np.sqrt(np.array([max(moments.get((v, v), 1.0), 0.0) for v in ids])) + 1e-3
         generator = np.random.default_rng(0)
@@ -248,7 +250,7 @@ class _Path:
             roots = self._roots(ids)
             for k, choices in roots.items():
                 drawn[:, k] = generator.choice(choices, _DRAWS)
-            table = np.zeros((_DRAWS, max(ids) + 1))
+            table = np.zeros((_DRAWS, top + 1))
             table[:, ids] = drawn
             good = np.ones(_DRAWS, dtype=bool)
             for terms, equality in [(t, False) for t in self.inequalities] + [

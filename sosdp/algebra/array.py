@@ -178,9 +178,9 @@ class PolynomialArray(np.ndarray):
         """Elementwise ``as_float``."""
         return self._map(lambda p: p.as_float())
 
-    def as_exact(self) -> PolynomialArray:
+    def as_exact(self, binary: bool = False) -> PolynomialArray:
         """Elementwise ``as_exact``."""
-        return self._map(lambda p: p.as_exact())
+        return self._map(lambda p: p.as_exact(binary))
 
     def latex(self) -> str:
         """LaTeX of a vector or matrix. ValueError for more than two dimensions."""

@@ -142,3 +142,9 @@ def shortest_decimal(value: float) -> int | Fraction:
     """The rational that ``repr`` writes: the one rule by which floats become exact in this project."""
     exact = Fraction(repr(float(value)))
     return exact.numerator if exact.denominator == 1 else exact
+
+
+def binary_value(value: float) -> int | Fraction:
+    """The rational that a float is."""
+    exact = Fraction(value)
+    return exact.numerator if exact.denominator == 1 else exact

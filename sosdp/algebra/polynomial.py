@@ -14,6 +14,7 @@ from sosdp.algebra.coefficients import (
     Number,
     as_coefs,
     as_number,
+    binary_value,
     floats,
     object_array,
     peak,
@@ -399,13 +400,14 @@ class Polynomial:
             return self
         return self._make(*merging.finish(self.monos, floats(self.coefs), self.keys))
 
-    def as_exact(self) -> Polynomial:
+    def as_exact(self, binary: bool = False) -> Polynomial:
         """The same polynomial with exact coefficients: a float is read as the shortest decimal that denotes
-        it.
+        it, or, with ``binary``, as the binary number that it is.
         """
         if self.is_exact:
             return self
-        coefs = settle(object_array(shortest_decimal(c) for c in self.coefs.tolist()))
+        read = binary_value if binary else shortest_decimal
+        coefs = settle(object_array(read(c) for c in self.coefs.tolist()))
         return self._make(self.monos, coefs, self.keys)
 
     # ------------------------------------------------------------------ other forms

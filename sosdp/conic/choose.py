@@ -113,6 +113,7 @@ def order(program: ConicProgram) -> tuple[str, ...]:
     return tuple(name for name in names if is_installed(name))
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def solve_conic(
     program: ConicProgram,
     solver: str = "auto",

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .breakdown import STANDARD_ERROR, Breakdown, call
 from .interrupt import interruptible
 from .program import Cones, ConicProgram, ConicSolution
+from .reformulate import unsolved
 from .svec import svec_length
 
 FORM = "gram"  # clean verdicts on infeasible systems; the cost is that of the moment form
@@ -85,10 +87,19 @@ def solve(
             if answer is not None and remaining is not None and remaining <= 0:
                 break
             settings = _settings(tolerance, remaining, max_iterations, verbose, attempt)
-            solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
-            if hasattr(solver, "set_termination_callback"):
-                solver.set_termination_callback(lambda _: interrupted())
-            trial = solver.solve()
+
+            def run(settings: Any = settings) -> Any:
+                solver = clarabel.DefaultSolver(quadratic, program.q, A, b, blocks, settings)
+                if hasattr(solver, "set_termination_callback"):
+                    solver.set_termination_callback(lambda _: interrupted())
+                return solver.solve()
+
+            try:
+                trial = call("Clarabel", program, run, None if verbose else STANDARD_ERROR)
+            except Breakdown as error:
+                if answer is None:
+                    return unsolved(program, "failed", message=str(error), solver="clarabel")
+                break
             # an early stop often has nothing to do with the problem: shorter steps get through
             better = answer is None or _RANK.get(str(trial.status), 9) < _RANK.get(str(answer.status), 9)
             answer = trial if better else answer

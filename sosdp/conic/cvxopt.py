@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from .breakdown import Breakdown, call
 from .program import ConicProgram, ConicSolution
 from .reformulate import Reformulated, constant_program, linear_objective, unsolved, without_equations
 from .svec import SQRT2, triangle, unpacking
@@ -83,11 +84,11 @@ def _conelp(
         options["maxiters"] = int(max_iterations)
     dims = {"l": scalars, "q": [], "s": list(cones.psd)}
     started = time.perf_counter()
-    try:
-        answer = cvxopt.solvers.conelp(cvxopt.matrix(program.q), G, h, dims, options=options)
-    except (ArithmeticError, ValueError) as error:
-        # a singular scaling or dependent columns: CVXOPT raises where others report
-        return unsolved(program, "failed", message=f"CVXOPT stopped: {error}", solver="cvxopt")
+    cost = cvxopt.matrix(program.q)
+    try:  # at a singular scaling or dependent columns CVXOPT raises where others report
+        answer = call("CVXOPT", program, lambda: cvxopt.solvers.conelp(cost, G, h, dims, options=options))
+    except Breakdown as error:
+        return unsolved(program, "failed", message=str(error), solver="cvxopt")
     seconds = time.perf_counter() - started
     name = str(answer["status"])
     status = _STATUS.get(name, "failed")

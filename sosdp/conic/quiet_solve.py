@@ -6,14 +6,13 @@ trace to file descriptor 2 and raises an exception that is no `Exception`. Both 
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from .breakdown import STANDARD_ERROR
 
 
 def matrix_program(
@@ -46,51 +45,11 @@ def solve_quietly(solver: Any) -> Any:
 
     While it runs, standard error of the process goes nowhere.
     """
-    with _standard_error.shut():
+    with STANDARD_ERROR.held() as drop:
+        drop()
         try:
             return solver.solve()
         except BaseException as error:
             if type(error).__name__ != "PanicException":
                 raise
             return None
-
-
-class _StandardError:
-    """File descriptor 2, shut while anybody is inside: the first thread in shuts it, the last out restores
-    it (two that did so each for itself could leave the process mute).
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._kept = -1
-
-    @contextmanager
-    def shut(self) -> Iterator[None]:
-        with self._lock:
-            if self._inside == 0:
-                self._kept = _replaced()
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0 and self._kept >= 0:
-                    os.dup2(self._kept, 2)
-                    os.close(self._kept)
-
-
-_standard_error = _StandardError()
-
-
-def _replaced() -> int:
-    """A copy of descriptor 2, which then goes nowhere; -1 where the process has none."""
-    try:
-        kept = os.dup(2)
-    except OSError:
-        return -1
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
-    return kept

@@ -11,7 +11,9 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from .breakdown import STANDARD_OUTPUT, Breakdown, call
 from .program import ConicProgram, ConicSolution
+from .reformulate import constant_program, unsolved
 from .svec import svec_length, triangle
 
 FORM = "moment"  # a diagonal normal matrix on plain blocks: the linear solve is free
@@ -47,6 +49,9 @@ def solve(
     """Solve with SCS; ``tolerance`` is both its absolute and relative residual tolerance (default 1e-8)."""
     import scs
 
+    constant = constant_program(program, "scs")
+    if constant is not None:
+        return constant
     order = _row_order(program)
     data = {"A": sp.csc_matrix(program.A.tocsr()[order]), "b": program.b[order], "c": program.q}
     if program.P is not None:
@@ -59,7 +64,11 @@ def solve(
         settings["time_limit_secs"] = float(time_limit)
     started = time.perf_counter()
     cone = {"z": cones.zero, "l": cones.nonnegative, "s": list(cones.psd)}
-    answer = scs.SCS(data, cone, **settings).solve()
+    try:
+        held = None if verbose else STANDARD_OUTPUT
+        answer = call("SCS", program, lambda: scs.SCS(data, cone, **settings).solve(), held)
+    except Breakdown as error:
+        return unsolved(program, "failed", message=str(error), solver="scs")
     seconds = time.perf_counter() - started
     info = answer["info"]
     name = str(info["status"])

@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from .breakdown import Breakdown, call
 from .program import ConicProgram, ConicSolution
 from .reformulate import (
     Reformulated,
@@ -26,6 +27,7 @@ from .reformulate import (
     constant_program,
     linear_objective,
     optimality_error,
+    unsolved,
     without_equations,
 )
 from .svec import SQRT2, triangle, unpacking
@@ -104,13 +106,12 @@ def _sedumi(
         options["maxIteration"] = int(max_iterations)
     started = time.perf_counter()
     with _output(verbose):
-        z, x, _, info = sdpacall.solve_sdpa(
-            A,
-            sp.csc_matrix(-program.q[:, None]),
-            sp.csc_matrix(np.concatenate(right)[:, None]),
-            SymCone(l=cones.nonnegative, s=tuple(cones.psd)),
-            param(options),
-        )
+        c, b = sp.csc_matrix(-program.q[:, None]), sp.csc_matrix(np.concatenate(right)[:, None])
+        cone = SymCone(l=cones.nonnegative, s=tuple(cones.psd))
+        try:
+            z, x, _, info = call("SDPA", program, lambda: sdpacall.solve_sdpa(A, c, b, cone, param(options)))
+        except Breakdown as error:
+            return unsolved(program, "failed", message=str(error), solver="sdpa")
     seconds = time.perf_counter() - started
     phase = str(info["phasevalue"])
     point = np.asarray(x.todense()).reshape(-1)

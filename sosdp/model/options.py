@@ -17,6 +17,7 @@ PRODUCTS = ("putinar", "schmudgen")
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
 SYMMETRY = ("sign", "none", "permutation", "auto")
 REDUNDANT = (None, "ball", "box")
+_NO_LIMIT = 1e300  # larger numbers mean nothing to a solver
 CONES = ("sos", "sdsos", "dsos")
 
 
@@ -86,16 +87,17 @@ class Options:
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
         steps = self.term_steps
         if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
-            raise ValueError(f"term_steps must be a positive integer or None, not {steps!r}")
+            raise ValueError(f"term_steps must be a positive integer or None, not {_short(steps)}")
         if not isinstance(self.solver, str):
             raise ValueError(f"solver must be a name, not {self.solver!r}")
         for name in ("tolerance", "time_limit"):
             value = getattr(self, name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
-                raise ValueError(f"{name} must be a number > 0, got {value!r}")
-            object.__setattr__(self, name, float(value))
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not value > 0 or not value < _NO_LIMIT:
+                raise ValueError(f"{name} must be a number > 0, got {_short(value)}")
+            object.__setattr__(self, name, float(value) or 5e-324)
         if self.symmetries is not None and self.symmetry == "sign":
             object.__setattr__(self, "symmetry", "permutation")
         if (self.symmetry == "permutation") != (self.symmetries is not None):
@@ -112,6 +114,12 @@ class Options:
     def solving(self) -> dict[str, Any]:
         """The options that a solver gets, by name."""
         return {name: getattr(self, name) for name in ("solver", "tolerance", "time_limit", "verbose")}
+
+
+def _short(value: Any) -> str:
+    """The value as a message shows it."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 _ALLOWED: dict[str, tuple] = {

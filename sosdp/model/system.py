@@ -98,13 +98,14 @@ class System:
         """Whether every coefficient is exact."""
         return all(p.is_exact for p in [*self._polynomials(), *(c.polynomial for c in self.foralls)])
 
-    def as_exact(self) -> System:
-        """The same system with exact coefficients (floats read as their shortest decimals)."""
+    def as_exact(self, binary: bool = False) -> System:
+        """The same system with exact coefficients (floats read as their shortest decimals, or, with
+        ``binary``, as the binary numbers that they are)."""
         return System.from_parts(
-            (h.as_exact() for h in self.equalities),
-            (g.as_exact() for g in self.inequalities),
-            (m.as_exact() for m in self.matrices),
-            (ForAll(c.over, c.polynomial.as_exact()) for c in self.foralls),
+            (h.as_exact(binary) for h in self.equalities),
+            (g.as_exact(binary) for g in self.inequalities),
+            (m.as_exact(binary) for m in self.matrices),
+            (ForAll(c.over, c.polynomial.as_exact(binary)) for c in self.foralls),
         )
 
     def __and__(self, other: Any) -> System:

@@ -27,6 +27,7 @@ def find_zeros(p: Polynomial, points: Any = None) -> np.ndarray:
     """Exact zeros of ``p`` whose gradient vanishes, shape (count, variables), columns by variable id,
     Fractions.
 
+    Float coefficients are the binary numbers that they are, not their shortest decimals.
     ``points``: candidates, shape (k, variables), rational (floats are read as their shortest decimal); None
     tries {-1, 0, 1}^n, or in many variables its points with at most two non-zero entries and those without
     zeros whose entries agree up to sign alternation. Raises ValueError for a wrong shape, and for a given
@@ -43,7 +44,7 @@ def find_zeros(p: Polynomial, points: Any = None) -> np.ndarray:
             raise ValueError(
                 f"zeros need one column a variable of the polynomial ({ids.size}), not {candidates.shape[1]}"
             )
-    exact = p.as_exact()
+    exact = p.as_exact(binary=True)  # what is proven with these zeros is proven about the floats
     power = mono.exponents(exact.monos, ids)
     coefs = np.array([Fraction(c) for c in exact.coefs], dtype=object)
     if points is None:

@@ -83,13 +83,14 @@ class Ideal:
 
 
 def _monic(p: Polynomial) -> Polynomial:
-    exact = p.as_exact()
+    exact = p.as_exact(binary=True)
     return exact * (1 / Fraction(exact.coefs.tolist()[0]))
 
 
 @lru_cache(maxsize=16)
 def groebner_ideal(equalities: tuple[Polynomial, ...]) -> Ideal:
-    """The ideal of the equalities (decimals are read exactly).
+    """The ideal of the equalities. Floats are the binary numbers that they are: x == 0.1, y == 0.0625 and
+    x - y == 0.1 - 0.0625 have a common zero, which their shortest decimals have not.
 
     Raises ValueError when the ideal is not small: more than 40 variables, or a basis that grows beyond 400
     elements, 2000 terms in one or 4000 bits in a coefficient. Cost: Buchberger's algorithm.
@@ -105,7 +106,7 @@ def groebner_ideal(equalities: tuple[Polynomial, ...]) -> Ideal:
     context = fmpz_mpoly_ctx.get(tuple(f"v{k}" for k in range(ids.size)), Ordering.degrevlex)
     polynomials = []
     for h in equalities:
-        exact = h.as_exact()
+        exact = h.as_exact(binary=True)
         fractions = [Fraction(c) for c in exact.coefs.tolist()]
         common = int(np.lcm.reduce([f.denominator for f in fractions], dtype=object))
         powers = mono.exponents(exact.monos, ids).tolist()

@@ -40,7 +40,7 @@ def with_redundant(system: System, kind: str | None) -> System:
             f"redundant={kind!r} needs a bound on every variable, but the system gives none on {names}; "
             "add one that you can justify (for example x**2 <= R**2)"
         )
-    squares = [_up(bounds.largest[int(v)] ** 2) for v in ids]
+    squares = [_up(Fraction(bounds.largest[int(v)]) ** 2) for v in ids]
     if kind == "box":
         extra = [_centred(ids[k : k + 1], squares[k]) for k in range(ids.size)]
     else:
@@ -53,12 +53,12 @@ def with_redundant(system: System, kind: str | None) -> System:
 
 
 def _up(value: float | Fraction) -> Fraction:
-    """A dyadic number not below ``value`` (floats: not below the rounding of one product either)."""
-    if isinstance(value, float):
-        value = Fraction(math.nextafter(value, math.inf))
+    """A dyadic number of eleven digits not below ``value``, however large or small."""
+    value = Fraction(value)
     if value <= 0:
         return Fraction(0)
-    unit = Fraction(2) ** (math.frexp(float(value))[1] - 11)
+    digits = value.numerator.bit_length() - value.denominator.bit_length()  # of its size, to one digit
+    unit = Fraction(2) ** (digits - 11)
     return math.ceil(value / unit) * unit
 
 

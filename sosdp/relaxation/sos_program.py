@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -272,6 +273,7 @@ class SosProgram:
             return replace(self.options, symmetries=inner)
         return replace(self.options, symmetry="sign", symmetries=None)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
         options = read_options(f"SosProgram.{sense}", solver_options, ["solve"], without=["certify_bound"])
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
@@ -308,10 +310,11 @@ class SosProgram:
                 reason = reason or (equations if self.vanishing else nowhere)
             else:
                 proven = dict(zip(names, point[orbits].tolist(), strict=True))
-                certified = float(prices @ point) + offset
                 allowed = 1e-5 * max(1.0, abs(value))
+                certified = self._certified(objective, point[orbits], sense)
                 # a proven point near the solver's says nothing about better ones: both sides must agree
-                if label == "inaccurate" and abs(certified - value) <= allowed >= shortfall(program, raw):
+                near = certified is not None and abs(certified - value) <= allowed
+                if label == "inaccurate" and near and allowed >= shortfall(program, raw):
                     label = "optimal"
             missed = max(shortfall(program, raw), misfit(program, raw))
             near = certified is not None and abs(certified - value) <= 1e-5 * max(1.0, abs(value))
@@ -347,6 +350,26 @@ class SosProgram:
             program=self,
             objective=objective,
         )
+
+    def _certified(self, objective: Polynomial, point: np.ndarray, sense: str) -> float | None:
+        """The objective at proven coefficients, rounded so that they attain it (floats of the objective read
+        as binary and as decimal); None where it is no float."""
+        place = {int(v): k for k, v in enumerate(self.ids)}
+        readings = []
+        for exact in (objective.as_exact(), objective.as_exact(binary=True)):
+            total = Fraction(0)
+            for row, c in zip(exact.monos, exact.coefs.tolist(), strict=True):
+                variable = int(row.max(initial=0))
+                total += Fraction(c) * (Fraction(float(point[place[variable]])) if variable else 1)
+            readings.append(total)
+        wanted = min(readings) if sense == "maximize" else max(readings)
+        try:
+            found = float(wanted)
+        except OverflowError:
+            return None
+        if found > wanted if sense == "maximize" else found < wanted:
+            found = float(np.nextafter(found, -np.inf if sense == "maximize" else np.inf))
+        return found if np.isfinite(found) else None
 
     def _proven_point(
         self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]

@@ -26,7 +26,7 @@ SINGULAR = {
     "arithmetic-geometric, four": x**4 + y**4 + z**4 + 1 - 4 * x * y * z,
     "arithmetic-geometric, degree six": x**6 + y**6 + z**6 - 3 * x**2 * y**2 * z**2,
     "cyclic quartic": CHOI_LAM,
-    "two squares, decimals": 0.1 * (x - y) ** 2 + 0.3 * (x * y - 1) ** 2,
+    "two squares, fractions": Fraction(1, 10) * (x - y) ** 2 + Fraction(3, 10) * (x * y - 1) ** 2,
     "three squares": (x**2 - 1) ** 2 + 2 * (y**2 - 1) ** 2 + (x * y - 1) ** 2,
 }
 
@@ -44,6 +44,16 @@ def test_polynomials_with_zeros_are_proven_and_were_not_before(name):
     assert result.status == "proved"
     assert result.sizes["exact_zeros"] >= 1
     assert in_floats(p, zeros=None).status == "unknown"
+
+
+def test_a_float_polynomial_is_the_binary_one():
+    """Two squares added up in floats are negative at (1, 1); in decimals they are a sum of squares."""
+    p = 0.1 * (x - y) ** 2 + 0.3 * (x * y - 1) ** 2
+    assert p.as_exact()(x=1, y=1) == 0
+    assert p.as_exact(binary=True)(x=1, y=1) < 0
+    assert not len(find_zeros(p))
+    assert sd.prove_sos(p).status != "proved"
+    assert sd.prove_sos(0.1 * (x - y) ** 2).status == "proved"
 
 
 def test_the_multipliers_reproduce_the_polynomial():

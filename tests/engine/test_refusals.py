@@ -2,7 +2,9 @@
 
 import time
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import sympy
 
 import sosdp as sd
@@ -101,3 +103,38 @@ def test_second_opinions_end_with_the_time_limit(monkeypatch):
     p = sd.polynomial("x**8 - 36*x**7 + 546*x**6 - 4536*x**5 + 22449*x**4 - 67284*x**3 + 118124*x**2")
     sd.minimize(p - 109584 * x + 40320, S(-(x**2) + 9 * x - 8 >= 0), 8, time_limit=1e-6)
     assert asked == []
+
+
+def test_numbers_beyond_a_solver_are_a_failed_answer():
+    """Found from outside: a panic of the borrowed solver, its ValueError, and overflows of our own."""
+    a, b = sd.variables("a b")
+    system = sd.System(a**2 + b**2 <= 1, sd.PSD([[a - 2, b], [b, -2]]))
+    relax = sd.Relaxation(system, 2)
+    found = relax.minimize(relax.E(sd.polynomial(-1e308)), subject_to=[relax.E(a**2) >= 0])
+    assert found.certified_bound is None
+    assert sd.maximize(sd.polynomial(1e200), sd.System(), solver="scs").status in ("optimal", "failed")
+    small = sd.System(1e-200 * a >= 0, a <= 1e-200, a >= -1e-200)
+    assert sd.minimize(a, small, 2, redundant="ball").status in ("optimal", "inaccurate", "failed")
+    sd.prove_sos(-1e308 * a**2 * b**2 + 4.0, sd.System(1e200 * a * b - 2.0 * b >= 1))
+    for name, value in [("tolerance", 10**400), ("time_limit", 10**400), ("tolerance", float("inf"))]:
+        with pytest.raises(ValueError, match=name):
+            sd.minimize(a**2, sd.System(), **{name: value})
+
+
+def test_what_other_threads_write_during_a_solve_is_kept(capfd):
+    import os
+
+    from sosdp.conic.breakdown import STANDARD_ERROR, Breakdown, call
+    from sosdp.conic.program import Cones, ConicProgram
+
+    program = ConicProgram(np.ones(1), sp.csc_matrix([[1.0]]), np.ones(1), Cones(nonnegative=1))
+    call("solver", program, lambda: os.write(2, b"kept\n"), STANDARD_ERROR)
+    assert capfd.readouterr().err == "kept\n"
+
+    def breaks():
+        os.write(2, b"a trace\n")
+        raise ValueError("no luck\nat all")
+
+    with pytest.raises(Breakdown, match=r"solver broke down \(no luck\); scale"):
+        call("solver", program, breaks, STANDARD_ERROR)
+    assert capfd.readouterr().err == ""

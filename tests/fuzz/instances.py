@@ -66,6 +66,11 @@ def value(p: sd.Polynomial, point: dict) -> Fraction:
     return total
 
 
+def exact(p: sd.Polynomial) -> sd.Polynomial:
+    """The polynomial with fractions in the place of floats, each the binary number that it is."""
+    return p.as_exact(binary=True)
+
+
 def positive(matrix: list[list[Fraction]]) -> bool:
     """Whether a symmetric matrix is positive semidefinite, by exact elimination."""
     rows = [list(row) for row in matrix]

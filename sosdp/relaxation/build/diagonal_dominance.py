@@ -23,6 +23,8 @@ from .identity import ONE, Block, Identity
 if TYPE_CHECKING:
     from .identity import GramProgram, RawSolution
 
+_OVERFLOW = 1e150  # beyond it eigenvalue routines may overflow
+
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
@@ -121,7 +123,7 @@ def least_eigenvalues(identity: Identity, moments: np.ndarray) -> list[float]:
     for k, (block, rows) in enumerate(zip(identity.blocks, identity.slices(), strict=True)):
         values = identity.gram[rows] @ moments
         if len(pieces[k][1]) == 1:
-            found.append(float(np.linalg.eigvalsh(smat(values, block.side))[0]))
+            found.append(float(_least(smat(values, block.side)[None])[0]))
             continue
         parts = pieces[k][0] @ values
         if pieces[k][1][0] == 2:
@@ -144,8 +146,15 @@ def _least_by_side(identity: Identity, moments: np.ndarray) -> list[float]:
         stack = np.empty((blocks.size, side, side))
         stack[:, row, column] = entries
         stack[:, column, row] = entries
-        found[blocks] = np.linalg.eigvalsh(stack)[:, 0]
+        found[blocks] = _least(stack)
     return found.tolist()
+
+
+def _least(stack: np.ndarray) -> np.ndarray:
+    """The least eigenvalue of each matrix; minus infinity for all where the numbers are too large."""
+    if not np.abs(stack).max(initial=0.0) < _OVERFLOW:
+        return np.full(stack.shape[0], -np.inf)
+    return np.linalg.eigvalsh(stack)[:, 0]
 
 
 def _all(pieces: list[tuple[sp.csr_matrix, tuple[int, ...]]]) -> sp.csr_matrix:

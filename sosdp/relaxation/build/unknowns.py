@@ -82,7 +82,7 @@ def merged(family: list[Polynomial], orbits: np.ndarray) -> list[Polynomial]:
     for orbit, part in zip(orbits.tolist(), family[1:], strict=True):
         known = sums[orbit]
         # exact, so that a coefficient is rounded once, which the certified bound accounts for
-        sums[orbit] = part if known is None else known.as_exact() + part.as_exact()
+        sums[orbit] = part if known is None else known.as_exact(binary=True) + part.as_exact(binary=True)
     return [family[0], *(p if p is not None else polynomial(0) for p in sums)]
 
 

@@ -30,6 +30,7 @@ from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
 _UNDERFLOW = 1e-300  # more than any product loses that is no normal float
+_TOO_LARGE = "the numbers are too large to be added up; scale the data"
 _NAMED = 5  # variables that a reason names
 
 
@@ -72,7 +73,10 @@ def certify(
         if group.side == 1:
             gram[group.rows] = np.maximum(gram[group.rows], 0.0)
             continue
-        for k in np.flatnonzero(least_eigenvalue_bounds(group.matrices(gram)) < 0):
+        least = least_eigenvalue_bounds(group.matrices(gram))
+        if np.isneginf(least).any():
+            return Certified(gram, free, np.inf, -np.inf, _TOO_LARGE)
+        for k in np.flatnonzero(least < 0):
             here = group.rows[k]
             gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
     for _ in range(2):  # the second pass removes the rounding of the first
@@ -84,7 +88,7 @@ def certify(
         uncertain = uncertain + inexact * parts.null.weight
         uncertain[parts.null_columns] = 0.0  # exact multipliers have no residual there
     if not np.isfinite(uncertain).all():
-        return Certified(gram, free, np.inf, -np.inf, "the numbers are too large to be added up")
+        return Certified(gram, free, np.inf, -np.inf, _TOO_LARGE)
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
     loss, margin = 0.0, np.inf

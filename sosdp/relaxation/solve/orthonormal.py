@@ -24,6 +24,7 @@ from .solve import solve_program
 _LARGEST = 700  # columns, and rows of all Gram matrices times 8: dense factorisations below about a second
 _FLOOR = 1e-13  # eigenvalues of a reference matrix below this multiple of the largest are raised to it
 _RANK = 1e-13
+_OVERFLOW = 1e150  # beyond it factorisations may overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,9 @@ def _changed(program: GramProgram, bounds: VariableBounds) -> OrthonormalBases |
     if not 0 < identity.columns.shape[0] <= _LARGEST or identity.gram.shape[0] > 8 * _LARGEST:
         return None
     moments = _reference(identity, bounds)
+    for data in (moments, identity.gram.data, identity.free.data, identity.gram @ moments):
+        if not np.abs(data).max(initial=0.0) < _OVERFLOW:
+            return None
     roots, parts = [], [np.zeros((0, identity.columns.shape[0]))]
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         gram = identity.gram[rows]

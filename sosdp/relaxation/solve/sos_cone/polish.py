@@ -42,14 +42,21 @@ class Centre:
 
 def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     """The centre of a direction (values at the points, the constant: ones), or None when it has none."""
-    matrix = program.normal_matrix([b.rows for b in program.blocks])
+    matrix = mirrored(program.normal_matrix([b.rows for b in program.blocks]))
+    if not np.isfinite(matrix).all():
+        return None
     try:
-        factor = la.cho_factor(mirrored(matrix), lower=True)
+        factor = la.cho_factor(matrix, lower=True)
     except la.LinAlgError:
         return None
     y = la.cho_solve(factor, direction)
-    y = y + la.cho_solve(factor, direction - program.produced([b.moment(y) for b in program.blocks]))
+    missed = direction - program.produced([b.moment(y) for b in program.blocks])
+    if not np.isfinite(missed).all():
+        return None
+    y = y + la.cho_solve(factor, missed)
     grams = [b.moment(y) for b in program.blocks]
+    if not all(np.isfinite(g).all() for g in grams):
+        return None
     least = min(float(la.eigvalsh(g, subset_by_index=[0, 0])[0]) for g in grams)
     return Centre(factor, grams, least) if least > 0 else None
 

@@ -28,11 +28,19 @@ def solve_at_points(
     time_limit: float | None = None,
     verbose: bool = False,
 ) -> RawSolution:
-    """Solve a Gram program at points; raises NotSampled where it has no such form."""
+    """Solve a Gram program at points; raises NotSampled where it has no such form.
+
+    Where its numbers break down the status is ``failed``, and the message says at what.
+    """
     began = time.perf_counter()
-    sampled = sample(program)
-    found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
-    raw = read_solution(sampled, found, began)
+    try:
+        sampled = sample(program)
+        found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
+        if not all(np.isfinite(part).all() for part in (*found.grams, found.unknowns, found.x)):
+            raise OverflowError("the iterates are not finite")
+        raw = read_solution(sampled, found, began)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        return _broken(program, str(error), time.perf_counter() - began)
     symmetry = program.identity.symmetry
     if symmetry is None:
         return raw
@@ -43,6 +51,23 @@ def solve_at_points(
     near = symmetry.lift(program, replace(raw, gram=given.gram, free=given.free))
     unit = symmetry.lift(program, replace(raw, gram=given.unit, free=given.unit_free))
     return replace(whole, inside=Inside(near.gram, near.free, given.unknowns, unit.gram, unit.free))
+
+
+def _broken(program: GramProgram, said: str, seconds: float) -> RawSolution:
+    """The answer of a run whose numbers broke down."""
+    rows, columns = program.identity.gram.shape
+    return RawSolution(
+        status="failed",
+        gram=np.zeros(rows),
+        free=np.zeros(program.identity.free.shape[0]),
+        unknowns=np.zeros(program.identity.unknown.shape[0]),
+        moments=np.full(columns, np.nan),
+        value=float("nan"),
+        solver=NAME,
+        iterations=0,
+        seconds=seconds,
+        message=f"the numbers broke down ({said}); scale the data",
+    )
 
 
 def at_points(program: GramProgram, **options: Any) -> RawSolution | None:
