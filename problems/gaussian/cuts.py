@@ -125,6 +125,20 @@ class Cuts:
         values = self.constants[since:, None] - paid
         return np.asarray(values - 8 * UNIT * (np.abs(self.constants[since:, None]) + np.abs(paid)))
 
+    def scales(self, theta: np.ndarray) -> np.ndarray:
+        """How far each coordinate may move from a candidate before the bound of its best cut falls by 1.
+
+        (size,) floats > 0; all 1 without cuts. Only the time of the sampler depends on them.
+        """
+        if not self.constants.size:
+            return np.ones(self.size)
+        best = int(np.argmax(self._values(theta[None, :])[:, 0]))
+        curvature = self.n * (self.factors[best, : self.size] ** 2).sum(axis=1)
+        if self.problem.relative:
+            curvature = curvature + np.abs(np.diagonal(self.quadratics[best]))
+        least = 1e-12 * float(curvature.max()) + 1e-300
+        return np.asarray(1.0 / np.sqrt(np.maximum(curvature, least)))
+
     def nearest(self, theta: np.ndarray) -> np.ndarray | None:
         """The factor of the cut that is best at a candidate, in that candidate's shifted coordinates."""
         if not self.constants.size:

@@ -129,12 +129,30 @@ class PackingScore(ScoreFunction):
         """
         if self.domain is None:
             return False
-        weights = _directions(self.problem.dimension)
+        # any directions will do: fixed ones, and those in which the middle of the box is smallest and largest
+        axes = np.linalg.eigh(smat((low + high) / 2))[1].T
+        weights = np.vstack([_directions(self.problem.dimension), svec_of_outer(axes)])
         middle, half = weights @ ((low + high) / 2), np.abs(weights) @ ((high - low) / 2)
         # far above the rounding here and in the eigenvalues that decide, which is relative to all entries
         spare = 1e-9 * self.domain[0] + 1e-12 * float(np.maximum(np.abs(low), np.abs(high)).sum())
         small, large = middle + half < self.domain[0] - spare, middle - half > self.domain[1] + spare
         return bool((small | large).any())
+
+    def into_domain(self, point: Point) -> Point:
+        """A lattice point close by whose eigenvalues lie in the domain, up to a lattice step."""
+        if self.domain is None or self.admits(point):
+            return point
+        values, vectors = np.linalg.eigh(smat(self.lattice.value(point)))
+        least = max(1.01 * self.domain[0], float(values[-1]) * self._flattest)
+        inside = (vectors * np.clip(values, least, max(least, 0.99 * self.domain[1]))) @ vectors.T
+        i, j = np.triu_indices(inside.shape[0])
+        vector = inside[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+        return tuple(np.rint(vector / float(self.lattice.spacing)).astype(np.int64).tolist())
+
+    @property
+    def _flattest(self) -> float:
+        """Least ratio of eigenvalues that `admits` allows, and a little more."""
+        return 1.01 * math.sqrt(self.records * (self.records + 32)) / SPREAD if self.problem.relative else 0.0
 
     def on(self, data: Any) -> PackingLevels:
         """The levels of one data set; ValueError where the public shape is another."""

@@ -31,6 +31,7 @@ EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
 BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}
 LARGEST = 4
 MOST_BOXES = 1 << 17  # a partition is refined up to here
+STEPS_A_BOX = 8  # splits for each box wanted
 PATIENCE = 128  # proposals after which the partition is refined
 
 
@@ -131,6 +132,7 @@ class Partition:
         self.gone: list[Box] = []  # none of their points is in the domain: never proposed
         self.number = 0
         self.spent = 0
+        self.due, self.total = 0, math.inf  # when the total weight is computed anew, and its logarithm
         self._push(whole)
         if not self.heap:
             raise ValueError("no lattice point lies in the domain: widen it, or refine the lattice")
@@ -157,6 +159,9 @@ class Partition:
         high = np.array([b * self.unit for _, b in box])
         return max(0, math.floor(Fraction(self.levels.cuts.box(low, high, since)) / QUANTUM))
 
+    def _centre(self, box: Box) -> np.ndarray:
+        return np.array([(a + b) * self.unit / 2 for a, b in box])
+
     def _outside(self, box: Box) -> bool:
         low, high = (np.array([side[end] * self.unit for side in box]) for end in (0, 1))
         return self.score.excludes(low, high)
@@ -171,7 +176,9 @@ class Partition:
         heapq.heappush(self.heap, (-weight, self.number, box, low, self.levels.cuts.constants.size))
 
     def _build(self) -> None:
-        while len(self.heap) < self.most:
+        for _ in range(STEPS_A_BOX * self.most):  # boxes that leave the domain do not count as boxes
+            if len(self.heap) >= self.most:
+                break
             weight, _, box, low, cuts = heapq.heappop(self.heap)
             if cuts < self.levels.cuts.constants.size:
                 fresh = self._bound(box, cuts)
@@ -180,7 +187,7 @@ class Partition:
                     continue
             if self.spent < self.evaluations:
                 self.spent += 1
-                centre = tuple((a + b) // 2 for a, b in box)
+                centre = self.score.into_domain(tuple((a + b) // 2 for a, b in box))
                 if not self.score.problem.relative or self.score.admits(centre):
                     self.levels.add_cut(centre)
             elif self._light(-weight):
@@ -196,12 +203,17 @@ class Partition:
 
     def _light(self, weight: float) -> bool:
         """Whether the heaviest box is a small part of the whole: further splitting gains little."""
-        total = np.logaddexp.reduce([-entry[0] for entry in self.heap if entry[0] < math.inf] + [weight])
-        return bool(weight - total < math.log(0.3 / self.most) + 2.0)
+        if (
+            self.number >= self.due
+        ):  # weights only fall: an old total is too large, which stops a little early
+            self.due = self.number + 64
+            self.total = float(np.logaddexp.reduce([weight, *(-entry[0] for entry in self.heap)]))
+        return weight - self.total < math.log(0.3 / self.most) + 2.0
 
     def _split(self, box: Box, least: int) -> None:
-        """Two halves along the axis whose halves are bounded best."""
-        axis = max(range(len(box)), key=lambda k: box[k][1] - box[k][0])
+        """Two halves along the side that is longest relative to its coordinate's scale."""
+        scales = self.levels.cuts.scales(self._centre(box))
+        axis = max(range(len(box)), key=lambda k: (box[k][1] - box[k][0]) / scales[k])
         low, high = box[axis]
         middle = (low + high) // 2
         for part in ((low, middle), (middle + 1, high)):

@@ -1,0 +1,81 @@
+"""Boxes are cut relative to their coordinates' scales: better envelopes, the same law, no admitted point lost."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from problems.gaussian.cuts import Cuts
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import PackingScore
+from problems.gaussian.sampler import DyadicBoxes, Partition
+from sosdp.privacy.mechanisms.exponential import exact_law
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice, box_size
+
+
+def covariance_score(n, spacing, diagonal, cross, domain):
+    problem = PackingProblem("covariance", 2, 2.5, relative=True)
+    lattice = Lattice(spacing, 3, (diagonal, (-cross, cross), diagonal))
+    return PackingScore(problem, lattice, n, domain=domain)
+
+
+def envelope(score, records):
+    """Logarithm of the total weight of the boxes: less is better, the law's own is the least possible."""
+    base = rational_base(1.0, score.sensitivity)
+    tree = Partition(score, score.on(records), base.rate, 40, 300)
+    weights = [np.log(box_size(box)) - base.rate * low for box, low in tree.refreshed()]
+    return float(np.logaddexp.reduce(weights))
+
+
+def test_columns_of_different_scales_have_a_better_envelope(monkeypatch):
+    n = 120
+    score = covariance_score(n, Fraction(1, 4096), (82, 30 * 4096), 42 * 4096, (0.02, 30.0))
+    records = np.random.default_rng(0).normal(size=(n, 2)) * (0.25, 4.0)
+    relative = envelope(score, records)
+    monkeypatch.setattr(Cuts, "scales", lambda self, theta: np.ones(self.size))
+    assert relative < envelope(score, records) - 0.5
+
+
+def test_the_law_is_that_of_the_levels_whatever_the_cutting():
+    score = covariance_score(6, Fraction(1, 2), (1, 6), 3, (0.4, 3.0))
+    records = np.random.default_rng(1).normal(size=(6, 2)) * (0.6, 1.5)
+    base = rational_base(4.0, score.sensitivity)
+    law = {p: q for p, q in exact_law(score, records, base).items() if score.admits(p)}
+    total = sum(law.values())
+    draw = DyadicBoxes(evaluations=6, boxes=30).prepare(score, score.on(records), base, score.top)
+    bits = open_bits(5, keystream=False)
+    count = 2000
+    drawn = [draw(bits)[0] for _ in range(count)]
+    expected = {p: count * float(q / total) for p, q in law.items()}
+    large = [p for p in law if expected[p] >= 5]
+    rest = count - sum(expected[p] for p in large)
+    other = count - sum(drawn.count(p) for p in large)
+    statistic = sum((drawn.count(p) - expected[p]) ** 2 / expected[p] for p in large)
+    statistic += (other - rest) ** 2 / max(rest, 1e-9)
+    assert set(drawn) <= set(law) and chi2.sf(statistic, len(large)) > 1e-6
+
+
+@pytest.mark.parametrize("domain", [(0.3, 2.0), (0.5, 1.5)])
+def test_no_box_with_an_admitted_point_is_thrown_away(domain):
+    score = covariance_score(4, Fraction(1, 4), (1, 9), 9, domain)
+    generator = np.random.default_rng(2)
+    admitted = [p for p in score.lattice.points() if score.admits(p)]
+    found = 0
+    for _ in range(2000):
+        low = np.array([generator.integers(1, 9), generator.integers(-9, 9), generator.integers(1, 9)])
+        high = low + generator.integers(0, 4, size=3)
+        inside = [p for p in admitted if all(a <= x <= b for a, x, b in zip(low, p, high, strict=True))]
+        gone = score.excludes(low / 4.0, high / 4.0)
+        found += gone
+        assert not (gone and inside)
+    assert found > 300
+
+
+def test_candidates_moved_into_the_domain_are_admitted():
+    score = covariance_score(50, Fraction(1, 2**12), (82, 30 * 4096), 42 * 4096, (0.02, 30.0))
+    for point in product((90, 4096, 100000), (-160000, 0, 9000), (100, 5000)):
+        assert score.admits(score.into_domain(point))
