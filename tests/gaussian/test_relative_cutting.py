@@ -1,4 +1,4 @@
-"""Boxes are cut relative to their coordinates' scales: better envelopes, the same law, no admitted point lost."""
+"""Boxes are cut relative to their scales: better envelopes, the same law, no admitted point lost."""
 
 from fractions import Fraction
 from itertools import product
