@@ -5,7 +5,7 @@ it is first used, so that ``python -m certificates.check`` works where numpy is 
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Verdict": "check",
@@ -42,14 +42,67 @@ _HOME = {
     "CertificateError": "find.rounding",
     "NotCertifiable": "find.rounding",
 }
-__all__ = sorted(_HOME)
+PART_OF = "sosdp"  # tells this package from another one of the name
+__all__ = [
+    "CertificateError",
+    "Claim",
+    "Derivation",
+    "FloatCertificate",
+    "InExpectation",
+    "LabelledMatrix",
+    "Multiplier",
+    "NotCertifiable",
+    "NotDerived",
+    "Outcome",
+    "ProgramCertificate",
+    "Proof",
+    "Upper",
+    "Verdict",
+    "assume",
+    "attained",
+    "check_certificate",
+    "check_file",
+    "decide",
+    "dual_tables",
+    "extract",
+    "from_proof",
+    "gram_table",
+    "load",
+    "moment_table",
+    "nearest_correlation_bound",
+    "picture",
+    "replay",
+    "save",
+    "semidefinite_bound",
+    "square",
+    "sum_of_squares",
+    "unique_labels",
+]
+
+if TYPE_CHECKING:
+    from .check import Verdict, check_certificate, check_file
+    from .derive.calculus import Derivation, NotDerived, Upper, assume, from_proof, square, sum_of_squares
+    from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
+    from .find.extract import decide, extract
+    from .find.float_certificate import FloatCertificate, Outcome, attained
+    from .find.program import ProgramCertificate
+    from .find.rounding import CertificateError, NotCertifiable
+    from .identity import Claim, InExpectation, Multiplier
+    from .into_kernel import replay
+    from .proof import Proof
+    from .read import load
+    from .write.json import save
+    from .write.picture import picture
+    from .write.tables import LabelledMatrix, dual_tables, gram_table, moment_table
 
 
 def __getattr__(name: str) -> Any:
     if name == "check":
         return import_module("certificates.check")
     if name in _HOME:
-        return getattr(import_module(f"certificates.{_HOME[name]}"), name)
+        value = getattr(import_module(f"certificates.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'certificates' has no attribute {name!r}")
 
 

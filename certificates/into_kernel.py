@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from certificates import kernel
+import certificates.kernel as kernel
 from certificates.checker.semidefinite import cholesky
 from certificates.kernel import Answer, Average, NotProven, Polynomial, Theorem
 

@@ -28,6 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.extras import need
+
 from .model.option_names import did_you_mean
 
 BACKENDS = {"sequential": "sequential", "threads": "threading", "processes": "loky", "dask": "dask"}
@@ -299,6 +301,7 @@ def _finished(
     if backend == "sequential" or not open_jobs:
         results: Generator[Row, None, None] = (_call(function, job, path, keep_errors) for job in open_jobs)
     else:
+        need("joblib", "a parallel sweep")
         import joblib
 
         with joblib.parallel_config(backend=BACKENDS[backend], n_jobs=jobs):

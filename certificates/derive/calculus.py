@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from certificates import kernel
+import certificates.kernel as kernel
 from certificates.exact import Monomial, Rules, fraction, monomials_of, polynomial_of, rational, terms_of
 from certificates.identity import Claim, Multiplier
 from certificates.kernel import Theorem

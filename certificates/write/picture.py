@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from certificates.identity import Multiplier
+from sosdp.extras import need
 from sosdp.plot.figures import BLUE, INK, VERMILION, figure, title
 
 LABELS = 24  # basis elements up to which the axes name them
@@ -21,6 +22,7 @@ def picture(multiplier: Multiplier) -> Any:
     """
     if not multiplier.basis:
         raise ValueError(f"a multiplier of kind {multiplier.kind!r} has no Gram matrix to show")
+    need("matplotlib", "a picture")
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = LinearSegmentedColormap.from_list("signs", [VERMILION, "white", BLUE])

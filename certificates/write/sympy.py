@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from certificates.identity import Identity, Multiplier
+from sosdp.extras import need
 
 _SQUARES = ("sos", "inequality", "product")
 
@@ -17,6 +18,7 @@ def proof_sympy(proof: Identity, target: int = 0) -> Any:
     summands are no squares times polynomials (matrix inequalities, distributions, refusals), and for a target
     that is not there. Cost: an exact LDL^T for each Gram matrix, cubic in its side with growing rationals.
     """
+    need("sympy", "the bridge to sympy")
     import sympy
 
     claim = proof.claim
@@ -33,6 +35,7 @@ def proof_sympy(proof: Identity, target: int = 0) -> Any:
 
 
 def _summand(proof: Identity, multiplier: Multiplier) -> Any:
+    need("sympy", "the bridge to sympy")
     import sympy
 
     claim = proof.claim

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.extras import need
 from sosdp.privacy.randomness.bits import open_bits
 
 from .queries import CutQuery, Query
@@ -66,6 +67,7 @@ class SyntheticGraph:
 
     def to_networkx(self, least: float = 0.0) -> Any:
         """A networkx Graph on all the vertices with the attribute "weight"."""
+        need("networkx", "a networkx graph")
         import networkx as nx
 
         graph = nx.Graph()

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.stats import chi2
 
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, square_variance
@@ -37,6 +36,8 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
     Raises:
         TooFewRecords: with the n that would do. ValueError: pure budgets, tight columns, over 50 columns.
     """
+    from scipy.stats import chi2
+
     if budget.rho is None:
         raise ValueError("a covariance of more than two columns needs delta > 0 or rho")
     if task.tight:
@@ -124,6 +125,8 @@ class _Steps:
 
     def _folded(self, radius: float | None) -> tuple[np.ndarray, np.ndarray, float]:
         """Rows w min(1, C/|z|) z, their weights, C; the radius is a question unless it is given."""
+        from scipy.stats import chi2
+
         z = image(self.y - self.centre, np.linalg.inv(self.transform))
         size = norms(z)
         if radius is None:
@@ -171,6 +174,8 @@ class _Steps:
 
     def mean(self) -> np.ndarray:
         """The mean in the first frame, from records whitened by everything released."""
+        from scipy.stats import chi2
+
         radius = math.sqrt(chi2.ppf(0.9, self.d))
         rows, weight, _ = self._folded(radius)
         average = self._average(rows, radius, self.spent["mean"])
@@ -181,6 +186,8 @@ class _Steps:
 def consistency(d: int) -> float:
     """(1/d) E[min(t, C^2) clip(3 - sqrt(t)/C, 0, 1)^2], t ~ chi^2_d, C^2 its .95-quantile: what folding
     leaves of the variance of a Gaussian, d <= 50."""
+    from scipy.stats import chi2
+
     law = chi2(d)
     c = math.sqrt(law.ppf(0.95))
 

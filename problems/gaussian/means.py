@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import chi2
 
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -113,6 +112,8 @@ def _in_a_ball(
     queries: IntegerQueries, y: np.ndarray, columns: Columns, frame: Frame, task: MeanTask, plan: Plan
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Robust columns folded to a released radius and tight ones in [-1, 1], together rows of one ball."""
+    from scipy.stats import chi2
+
     n, d = y.shape
     robust, tight = columns.robust, np.flatnonzero(columns.tight)
     rows, squared = np.empty((n, d)), 0.0

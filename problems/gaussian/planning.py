@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 from scipy.special import ndtri
-from scipy.stats import chi2
 
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
@@ -203,6 +202,7 @@ def cube_reach(task: MeanTask, epsilon: float) -> float:
 
 
 def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
+
     if budget.rho is None:
         return "Gaussian noise needs delta > 0 or rho"
     total = Fraction(budget.rho)
@@ -249,6 +249,8 @@ def _kappa(task: MeanTask, room: float) -> float:
     """
     if not task.robust:
         return 0.0
+    from scipy.stats import chi2
+
     d = task.robust
     kappa = math.sqrt(chi2.ppf(0.9, d) / chi2.ppf(0.8, d))
     if task.contamination == 0:
@@ -259,6 +261,8 @@ def _kappa(task: MeanTask, room: float) -> float:
 def _reach(task: MeanTask, kappa: float) -> float:
     """Predicted length of a row: of Gaussian robust columns, and of tight ones in half-widths, which are at
     most a few standard deviations."""
+    from scipy.stats import chi2
+
     squared = kappa**2 * chi2.ppf(0.8, task.robust) if task.robust else 0.0
     return math.sqrt(squared + task.tight)
 

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import norm
 
 
 def default_lam(n: int, d: int, contamination: float = 0.0) -> float:
@@ -66,6 +65,8 @@ def gaussian_resilience(eta: float) -> tuple[float, float]:
     """(d1, d2) of N(0, 1) with any 2 eta of its mass removed: the mean moves by at most d1, the second moment
     falls by at most d2.
     """
+    from scipy.stats import norm
+
     _share(eta)
     if eta == 0:
         return 0.0, 0.0

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.extras import need
 from sosdp.structured.clustering import kernel_program
 
 from .model import Facts
@@ -139,6 +140,7 @@ def near_means(points: Array, centres: Array, reach: float | None = None) -> Arr
 
 def kmeans_blocks(clusters: int) -> BlockSolver:
     """scikit-learn's k-means with a fixed seed as a block solver (not robust to far points)."""
+    need("sklearn", "this clustering of blocks")  # here: a block that fails must not hide it
 
     def solve(points: Array) -> Array:
         from sklearn.cluster import KMeans
@@ -150,6 +152,7 @@ def kmeans_blocks(clusters: int) -> BlockSolver:
 
 def mixture_blocks(clusters: int) -> BlockSolver:
     """scikit-learn's spherical Gaussian mixture with a fixed seed as a block solver."""
+    need("sklearn", "this clustering of blocks")  # here: a block that fails must not hide it
 
     def solve(points: Array) -> Array:
         from sklearn.mixture import GaussianMixture

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.extras import need
+
 Array = npt.NDArray[np.float64]
 
 OPPONENT = np.array([[1.0, -1.0, 0.0], [0.5, 0.5, -1.0]]).T
@@ -22,6 +24,7 @@ def photograph_pixels(name: str) -> Array:
     Raises:
         ValueError: another name. ModuleNotFoundError: Pillow is not installed (it comes with sosdp[plot]).
     """
+    need("sklearn", "a photograph")
     from sklearn.datasets import load_sample_image
 
     if name not in ("flower", "china"):

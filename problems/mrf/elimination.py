@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -59,25 +58,28 @@ class Elimination:
 
 def elimination_order(size: int, edges: list[tuple[int, int]]) -> tuple[list[int], int]:
     """A greedy order (fewest neighbours first, then least fill) and the largest separator it meets."""
-    graph = nx.Graph()
-    graph.add_nodes_from(range(size))
-    graph.add_edges_from(edges)
+    graph: dict[int, set[int]] = {v: set() for v in range(size)}
+    for a, b in edges:
+        graph[a].add(b)
+        graph[b].add(a)
     order, widest = [], 0
     while graph:
-        variable = min(graph, key=lambda v: (graph.degree(v), _fill(graph, v), v))
-        around = list(graph[variable])
+        variable = min(graph, key=lambda v: (len(graph[v]), _fill(graph, v), v))
+        around = graph.pop(variable)
         widest = max(widest, len(around))
-        graph.remove_node(variable)
-        graph.add_edges_from((a, b) for i, a in enumerate(around) for b in around[i + 1 :])
+        for a in around:
+            graph[a] |= around
+            graph[a] -= {a, variable}
         order.append(variable)
     return order, widest
 
 
-def _fill(graph: nx.Graph, variable: int) -> int:
-    around = list(graph[variable])
+def _fill(graph: dict[int, set[int]], variable: int) -> int:
+    """Number of pairs of neighbours that are no edge; an upper bound on it beyond 12 neighbours."""
+    around = sorted(graph[variable])
     if len(around) > 12:
         return len(around) ** 2
-    return sum(not graph.has_edge(a, b) for i, a in enumerate(around) for b in around[i + 1 :])
+    return sum(b not in graph[a] for i, a in enumerate(around) for b in around[i + 1 :])
 
 
 def eliminate(pairs: dict[tuple[int, int], Array], fields: Array) -> Elimination:

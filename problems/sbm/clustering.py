@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sosdp.extras import need
+
+
+def check_clustering() -> None:
+    """Raise MissingPackage where k-means is not installed: to be called before anything is spent."""
+    need("sklearn", "recovering communities by k-means")
+
 
 def cluster(points: np.ndarray, count: int) -> np.ndarray:
     """k-means labels 0..count-1 of the rows, numbered in order of first appearance."""
+    need("sklearn", "recovering communities by k-means")
     from sklearn.cluster import KMeans
 
     found = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_

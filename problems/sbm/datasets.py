@@ -3,10 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from sosdp.extras import need
+
+# Zachary 1977, figure 1: the later friends of each member, and the faction of Mr. Hi (members from 0).
+_KARATE: tuple[tuple[int, ...], ...] = (
+    (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31),
+    (2, 3, 7, 13, 17, 19, 21, 30),
+    (3, 7, 8, 9, 13, 27, 28, 32),
+    (7, 12, 13),
+    (6, 10),
+    (6, 10, 16),
+    (16,),
+    (),
+    (30, 32, 33),
+    (33,),
+    (),
+    (),
+    (),
+    (33,),
+    (32, 33),
+    (32, 33),
+    (),
+    (),
+    (32, 33),
+    (33,),
+    (32, 33),
+    (),
+    (32, 33),
+    (25, 27, 29, 32, 33),
+    (25, 27, 31),
+    (31,),
+    (29, 33),
+    (33,),
+    (31, 33),
+    (32, 33),
+    (32, 33),
+    (32, 33),
+    (33,),
+)
+_MR_HI = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 16, 17, 19, 21)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +63,7 @@ class LabelledGraph:
 
     def to_networkx(self) -> Any:
         """The graph as a networkx Graph on the vertices 0..n-1."""
+        need("networkx", "a networkx graph")
         import networkx
 
         return networkx.from_scipy_sparse_array(self.adjacency, edge_attribute=None)
@@ -47,22 +89,30 @@ def neighbour_graph(points: np.ndarray, neighbours: int) -> sp.csr_array:
     return sp.csr_array(directed.maximum(directed.T))
 
 
+def handwritten_digits() -> tuple[np.ndarray, np.ndarray]:
+    """1797 images (n, 64) of 8 by 8 grey values 0 to 16, and the digit that each shows, (n,) int64.
+
+    Alpaydin and Kaynak 1998, the test part of "Optical Recognition of Handwritten Digits" of the UCI Machine
+    Learning Repository (CC BY 4.0); the same numbers as scikit-learn's ``load_digits``.
+    """
+    with files("problems.sbm").joinpath("data", "digits.npz").open("rb") as source, np.load(source) as data:
+        return data["pixels"].astype(np.float64), data["labels"].astype(np.int64)
+
+
 def digits_graph(first: int = 6, second: int = 7, neighbours: int = 100) -> LabelledGraph:
-    """Nearest-neighbour graph of two classes of scikit-learn's handwritten digits; first class is +1.
+    """Nearest-neighbour graph of two classes of handwritten digits; first class is +1.
 
     Edge privacy protects a single similarity relation of this graph, not the image of a digit: changing one
     image changes up to n - 1 edges. It is a realistic graph to show the estimator on, not a protected data
     set.
     """
-    from sklearn.datasets import load_digits
-
     if first == second or not {first, second} <= set(range(10)):
         raise ValueError(f"expected two different digits 0..9, got {first} and {second}")
-    digits = load_digits()
-    chosen = np.isin(digits.target, (first, second))
-    labels = np.where(digits.target[chosen] == first, 1, -1)
+    pixels, shown = handwritten_digits()
+    chosen = np.isin(shown, (first, second))
+    labels = np.where(shown[chosen] == first, 1, -1)
     return LabelledGraph(
-        neighbour_graph(digits.data[chosen], neighbours),
+        neighbour_graph(pixels[chosen], neighbours),
         labels,
         f"digits {first} against {second}, {neighbours} nearest neighbours",
         "two images are among each other's nearest neighbours",
@@ -73,13 +123,9 @@ def karate_club() -> LabelledGraph:
     """Zachary's karate club (34 people, 78 friendships) with the two clubs after the split; Mr. Hi's is
     +1.
     """
-    import networkx
-
-    graph = networkx.karate_club_graph()
-    clubs = networkx.get_node_attributes(graph, "club")
-    nodes = sorted(graph.nodes)
-    adjacency = networkx.to_scipy_sparse_array(
-        graph, nodelist=nodes, weight=None, dtype=np.int64, format="csr"
+    pairs = np.array([(u, v) for u, around in enumerate(_KARATE) for v in around])
+    adjacency = sp.coo_array((np.ones(len(pairs), dtype=np.int64), pairs.T), shape=(34, 34))
+    labels = np.where(np.isin(np.arange(34), _MR_HI), 1, -1)
+    return LabelledGraph(
+        sp.csr_array(adjacency + adjacency.T), labels, "karate club", "two people met outside the club"
     )
-    labels = np.array([1 if clubs[node] == "Mr. Hi" else -1 for node in nodes])
-    return LabelledGraph(sp.csr_array(adjacency), labels, "karate club", "two people met outside the club")

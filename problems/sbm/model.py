@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.extras import need
+
 from .graph_input import EdgeList
 
 
@@ -25,6 +27,7 @@ class SampledGraph:
         """The graph as a networkx Graph on the vertices 0..n-1, with the true labels as node attribute
         `label`.
         """
+        need("networkx", "a networkx graph")
         import networkx
 
         graph = networkx.Graph()

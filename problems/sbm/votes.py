@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.signal import fftconvolve
-from scipy.stats import binom
 
 
 def binomial(trials: float, chance: float) -> np.ndarray:
     """The law of a binomial as probabilities of 0, 1, ...; far tails (9 deviations and more) as 0."""
+    from scipy.stats import binom
+
     count = round(trials)
     if count <= 0 or chance <= 0:
         return np.ones(1)
@@ -30,6 +30,8 @@ def difference_law(
 
     Each binomial is (trials, chance). Probabilities below 1e-18 are left out.
     """
+    from scipy.signal import fftconvolve
+
     sides = []
     for side in (plus, minus):
         law = np.ones(1)

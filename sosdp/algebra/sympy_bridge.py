@@ -9,10 +9,12 @@ from sosdp.algebra import linear
 from sosdp.algebra.polynomial import Polynomial, constant, variable
 from sosdp.algebra.printing import _ordered
 from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.extras import need
 
 
 def to_sympy(p: Polynomial) -> Any:
     """Expanded sympy expression; integers and fractions stay exact, floats become sympy Floats of 53 bits."""
+    need("sympy", "the bridge to sympy")
     import sympy
 
     symbols: dict[int, Any] = {}
@@ -28,6 +30,7 @@ def to_sympy(p: Polynomial) -> Any:
 
 
 def _to_sympy_number(value: Any) -> Any:
+    need("sympy", "the bridge to sympy")
     import sympy
 
     if isinstance(value, Fraction):
@@ -41,6 +44,7 @@ def from_sympy(expression: Any) -> Polynomial:
     Symbols become the variables of the same names. Integers and rationals stay exact, Floats become floats
     (of 53 bits). ValueError for anything that is not a polynomial with real rational or float coefficients.
     """
+    need("sympy", "the bridge to sympy")
     import sympy
 
     if isinstance(expression, sympy.Poly):

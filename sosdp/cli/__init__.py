@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from sosdp._version import __version__
+from sosdp.aliases import PACKAGES, ForeignPackage, ours
 from sosdp.cli.output import BAD_INPUT, InputError, one_line
+from sosdp.extras import MissingPackage
 
 
 class _Parser(argparse.ArgumentParser):
@@ -179,6 +181,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # An estimator of a later version may have options unknown here: say that, not "unknown option".
         arguments, extra = parser().parse_known_args(_joined(sys.argv[1:] if argv is None else argv))
+        for package in PACKAGES:
+            ours(package)
         if arguments.command == "private":
             from sosdp.cli.private import check_name
 
@@ -198,6 +202,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments)
     except InputError as error:
         print(one_line(error), file=sys.stderr)
+        return BAD_INPUT
+    except (MissingPackage, ForeignPackage) as error:
+        print(f"sosdp: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

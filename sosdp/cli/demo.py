@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 import sosdp.cli.report as report
-from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, quiet_stdout, rounded_safely
+from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout, rounded_safely
 from sosdp.cli.problem import certify, solve
+from sosdp.extras import MissingPackage, missing
 from sosdp.plot import figures as plot
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -49,9 +50,12 @@ class Output:
         path.write_text(content, encoding="utf-8")
         return path
 
-    def picture(self, name: str, fig: Any, alt: str, caption: str) -> str:
-        """Write a figure as PNG and return it as a block of the report."""
-        data = plot.png(fig)
+    def picture(self, name: str, draw: Callable[[], Any], alt: str, caption: str) -> str:
+        """Draw a figure, write it as PNG and return it as a block of the report; a line where none can be."""
+        try:
+            data = plot.png(draw())
+        except MissingPackage as error:
+            return report.paragraph(f"({one_line(error)})")
         (self.folder / name).write_bytes(data)
         return report.picture(data, alt, caption)
 
@@ -63,17 +67,13 @@ def run(arguments: Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: --out: {error.strerror or error}") from error
-    try:
-        plot.figure(1, 1)
-    except ImportError as error:
-        raise InputError(f"sosdp demo: {error}") from error
     start = time.perf_counter()
     output = Output(folder)
     print(f"sosdp demo, writing to {folder}/")
     sections = []
-    for number, step in enumerate((polynomial, largest_cut, digits, karate), 1):
+    for number, step in enumerate(STEPS, 1):
         with quiet_stdout():
-            section = step(output)
+            section = _section(step, output)
         print(f"\n{number}. {section.title}")
         for line in section.lines:
             print(f"   {line}")
@@ -82,7 +82,19 @@ def run(arguments: Namespace) -> int:
     document = report.page("sosdp: what it does, on real input", _blocks(sections), _footer(seconds))
     path = report.write(folder / "report.html", document)
     print(f"\nreport: {path} ({seconds:.0f} s)")
+    lacking = missing("matplotlib", "sklearn", "networkx")
+    if lacking:
+        print('with pictures and more data: pip install "sosdp[demo]"')
     return ANSWERED if all(section.fine for section in sections) else NOT_ANSWERED
+
+
+def _section(step: Callable[[Output], Section], output: Output) -> Section:
+    """One part of the demonstration, or a line that says what it lacks."""
+    try:
+        return step(output)
+    except MissingPackage as error:
+        title = (step.__doc__ or "").partition(":")[0]
+        return Section(f"{title} (left out)", [report.paragraph(one_line(error))], [one_line(error)])
 
 
 def _blocks(sections: list[Section]) -> list[str]:
@@ -166,7 +178,7 @@ def polynomial(output: Output) -> Section:
         ),
         output.picture(
             "motzkin.png",
-            plot.landscape(
+            lambda: plot.landscape(
                 lambda points: problem.objective(points),
                 float(np.sqrt(3.0)),
                 np.array(answer.atoms),
@@ -188,17 +200,15 @@ def polynomial(output: Output) -> Section:
 
 def largest_cut(output: Output) -> Section:
     """The largest cut of the Petersen graph: an upper bound by certificate, and a cut that meets it."""
-    import networkx as nx
-
     _, answer, proof, verdict = certified(output, "maxcut_petersen")
-    graph = nx.petersen_graph()
-    side = best_cut(answer.parts[0], graph)
-    size = sum(side[u] != side[v] for u, v in graph.edges)
+    edges = [pair for v in range(5) for pair in ((v, (v + 1) % 5), (v, v + 5), (v + 5, (v + 2) % 5 + 5))]
+    side = best_cut(answer.parts[0], edges)
+    size = sum(side[u] != side[v] for u, v in edges)
     proven = int(proof.claim.bound)  # a cut is a whole number of edges
     settled = verdict == "valid" and size == proven
     section = Section("A graph problem: the largest cut, settled", fine=settled)
-    turn = {v: np.pi / 2 + 2 * np.pi * (v % 5) / 5 for v in graph.nodes}
-    layout = {v: ((1 + (v < 5)) * np.cos(turn[v]), (1 + (v < 5)) * np.sin(turn[v])) for v in graph.nodes}
+    turn = {v: np.pi / 2 + 2 * np.pi * (v % 5) / 5 for v in side}
+    layout = {v: ((1 + (v < 5)) * np.cos(turn[v]), (1 + (v < 5)) * np.sin(turn[v])) for v in side}
     section.blocks += [
         report.paragraph(
             "Split the ten vertices of the Petersen graph in two so that as many of its 15 edges as possible "
@@ -214,7 +224,7 @@ def largest_cut(output: Output) -> Section:
         ),
         output.picture(
             "petersen.png",
-            plot.cut(layout, list(graph.edges), side, f"A cut of {size} of the 15 edges"),
+            lambda: plot.cut(layout, edges, side, f"A cut of {size} of the 15 edges"),
             f"The Petersen graph with its vertices in two groups; {size} edges join the groups",
             "Solid edges cross between the two groups, dotted ones do not.",
         ),
@@ -226,21 +236,22 @@ def largest_cut(output: Output) -> Section:
     return section
 
 
-def best_cut(solved: Any, graph: Any) -> dict[Any, int]:
+def best_cut(solved: Any, edges: Sequence[tuple[int, int]]) -> dict[int, int]:
     """A cut read off the second moments: signs of each eigenvector, improved one vertex at a time."""
-    nodes = sorted(graph.nodes)
+    nodes = sorted({v for edge in edges for v in edge})
+    around = {v: [u for edge in edges if v in edge for u in edge if u != v] for v in nodes}
     moments = np.nan_to_num(solved.moment_matrix(list(solved.variables)))
-    best: dict[Any, int] = {}
+    best: dict[int, int] = {}
     most = -1
     for vector in np.linalg.eigh(moments)[1].T:
         side = {node: 1 if entry >= 0 else -1 for node, entry in zip(nodes, vector)}
         while True:
-            gain = {v: sum(side[v] * side[u] for u in graph[v]) for v in nodes}
+            gain = {v: sum(side[v] * side[u] for u in around[v]) for v in nodes}
             vertex = max(nodes, key=lambda v: gain[v])
             if gain[vertex] <= 0:
                 break
             side[vertex] = -side[vertex]
-        size = sum(side[u] != side[v] for u, v in graph.edges)
+        size = sum(side[u] != side[v] for u, v in edges)
         if size > most:
             best, most = side, size
     return best
@@ -279,7 +290,7 @@ def digits(output: Output) -> Section:
     data = digits_graph(6, 7)
     n = len(data.labels)
     edges = data.adjacency.nnz // 2
-    fitted = release_of(output, "digits", data.to_networkx())
+    fitted = release_of(output, "digits", data.adjacency)
     section = Section("A graph that can be answered: handwritten digits")
     section.blocks += [
         report.paragraph(
@@ -300,7 +311,7 @@ def digits(output: Output) -> Section:
     section.lines.append(f"{_release_facts(fitted)['released']}; {fitted.guarantee_.statement()}")
     slack = dual_slack(data.adjacency, data.labels, fitted.public_tau(n))
     chance = release_probability(slack, EPSILON, DELTA)
-    baseline = RandomizedResponseRecovery(epsilon=EPSILON).fit(data.to_networkx())
+    baseline = RandomizedResponseRecovery(epsilon=EPSILON).fit(data.adjacency)
     rows: list[list[str | float | int]] = []
     wrong = None
     if fitted.labels_ is not None:
@@ -334,19 +345,19 @@ def digits(output: Output) -> Section:
 
 
 def _digit_picture(output: Output, data: Any, labels: np.ndarray) -> str:
-    from sklearn.datasets import load_digits
+    from problems.sbm.datasets import handwritten_digits
 
-    images = load_digits()
-    chosen = np.isin(images.target, (6, 7))
-    points = images.data[chosen] - images.data[chosen].mean(axis=0)
+    pixels, shown = handwritten_digits()
+    images = pixels[np.isin(shown, (6, 7))]
+    points = images - images.mean(axis=0)
     left, scale, _ = np.linalg.svd(points, full_matrices=False)
     plane = left[:, :2] * scale[:2]
     upper = data.adjacency.tocoo()
     edges = np.column_stack([upper.row, upper.col])[upper.row < upper.col]
-    pictures = {sign: images.images[chosen][labels == sign].mean(axis=0) for sign in (1, -1)}
+    pictures = {sign: images[labels == sign].mean(axis=0).reshape(8, 8) for sign in (1, -1)}
     return output.picture(
         "digits.png",
-        plot.groups(
+        lambda: plot.groups(
             plane, labels, edges, pictures, ("The graph and its released labels", "Mean image of each group")
         ),
         "A graph whose vertices form two clouds with different labels, and the mean image of each group: a "
@@ -371,7 +382,7 @@ def karate(output: Output) -> Section:
 
     data = karate_club()
     n = len(data.labels)
-    fitted = release_of(output, "karate", data.to_networkx())
+    fitted = release_of(output, "karate", data.adjacency)
     tau = fitted.public_tau(n)
     largest = n * max(tau, 1 - tau)  # trace of the slack matrix over n - 1, for every graph and labelling
     needed = required_slack(EPSILON, DELTA, failure=0.5)
@@ -408,12 +419,12 @@ def karate(output: Output) -> Section:
         f"foretold by public facts: slack needed {needed:.0f}, any graph on {n} vertices has at most "
         f"{largest:.0f}",
     ]
+    marks = {f"any graph on\n{n} vertices:\nat most {largest:.0f}": (largest, plot.VERMILION)}
     six_seven = digits_graph(6, 7)
     slack = dual_slack(six_seven.adjacency, six_seven.labels, fitted.public_tau(len(six_seven.labels)))
+    marks[f"digits 6 and 7:\n{slack:.0f}"] = (slack, plot.BLUE)
     grid = np.linspace(0.0, max(60.0, 1.15 * slack), 400)
     curve = np.array([release_probability(value, EPSILON, DELTA) for value in grid])
-    marks = {f"any graph on\n{n} vertices:\nat most {largest:.0f}": (largest, plot.VERMILION)}
-    marks[f"digits 6 and 7:\n{slack:.0f}"] = (slack, plot.BLUE)
     section.blocks.append(
         report.box(
             "evaluation",
@@ -421,7 +432,7 @@ def karate(output: Output) -> Section:
             [
                 output.picture(
                     "chance.png",
-                    plot.accept_curve(
+                    lambda: plot.accept_curve(
                         grid, curve, marks, f"When there is an answer (epsilon {EPSILON:g}, delta {DELTA:g})"
                     ),
                     "The chance of an answer rises from 0 to 1 as the slack grows; the karate club lies far "
@@ -435,3 +446,6 @@ def karate(output: Output) -> Section:
         )
     )
     return section
+
+
+STEPS = (polynomial, largest_cut, digits, karate)

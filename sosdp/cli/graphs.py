@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sosdp.extras import need
+
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 MATRICES = (".npz",)
 LARGEST = 1 << 23
@@ -189,6 +191,7 @@ def _is_one(text: str) -> bool:
 def _with_networkx(path: Path, reader: str, kind: str) -> GraphInput:
     import xml.etree.ElementTree as tree
 
+    need("networkx", "a GML, GraphML or built-in graph")
     import networkx as nx
 
     try:
@@ -203,6 +206,7 @@ def _with_networkx(path: Path, reader: str, kind: str) -> GraphInput:
 
 def _read_gml(path: Path) -> Any:
     """Vertices by their labels, or by their ids in a file that has no labels (many published ones)."""
+    need("networkx", "a GML, GraphML or built-in graph")
     import networkx as nx
 
     try:
@@ -229,8 +233,6 @@ def _matrix(path: Path) -> GraphInput:
 
 
 def _builtin(source: str) -> GraphInput:
-    import networkx as nx
-
     name = source.removeprefix("builtin:")
     if name.startswith("digits"):
         return _digits(source, name)
@@ -245,6 +247,13 @@ def _builtin(source: str) -> GraphInput:
     if function is None:
         known = ", ".join([*names, "digits-6-7"])
         raise GraphFileError(source, "name", f"no such built-in graph; known: {known}")
+    if key == "karate":
+        from problems.sbm.datasets import karate_club
+
+        return GraphInput(karate_club().adjacency, range(34), source, "stated by the data set")
+    need("networkx", "a built-in graph")
+    import networkx as nx
+
     weighted = getattr(nx, function)()
     graph = nx.Graph()  # the edges as they are, without the weights and attributes some of these carry
     graph.add_nodes_from(weighted.nodes)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.extras import need
+
 TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
 BUILTIN = ("iris", "wine", "breast-cancer", "diabetes", "digits")
 LARGEST = 50_000_000  # entries
@@ -99,6 +101,7 @@ def _parquet(path: Path) -> np.ndarray:
 
 
 def _builtin(source: str) -> np.ndarray:
+    need("sklearn", "a built-in table")
     from sklearn import datasets
 
     name = source.partition(":")[2]

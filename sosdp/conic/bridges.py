@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.extras import need
+
 from .program import Cones, ConicProgram
 from .svec import SQRT2, triangle, unpacking
 
@@ -24,6 +26,7 @@ def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
     The problem's constraints are, in this order and where present: equations, inequalities, one matrix
     inequality a block. Cost: one sparse product a block.
     """
+    need("cvxpy", "the bridge to cvxpy")
     import cvxpy as cp
 
     x = cp.Variable(program.q.size, name="x")
@@ -52,6 +55,7 @@ def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
     of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer variables, or
     that needs other cones than equations, inequalities and matrix inequalities; the message names the cone.
     """
+    need("cvxpy", "the bridge to cvxpy")
     import cvxpy as cp
 
     if problem.is_mixed_integer():
@@ -89,6 +93,7 @@ def to_picos(program: ConicProgram) -> tuple[picos.Problem, picos.RealVariable]:
 
     Raises ValueError for a quadratic objective: use ``sosdp.conic.reformulate.linear_objective`` first.
     """
+    need("picos", "the bridge to picos")
     import picos
 
     if program.P is not None and program.P.nnz:
@@ -123,6 +128,7 @@ def from_picos(problem: picos.Problem) -> ConicProgram:
     N(N+1)/2 numbers in picos' own scaling. Raises ValueError naming the first constraint, variable or
     objective that is of another kind.
     """
+    need("picos", "the bridge to picos")
     from picos.constraints import AffineConstraint, DummyConstraint, LMIConstraint
     from picos.expressions import AffineExpression
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -28,7 +28,7 @@ def silenced() -> Iterator[None]:
         yield
 
 
-class ReleasingEstimator(FitFirst, BaseEstimator, ABC):
+class ReleasingEstimator(FitFirst, Parameters, ABC):
     """Base of the estimators: `fit(data)` runs one mechanism and keeps only what it released.
 
     A subclass says how parameters are checked (`_check_parameters`), how data are read (`_read`), what the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import util
 from typing import TYPE_CHECKING, Any
 
 from ..model.option_names import did_you_mean
@@ -31,3 +32,19 @@ def _promised(made: type) -> list[str]:
     """Names of the attributes that a fit sets."""
     names = [name for base in made.__mro__ for name in (*inspect.get_annotations(base), *vars(base))]
     return [name for name in dict.fromkeys(names) if name.endswith("_") and not name.startswith("_")]
+
+
+class NotFitted(ValueError, AttributeError):
+    """A result is asked for before `fit`: as scikit-learn's NotFittedError, where that is not installed."""
+
+
+def check_fitted(estimator: Any, attribute: str) -> None:
+    """Raise NotFittedError (scikit-learn's where it is installed) unless `fit` has set the attribute."""
+    if attribute in vars(estimator):
+        return
+    kind: type[Exception] = NotFitted
+    if util.find_spec("sklearn") is not None:
+        from sosdp.extras import need
+
+        kind = need("sklearn.exceptions", "an estimator").NotFittedError
+    raise kind(f"this {type(estimator).__name__} is not fitted yet: call fit first")

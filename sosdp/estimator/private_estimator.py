@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -95,7 +95,7 @@ def private_estimator(
     return estimator
 
 
-class PrivateEstimator(FitFirst, BaseEstimator):
+class PrivateEstimator(FitFirst, Parameters):
     """scikit-learn style: parameters in the constructor, `fit`, then `estimate_`, `release_`, `guarantee_`.
 
     Made by `private_estimator`; see there for the parameters.

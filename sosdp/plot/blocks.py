@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.extras import need
+
 from ..algebra import monomials as mono
 from ..relaxation.pseudoexpectation import PseudoExpectation
 from .figures import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, title
@@ -24,6 +26,7 @@ def blocks(result: PseudoExpectation, caption: str = "") -> Any:
     Returns a matplotlib figure. Entries are ordered by block, so that blocks that do not overlap are squares
     on the diagonal. Raises ImportError without matplotlib. Cost: one pass over the entries of the blocks.
     """
+    need("matplotlib", "a picture")
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
 

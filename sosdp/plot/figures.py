@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.extras import need
+
 # Okabe and Ito's palette
 BLUE, ORANGE, GREEN, VERMILION, SKY, GREY, INK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#9AA3AB", "#24292E",
@@ -26,11 +28,10 @@ def figure(
 
     Raises ImportError, with the extra to install, where matplotlib is missing.
     """
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'sosdp[plot]'") from error
+    need("matplotlib", "a picture")
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
     fig = Figure(figsize=(width, height), dpi=160, layout=layout, facecolor="white")
     axes = fig.subplots(1, columns, width_ratios=ratios, squeeze=False)[0]
@@ -144,6 +145,7 @@ def groups(
 
     points: (n, 2); labels: (n,) of +-1; edges: (m, 2) of vertex numbers.
     """
+    need("matplotlib", "a picture")
     from matplotlib.collections import LineCollection
 
     fig, axes = figure(9.2, 4.4, columns=3, ratios=[2.3, 1, 1])

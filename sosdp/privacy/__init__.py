@@ -5,30 +5,24 @@ Names beyond the first three load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sosdp.lazy import lazily
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 
-_HOME = {
-    "Adjacency": "guarantee.adjacency",
-    "Budget": "guarantee.budget",
-    "BudgetExceeded": "guarantee.budget",
-    "PrivacyLoss": "guarantee.loss",
-    "accept_profile": "mechanisms.propose_test_release.acceptance",
-    "falsify_program": "verification.strongly_convex",
-    "halting": "guarantee.composition",
-    "parallel": "guarantee.composition",
-    "pure_exponential": "mechanisms.exponential",
-    "random_split": "guarantee.composition",
-    "release_by_friends": "mechanisms.propose_test_release.friendly_core",
-    "release_by_vote": "mechanisms.propose_test_release.block_vote",
-    "release_tuple_averages": "mechanisms.propose_test_release.tuple_averages",
-    "release_with_margin": "mechanisms.propose_test_release.block_vote",
-    "subsample": "guarantee.composition",
-    "truncated_exponential": "mechanisms.exponential",
-    "verify_sensitivity": "verification.sensitivity",
+_HOMES = {
+    "guarantee.adjacency": ["Adjacency"],
+    "guarantee.budget": ["Budget", "BudgetExceeded"],
+    "guarantee.loss": ["PrivacyLoss"],
+    "mechanisms.propose_test_release.acceptance": ["accept_profile"],
+    "verification.strongly_convex": ["falsify_program"],
+    "guarantee.composition": ["halting", "parallel", "random_split", "subsample"],
+    "mechanisms.exponential": ["pure_exponential", "truncated_exponential"],
+    "mechanisms.propose_test_release.friendly_core": ["release_by_friends"],
+    "mechanisms.propose_test_release.block_vote": ["release_by_vote", "release_with_margin"],
+    "mechanisms.propose_test_release.tuple_averages": ["release_tuple_averages"],
+    "verification.sensitivity": ["verify_sensitivity"],
 }
 
 __all__ = [
@@ -68,8 +62,4 @@ if TYPE_CHECKING:
     from sosdp.privacy.verification.strongly_convex import falsify_program
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

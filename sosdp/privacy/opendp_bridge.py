@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.extras import need
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -36,6 +37,7 @@ def data_space(adjacency: str) -> tuple[Any, Any]:
 
     Two measurements compose in OpenDP only if these agree: one adjacency, one space.
     """
+    need("opendp", "the bridge to OpenDP")
     from opendp.domains import user_domain
     from opendp.metrics import user_distance
 
@@ -69,6 +71,7 @@ def as_measurement(
         opendp.mod.OpenDPException: the feature "honest-but-curious" is not enabled.
         The measurement raises, when called, if a release comes with another guarantee (a public fact).
     """
+    need("opendp", "the bridge to OpenDP")
     from opendp.measurements import make_user_measurement
 
     if guarantee.kind not in kinds:
@@ -173,6 +176,7 @@ def _steps(distance: Any) -> int:
 
 def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], Any]]:
     """OpenDP's measure for a guarantee, and how a guarantee (None: equal data) reads in it."""
+    need("opendp", "the bridge to OpenDP")
     from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
 
     opendp_sampler.check_installed()
@@ -189,6 +193,7 @@ def _measure(guarantee: Guarantee) -> tuple[Any, Callable[[Guarantee | None], An
 
 def _grid_distance(measurement: Any, sensitivity: float, grid: float, count: int) -> tuple[Any, str]:
     """Distance between the counts of neighbours as the measurement's metric takes it, and the norm's name."""
+    need("opendp", "the bridge to OpenDP")
     from opendp.domains import atom_domain, vector_domain
     from opendp.metrics import l1_distance, l2_distance
 
@@ -212,6 +217,7 @@ def _grid_distance(measurement: Any, sensitivity: float, grid: float, count: int
 
 def _claims(measurement: Any, spent: Any) -> dict[str, Any]:
     """The fields of a guarantee that an OpenDP distance stands for."""
+    need("opendp", "the bridge to OpenDP")
     from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
 
     measure = measurement.output_measure

@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-_HOME = {
-    "PseudoExpectation": "pseudoexpectation",
-    "Relaxation": "relaxation",
-    "SosProgram": "sos_program",
-    "SosSolution": "sos_program",
+from sosdp.lazy import lazily
+
+_HOMES = {
+    "pseudoexpectation": ["PseudoExpectation"],
+    "relaxation": ["Relaxation"],
+    "sos_program": ["SosProgram", "SosSolution"],
 }
 
 __all__ = ["PseudoExpectation", "Relaxation", "SosProgram", "SosSolution"]
@@ -24,7 +24,4 @@ if TYPE_CHECKING:
     from .sos_program import SosProgram, SosSolution
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from sosdp.extras import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("sosdp", "problems", "certificates")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -144,7 +146,16 @@ def test_no_import_circle_but_algebra():
 
 def test_the_root_shows_the_house():
     loose = {path.name for path in (ROOT / "sosdp").glob("*.py")} - {"__init__.py"}
-    assert loose <= {"__main__.py", "_version.py", "prove.py", "sweep.py"}
+    assert loose <= {
+        "__main__.py",
+        "_version.py",
+        "aliases.py",
+        "extras.py",
+        "lazy.py",
+        "prove.py",
+        "show.py",
+        "sweep.py",
+    }
 
 
 CHECKER = ["check", "refute", "checker"]
@@ -249,6 +260,66 @@ def test_extras_named_in_the_documentation_exist():
         if path.suffix in {".py", ".md", ".ipynb"} or path.name == "Makefile":
             named |= set(re.findall(r"sosdp\[(\w+)\]", path.read_text(encoding="utf-8")))
     assert named <= set(extras)
+
+
+def optional_imports(path: Path) -> list[str]:
+    """Imports of optional packages that no `need` announces: at the top of a file, or too early.
+
+    What only type checkers see, and an import whose failure the same function catches, are left out.
+    """
+    wrong: list[str] = []
+
+    def visit(node: ast.AST, needed: dict[str, int]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+            if isinstance(child, ast.Try):
+                caught = " ".join(ast.unparse(h.type) for h in child.handlers if h.type)
+                if "ImportError" in caught or "ModuleNotFoundError" in caught:
+                    continue
+            inner = needed
+            if isinstance(child, ast.FunctionDef):
+                inner = needed | {
+                    call.args[0].value.split(".")[0]: call.lineno
+                    for call in ast.walk(child)
+                    if isinstance(call, ast.Call)
+                    and ast.unparse(call.func) == "need"
+                    and isinstance(call.args[0], ast.Constant)
+                }
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                names = (
+                    [alias.name for alias in child.names] if isinstance(child, ast.Import) else [child.module]
+                )
+                for name in names:
+                    top = (name or "").split(".")[0]
+                    if top in EXTRAS and not needed.get(top, child.lineno + 1) < child.lineno:
+                        wrong.append(f"line {child.lineno}: {name}")
+            visit(child, inner)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), {})
+    return wrong
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_optional_packages_are_imported_when_used_and_named_when_missing(path):
+    assert optional_imports(path) == []
+
+
+def test_the_check_of_optional_imports_sees_one(tmp_path):
+    probe = tmp_path / "probe.py"
+    probe.write_text("import sympy\ndef f():\n    import picos\n    need('cvxpy', 'x')\n    import cvxpy\n")
+    assert optional_imports(probe) == ["line 1: sympy", "line 3: picos"]
+
+
+def test_the_extras_are_those_of_the_project():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    pip_names = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting"}
+    for package, extra in EXTRAS.items():
+        assert any(need.startswith(pip_names.get(package, package) + ">=") for need in extras[extra]), package
+    everything = " ".join(extras["all"] + extras["demo"])
+    assert all(extra in everything for extra in EXTRAS.values())
 
 
 SOLVERS = {"clarabel", "scs", "cvxpy", "picos", "mosek", "sdpap", "cvxopt"}

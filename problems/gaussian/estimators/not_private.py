@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from sosdp.estimator.not_fitted import FitFirst
+from sosdp.estimator.parameters import Parameters
 from sosdp.privacy.calibrate import check_positive
 from sosdp.structured.packing import Bracket, solve
 
@@ -23,7 +23,7 @@ from ..theory import default_lam
 STEPS = 40
 
 
-class RobustMean(FitFirst, BaseEstimator):
+class RobustMean(FitFirst, Parameters):
     """NOT PRIVATE: a candidate at which the completion score has a local minimum, with its certified score.
 
     Args:
@@ -92,7 +92,7 @@ class RobustMean(FitFirst, BaseEstimator):
         return candidate, found
 
 
-class FilteredMean(FitFirst, BaseEstimator):
+class FilteredMean(FitFirst, Parameters):
     """NOT PRIVATE: the mean after records that stretch the leading eigenvector of the covariance are removed.
 
     Args:

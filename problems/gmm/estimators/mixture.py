@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from sosdp.estimator.base import RecordEstimator
+from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -152,7 +152,7 @@ class PrivateGaussianMixture(RecordEstimator):
             NotFittedError: `fit` was not called.
             ValueError: nothing was released, or rows of another size.
         """
-        check_is_fitted(self, "released_")
+        check_fitted(self, "released_")
         if not self.released_:
             raise ValueError("no means were released: there is nothing to predict with (see plan_.advice)")
         assert self.means_ is not None

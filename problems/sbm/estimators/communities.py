@@ -19,7 +19,7 @@ from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
 
-from ..clustering import cluster, renumbered
+from ..clustering import check_clustering, cluster, renumbered
 from ..graph_input import CanonicalGraph
 from ..program import UNIT_ROUNDOFF
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
@@ -113,6 +113,7 @@ class CommunitiesRecovery(RecoveryEstimator):
         self.insecure_seed = insecure_seed
 
     def _check_parameters(self) -> None:
+        check_clustering()
         check_epsilon(self.epsilon)
         for name, least in (("communities", 2), ("rounds", 0)):
             value = getattr(self, name)

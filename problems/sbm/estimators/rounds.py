@@ -19,7 +19,7 @@ from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from sosdp.privacy.seal import seal
 
 from ..afterwards import least_vote, passes
-from ..clustering import renumbered
+from ..clustering import check_clustering, renumbered
 from ..edges import CanonicalEdges, canonical_edges
 from ..labelling import canonical_signs
 from ..rounds import GaussianRounds, Plan, SplitRounds, gaussian_rounds, split_rounds
@@ -127,6 +127,7 @@ class RoundsRecovery(RecoveryEstimator):
         elif self.plan not in KINDS:
             raise ValueError(f"plan must be one of {', '.join(KINDS)} or a plan, got {self.plan!r}")
         if k > 2:
+            check_clustering()
             own = self.plan.by_degree if isinstance(self.plan, GaussianRounds) else False
             if isinstance(self.plan, SplitRounds) or self.plan == "split" or self.delta == 0:
                 raise ValueError("more than two communities need the Gaussian plan and delta > 0")

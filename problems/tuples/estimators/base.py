@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from sosdp.estimator.base import RecordEstimator
+from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -62,7 +62,7 @@ class TupleEstimator(RecordEstimator):
         return -float(np.sum(np.min(self._distances(X), axis=1) ** 2))
 
     def _distances(self, X: Any) -> npt.NDArray[np.float64]:
-        check_is_fitted(self, "released_")
+        check_fitted(self, "released_")
         if self.cluster_centers_ is None:
             raise ValueError("no centres were released: there is nothing to predict with (see advice_)")
         rows = as_records(X)

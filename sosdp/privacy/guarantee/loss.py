@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sosdp.extras import need
+
 _NUMBERS = {
     "parameters": ("epsilon", "delta"),
     "gaussian": ("scale", "sensitivity", "sampling"),
@@ -141,6 +143,7 @@ class PrivacyLoss:
 
 
 def _distribution(part: Part, interval: float) -> Any:
+    need("dp_accounting", "a numeric privacy loss")
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 

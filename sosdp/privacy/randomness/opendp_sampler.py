@@ -12,6 +12,8 @@ import os
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.extras import need
+
 Counts = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 16
@@ -37,6 +39,7 @@ def counts(law: str, count: int, units: float) -> Counts:
 def single_thread(law: str, count: int, units: float) -> Counts:
     """As `counts`, by one call of one measurement in this thread."""
     check_installed()
+    need("opendp", "OpenDP's noise")
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian, make_laplace
     from opendp.metrics import l1_distance, l2_distance
@@ -61,6 +64,7 @@ def check_installed() -> None:
     """
     from importlib.metadata import version
 
+    need("opendp", "OpenDP's noise")
     from opendp.mod import enable_features
 
     installed = tuple(int(part) for part in version("opendp").split(".")[:3] if part.isdigit())

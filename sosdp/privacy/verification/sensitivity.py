@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sosdp.extras import need
 from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.randomness.exact import random_below
 
@@ -172,6 +173,7 @@ class SensitivityReport:
             ModuleNotFoundError: matplotlib is not installed (sosdp[plot]).
         """
         if axis is None:
+            need("matplotlib", "a picture")
             from matplotlib.figure import Figure
 
             axis = Figure(figsize=(5.0, 3.2), layout="constrained").subplots()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.extras import need
+
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
 from ...conic.bridges import to_cvxpy
@@ -51,6 +53,7 @@ class CvxpyMoments:
         Raises ValueError for a monomial outside the relaxation: too high a degree, or a variable that neither
         the system nor ``including`` mentions.
         """
+        need("cvxpy", "the bridge to cvxpy")
         import cvxpy as cp
 
         array = np.asarray(p, dtype=object)

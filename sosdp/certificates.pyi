@@ -1,0 +1,3 @@
+"""What type checkers see of ``sosdp.certificates``, which is the package ``certificates``."""
+
+from certificates import *

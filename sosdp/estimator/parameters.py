@@ -1,0 +1,99 @@
+"""The constructor's half of scikit-learn's contract, without importing scikit-learn.
+
+Importing ``sklearn.base`` takes longer than everything else in a private estimator, and an installation may
+lack it. What ``clone``, pipelines, searches and cross-validation ask of an estimator are the methods below.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+from sosdp.extras import need
+from sosdp.show import html_table
+
+
+class Parameters:
+    """Base of estimators whose constructor only stores its keyword arguments under their names.
+
+    Attributes
+    ----------
+    _estimator_type
+        ``"classifier"``, ``"clusterer"`` or None: what scikit-learn's tags say of the estimator.
+    """
+
+    _estimator_type: str | None = None
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """The constructor's parameters, sorted (scikit-learn's name for it)."""
+        return sorted(_defaults(cls))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` also those of parameters that are estimators, ``a__b``."""
+        found: dict[str, Any] = {}
+        for name in self._get_param_names():
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                found.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
+            found[name] = value
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, ``a__b`` for those of a parameter that is an estimator; returns self.
+
+        ValueError for a name that the constructor does not have.
+        """
+        known = self._get_param_names()
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, inside, inner = key.partition("__")
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {known!r}."
+                )
+            if inside:
+                nested.setdefault(name, {})[inner] = value
+            else:
+                setattr(self, name, value)
+        for name, inner_params in nested.items():
+            getattr(self, name).set_params(**inner_params)
+        return self
+
+    def _changed(self) -> dict[str, str]:
+        """Parameters that are not at their defaults, as they are written."""
+        defaults = _defaults(type(self))
+        given = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return {name: text for name, text in given.items() if text != repr(defaults[name])}
+
+    def __repr__(self) -> str:
+        shown = {
+            name: text if len(text) <= 80 else text[:77] + "..." for name, text in self._changed().items()
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in shown.items())})"
+
+    def _repr_html_(self) -> str:
+        guarantee = vars(self).get("guarantee_")
+        facts: dict[str, object] = dict(self._changed())
+        if guarantee is not None:
+            facts |= {"released": vars(self).get("released_"), "guarantee": guarantee.statement()}
+        return html_table(type(self).__name__, facts)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = need("sklearn.utils", "a tag of scikit-learn")
+        classifier = tags.ClassifierTags() if self._estimator_type == "classifier" else None
+        return tags.Tags(
+            estimator_type=self._estimator_type,
+            target_tags=tags.TargetTags(required=classifier is not None),
+            transformer_tags=None,
+            classifier_tags=classifier,
+            regressor_tags=None,
+        )
+
+
+def _defaults(made: type) -> dict[str, Any]:
+    """Default of every constructor parameter; those without one have ``inspect.Parameter.empty``."""
+    parameters = list(inspect.signature(made).parameters.values())
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        raise TypeError(f"the constructor of {made.__name__} must name its parameters")
+    return {p.name: p.default for p in parameters}

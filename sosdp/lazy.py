@@ -1,0 +1,33 @@
+"""Packages whose public names load when they are first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazily(
+    package: str, homes: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package: names by the submodule that has them, and submodules.
+
+    A submodule is written as it is after the dot of a relative import. What ``dir`` shows is the package's
+    ``__all__`` and the ``modules``. AttributeError for another name.
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f".{home[name]}", package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*sys.modules[package].__all__, *modules})
+
+    return get, names

@@ -1,0 +1,1 @@
+from problems.gaussian import *

@@ -1,0 +1,23 @@
+"""How results look in a notebook: one small table, everything escaped, no style but the reader's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+LONGEST = 300
+
+
+def html_table(title: str, rows: Mapping[str, object]) -> str:
+    """A title and a table of two columns; rows whose value is None are left out, long texts are cut."""
+    cells = []
+    for name, value in rows.items():
+        if value is None:
+            continue
+        text = str(value)
+        shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+        cells.append(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(shown)}</td></tr>'
+        )
+    return f"<div><b>{escape(title)}</b><table>{''.join(cells)}</table></div>"
