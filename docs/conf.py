@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
+import json
 import re
 import shutil
 import sys
@@ -25,6 +27,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build", "conf.py"]
@@ -32,7 +35,7 @@ suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure"]  #
 
 # notebooks keep their outputs: a test runs them, the site shows what it saw
 nb_execution_mode = "off"
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "attrs_inline"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
@@ -60,12 +63,43 @@ html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 
 
+CARDS = """# Notebooks
+
+All run from top to bottom in a test; outputs are those of that run. Each says where your own data go, and
+ends with an exercise.
+
+::::{grid} 1 2 2 3
+:gutter: 3
+
+"""
+
+
+def card(path: Path, folder: Path) -> str:
+    """A notebook's title, the first words of its text, and its first picture."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    title, _, text = "".join(cells[0]["source"]).lstrip("# ").partition("\n")
+    first = re.split(r"\n\s*\n|(?<=[.!?])\s", text.strip())[0].replace("\n", " ").rstrip(":;")
+    lines = [f":::{{grid-item-card}} {title}", f":link: {path.stem}", ":link-type: doc"]
+    outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", ())]
+    pictures = [data["image/png"] for data in outputs if "image/png" in data]
+    if pictures:
+        encoded = pictures[0] if isinstance(pictures[0], str) else "".join(pictures[0])
+        (folder / f"{path.stem}.png").write_bytes(base64.b64decode(encoded))
+        lines.append(f":img-top: {path.stem}.png")
+    return "\n".join([*lines, "", first, ":::", ""])
+
+
 def stage() -> None:
-    """Notebooks live beside the documentation; Sphinx wants them below it."""
+    """Notebooks live beside the documentation; Sphinx wants them below it, with a page of cards."""
     target = HERE / "notebooks"
     target.mkdir(exist_ok=True)
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    for path in paths:
         shutil.copy(path, target / path.name)
+    cards = "\n".join(card(path, target) for path in paths)
+    names = "\n".join(path.stem for path in paths)
+    toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    (target / "index.md").write_text(f"{CARDS}{cards}\n::::\n\n{toctree}", encoding="utf-8")
 
 
 API = {
@@ -115,6 +149,7 @@ def local_links(app, docname: str, source: list[str]) -> None:
     text = source[0]
     prefix = "../" * docname.count("/")
     text = text.replace("](../notebooks/", f"]({prefix}notebooks/").replace("](../docs/", f"]({prefix}")
+    text = text.replace("](../notebooks)", "](notebooks/index.md)")
     text = text.replace("](../README.md)", f"]({prefix}index.md)").replace("](proofs)", "](proofs/index.md)")
     source[0] = text
 
