@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .estimators.output_perturbation import ProjectionRecovery
     from .estimators.randomised_response import RandomizedResponseRecovery
     from .estimators.rounds import RoundsRecovery
+    from .estimators.sparse_flips import SparseFlipsRecovery
     from .estimators.stars import StarsRecovery
     from .estimators.vote import VotingRecovery
     from .graph_input import EdgeList, GraphInputError, canonical_graph
@@ -59,6 +60,7 @@ __all__ = [
     "RoundsRecovery",
     "SampledEdges",
     "SampledGraph",
+    "SparseFlipsRecovery",
     "SpectralRecovery",
     "SplitRounds",
     "StarsRecovery",
@@ -97,6 +99,7 @@ _HOMES = {
     "estimators.output_perturbation": ["ProjectionRecovery"],
     "estimators.randomised_response": ["RandomizedResponseRecovery"],
     "estimators.rounds": ["RoundsRecovery"],
+    "estimators.sparse_flips": ["SparseFlipsRecovery"],
     "estimators.stars": ["StarsRecovery"],
     "estimators.vote": ["VotingRecovery"],
     "graph_input": ["EdgeList", "GraphInputError", "canonical_graph"],

@@ -96,6 +96,20 @@ class CanonicalEdges:
         return CanonicalGraph(adjacency, tuple(self.nodes))
 
 
+def position_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Number of the pair first < second among all pairs, second (second - 1) / 2 + first, int64."""
+    high = second.astype(np.int64)
+    return high * (high - 1) // 2 + first
+
+
+def pair_at(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(first, second) with first < second, int64: the inverse of `position_of`, for positions below 2^50."""
+    second = ((1 + np.sqrt(8.0 * position + 1)) / 2).astype(np.int64)
+    second -= second * (second - 1) // 2 > position
+    second += second * (second + 1) // 2 <= position
+    return position - second * (second - 1) // 2, second
+
+
 def canonical_edges(graph: Any, weight_bound: float | None = None) -> CanonicalEdges:
     """Read what `canonical_graph` reads into a sorted list of edges; an `EdgeList` without any matrix.
 

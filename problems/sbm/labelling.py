@@ -12,6 +12,9 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse.linalg as sla
 
+LARGEST_FALLBACK = 20_000
+"""Most vertices of a dense matrix in place of Lanczos."""
+
 
 def canonical_signs(vector: np.ndarray) -> np.ndarray:
     """The +-1 labels of a real vector, zero counted as +, flipped as a whole so that the first label is
@@ -36,7 +39,7 @@ def leading_eigenvector(matrix: Any) -> np.ndarray:
     """Unit eigenvector of the largest eigenvalue of a symmetric matrix or operator with `shape` and `@`.
 
     Lanczos with a fixed start for large n, dense otherwise or when Lanczos does not converge; the all-ones
-    vector if nothing converges. Never raises.
+    vector if nothing converges or n is beyond `LARGEST_FALLBACK`. Never raises.
     """
     n = matrix.shape[0]
     if n >= 100:
@@ -50,6 +53,8 @@ def leading_eigenvector(matrix: Any) -> np.ndarray:
                 return vectors[:, 0]
         except (sla.ArpackError, ValueError):
             start = start / np.linalg.norm(start)
+    if n > LARGEST_FALLBACK:
+        return np.full(n, 1 / np.sqrt(n))
     dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix @ np.eye(n)
     try:
         _, vectors = sl.eigh(dense, subset_by_index=[n - 1, n - 1], check_finite=False)

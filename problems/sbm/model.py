@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from sosdp.extras import need
 
+from .edges import pair_at
 from .graph_input import EdgeList
 
 
@@ -82,11 +83,8 @@ def planted_edges(
     for a, first in enumerate(groups):
         size = len(first)
         inside = chosen_positions(size * (size - 1) // 2, p_in, rng)
-        # position k is the pair (row, column) with column < row and row (row - 1) / 2 + column = k
-        row = ((1 + np.sqrt(8.0 * inside + 1)) / 2).astype(np.int64)
-        row -= row * (row - 1) // 2 > inside
-        row += row * (row + 1) // 2 <= inside
-        pairs.append((first[row], first[inside - row * (row - 1) // 2]))
+        column, row = pair_at(inside)
+        pairs.append((first[row], first[column]))
         for second in groups[a + 1 :]:
             across = chosen_positions(size * len(second), p_out, rng)
             pairs.append((first[across // len(second)], second[across % len(second)]))

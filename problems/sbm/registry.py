@@ -19,6 +19,7 @@ REGISTRY = dict(
         _entry("ProjectionRecovery", "estimators.output_perturbation", "sbm_weak_recovery"),
         _entry("RandomizedResponseRecovery", "estimators.randomised_response", "sbm_randomized_response"),
         _entry("RoundsRecovery", "estimators.rounds", "sbm_rounds"),
+        _entry("SparseFlipsRecovery", "estimators.sparse_flips", "sbm_randomized_response"),
         _entry("StarsRecovery", "estimators.stars", "sbm_stars"),
         _entry("estimate_parameters", "parameters", "sbm_parameters"),
         _entry("VotingRecovery", "estimators.vote", "sbm_voting"),

@@ -20,6 +20,12 @@ from sosdp.privacy.randomness.bits import RandomBits
 
 WORD_BITS = 64
 
+LEAST_SPARSE = 0.125
+"""Least epsilon of `skip_rule`."""
+
+SKIPS = 1 << 16
+"""Skips at a time: with them, sums of skips below 2^45 stay below 2^63."""
+
 
 @dataclass(frozen=True)
 class FlipRule:
@@ -73,6 +79,64 @@ def flip_edges(adjacency: sp.csr_array, rule: FlipRule, bits: RandomBits | None 
         noisy[row + 1 :, row] = noisy[row, row + 1 :]
         start = stop
     return noisy
+
+
+@dataclass(frozen=True)
+class SkipRule:
+    """Pairs flipped with probability q = 1 - exp(-1 / units), found by skipping over those that stay.
+
+    How many stay before the next flip is geometric, P(j) = q (1 - q)^j, the law of a discrete Laplace number
+    of this scale folded onto j >= 0. q is at least 1 / (1 + e^epsilon), so the loss is at most epsilon.
+    """
+
+    units: float
+
+    @property
+    def probability(self) -> float:
+        """q, rounded."""
+        return -math.expm1(-1.0 / self.units)
+
+
+def skip_rule(epsilon: float) -> SkipRule:
+    """The largest float64 `units` with 1 / units proven to be at least log(1 + e^-epsilon).
+
+    Raises ValueError for epsilon below 1/8, where nearly half of all pairs are flipped.
+    """
+    epsilon = check_epsilon(epsilon)
+    if epsilon < LEAST_SPARSE:
+        raise ValueError(
+            f"sparse flips need epsilon >= {LEAST_SPARSE}, got {epsilon}: flip every pair by itself"
+        )
+
+    def enough(units: float) -> bool:
+        return decide(lambda: 1 / ball(units) - (1 + (-ball(epsilon)).exp()).log()) is True
+
+    units = noise.LARGEST_UNITS
+    if not enough(units):
+        units = 1 / math.log1p(math.exp(-epsilon)) * (1 + 1e-14)
+        while not enough(units):
+            units = math.nextafter(units, 0.0)
+    return SkipRule(units)
+
+
+def flipped_positions(count: int, rule: SkipRule, bits: RandomBits | None = None) -> np.ndarray:
+    """Positions in 0..count-1, ascending, each there independently with the rule's probability, exactly.
+
+    count: at most 2^45. Time and memory proportional to the number of positions. Source:
+    docs/proofs/sbm_randomized_response.md.
+    """
+    if not 0 <= count <= 1 << 45:
+        raise ValueError(f"count must be between 0 and 2^45, got {count}")
+    pieces, last = [np.empty(0, dtype=np.int64)], -1
+    while last < count:
+        wanted = (count - last) * rule.probability
+        size = min(SKIPS, int(wanted + 4 * math.sqrt(wanted) + 16))
+        drawn = noise.laplace(size, rule.units, 1, source=bits)
+        stay = np.minimum(np.where(drawn >= 0, drawn, -drawn - 1), count)  # beyond the end: no matter how far
+        places = last + np.cumsum(stay + 1)
+        pieces.append(places[places < count])
+        last = int(places[-1])
+    return np.concatenate(pieces)
 
 
 def noisy_weights(
