@@ -27,6 +27,8 @@ _HOMES = {
     "prove": ["prove_sos"],
     "reduction.permutation": ["interchange"],
     "relaxation.chebyshev": ["ChebyshevBound"],
+    "relaxation.measure_problems": ["minimize_ratios", "volume"],
+    "relaxation.measure_program": ["MeasureProgram", "MeasureSolution"],
     "relaxation.minimize": ["feasible", "maximize", "minimize"],
     "relaxation.pseudoexpectation": ["PseudoExpectation"],
     "relaxation.relaxation": ["Relaxation"],

@@ -40,6 +40,10 @@ from .privacy.guarantee.release import Release as Release
 from .prove import prove_sos as prove_sos
 from .reduction.permutation import interchange as interchange
 from .relaxation.chebyshev import ChebyshevBound as ChebyshevBound
+from .relaxation.measure_problems import minimize_ratios as minimize_ratios
+from .relaxation.measure_problems import volume as volume
+from .relaxation.measure_program import MeasureProgram as MeasureProgram
+from .relaxation.measure_program import MeasureSolution as MeasureSolution
 from .relaxation.minimize import feasible as feasible
 from .relaxation.minimize import maximize as maximize
 from .relaxation.minimize import minimize as minimize

@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         "solve", help="solve a problem file", description="Solve a polynomial problem file (*.sos.json)."
     )
     solve.add_argument("file", metavar="FILE", help="the problem file")
-    solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation (even)")
+    solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation")
     solve.add_argument(
         "--solver", metavar="NAME", help="auto (by block sizes), clarabel, scs, mosek, sdpa or cvxopt"
     )

@@ -400,8 +400,8 @@ class _Loader:
     def _degree(self, value: Any) -> int | None:
         if value is None:
             return None
-        if type(value) is not int or value < 2 or value % 2:
-            self.fail("degree", f"expected a positive even integer, found {_short(value)}")
+        if type(value) is not int or value < 1:
+            self.fail("degree", f"expected a positive integer, found {_short(value)}")
         return value
 
     def _text(self, value: Any, key: str) -> str:

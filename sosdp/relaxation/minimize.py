@@ -79,7 +79,8 @@ def minimize(
     system
         Constraints (a System, one constraint, or None for all of R^n).
     degree
-        Even degree of the pseudo-expectation; by default the least at which the program can be stated.
+        Degree of the pseudo-expectation, even or odd; by default the least even one at which the program can
+        be stated.
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by sizes), ``"sos_cone"`` (our own), ``"clarabel"``, ``"scs"``; the solver's tolerance
         (1e-8); its time limit in seconds; False to skip the certified bound; True to print the solver's log.

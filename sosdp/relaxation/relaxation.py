@@ -48,7 +48,8 @@ class Relaxation:
     system
         The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
-        Degree t of the pseudo-expectations (even; half of it is the order in Lasserre's hierarchy).
+        Degree t of the pseudo-expectations; an even one is twice the order in Lasserre's hierarchy. With an
+        odd one, products of squares and constraints of odd degree reach it (Putinar's form on an interval).
     redundant
         ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
@@ -58,8 +59,8 @@ class Relaxation:
         done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
         or diagonally dominant ones: weaker bounds, linear or second-order cone programs.
 
-    Raises ValueError for a degree that is odd or too small. Source: Lasserre 2001, Parrilo 2003; forms and
-    reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
+    Raises ValueError for a degree that is not positive or too small. Source: Lasserre 2001, Parrilo 2003;
+    forms and reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
     """
 
     def __init__(self, system: System, degree: int, **options: Any) -> None:

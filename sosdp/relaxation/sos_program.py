@@ -28,9 +28,10 @@ from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .certify.bound import certify
 from .certify.classify import shortfall
+from .certify.mixture import proven_mixture
 from .certify.rays import misfit, verdict
 from .pseudoexpectation import DualData, dual_data
-from .solve.solve import block_identity_vector, solve_program, with_margin
+from .solve.solve import solve_program
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,30 +377,17 @@ class SosProgram:
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
         point), and the coefficients of the inner point."""
-        inner_identity = with_margin(program.identity, keep_unknowns=True)
-        count = program.objective.size
-        objective = np.append(np.zeros(count), 1.0)
-        upper = np.append(np.full(count, np.inf), 1.0)
-        inner = solve_program(GramProgram(inner_identity, objective, upper))
-        if inner.status not in ("optimal", "inaccurate") or inner.unknowns[-1] <= 0:
-            return None, None
-        inside = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
-        best, weight = None, 1.0
-        for _ in range(40):
-            gram = (1 - weight) * raw.gram + weight * inside
-            free = (1 - weight) * raw.free + weight * inner.free
-            point = (1 - weight) * raw.unknowns + weight * inner.unknowns[:-1]
-            if not self._all_proven(pieces, bounds, gram, free, point):
-                break
-            best, weight = point, weight / 4
-        return best, inner.unknowns[:-1]
+        best, inner = proven_mixture(
+            program, raw, lambda gram, free, point: self._all_proven(pieces, bounds, gram, free, point)
+        )
+        return None if best is None else best[2], inner
 
     @staticmethod
     def _all_proven(pieces, bounds, gram, free, point) -> bool:
         row = cursor = 0
         for piece, bound in zip(pieces, bounds, strict=True):
             r, f = piece.gram.shape[0], piece.free.shape[0]
-            if certify(piece, gram[row : row + r], free[cursor : cursor + f], point, bound).loss > 0:
+            if not certify(piece, gram[row : row + r], free[cursor : cursor + f], point, bound).proves:
                 return False
             row, cursor = row + r, cursor + f
         return True

@@ -64,12 +64,13 @@ def plan(
     in_expectation: Sequence[ExpectationConstraint] = (),
     linear_in: Sequence[int] = (),
 ) -> Plan:
-    """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given even degree.
+    """Plan the identity ``data[0] + sum u_k data[k] = ...`` on ``system`` at the given degree.
 
     ``closed``: the constant is part of the data (a bound is subtracted). ``linear_in``: variables y in which
     the data are quadratic forms and the system says nothing; multipliers are then sums of squares of elements
-    linear in y, and nothing is lost. Raises ValueError for a degree that
-    is odd, not positive, or too small for the data or a constraint.
+    linear in y, and nothing is lost. A product of a square and a constraint has at most the given degree:
+    with an odd one, constraints of odd degree use all of it, squares alone one less. Raises ValueError for a
+    degree that is not positive, or too small for the data or a constraint.
     """
     data = data + [p for c in in_expectation for p in c.polynomials()]
     _check_degree(system, degree, data)
@@ -183,8 +184,8 @@ def _add_expectations(
 
 
 def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
-    if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)) or degree < 2 or degree % 2:
-        raise ValueError(f"degree must be an even integer >= 2, not {degree!r}")
+    if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)) or degree < 1:
+        raise ValueError(f"degree must be an integer >= 1, not {degree!r}")
     largest = max((p.degree for p in data), default=0)
     if largest > degree:
         raise ValueError(

@@ -41,7 +41,8 @@ class Certified:
     ``loss``: the proven shortfall (infinite if nothing is proven, and then ``reason`` says what is missing);
     ``margin``: the least proven eigenvalue over the plain blocks. ``adrift``: a coefficient that no plain
     block can produce belongs to a monomial without a bound, so that not even its rounding error can be paid
-    for: no other multipliers would do better.
+    for: no other multipliers would do better. ``spare``: the proven least eigenvalue of the plain block that
+    has the constant in its basis; so much may be taken from the square of the constant.
     """
 
     gram: np.ndarray
@@ -50,6 +51,13 @@ class Certified:
     margin: float
     reason: str
     adrift: bool = False
+    spare: float = -np.inf
+
+    @property
+    def proves(self) -> bool:
+        """Whether the shortfall is nothing, or is covered by what the square of the constant has to spare:
+        then what was certified is non-negative on the set."""
+        return self.loss == 0.0 or (self.margin > 0 and self.loss <= self.spare)
 
 
 def certify(
@@ -91,7 +99,7 @@ def certify(
         return Certified(gram, free, np.inf, -np.inf, _TOO_LARGE)
     # exact multipliers exist within this distance of the plain Gram matrices
     distance = parts.absorb_size @ (inverse * uncertain)
-    loss, margin = 0.0, np.inf
+    loss, margin, spare = 0.0, np.inf, -np.inf
     missing: set[int] = set()
     wide = np.zeros(gram.size)
     wide[plain] = distance
@@ -102,6 +110,9 @@ def certify(
         least = least_eigenvalue_bounds(group.matrices(gram)) - (moved + rounding) * _OUTWARD
         least = np.where(np.isnan(least), -np.inf, least)
         margin = min(margin, float(least.min()))
+        for k in np.flatnonzero(least > 0):
+            if not identity.blocks[group.blocks[k]].basis.any(axis=1).all():
+                spare = max(spare, float(least[k]))
         for k in np.flatnonzero(least < 0):
             if len(missing) >= _NAMED:
                 break  # nothing is proven, and enough is said about why
@@ -126,7 +137,7 @@ def certify(
             "(for example x**2 + y**2 <= R**2)"
         )
         loss = np.inf
-    return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift)
+    return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift, spare)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,175 @@
+"""Problems that several measures solve: the volume of a set, and sums of ratios of polynomials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..algebra.build import monomials
+from ..algebra.calculus import integrate
+from ..algebra.polynomial import Polynomial, coerce, variable
+from ..model.measures import Measure
+from ..model.system import System
+from ..reduction.bounds import deduce_bounds
+from .measure_program import MeasureProgram, MeasureSolution
+from .minimize import minimize
+
+_OPEN = "the denominator {} is not proven positive on the set: the bound holds where it is"
+
+
+def volume(
+    system: System,
+    box: Mapping[Polynomial, tuple[Any, Any]],
+    degree: int,
+    *,
+    stokes: bool = True,
+    **options: Any,
+) -> MeasureSolution:
+    """Upper bounds on the volume of a set in a box, falling to it as the degree grows.
+
+    Parameters
+    ----------
+    system
+        Inequalities that describe the set; it is cut with the box.
+    box
+        The interval (low, high) of every variable, numbers (floats are read as their shortest decimals).
+    degree
+        Degree of the moments that two measures, on the set and on the box, share with the Lebesgue measure.
+    stokes
+        Use that the gradient of a multiple of the product of all inequalities has integral zero over the set:
+        much better bounds, for sets that do not reach the box.
+
+    ``certified_bound`` is proven: ``mu.mass`` of the first measure of ``solution.program``. Raises ValueError
+    for equalities and matrices, and with ``stokes`` for a set that is not proven to lie in the box.
+
+    Source: Henrion, Lasserre and Savorgnan, SIAM Review 51 (2009); Stokes: Lasserre, Math. Program. 2017.
+    """
+    if system.equalities or system.matrices or system.foralls or not system.inequalities:
+        raise ValueError(
+            "the volume is that of a set described by inequalities, one at least, and nothing else"
+        )
+    exact = {v: (_fraction(low), _fraction(high)) for v, (low, high) in box.items()}
+    xs = list(exact)
+    if any(v not in exact for v in system.variables):
+        raise ValueError("the box needs an interval for every variable of the system")
+    if any(not low < high for low, high in exact.values()):
+        raise ValueError("an interval of the box is empty")
+    walls = System(*((v - low) * (high - v) >= 0 for v, (low, high) in exact.items()))
+    program = MeasureProgram(**{k: options.pop(k) for k in ("products", "cone") if k in options})
+    inside = program.measure(xs, on=system & walls, name="inside")
+    rest = program.measure(xs, on=walls, name="rest")
+    tests = monomials(xs, degree)
+    program.require(inside(v) + rest(v) == integrate(v, exact).constant for v in tests)
+    if stokes:
+        _check_inside(system, exact)
+        product = math.prod((g.as_exact() for g in system.inequalities), start=coerce(1))
+        for v in xs:
+            for m in monomials(xs, max(degree + 1 - product.degree, 0)):
+                test = (product * m).diff(v)
+                if test and test.degree <= degree:
+                    program.require(inside(test) == 0)
+    return program.maximize(inside.mass, degree=degree, **options)
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(coerce(value).as_exact().constant)
+
+
+def _check_inside(system: System, box: Mapping[Polynomial, tuple[Fraction, Fraction]]) -> None:
+    """ValueError unless interval propagation proves the set to lie in the box."""
+    ranges = deduce_bounds((), system.inequalities, ()).ranges
+    for v, (low, high) in box.items():
+        left, right = ranges.get(int(v.variable_ids[0]), (-math.inf, math.inf))
+        if not (left > low and right < high):
+            raise ValueError(
+                f"stokes=True is for sets inside the box, and {v} is only known to lie in [{left:.6g}, "
+                f"{right:.6g}]: take a larger box, add constraints, or use stokes=False"
+            )
+
+
+def minimize_ratios(
+    ratios: Sequence[tuple[Any, Any]],
+    system: System | None = None,
+    degree: int | None = None,
+    *,
+    sparse: bool = False,
+    **options: Any,
+) -> MeasureSolution:
+    """Lower bound on the minimum of a sum of ratios p_k / q_k, one measure each, no common denominator.
+
+    Parameters
+    ----------
+    ratios
+        Pairs (p, q) of polynomials; every q positive on the set. One that is not proven so (by the relaxation
+        of the same degree) leaves no ``certified_bound``.
+    system
+        The set.
+    degree
+        Of the moments; by default the least at which the program can be stated.
+    sparse
+        Give every measure only the variables of its ratio, and link those that share some: small blocks, a
+        weaker bound of a given degree.
+
+    Source: Bugarin, Henrion and Lasserre, Math. Program. Comput. 8 (2016).
+    """
+    pairs = [(coerce(p), coerce(q)) for p, q in ratios]
+    if not pairs:
+        raise ValueError("there is no ratio to minimise")
+    whole = System() if system is None else system if isinstance(system, System) else System(system)
+    least = max([whole.degree, 2, *(r.degree for pair in pairs for r in pair)])
+    wanted = least + least % 2 if degree is None else degree
+    ids = [np.asarray(r.variable_ids) for pair in pairs for r in pair] + [np.asarray(whole.variable_ids)]
+    every = tuple(variable(i) for i in np.unique(np.concatenate(ids)).tolist())
+    if not every:
+        raise ValueError("there is no variable to choose")
+    program = MeasureProgram(**{k: options.pop(k) for k in ("products", "cone") if k in options})
+    chosen: list[Measure] = []
+    unproven = ""
+    for p, q in pairs:
+        own = tuple(v for v in every if v in p.variables or v in q.variables) if sparse else every
+        support = _restricted(whole, own)
+        mu = program.measure(own or every[:1], on=support)
+        program.require(mu(q) == 1)
+        floor = _floor(q, support, wanted)
+        if floor > 0:
+            program.require(mu.mass <= 1 / floor)  # follows, and lets the bound be proven
+        else:
+            unproven = unproven or _OPEN.format(q)
+        chosen.append(mu)
+    for k, (mu, (_, q)) in enumerate(zip(chosen, pairs, strict=True)):
+        for other, (_, r) in list(zip(chosen, pairs, strict=True))[: k if sparse else min(k, 1)]:
+            shared = [v for v in mu.variables if v in other.variables]
+            top = wanted - max(q.degree, r.degree)
+            if shared:
+                program.require(mu(q * m) == other(r * m) for m in monomials(shared, top)[1:])
+    total = sum((mu(p) for mu, (p, _) in zip(chosen, pairs, strict=True)), chosen[0](0))
+    found = program.minimize(total, degree=wanted, **options)
+    if unproven:
+        return replace(found, certified_bound=None, reason=unproven)
+    return found
+
+
+def _restricted(system: System, xs: tuple[Polynomial, ...]) -> System:
+    """The constraints in these variables only."""
+
+    def inside(p: Any) -> bool:
+        return all(v in xs for v in p.variables)
+
+    return System.from_parts(
+        [h for h in system.equalities if inside(h)],
+        [g for g in system.inequalities if inside(g)],
+        [m for m in system.matrices if all(inside(p) for p in m.reshape(-1).tolist())],
+    )
+
+
+def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
+    """A proven lower bound on a denominator over the set; 0 where no positive one was found."""
+    if q.is_constant:
+        return max(Fraction(q.as_exact().constant), Fraction(0))
+    found = minimize(q, system, degree).certified_bound
+    return max(Fraction(found), Fraction(0)) if found is not None else Fraction(0)

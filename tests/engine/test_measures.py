@@ -1,0 +1,367 @@
+"""Several measures in one program: known values, linear programs over finite sets, and what is charged."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction as F
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import certificates
+import sosdp as sd
+from sosdp.algebra.build import polynomial
+from sosdp.reduction.bounds import deduce_bounds
+from sosdp.relaxation import measure_program as module
+from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.plan import plan
+from sosdp.relaxation.certify.bound import Certified
+from sosdp.relaxation.certify.measures import Piece, masses, proven_value
+from sosdp.relaxation.solve.solve import solve_program
+
+x, y, t, u = sd.variables("x y t u")
+S = sd.System
+SEGMENT = S(x**2 <= 1)
+
+
+def test_masses_other_than_one():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=SEGMENT, mass=2)
+    program.require(mu(x) == 1)
+    found = program.minimize(mu(x**2))
+    assert found.status == "optimal" and found.bound_kind == "lower"
+    assert found.bound == pytest.approx(0.5, abs=1e-6)
+    assert 0.5 - 1e-6 <= found.certified_bound <= 0.5
+    assert found.mass(mu) == pytest.approx(2, abs=1e-6) and found(2 * mu(x**2) + 1) == pytest.approx(
+        2, abs=1e-5
+    )
+    np.testing.assert_allclose(found.law(mu).atoms(), [[0.5]], atol=1e-4)
+    # the dual polynomial is the square that touches zero at the atom, and its multipliers the slopes
+    np.testing.assert_allclose(found.multipliers, [-0.25, 1.0], atol=1e-3)
+    slack = found.slack(mu)
+    assert slack.subs({x: 0.5}).constant == pytest.approx(0, abs=1e-4)
+    above = program.maximize(mu(x**2))
+    assert above.certified_bound >= 2.0 and above.bound == pytest.approx(2.0, abs=1e-6)
+    assert above.bound_kind == "upper"
+
+
+def test_the_dual_is_a_program_with_an_exact_certificate():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=SEGMENT, mass=2)
+    nu = program.measure([x], on=SEGMENT)
+    program.require(mu(x) + nu(x) == 1, nu.mass <= 1)
+    both = mu(x**2) + nu(x**2)
+    for sense, truth in (("minimize", F(1, 3)), ("maximize", F(3))):
+        sos, value = program.dual(both, sense)
+        solved = (sos.maximize if sense == "minimize" else sos.minimize)(value)
+        assert solved.bound == pytest.approx(float(truth), abs=1e-6)
+        direct = getattr(program, sense)(both)
+        assert direct.bound == pytest.approx(float(truth), abs=1e-6)
+        assert (direct.certified_bound <= truth) == (sense == "minimize")
+    sos, value = program.dual(both)
+    assert certificates.extract(sos.maximize(value)).exact().verify()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_against_linear_programs_on_finite_sets(seed):
+    # measures on finite sets are vectors of weights: a linear program over them is the truth
+    rng = np.random.default_rng(seed)
+    points = [[F(int(a)) for a in rng.choice(np.arange(-3, 4), size=size, replace=False)] for size in (3, 4)]
+    program = sd.MeasureProgram()
+    mus = [program.measure([x], on=S(math.prod((x - a) for a in p).equals(0))) for p in points]
+    sizes = [len(p) for p in points]
+
+    def random_polynomial():
+        coefficients = rng.integers(-3, 4, size=3).tolist()
+        return sum((c * x**k for k, c in enumerate(coefficients)), polynomial(0))
+
+    equal, right, below, limit = [], [], [], []
+    weights = rng.integers(0, 3, size=sum(sizes))
+    program.require(
+        mus[0].mass + 2 * mus[1].mass == (total := int(weights[:3].sum() + 2 * weights[3:].sum()))
+    )
+    equal.append([1] * 3 + [2] * 4), right.append(total)
+
+    def row(polynomials):
+        return [float(p.subs({x: a}).constant) for p, chosen in zip(polynomials, points) for a in chosen]
+
+    for k in range(3):
+        ps = [random_polynomial(), random_polynomial()]
+        values = row(ps)
+        value = int(np.dot(values, weights))
+        body = mus[0](ps[0]) + mus[1](ps[1])
+        if k == 0:
+            program.require(body == value)
+            equal.append(values), right.append(value)
+        else:
+            program.require(body >= value - k)
+            below.append([-v for v in values]), limit.append(k - value)
+    ps = [random_polynomial(), random_polynomial()]
+    truth = linprog(row(ps), A_ub=below, b_ub=limit, A_eq=equal, b_eq=right)
+    found = program.minimize(mus[0](ps[0]) + mus[1](ps[1]), degree=6)
+    assert truth.status == 0 and found.status == "optimal", found.reason
+    assert found.bound == pytest.approx(truth.fun, abs=1e-5)
+    assert truth.fun - 1e-4 <= found.certified_bound <= truth.fun + 1e-9
+    # one unit less than the least value is proven impossible
+    program.require(mus[0](ps[0]) + mus[1](ps[1]) <= math.floor(truth.fun) - 1)
+    assert program.feasible(degree=6).status == "infeasible"
+
+
+def test_volumes_from_above():
+    disc = S(x**2 + y**2 <= 1)
+    box = {x: (-1.2, 1.2), y: (F(-6, 5), F(6, 5))}
+    bounds = [sd.volume(disc, box, degree) for degree in (2, 4, 6, 8)]
+    proven = [b.certified_bound for b in bounds]
+    assert all(b.status == "optimal" for b in bounds)
+    assert all(a >= b >= math.pi for a, b in zip(proven, proven[1:])) and proven[-1] < math.pi + 0.04
+    plain = sd.volume(disc, box, 6, stokes=False).certified_bound
+    assert proven[2] + 1 < plain < 2.4**2
+    interval = [sd.volume(S(x * (F(1, 2) - x) >= 0), {x: (-1, 1)}, d).certified_bound for d in (4, 8, 12)]
+    assert interval[0] > interval[1] > interval[2] > 0.5 and interval[2] < 0.58
+    # a set cut by the box: half of it
+    half = sd.volume(S(x >= 0), {x: (-1, 1)}, 10, stokes=False).certified_bound
+    assert 1 <= half < 1.4
+    with pytest.raises(ValueError, match="larger box"):
+        sd.volume(S(x >= 0), {x: (-1, 1)}, 4)
+    with pytest.raises(ValueError, match="inequalities"):
+        sd.volume(S(x.equals(0)), {x: (-1, 1)}, 4)
+
+
+def test_ratios():
+    ratios = [(x**2 + 1, x**2 + 2), (1 - x, 2 + x)]
+    grid = np.linspace(-1, 1, 20001)
+    truth = ((grid**2 + 1) / (grid**2 + 2) + (1 - grid) / (2 + grid)).min()
+    found = sd.minimize_ratios(ratios, SEGMENT, 6)
+    assert truth - 1e-5 <= found.certified_bound <= truth + 1e-12
+    weak = sd.minimize_ratios(ratios, SEGMENT, 2)
+    assert weak.certified_bound <= found.certified_bound
+    line = sd.minimize_ratios([(x, 1 + x**2)])
+    assert line.certified_bound <= -0.5 and line.bound == pytest.approx(-0.5, abs=1e-6)
+    open_end = sd.minimize_ratios([(1 + x, x)], S(x * (2 - x) >= 0))
+    assert open_end.certified_bound is None and "not proven positive" in open_end.reason
+    v = sd.variables("v", 6)
+    chain = [(-1, 1 + (v[i] - v[i + 1]) ** 2 + v[i] ** 2) for i in range(5)]
+    sparse = sd.minimize_ratios(chain, S([w**2 <= 4 for w in v]), 4, sparse=True)
+    assert sparse.bound == pytest.approx(-5, abs=1e-5) and max(sparse.sizes["blocks"]) <= 6
+    assert -5.001 <= sparse.certified_bound <= -5
+
+
+def control(running, final, sets, start, degree):
+    """min of the integral of ``running`` + ``final`` at time 1 for x' = u, as occupation measures."""
+    program = sd.MeasureProgram()
+    occupation = program.measure([t, x, u], on=S(t * (1 - t) >= 0, *sets, x**2 <= 4))
+    end = program.measure([x], on=S(x**2 <= 4))
+    for v in sd.monomials([t, x], degree):
+        flow = v.diff(t) + v.diff(x) * u
+        if flow.degree <= degree:
+            at_start = v.subs({t: 0, x: start}).constant
+            program.require(end(v.subs({t: 1})) - at_start == occupation(flow))
+    return program.minimize(occupation(running) + end(final), degree=degree)
+
+
+def test_optimal_control():
+    # the Riccati equation p' = p**2 - 1, p(1) = 1 has the solution 1: the value is x**2
+    linear = control(x**2 + u**2, x**2, [u**2 <= 4], 1, 4)
+    assert linear.status == "optimal" and 1 - 1e-5 <= linear.certified_bound <= 1
+    # as fast as one can to the origin, and then nothing: (1/2)**3 / 3
+    fast = [control(x**2, polynomial(0), [u**2 <= 1], F(1, 2), d).certified_bound for d in (4, 6)]
+    assert fast[0] < fast[1] < 1 / 24 < fast[1] + 6e-5
+
+
+def test_statuses():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=SEGMENT, mass=1)
+    program.require(mu(x) >= 2)
+    refuted = program.feasible()
+    assert refuted.status == "infeasible" and refuted.certified_bound is None
+    with pytest.raises(ValueError, match="status is 'infeasible'"):
+        refuted.mass(mu)
+    ray = sd.MeasureProgram()
+    nu = ray.measure([x], on=S(x >= 0))
+    ray.require(nu(x) == 1)
+    assert ray.maximize(nu(x**2)).status == "unbounded"
+    assert ray.maximize(nu(x**2)).bound == math.inf
+    # no bound on the mass, and none is needed
+    free = sd.MeasureProgram()
+    mu = free.measure([x], on=SEGMENT)
+    free.require(mu(2 - x) == 1)
+    least = free.minimize(mu.mass)
+    assert least.certified_bound <= F(1, 3) <= least.certified_bound + 1e-5
+
+
+def test_misuse_is_said():
+    program, other = sd.MeasureProgram(), sd.MeasureProgram()
+    mu, nu = program.measure([x], on=SEGMENT), other.measure([y])
+    with pytest.raises(ValueError, match="y is not a variable of the measure"):
+        mu(y)
+    with pytest.raises(ValueError, match="measure of another program"):
+        program.require(nu(y) == 1)
+    with pytest.raises(TypeError, match="constraints on integrals"):
+        program.require(x >= 0)
+    with pytest.raises(ValueError, match="describes the support"):
+        program.measure([y], on=SEGMENT)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(mu(x) == 1)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(mu(x))
+    with pytest.raises(ValueError, match="no measure"):
+        sd.MeasureProgram().feasible()
+    with pytest.raises(TypeError, match="did you mean 'sparsity'"):
+        sd.MeasureProgram(sparsty="dense")
+    with pytest.raises(TypeError, match="sum of integrals"):
+        program.minimize(x)
+
+
+# ---------------------------------------------------------------- what is charged
+
+
+def piece(target, unknowns, mass):
+    layout = plan(SEGMENT, 2, [target, *unknowns], sd.MeasureProgram().options)
+    identity = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
+    return Piece(identity, deduce_bounds((), SEGMENT.inequalities, ()), mass)
+
+
+def test_a_shortfall_costs_as_much_as_the_mass():
+    # without multipliers, x >= -1 on the segment is all there is to prove, on a measure of mass 3
+    one = piece(x, [], F(3))
+    zero = np.zeros(one.identity.gram.shape[0])
+    value, _ = proven_value([one], zero, np.zeros(0), np.zeros(0), [], 0)
+    assert value <= -3
+    none, reason = proven_value([replace(one, mass=None)], zero, np.zeros(0), np.zeros(0), [], 0)
+    assert none is None and "mass" in reason
+
+
+def test_two_readings_of_a_right_side_are_charged():
+    one = piece(polynomial(1), [polynomial(-1)], F(1))
+    gram = np.zeros(one.identity.gram.shape[0])
+    # 1 - y >= 0 at y = 1/2; the right side 0.1 is 1/10 and the float next to it
+    value, _ = proven_value([one], gram, np.zeros(0), np.array([0.5]), [0.1], 0)
+    assert F(value) <= F(1, 20) - F(1, 2**56)
+    exact, _ = proven_value([one], gram, np.zeros(0), np.array([0.5]), [F(1, 10)], 0)
+    assert F(exact) <= F(1, 20) and exact >= value
+    # where the constant cancels, its reading is what is left: 12345678.1 is read as a float a little above
+    constant = next(
+        float(f"12345678.{k}") for k in range(1, 9) if F(float(f"12345678.{k}")) > F(f"12345678.{k}")
+    )
+    value, _ = proven_value([one], gram, np.zeros(0), np.array([1.0]), [-12345678], constant)
+    assert F(value) <= F(repr(constant)) - 12345678
+
+
+def test_sums_of_multipliers_cancel_exactly():
+    one = piece(polynomial(1), [polynomial(0)] * 3, F(1))
+    gram = np.zeros(one.identity.gram.shape[0])
+    value, _ = proven_value([one], gram, np.zeros(0), np.array([1.0, 1.0, 1.0]), [10**17, 1, -(10**17)], 0)
+    assert 1 - 1e-12 <= value < 1
+    value, _ = proven_value([one], gram, np.zeros(0), np.array([1.0, 1.0, 1.0]), [10**17, -1, -(10**17)], 0)
+    assert -1 - 1e-12 <= value < -1
+
+
+def test_masses_are_checked_exactly():
+    one, zero = polynomial(1), polynomial(0)
+    assert masses([[one, one]], [3], [False]) == [3, 3]
+    # the second mass is a third of what the first leaves: at most 1
+    assert masses([[one, 3 * one], [one, zero]], [4, 1], [False, True]) == [4, 1]
+    # -m >= -2 is a bound, m >= 2 is none
+    assert masses([[-one]], [-2], [True]) == [2]
+    assert masses([[one]], [2], [True]) == [None]
+    assert masses([[one, -one], [zero, one]], [0, F(1, 3)], [False, False]) == [F(1, 3), F(1, 3)]
+    assert masses([[one, -one]], [0], [False]) == [None, None]
+    assert masses([[polynomial(0.1)]], [1], [False]) == [None]
+    assert masses([[one]], [0.1], [False])[0] > F(0.1)
+    # exhaustively: whatever is claimed holds at every vertex of small systems
+    for a, b, c in product((-1, 0, 2), repeat=3):
+        found = masses([[one, one * a], [one * b, one * c]], [2, 1], [False, True])
+        for k, bound in enumerate(found):
+            cost = [-1.0 if j == k else 0.0 for j in range(2)]
+            most = linprog(cost, A_ub=[[-b, -c]], b_ub=[-1], A_eq=[[1, a]], b_eq=[2])
+            if most.status == 3:
+                assert bound is None
+            elif most.status == 0:
+                assert bound is not None and float(bound) >= -most.fun - 1e-9
+
+
+def test_a_multiplier_of_the_wrong_sign_is_not_used():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=SEGMENT, mass=1)
+    program.require(mu(x) >= -2)
+    one = piece(x, [polynomial(-1), x], F(1))
+    gram_program = module.GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
+    # 1.5 x >= -1.5 with the multiplier -1/2 of an inequality would prove mu(x) >= -1/2
+    other = piece(x * F(3, 2), [polynomial(-1)], F(1))
+    raw = solve_program(module.GramProgram(other.identity, np.ones(1), np.array([np.inf])))
+    raw = replace(raw, unknowns=np.array([raw.unknowns[0], 0.5]))
+    judge = module._Judge(gram_program, raw, [one], [1, 2], 0, "minimize")
+    _, proven, _ = judge.answer(True)
+    assert proven is None or proven <= -1
+
+
+@pytest.mark.parametrize("big", [10**16, 10**20])
+def test_cancellation_and_underflow(big):
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=S(x**2 == 1), mass=1)
+    found = program.minimize(mu((big - 1) * x**2 - big))
+    assert found.certified_bound is None or found.certified_bound <= -1
+    floats = program.minimize(mu(1e4 * x**4 - 0.3 - 1e4 * x**2), 4)
+    assert F(floats.certified_bound) <= F(-3, 10) and floats.certified_bound > -0.3001
+    tiny = sd.MeasureProgram()
+    nu = tiny.measure([x], on=S(x >= 0), mass=1)
+    low = tiny.minimize(nu(-x * F(1, 10**400)))
+    assert low.certified_bound is None  # unbounded: the support is
+
+
+def test_loss_within_the_spare_of_the_constant_is_a_proof():
+    assert Certified(None, None, 0.0, -1.0, "").proves
+    assert Certified(None, None, 1e-9, 1e-3, "", spare=1e-3).proves
+    assert not Certified(None, None, 1e-2, 1e-3, "", spare=1e-3).proves
+    assert not Certified(None, None, 1e-9, -1e-3, "", spare=1e-3).proves
+    assert not Certified(None, None, 1e-9, 1e-3, "").proves
+
+
+def test_only_the_square_of_the_constant_has_anything_to_spare():
+    from sosdp.relaxation.certify.bound import certify
+
+    identity = plan_of(x**4 + x**2, 4)
+    assert all(b.basis.any(axis=1).all() and b.side == 1 for b in identity.blocks)
+    gram = np.ones(len(identity.blocks))
+    bounds = deduce_bounds((), SEGMENT.inequalities, ())
+    found = certify(identity, gram, np.zeros(identity.free.shape[0]), np.zeros(0), bounds)
+    assert found.margin > 0 and found.spare == -np.inf
+    constant = plan_of(x**4 + x**2 + 1, 4)
+    gram = np.zeros(constant.gram.shape[0])
+    start = 0
+    for block in constant.blocks:
+        for m in range(block.side):
+            for n in range(m + 1):
+                gram[start] = float(n == m)
+                start += 1
+    found = certify(constant, gram, np.zeros(constant.free.shape[0]), np.zeros(0), bounds)
+    assert 0 < found.spare <= 1
+
+
+def plan_of(p, degree):
+    options = sd.MeasureProgram().options
+    layout = plan(S(), degree, [p], options, closed=False)
+    return assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+
+
+def test_a_failed_combination_bounds_nothing(monkeypatch):
+    # a linear program that is wrong about its answer proves nothing
+    from types import SimpleNamespace
+
+    import scipy.optimize
+
+    monkeypatch.setattr(scipy.optimize, "linprog", lambda *a, **k: SimpleNamespace(x=np.array([0.5])))
+    assert masses([[polynomial(1)]], [3], [False]) == [None]
+
+
+def test_a_mixture_obeys_the_limits(monkeypatch):
+    from sosdp.relaxation.certify import mixture
+
+    one = piece(x, [polynomial(-1), x], F(1))
+    program = module.GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
+    raw = solve_program(program)
+    over = replace(raw, unknowns=np.array([raw.unknowns[0], 1e-3]))
+    seen = []
+    mixture.proven_mixture(program, over, lambda g, f, point: not seen.append(point[1]))
+    assert seen and max(seen) <= 0.0
