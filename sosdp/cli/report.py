@@ -45,6 +45,12 @@ pre { background: var(--card); padding: .8rem 1rem; border-radius: 6px; overflow
 footer { margin-top: 4rem; color: var(--soft); font-size: .88rem; border-top: 1px solid var(--line);
   padding-top: 1rem; }
 a { color: var(--mark); }
+nav ul { list-style: none; padding: 0; margin: 1.2rem 0; font: 15px/1.7 system-ui, sans-serif; }
+.wide { overflow-x: auto; }
+@media (max-width: 30rem) { body { font-size: 16px; } main { padding: 1.5rem .9rem 3rem; }
+  h1 { font-size: 1.5rem; } .box { padding: .2rem .7rem; }
+  table.facts, table.facts tbody, table.facts tr, table.facts th, table.facts td { display: block; }
+  table.facts th { width: auto; border: 0; padding-bottom: 0; } pre { font-size: 12px; padding: .6rem; } }
 """.strip()
 
 
@@ -55,9 +61,20 @@ def paragraph(text: str, lead: bool = False) -> str:
     return f'<p class="lead">{body}</p>' if lead else f"<p>{body}</p>"
 
 
-def heading(text: str, level: int = 2) -> str:
-    """A heading of level 2 or 3."""
-    return f"<h{level}>{html.escape(text)}</h{level}>"
+def heading(text: str, level: int = 2, *, anchor: bool = False) -> str:
+    """A heading of level 2 or 3; with an anchor, `contents` can link to it."""
+    name = f' id="{_anchor(text)}"' if anchor else ""
+    return f"<h{level}{name}>{html.escape(text)}</h{level}>"
+
+
+def contents(titles: Iterable[str]) -> str:
+    """Links to the headings of these titles."""
+    rows = "".join(f'<li><a href="#{_anchor(title)}">{html.escape(title)}</a></li>' for title in titles)
+    return f'<nav aria-label="Contents"><ul>{rows}</ul></nav>'
+
+
+def _anchor(title: str) -> str:
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
 
 
 def code(text: str) -> str:
@@ -89,7 +106,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | float | int]]) -
     body = "".join(
         "<tr>" + "".join(cell("td", value, k) for k, value in enumerate(row)) + "</tr>" for row in listed
     )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def picture(png: bytes, alt: str, caption: str) -> str:

@@ -13,6 +13,7 @@ from problems.sbm.program import dual_slack
 from sosdp.cli import main, report
 from sosdp.plot import figures as plot
 
+CERTIFICATES = ("motzkin_ball", "maxcut_petersen")
 PNG = b"\x89PNG\r\n"
 
 
@@ -24,10 +25,13 @@ def made(tmp_path_factory):
 
 
 def test_the_certificates_are_valid(made, capsys):
-    for name in ("motzkin_ball", "maxcut_petersen"):
+    for name in CERTIFICATES:
         files = [str(made / f"{name}.cert.json"), "--against", str(made / f"{name}.sos.json")]
         assert main(["verify", *files]) == 0
         assert capsys.readouterr().out.endswith("\nvalid\n")
+    # whole numbers, where the optimum is one
+    bounds = [json.loads((made / f"{name}.cert.json").read_text())["claim"]["bound"] for name in CERTIFICATES]
+    assert bounds == ["0", "12"]
 
 
 def test_the_releases_say_what_they_promise(made):
@@ -37,18 +41,25 @@ def test_the_releases_say_what_they_promise(made):
     assert digits["guarantee"]["delta"] == 1e-6 and len(digits["value"]["nodes"]) == 360
     # refused with chance below 1e-4 only: slack 50 where 38 suffices
     assert digits["value"]["labels"] is not None
+    epsilons = {"table": 0.75, "mixture": 4.0, "tuples": 1.0, "cuts": 3.0, "field": 1.0}
+    for name, epsilon in epsilons.items():
+        release = json.loads((made / f"{name}.release.json").read_text(encoding="utf-8"))
+        assert release["guarantee"]["epsilon"] == epsilon and release["guarantee"]["kind"] != "none"
 
 
 def test_the_pictures_and_the_page(made):
-    names = {"motzkin.png", "petersen.png", "digits.png", "chance.png"}
+    names = {"motzkin.png", "petersen.png", "digits.png", "chance.png", "pixels.png", "field.png"}
     assert names <= {path.name for path in made.iterdir()}
     assert all((made / name).read_bytes().startswith(PNG) for name in names)
     page = (made / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(names)
-    assert not re.findall(r"""(?:src|href)=["'](?!data:)""", page)  # nothing is fetched
+    assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", page)  # nothing is fetched
     assert page.count("<img alt=") == len(names) and 'alt=""' not in page
-    assert page.count('class="box release"') == 2 and page.count('class="box evaluation"') == 2
-    for tag in ("div", "table", "figure", "p", "h2", "pre", "main"):
+    assert page.count('class="box release"') == 6 and page.count('class="box evaluation"') == 5
+    targets = re.findall(r'href="#([^"]*)"', page)
+    assert len(targets) == 8 and all(f'<h2 id="{target}">' in page for target in targets)
+    assert "max-width: 30rem" in page  # a phone has its own rules
+    for tag in ("nav", "ul", "li", "div", "table", "figure", "p", "h2", "pre", "main"):
         assert len(re.findall(rf"<{tag}[ >]", page)) == page.count(f"</{tag}>"), tag
 
 
