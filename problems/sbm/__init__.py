@@ -8,7 +8,7 @@ from sosdp.lazy import lazily
 
 if TYPE_CHECKING:
     from .clustering import partition_error
-    from .datasets import LabelledGraph, digits_graph, karate_club
+    from .datasets import LabelledGraph, digits_graph, karate_club, mouse_connectome
     from .estimators.auto import AutoRecovery
     from .estimators.certificate import CertificateRecovery
     from .estimators.communities import CommunitiesRecovery
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .estimators.stars import StarsRecovery
     from .estimators.vote import VotingRecovery
     from .graph_input import EdgeList, GraphInputError, canonical_graph
+    from .labelled_files import labelled_graph, read_gml
     from .labelling import error_rate
     from .model import PlantedPartition, SampledEdges, SampledGraph, StochasticBlockModel
     from .parameters import ModelParameters, estimate_parameters
@@ -74,12 +75,15 @@ __all__ = [
     "exact_recovery_possible",
     "forecast_rounds",
     "karate_club",
+    "labelled_graph",
     "lower_bound_epsilon",
+    "mouse_connectome",
     "partition_error",
     "plan_rounds",
     "predict_error",
     "projection_threshold",
     "randomised_response_threshold",
+    "read_gml",
     "recommend",
     "release_probability",
     "required_slack",
@@ -89,7 +93,7 @@ __all__ = [
 
 _HOMES = {
     "clustering": ["partition_error"],
-    "datasets": ["LabelledGraph", "digits_graph", "karate_club"],
+    "datasets": ["LabelledGraph", "digits_graph", "karate_club", "mouse_connectome"],
     "estimators.auto": ["AutoRecovery"],
     "estimators.certificate": ["CertificateRecovery"],
     "estimators.communities": ["CommunitiesRecovery"],
@@ -103,6 +107,7 @@ _HOMES = {
     "estimators.stars": ["StarsRecovery"],
     "estimators.vote": ["VotingRecovery"],
     "graph_input": ["EdgeList", "GraphInputError", "canonical_graph"],
+    "labelled_files": ["labelled_graph", "read_gml"],
     "labelling": ["error_rate"],
     "model": ["PlantedPartition", "SampledEdges", "SampledGraph", "StochasticBlockModel"],
     "parameters": ["ModelParameters", "estimate_parameters"],

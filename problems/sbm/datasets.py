@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +131,38 @@ def karate_club() -> LabelledGraph:
     return LabelledGraph(
         sp.csr_array(adjacency + adjacency.T), labels, "karate club", "two people met outside the club"
     )
+
+
+MICE = "install graspologic, or give the folder graspologic/datasets/mice of its wheel"
+
+
+def mouse_connectome(
+    subject: int = 0, least_weight: float = 1000.0, folder: str | Path | None = None
+) -> LabelledGraph:
+    """A mouse's brain by diffusion imaging: 332 regions, an edge where many fibres join two.
+
+    subject: 0..31; least_weight: an edge has more fibres than that; labels: +1 the left hemisphere. The files
+    are those that graspologic ships, found without importing it; folder: where they are otherwise. Data:
+    Wang et al., NeuroImage 2020. Raises FileNotFoundError without them, ValueError for other subjects.
+    """
+    if folder is None:
+        found = importlib.util.find_spec("graspologic")
+        places = [] if found is None else list(found.submodule_search_locations or [])
+        if not places:
+            raise FileNotFoundError(MICE)
+        folder = Path(places[0]) / "datasets" / "mice"
+    files = sorted((Path(folder) / "edgelists").glob("*.edgelist"))
+    if not files:
+        raise FileNotFoundError(MICE)
+    if not 0 <= subject < len(files):
+        raise ValueError(f"subject must be in 0..{len(files) - 1}, got {subject}")
+    rows = np.loadtxt(files[subject])
+    kept = rows[(rows[:, 2] > least_weight) & (rows[:, 0] != rows[:, 1])][:, :2].astype(np.int64)
+    both = np.r_[kept, kept[:, ::-1]]
+    n = 332
+    adjacency = sp.csr_array((np.ones(len(both), dtype=np.int64), (both[:, 0], both[:, 1])), shape=(n, n))
+    adjacency.sum_duplicates()
+    adjacency.data[:] = 1
+    labels = np.where(np.arange(n) < n // 2, 1, -1)
+    meaning = f"more than {least_weight:g} fibres between two regions"
+    return LabelledGraph(adjacency, labels, f"mouse connectome {subject}", meaning)

@@ -19,7 +19,7 @@ from sosdp.privacy.randomness.bits import RandomBits
 from .edges import CanonicalEdges
 
 WORD = 1 << 64
-LEAST_SCALE = Fraction(1, 10)
+LEAST_SCALE = Fraction(noise.SMALLEST_UNITS)
 """The sampler's least noise scale in units of the grid; more noise than needed is private too."""
 
 

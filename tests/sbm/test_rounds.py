@@ -14,9 +14,11 @@ from problems.sbm import (
     EdgeList,
     GaussianRounds,
     GraphInputError,
+    MajorityVoteRecovery,
     PlantedPartition,
     RoundsRecovery,
     SplitRounds,
+    StarsRecovery,
     StochasticBlockModel,
     afterwards,
     error_rate,
@@ -475,3 +477,17 @@ def test_wrong_labels_are_withheld_and_right_ones_come_out():
     for bad in ({"check_share": 1.0}, {"false_pass": 0.7}, {"communities": 3, "exact_or_nothing": True}):
         with pytest.raises(ValueError, match="check_share|false_pass|two communities"):
             RoundsRecovery(1.0, 1e-6, 0.8, 10, **bad).fit(EdgeList(5, []))
+
+
+@pytest.mark.parametrize("epsilon", [19.0, 20.0, 45.0, 400.0])
+def test_a_huge_budget_meets_the_least_noise_of_the_sampler(epsilon):
+    """Noise scales never fall below what the sampler takes: more noise than needed is private too."""
+    graph = EdgeList(40, [(u, v) for u in range(40) for v in range(u) if (u < 20) == (v < 20)])
+    for made in (
+        RoundsRecovery(epsilon, 1e-6, 0.9, 19),
+        RoundsRecovery(epsilon, 0.0, 0.9, 19),
+        RoundsRecovery(epsilon, 1e-6, 0.4, 19, communities=3),
+        StarsRecovery(epsilon, 0.9, 19),
+        MajorityVoteRecovery(epsilon, np.ones(40, dtype=int)),
+    ):
+        assert made.fit(graph).released_

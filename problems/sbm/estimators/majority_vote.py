@@ -24,7 +24,7 @@ from .base import RecoveryEstimator, release_value
 
 def vote_scale(epsilon: float, units: int) -> Fraction:
     """Scale of the Laplace noise on a vote counted in `units` per edge: 2 units / epsilon, at least 1/10."""
-    return max(2 * units / Fraction(epsilon), Fraction(1, 10))
+    return max(2 * units / Fraction(epsilon), Fraction(noise.SMALLEST_UNITS))
 
 
 def votes(graph: CanonicalGraph, labels: np.ndarray, units: int) -> np.ndarray:
