@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import opcode
+import sys
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -39,7 +42,9 @@ class Equality:
     """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term.
 
     An equality whose truth value was asked for is no constraint any more (``asked``): ``0 == x == 1`` and
-    ``(x == 1) and (y == 1)`` are one of their two equalities, and ``System`` refuses that one.
+    ``(x == 1) and (y == 1)`` are one of their two equalities, and ``System`` refuses that one. ``(x == 1) or
+    (y == 1)``, which would be the second, raises TypeError; as a condition (``if p == q or ...``) it is asked
+    like any other.
     """
 
     polynomial: Polynomial
@@ -48,6 +53,11 @@ class Equality:
 
     def __bool__(self) -> bool:
         object.__setattr__(self, "asked", True)
+        if not self.same and _drops_by_or(sys._getframe(1)):
+            raise TypeError(
+                f"'or' between {self!r} and another value keeps one of them only: give constraints one by "
+                "one; for the truth value of an equality write bool(p == q)"
+            )
         return self.same
 
     def __repr__(self) -> str:
@@ -59,6 +69,26 @@ class Equality:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+
+def _drops_by_or(frame: FrameType) -> bool:
+    """Whether the truth value is asked for by an ``or`` whose value is used, so that the first one is lost.
+
+    That is how the compiler writes it: a copy of the value is on the stack while it is tested.
+    """
+    code, here = frame.f_code.co_code, frame.f_lasti
+    if not 0 <= here < len(code):
+        return False
+    name = opcode.opname[code[here]]
+    if name == "JUMP_IF_TRUE_OR_POP":  # Python 3.11
+        return True
+    if name not in ("POP_JUMP_IF_TRUE", "TO_BOOL") or here < 2 or opcode.opname[code[here - 2]] != "COPY":
+        return False
+    if name == "TO_BOOL":  # from Python 3.13 on; its cache, then the jump
+        while here + 2 < len(code) and opcode.opname[code[here + 2]] in ("CACHE", "<0>"):
+            here += 2
+        return here + 2 < len(code) and opcode.opname[code[here + 2]] == "POP_JUMP_IF_TRUE"
+    return True
 
 
 class PSD:

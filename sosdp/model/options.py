@@ -34,7 +34,8 @@ class Options:
     products
         ``putinar`` or ``schmudgen`` (products of inequalities up to the degree).
     sparsity
-        ``auto`` (cliques when the dense block would be larger than 60 and they are smaller), ``dense``,
+        ``auto`` (cliques when the dense block would be larger than 60 and they are smaller, or larger than 36
+        and they are three times smaller), ``dense``,
         ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
         until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
         ``correlative+chordal``.
@@ -50,6 +51,10 @@ class Options:
         ``ball`` or ``box``: add such constraints, deduced from the system (``sosdp.reduction.redundant``).
     cone
         ``sos``, or ``sdsos`` or ``dsos``: Gram matrices that are scaled diagonally or diagonally dominant.
+    basis
+        Monomials of the Gram matrix of the plain square, in place of all of half the degree (in a matrix
+        constraint, of each of its rows); multipliers of constraints keep theirs. What their products cannot
+        represent is refused.
 
     Solving:
 
@@ -70,6 +75,7 @@ class Options:
     symmetries: Any = _option(None, "build", in_files=False)
     redundant: str | None = _option(None, "build")
     cone: str = _option("sos", "build")
+    basis: Any = _option(None, "build", in_files=False)
     solver: str = _option("auto", "solve")
     tolerance: float | None = _option(None, "solve")
     time_limit: float | None = _option(None, "solve")
@@ -105,11 +111,20 @@ class Options:
                 "symmetry='permutation' needs generators, symmetries=[{x: y, y: x}, ...]; "
                 "symmetry='auto' finds them"
             )
+        if self.basis is not None:
+            self._check_basis()
         if self.quotient == "groebner" and self.symmetry == "permutation":
             raise ValueError(
                 "permutation symmetry cannot be combined with quotient='groebner': the order of the "
                 "monomials breaks it; use quotient=True"
             )
+
+    def _check_basis(self) -> None:
+        for name, allowed in (("sparsity", ("auto", "dense")), ("symmetry", ("sign", "none"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"basis=... cannot be combined with {name}={getattr(self, name)!r}")
+        if self.quotient == "groebner":
+            raise ValueError("basis=... cannot be combined with quotient='groebner'")
 
     def solving(self) -> dict[str, Any]:
         """The options that a solver gets, by name."""

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as la
 
 from ..algebra import monomials as mono
-from ..algebra.polynomial import Polynomial
+from ..algebra.polynomial import Polynomial, variable
 
 _RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
 _FEASIBLE = 1e-4
@@ -31,8 +31,11 @@ class Atoms:
     attains: bool
 
 
-def extract_atoms(pe: Any) -> Atoms:
-    """Points of a solved relaxation (a ``PseudoExpectation``); never raises on numerical grounds."""
+def extract_atoms(pe: Any, rank: int | None = None) -> Atoms:
+    """Points of a solved relaxation (a ``PseudoExpectation``); never raises on numerical grounds.
+
+    ``rank``: how many points to read off, by default the numerical rank of the moment matrix.
+    """
     none = np.zeros((0, pe.variable_ids.size))
     if pe.moments is None:
         return Atoms(none, f"the status is {pe.status!r}", False)
@@ -40,7 +43,7 @@ def extract_atoms(pe: Any) -> Atoms:
         return Atoms(none, f"moments with cone={pe.cone!r} need not form a positive matrix", False)
     if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
         return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
-    candidates, reason = _candidates(pe)
+    candidates, reason = _candidates(pe, rank)
     if candidates is None:
         return Atoms(none, reason, False)
     good = np.array([_violation(pe, x) <= _FEASIBLE for x in candidates], dtype=bool)
@@ -48,19 +51,20 @@ def extract_atoms(pe: Any) -> Atoms:
         return Atoms(none, "the points read off the moments violate a constraint", False)
     if not isinstance(pe.objective, Polynomial):
         return Atoms(candidates, "", False)
-    values = np.array([pe.objective(x) for x in _as_points(pe, candidates)])
+    values = np.array([_value(pe.objective, x) for x in _as_points(pe, candidates)])
     scale = max(1.0, abs(pe.bound))
     if np.abs(values - pe.bound).max() > 1e-3 * scale:
         return Atoms(none, "the points read off the moments do not attain the bound", False)
     return Atoms(candidates, "", bool(np.abs(values - pe.bound).min() <= _ATTAINS * scale))
 
 
-def _as_points(pe: Any, points: np.ndarray) -> list[dict]:
-    return [dict(zip(pe.variables, x.tolist(), strict=True)) for x in points]
+def _as_points(pe: Any, points: np.ndarray) -> list[dict[int, float]]:
+    """Points as dictionaries from ids of variables to values."""
+    return [dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True)) for x in points]
 
 
 def _violation(pe: Any, x: np.ndarray) -> float:
-    assignment = dict(zip(pe.variables, x.tolist(), strict=True))
+    assignment = dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True))
     worst = 0.0
     for h in pe.system.equalities:
         worst = max(worst, abs(_value(h, assignment)) / _size(h))
@@ -72,34 +76,43 @@ def _violation(pe: Any, x: np.ndarray) -> float:
         values = np.array(flat).reshape(entries.shape)
         worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(1.0, np.abs(values).max()))
     if pe.system.foralls:
-        known = [v for v in pe.variables if np.isin(v.variable_ids, pe.system.variable_ids).all()]
-        missed = pe.system.violation({v: assignment[v] for v in known})[-len(pe.system.foralls) :]
+        known = {v: assignment[int(v.variable_ids[0])] for v in pe.system.variables}
+        missed = pe.system.violation(known)[-len(pe.system.foralls) :]
         sizes = [_size(c.polynomial) for c in pe.system.foralls]
         worst = max(worst, float((missed / np.array(sizes)).max()))
     return worst
 
 
-def _value(p, assignment: dict) -> float:
-    used = {v: value for v, value in assignment.items() if v.variable_ids[0] in p.variable_ids}
-    return float(p(used)) if len(p.variable_ids) else float(p.constant)
+def _value(p: Polynomial, assignment: dict[int, float]) -> float:
+    """The value at a point; only the variables of the polynomial are gone through."""
+    ids = p.variable_ids.tolist()
+    if not ids:
+        return float(p.constant)
+    return float(p({variable(i): assignment[i] for i in ids}))
 
 
 def _size(p) -> float:
     return max(1.0, float(np.abs(p.coefs.astype(float)).max()))
 
 
-def _candidates(pe: Any) -> tuple[np.ndarray | None, str]:
+def _candidates(pe: Any, wanted: int | None = None) -> tuple[np.ndarray | None, str]:
     ids = pe.variable_ids
     if ids.size == 0:
         return None, "there are no variables"
     linear = ids[:, None].astype(mono.MONOMIAL)
     basis = pe.basis
-    matrix = pe.moment_matrix()
     has_all = np.isin(mono.keys(linear), mono.keys(basis)).all()
-    if not has_all or np.isnan(matrix).any():
-        return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)")
+    # one row of the matrix first: with thousands of cliques the whole of it is far too large
+    has_all = has_all and pe._moment_values(mono.multiply(basis, basis[-1:]))[1].all()
+    matrix = pe.moment_matrix() if has_all else np.full((1, 1), np.nan)
+    if np.isnan(matrix).any():
+        return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)", wanted)
     eigenvalues, vectors = la.eigh(matrix)
     rank = int((eigenvalues > _RANK * max(eigenvalues[-1], 1e-300)).sum())
+    if wanted is not None:
+        if wanted > basis.shape[0]:
+            return None, f"a moment matrix of side {basis.shape[0]} has no {wanted} points"
+        rank = wanted
     degree = mono.degrees(basis)
     factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
     lookup = {int(k): i for i, k in enumerate(mono.keys(basis))}
@@ -110,17 +123,20 @@ def _candidates(pe: Any) -> tuple[np.ndarray | None, str]:
             continue
         base = factor[inner]
         singular = la.svdvals(base)
-        if singular.size < rank or singular[rank - 1] <= 1e-2 * np.sqrt(_RANK) * singular[0]:
+        # with a rank that was asked for, the checks of the points decide
+        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(_RANK) * singular[0]
+        if singular.size < rank or singular[rank - 1] <= least:
             break
         return _solve(base, factor, shifts, rank, ids.size)
-    return _mean(pe, linear, f"the moment matrix is not flat (numerical rank {rank}); try a higher degree")
+    told = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
+    return _mean(pe, linear, f"the moment matrix {told.format(rank)}; try a higher degree", wanted)
 
 
 def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, lookup: dict[int, int]):
     """Signed row indices of x_i * b for all b in the inner basis, or None if one is missing."""
     out = []
-    for variable in linear:
-        product = mono.multiply(inner, variable[None, :])
+    for single in linear:
+        product = mono.multiply(inner, single[None, :])
         coefs, normal = pe.identity.quotient.normal_form(product)
         rows = [lookup.get(int(k), -1) for k in mono.keys(normal)]
         if any(r < 0 and c != 0 for r, c in zip(rows, coefs, strict=True)):
@@ -150,15 +166,15 @@ def _solve(base, factor, shifts, rank: int, count: int) -> tuple[np.ndarray | No
     return points[np.lexsort(points.T[::-1])], ""
 
 
-def _mean(pe: Any, linear: np.ndarray, reason: str) -> tuple[np.ndarray | None, str]:
+def _mean(pe: Any, linear: np.ndarray, reason: str, wanted: int | None) -> tuple[np.ndarray | None, str]:
     """The point of first moments: the minimiser when it is unique, whatever the block structure."""
     values, known = pe._moment_values(linear)
-    if not known.all():
+    if not known.all() or wanted not in (None, 1):
         return None, reason
     point = values[None, :]
     if not isinstance(pe.objective, Polynomial):
         return None, reason
-    attained = float(pe.objective(dict(zip(pe.variables, values.tolist(), strict=True))))
+    attained = _value(pe.objective, _as_points(pe, point)[0])
     if abs(attained - pe.bound) <= 1e-4 * max(1.0, abs(pe.bound)):
         return point, ""
     return None, reason

@@ -229,15 +229,20 @@ class PseudoExpectation:
     def _atoms(self) -> Atoms:
         return extract_atoms(self)
 
-    def atoms(self) -> np.ndarray:
+    def atoms(self, rank: int | None = None) -> np.ndarray:
         """Minimisers read off a flat moment matrix, shape (count, variables) in the order of ``system`` and
         objective.
 
         Empty (0, variables) when the moment matrix is not flat or what was read off does not check;
-        ``atoms_reason`` says why. Henrion and Lasserre 2005, with every atom checked against the constraints
-        and the bound.
+        ``atoms_reason`` says why. ``rank``: read off so many points, whatever the numerical rank is (for
+        moments that are flat only roughly); ValueError unless it is a positive integer. Henrion and Lasserre
+        2005, with every atom checked against the constraints and the bound.
         """
-        return self._atoms.points
+        if rank is None:
+            return self._atoms.points
+        if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
+            raise ValueError(f"rank must be a positive integer or None, not {rank!r}")
+        return extract_atoms(self, int(rank)).points
 
     @property
     def atoms_reason(self) -> str:

@@ -54,7 +54,8 @@ class Relaxation:
         ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
         See ``sosdp.model.options.Options``. Every reduction keeps the bound, except that cliques
-        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60), chordal
+        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60, or above
+        36 when they are three times smaller), chordal
         term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
         done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
         or diagonally dominant ones: weaker bounds, linear or second-order cone programs.

@@ -94,16 +94,23 @@ class SosProgram:
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
         self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
+        self.gram_bases: dict[int, Any] = {}  # of constraints with one of their own
         self.labels: dict[int, Any] = {}  # of matrix constraints on a set: the variables of y in y'My
 
     def require(
-        self, p: Polynomial, on: System | None = None, degree: int | None = None, cone: str | None = None
+        self,
+        p: Polynomial,
+        on: System | None = None,
+        degree: int | None = None,
+        cone: str | None = None,
+        basis: Any = None,
     ) -> SosProgram:
         """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
 
         ``degree``: of the whole identity, so that a multiplier of g has at most this minus that of g; by
         default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program. A ``p``
-        in the unknowns alone is a linear inequality ``p >= 0`` between coefficients.
+        in the unknowns alone is a linear inequality ``p >= 0`` between coefficients. ``basis``: monomials of
+        the Gram matrix of the plain square, in place of all of half the degree.
         """
         self._affine(p)
         if on is not None and np.isin(on.variable_ids, self.ids).any():
@@ -113,7 +120,9 @@ class SosProgram:
                 "of a constraint is in the other variables"
             )
         chosen = self.options.cone if cone is None else cone
-        replace(self.options, cone=chosen)  # refuses what is not known
+        replace(self.options, cone=chosen, basis=basis)  # refuses what is not known
+        if basis is not None:
+            self.gram_bases[len(self.constraints)] = basis
         self.constraints.append((p, System() if on is None else on, degree, chosen))
         return self
 
@@ -247,6 +256,8 @@ class SosProgram:
                 system = with_groebner(system, wanted)
             labels = [int(v.variable_ids[0]) for v in self.labels.get(number, [])]
             options = self._options_for(system, parts, images)
+            if number in self.gram_bases:
+                options = replace(options, basis=self.gram_bases[number])
             layout = plan(system, wanted, parts, options, closed=False, linear_in=labels)
             piece = assemble(
                 layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids

@@ -32,11 +32,16 @@ from ...reduction.quotient import NO_QUOTIENT, Quotient, find_quotient
 from ...reduction.sparsity import adjacency, variable_cliques
 from ...reduction.symmetry import SignSymmetry, find_sign_symmetry, split
 from ...reduction.term_sparsity import TermBlock, term_sparsity
+from .chosen_basis import check_represented, chosen_basis
 from .entries import product_error
 from .forall import expand
 from .identity import ONE, Block, EqualityRows
 
-DENSE_SIDE = 60  # sparsity="auto" looks for cliques only when the dense block would be larger than this
+DENSE_SIDE = 60  # sparsity="auto" takes cliques whenever the dense block would be larger than this,
+QUICK_SIDE = (
+    36  # and small ones already above this: below it a dense block is a matter of a tenth of a second
+)
+_SMALL = 3  # how many times smaller the largest clique's block then has to be
 LARGEST_SIDE = 5000  # of a Gram matrix before any reduction by its entries
 LARGEST_ROWS = 2_000_000
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
@@ -76,7 +81,7 @@ def plan(
     _check_degree(system, degree, data)
     ids = _all_ids(system, data)
     quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
-    cliques = _cliques(system, degree, data, options, quotient, ids)
+    cliques = _cliques(system, degree, data, options, quotient, ids) if options.basis is None else [ids]
     ideal = None
     if options.quotient == "groebner" and system.equalities and len(cliques) == 1:
         found = groebner_ideal(system.equalities)
@@ -94,6 +99,8 @@ def plan(
     _check_sizes(system, degree, quotient, cliques)
     labels = np.array(linear_in, dtype=mono.MONOMIAL)
     plain = [_of_degree(quotient.basis(c, degree // 2), labels, 1) for c in cliques]
+    if options.basis is not None:
+        plain = [chosen_basis(options.basis, degree, ids, labels, quotient)]
     constraints = _constraint_blocks(system, degree, options, quotient, cliques)
     if labels.size:
         kept = [np.isin(b.basis, labels).sum(axis=1) == 1 for b in constraints]
@@ -111,7 +118,9 @@ def plan(
     report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
     report["dense_side"] = max((b.shape[0] for b in plain), default=0)
     support = _data_support(data, closed, quotient)
-    if options.prune and ids.size:
+    if options.basis is not None:
+        check_represented(support, plain[0], _constraint_support(constraints, equalities, quotient), quotient)
+    elif options.prune and ids.size:
         produced = _constraint_support(constraints, equalities, quotient)
         anchors = mono.concatenate([support, produced]) if produced.shape[0] else support
         kept = prune(plain, anchors, quotient.normal_form)
@@ -260,7 +269,8 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
         return dense
     if options.sparsity == "auto" and options.symmetry == "permutation":
         return dense
-    if options.sparsity == "auto" and comb(int(ids.size) + degree // 2, degree // 2) <= DENSE_SIDE:
+    side = comb(int(ids.size) + degree // 2, degree // 2)
+    if options.sparsity == "auto" and side <= (QUICK_SIDE if quotient.trivial else DENSE_SIDE):
         return dense
     groups = [np.asarray(h.variable_ids) for h in system.equalities]
     groups += [np.asarray(g.variable_ids) for g in system.inequalities]
@@ -274,7 +284,11 @@ def _cliques(system, degree, data, options, quotient, ids) -> list[np.ndarray]:
     if graph.nnz == ids.size**2:
         return dense
     cliques = variable_cliques(graph, ids)
-    return cliques if max(c.size for c in cliques) < ids.size else dense
+    largest = max(c.size for c in cliques)
+    if options.sparsity == "auto" and side <= DENSE_SIDE:
+        small = _SMALL * comb(largest + degree // 2, degree // 2) <= side
+        return cliques if small else dense
+    return cliques if largest < ids.size else dense
 
 
 class _Homes:

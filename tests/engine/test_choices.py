@@ -1,0 +1,112 @@
+"""What a user may choose: the Gram basis, the number of atoms; and what must not be dropped in silence."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+
+x, y, c = sd.variables("x y c")
+S = sd.System
+QUARTIC = 2 * x**4 + 2 * x**3 * y - x**2 * y**2 + 5 * y**4
+
+
+def test_a_gram_basis_of_ones_own():
+    proved = sd.prove_sos(QUARTIC, basis=[x**2, y**2, x * y])
+    assert proved.status == "proved" and proved.sizes["blocks"] == [3]
+    whole = sd.minimize(QUARTIC - 3 * x**2, None, 4)
+    same = sd.minimize(QUARTIC - 3 * x**2, None, 4, basis=[1, x, y, x**2, x * y, y**2])
+    assert same.bound == pytest.approx(whole.bound, abs=1e-5)
+    assert same.certified_bound <= whole.bound + 1e-6
+    # in fewer monomials the bound is weaker, and still one
+    few = sd.minimize(x**4 - x**2 + y**2, None, 4, basis=[1, x**2, y])
+    assert few.certified_bound <= -0.25 and few.bound == pytest.approx(-0.25, abs=1e-6)
+    program = sd.SosProgram([c]).require(x**4 + y**4 - c * x**2 * y**2, basis=[x**2, y**2, x * y])
+    assert program.maximize(c).bound == pytest.approx(2, abs=1e-6)
+    matrix = np.array([[1 + x**2, c * x], [c * x, 1 + x**2]], dtype=object)
+    rows = sd.SosProgram([c], basis=[1, x]).require_psd(matrix, on=S()).maximize(c)
+    assert rows.certified_bound <= 2 <= rows.certified_bound + 1e-4
+
+
+def test_the_basis_of_a_quotient():
+    cube = S(x**2 == 1, y**2 == 1)
+    given = sd.minimize(x + y + x * y, cube, 4, basis=[1, x, y])
+    assert given.certified_bound == pytest.approx(-1.5, abs=1e-5)
+    assert sd.minimize(x + y + x * y, cube, 2).bound == pytest.approx(given.bound, abs=1e-6)
+    assert sd.minimize(x + y + x * y, cube, 4).bound == pytest.approx(-1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("basis", "message"),
+    [
+        ([x**2, y**2], "x\\*\\*3\\*y is not a product of two elements"),
+        ([x**2, y**2 + 1], "consists of monomials"),
+        ([x**2, 2 * y**2], "consists of monomials"),
+        ([x**2, c], "does not occur"),
+        ([x**3, x**2, x * y, y**2], "raise the degree"),
+        ([], "empty"),
+    ],
+)
+def test_what_a_basis_cannot_represent_is_refused(basis, message):
+    with pytest.raises(ValueError, match=message):
+        sd.prove_sos(QUARTIC, basis=basis)
+
+
+@pytest.mark.parametrize("options", [{"sparsity": "term"}, {"symmetry": "auto"}, {"quotient": "groebner"}])
+def test_a_basis_and_other_reductions(options):
+    with pytest.raises(ValueError, match="cannot be combined"):
+        sd.minimize(x**2, None, 2, basis=[1, x], **options)
+
+
+def test_a_bound_needs_the_constant():
+    with pytest.raises(ValueError, match="1 is not a product"):
+        sd.minimize(x**2, None, 2, basis=[x])
+
+
+def test_the_rank_of_the_atoms():
+    p = (x**2 - 1) ** 2 + (y - x) ** 2
+    found = sd.minimize(p, S(x**2 + y**2 <= 4), 6, prune=False, symmetry="none")
+    two = found.atoms(2)
+    np.testing.assert_allclose(np.sort(two[:, 0]), [-1, 1], atol=1e-3)
+    assert found.atoms(1).shape == (0, 2)  # the mean is no minimiser
+    assert found.atoms(1000).shape == (0, 2)
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="positive integer"):
+            found.atoms(wrong)
+
+
+def test_atoms_of_many_cliques_take_no_time():
+    import time
+
+    v = sd.variables("v", 500)
+    p = sum(((v[i] - v[i + 1]) ** 2 for i in range(499)), (v[0] - 1) ** 2)
+    found = sd.minimize(p, S([w**2 <= 4 for w in v]), 2, certify_bound=False)
+    start = time.process_time()
+    np.testing.assert_allclose(found.atoms(), np.ones((1, 500)), atol=1e-2)
+    assert time.process_time() - start < 2.0
+
+
+def test_small_cliques_are_seen():
+    v = sd.variables("v", 9)
+    p = sum((v[i] ** 2 - v[i + 1]) ** 2 + (v[i] - 1) ** 2 * v[i + 1] for i in range(8))
+    found = sd.minimize(p, S([w**2 <= 4 for w in v]), 4)
+    assert found.status == "optimal" and max(found.sizes["blocks"]) == 6
+    assert found.certified_bound == pytest.approx(-5.0782325, abs=1e-4)
+    # small programs stay dense, and so do those whose cliques are not much smaller
+    few = sd.minimize(p.subs(dict.fromkeys(v[6:], 0)), S([w**2 <= 4 for w in v[:6]]), 4)
+    assert max(few.sizes["blocks"]) == math.comb(8, 2)
+
+
+def test_or_does_not_drop_a_constraint():
+    with pytest.raises(TypeError, match="'or' between"):
+        S((x == 1) or (y == 1))
+    with pytest.raises(TypeError, match="asked for before"):
+        S((x == 1) and (y == 1))
+    with pytest.raises(TypeError):
+        S(0 == x == 1)
+    # as conditions they are what they are
+    assert bool(x == y) or bool(x == x)
+    if x == y or y == y:
+        seen = [v for v in (x, y) if v == c or v == y]
+    assert seen == [y] and x in [y, x] and any([x == y, x == x])
