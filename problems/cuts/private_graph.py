@@ -30,7 +30,7 @@ class PrivateGraph:
     """A private graph on a public vertex set, read only through the methods below.
 
     Args:
-        graph: networkx Graph, `EdgeList`, scipy sparse matrix or dense (n, n) array.
+        graph: networkx Graph, `EdgeList`, data frame of edges, scipy sparse matrix or dense (n, n) array.
         weight_bound: None for a simple graph; else the public bound w of the weights, which are clipped to
         it.
 

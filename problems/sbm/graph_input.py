@@ -14,7 +14,7 @@ sums of entries are exact in float64.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,26 +22,10 @@ import scipy.sparse as sp
 
 from sosdp.privacy.inputs import as_float, floats
 
-
-class GraphInputError(ValueError):
-    """The input is not a simple, undirected, unweighted graph with at least two vertices."""
-
+from .edge_list import EdgeList, GraphInputError, from_frame, is_frame
 
 WEIGHT_UNITS = 1 << 20
 """A weight equal to its public bound, in the units that weights are rounded to."""
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeList:
-    """A graph as a list of pairs: n is public, the pairs are not.
-
-    n: number of vertices, which are 0..n-1; edges: (m, 2) integers in any order, a repeated pair counts once;
-    weights: (m,) numbers for a weighted graph (the weights of a repeated pair add up), or None.
-    """
-
-    n: int
-    edges: Any = field(repr=False)
-    weights: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +44,8 @@ class CanonicalGraph:
 
 
 def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalGraph:
-    """Read a networkx Graph, an `EdgeList`, a scipy sparse matrix or a dense array (n, n) as a simple
-    undirected graph.
+    """Read a networkx Graph, an `EdgeList`, a data frame of edges (`edge_list.from_frame`), a scipy sparse
+    matrix or a dense array (n, n) as a simple undirected graph.
 
     The vertex set is public. Nodes of a networkx graph are sorted (numbers, then text; anything else by
     type and representation), because their insertion order usually comes from an edge list, which is
@@ -73,6 +57,9 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     """
     if isinstance(graph, EdgeList):
         return _from_edge_list(graph, weight_bound)
+    if is_frame(graph):
+        pairs, nodes = from_frame(graph, weighted=weight_bound is not None)
+        return CanonicalGraph(_from_edge_list(pairs, weight_bound).adjacency, nodes)
     if hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges"):
         return _from_networkx(graph, weight_bound)
     if sp.issparse(graph):

@@ -120,6 +120,9 @@ def parser() -> argparse.ArgumentParser:
         "--nodes", type=int, metavar="N", help="public: an edge list has the vertices 0..N-1"
     )
     private.add_argument(
+        "--weight-bound", type=float, metavar="W", help="cuts, public: edges have weights, clipped to 0..W"
+    )
+    private.add_argument(
         "--queries", metavar="FILE.json", help="cuts: a list of [[vertices of S], [vertices of T]] to answer"
     )
     private.add_argument(
@@ -129,7 +132,14 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument(
         "--bounds", metavar="LOW:HIGH", help="public: where entries lie, one pair or one a column (a:b,c:d)"
     )
-    private.add_argument("--condition", type=float, metavar="K", help="public: I/K <= covariance <= K I")
+    private.add_argument(
+        "--covariance-range",
+        "--condition",
+        dest="covariance_range",
+        type=float,
+        metavar="K",
+        help="public: I/K <= covariance <= K I (accepted for scripts; scales are learnt)",
+    )
     private.add_argument(
         "--contamination", type=float, metavar="ETA", help="public: share of records that may be bad (0.05)"
     )

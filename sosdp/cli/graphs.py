@@ -7,6 +7,8 @@ list shows its vertices only through its edges, so `nodes` lets the caller state
 
 from __future__ import annotations
 
+import ast
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,24 +42,28 @@ class GraphInput:
     vertices_from_edges: bool = False
 
 
-def read_graph(source: str, nodes: int | None = None, *, as_pairs: bool = False) -> GraphInput:
+def read_graph(
+    source: str, nodes: int | None = None, *, as_pairs: bool = False, weighted: bool = False
+) -> GraphInput:
     """Read a graph; `nodes` states the number of vertices 0..nodes-1 of an integer edge list.
 
-    as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  Raises GraphFileError.  Linear
-    time in the size of the file.
+    as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  weighted: a third column of an
+    edge list, or "weight" in networkx's dictionary at the end of a line, is the weight; else it must be 1.
+    Raises GraphFileError.  Linear time in the size of the file.
     """
     if source.startswith("builtin:"):
         return _builtin(source)
     path = Path(source)
     suffix = path.suffix.lower()
     if not path.is_file():
-        raise GraphFileError(source, "file", "no such file (built-in graphs are written builtin:karate)")
+        what = "a folder, not a file" if path.is_dir() else "no such file"
+        raise GraphFileError(source, "file", f"{what} (built-in graphs are written builtin:karate)")
     if nodes is not None and nodes < 1:
         raise GraphFileError(source, "--nodes", f"must be at least 1, got {nodes}")
     if nodes is not None and suffix not in EDGE_LISTS:
         raise GraphFileError(source, "--nodes", "only an edge list needs it; this format states its vertices")
     if suffix in EDGE_LISTS:
-        return (_plain_pairs(path, nodes) if as_pairs else None) or _edge_list(path, nodes)
+        return (_plain_pairs(path, nodes) if as_pairs else None) or _edge_list(path, nodes, weighted)
     if suffix == ".gml":
         return _with_networkx(path, "read_gml", "GML")
     if suffix in {".graphml", ".xml"}:
@@ -100,20 +106,22 @@ def _plain_pairs(path: Path, nodes: int | None) -> GraphInput | None:
     )
 
 
-def _edge_list(path: Path, nodes: int | None) -> GraphInput:
+def _edge_list(path: Path, nodes: int | None, weighted: bool) -> GraphInput:
     import scipy.sparse as sp
 
     source = str(path)
     first: list[str] = []
     second: list[str] = []
     where: list[int] = []
+    weights: list[float] = []
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 text = line.split("#", 1)[0].split("%", 1)[0].strip()
                 if not text:
                     continue
-                fields = [part.strip().strip('"') for part in _split(text)]
+                text, attributes = _attributes(text, source, number)
+                fields = [part.strip().strip('"') for part in _split(text)] + attributes
                 if (
                     not first
                     and path.suffix.lower() in {".csv", ".tsv"}
@@ -121,11 +129,15 @@ def _edge_list(path: Path, nodes: int | None) -> GraphInput:
                 ):
                     continue
                 if len(fields) not in (2, 3) or not all(fields):
-                    reason = f"expected two vertices (and at most a weight 1), found {len(fields)} fields"
+                    reason = f"expected two vertices and at most a weight, found {len(fields)} fields"
                     raise GraphFileError(source, f"line {number}", reason)
-                if len(fields) == 3 and not _is_one(fields[2]):
+                weight = _number(fields[2]) if len(fields) == 3 else 1.0
+                if weight is None:
+                    raise GraphFileError(source, f"line {number}", f"{fields[2]!r} is no weight")
+                if not weighted and weight != 1.0:
                     reason = (
-                        "weighted edges are not supported: drop the third column to treat the edge as present"
+                        "a weight other than 1: drop the third column to treat the edge as present, or give "
+                        "sosdp private cuts a public --weight-bound"
                     )
                     raise GraphFileError(source, f"line {number}", reason)
                 if fields[0] == fields[1]:
@@ -135,6 +147,7 @@ def _edge_list(path: Path, nodes: int | None) -> GraphInput:
                 first.append(fields[0])
                 second.append(fields[1])
                 where.append(number)
+                weights.append(weight)
     except UnicodeDecodeError as error:
         raise GraphFileError(source, "file", "not a text file in UTF-8") from error
     if not first and nodes is None:
@@ -151,7 +164,8 @@ def _edge_list(path: Path, nodes: int | None) -> GraphInput:
         largest = max(max(row, default=-1), max(column, default=-1))
         size = largest + 1 if nodes is None else nodes
         if largest >= size:
-            raise GraphFileError(source, "--nodes", f"vertex {largest} is outside 0..{size - 1}")
+            reason = f"vertex {largest} is outside 0..{size - 1}: state at least {largest + 1}"
+            raise GraphFileError(source, "--nodes", reason)
         if size > LARGEST:
             raise GraphFileError(
                 source, "file", f"vertex {largest} would make {size} vertices; renumber them from 0"
@@ -168,9 +182,10 @@ def _edge_list(path: Path, nodes: int | None) -> GraphInput:
         row, column = [index[name] for name in first], [index[name] for name in second]
         stated = "the names that occur in the edge list"
     size = len(names)
-    adjacency = sp.coo_matrix(([1.0] * len(row), (row, column)), shape=(size, size)).tocsr()
+    adjacency = sp.coo_matrix((weights, (row, column)), shape=(size, size)).tocsr()
     adjacency = adjacency + adjacency.T
-    adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
+    if not weighted:
+        adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
     return GraphInput(adjacency, names, source, stated, vertices_from_edges=nodes is None)
 
 
@@ -181,11 +196,27 @@ def _split(text: str) -> list[str]:
     return text.split()
 
 
-def _is_one(text: str) -> bool:
+def _attributes(text: str, source: str, number: int) -> tuple[str, list[str]]:
+    """networkx's edge lists end in a dictionary: the line without it, and its weight (if it has one)."""
+    ends, brace, rest = text.partition("{")
+    if not brace:
+        return text, []
     try:
-        return float(text) == 1.0
+        found = ast.literal_eval(brace + rest)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise GraphFileError(source, f"line {number}", "the attributes at its end are no dictionary")
+    return ends.strip(), [str(found["weight"])] if "weight" in found else []
+
+
+def _number(text: str) -> float | None:
+    """The weight, None for what is no finite number."""
+    try:
+        found = float(text)
     except ValueError:
-        return False
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _with_networkx(path: Path, reader: str, kind: str) -> GraphInput:

@@ -14,10 +14,10 @@ from sosdp.cli.output import InputError
 # Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "sbm": ("private_sbm", ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes")),
-    "cuts": ("private_cuts", ("delta", "method", "calibration", "nodes", "queries")),
+    "cuts": ("private_cuts", ("delta", "method", "calibration", "nodes", "queries", "weight_bound")),
     "gaussian": (
         "private_tables",
-        ("delta", "estimate", "radius", "bounds", "contamination", "sigma", "condition", "header"),
+        ("delta", "estimate", "radius", "bounds", "contamination", "sigma", "covariance_range", "header"),
     ),
     "gmm": (
         "private_tables",

@@ -40,12 +40,14 @@ def run(arguments: Namespace) -> int:
     if arguments.queries is None and arguments.calibration is not None:
         raise InputError(f"{WHERE}: --calibration: it is the online mechanism's; only --queries has one")
     try:
-        given = read_graph(arguments.input, arguments.nodes)
+        given = read_graph(arguments.input, arguments.nodes, weighted=arguments.weight_bound is not None)
     except GraphFileError as error:
         raise InputError(one_line(error)) from error
     queries = None if arguments.queries is None else _read_queries(arguments.queries, given)
     share = arguments.epsilon if queries is None else arguments.epsilon / 2.0
-    options = {} if arguments.insecure_seed is None else {"insecure_seed": arguments.insecure_seed}
+    options: dict[str, Any] = {"weight_bound": arguments.weight_bound}
+    if arguments.insecure_seed is not None:
+        options["insecure_seed"] = arguments.insecure_seed
     answers = None
     try:
         with quiet_stdout():
@@ -78,6 +80,8 @@ def run(arguments: Namespace) -> int:
         shown["guarantee"] = guarantee.to_dict()
         shown["mechanism"] = guarantee.mechanism
         shown["value"]["answers"] = answers
+        if any(set(first) & set(second) for first, second in queries):  # the queries are public
+            shown["public"]["overlapping sides"] = "a pair of vertices counts once"
     shown["public"] = {**shown["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
     if given.vertices_from_edges:
         depend_on_vertices(shown["guarantee"])

@@ -12,7 +12,7 @@ from sosdp.cli.output import InputError
 
 ESTIMATES = ("mean", "covariance", "gaussian")
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
-UNUSED = ("sigma", "condition")  # accepted for scripts: scales are learnt
+UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
 
 
 def estimator(arguments: Namespace) -> Any:
@@ -25,7 +25,9 @@ def estimator(arguments: Namespace) -> Any:
     for name in UNUSED:
         value = getattr(arguments, name)
         if value is not None and not (math.isfinite(value) and value > 0):
-            raise InputError(f"sosdp private gaussian: --{name}: must be a number > 0, got {value!r}")
+            raise InputError(
+                f"sosdp private gaussian: --{name.replace('_', '-')}: must be a number > 0, got {value!r}"
+            )
     options: dict[str, Any] = {
         "delta": arguments.delta or 0.0,
         "bounds": _bounds(arguments),

@@ -61,7 +61,10 @@ def blocks(result: PseudoExpectation, caption: str = "") -> Any:
         spine.set_visible(True)
         spine.set_color(GREY)
     filled = 100.0 * float((count > 0).mean()) if side else 0.0
-    title(left, caption or f"moment matrix, side {side}: {filled:.0f} % in blocks")
+    left.set_xlabel("monomials by block; white: not needed, dark: shared", fontsize=9, color=INK)
+    left.set_ylabel("monomials by block", fontsize=9, color=INK)
+    held = f"moment matrix, side {side}: {filled:.0f} % in blocks"
+    title(left, f"{caption}\n{held}" if caption else held)
     _to_scale(right, result.identity.solved_sides, _dense(result, side), Rectangle)
     return fig
 

@@ -92,3 +92,34 @@ def test_queries_are_for_cuts_only(capsys):
         main(["private", "sbm", "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", "q"]) == 2
     )
     assert "--queries" in capsys.readouterr().err
+
+
+def test_weighted_edge_lists_in_both_dialects(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("source,target,weight\n0,1,2.5\n1,2,4\n2,3,1\n", encoding="utf-8")
+    (tmp_path / "b.edgelist").write_text("0 1 {'weight': 2.5}\n1 2 {'weight': 4}\n2 3 {}\n", encoding="utf-8")
+    shown = []
+    for name in ("a.csv", "b.edgelist"):
+        arguments = [str(tmp_path / name), "--epsilon", "3", "--weight-bound", "4", "--nodes", "4", "--json"]
+        assert main(["private", "cuts", *arguments, "--insecure-seed", "1"]) == 0
+        shown.append(json.loads(capsys.readouterr().out))
+    assert shown[0]["value"] == shown[1]["value"]
+    assert shown[0]["public"]["weight_bound"] == 4.0
+    assert main(["private", "cuts", str(tmp_path / "a.csv"), "--epsilon", "3"]) == 2
+    assert "--weight-bound" in capsys.readouterr().err
+    (tmp_path / "bad.edgelist").write_text("0 1 {'weight': __import__('os')}\n", encoding="utf-8")
+    assert (
+        main(["private", "cuts", str(tmp_path / "bad.edgelist"), "--epsilon", "3", "--weight-bound", "4"])
+        == 2
+    )
+    assert "no dictionary" in capsys.readouterr().err
+    assert main(["private", "cuts", str(tmp_path), "--epsilon", "3"]) == 2
+    assert "a folder, not a file" in capsys.readouterr().err
+
+
+def test_overlapping_sides_say_how_they_count(tmp_path, capsys):
+    (tmp_path / "q.json").write_text("[[[0, 1, 2], [1, 2, 3]]]", encoding="utf-8")
+    arguments = ["--epsilon", "2", "--delta", "1e-6", "--queries", str(tmp_path / "q.json"), "--json"]
+    assert main(["private", "cuts", "builtin:karate", *arguments]) == 0
+    assert (
+        json.loads(capsys.readouterr().out)["public"]["overlapping sides"] == "a pair of vertices counts once"
+    )

@@ -31,9 +31,10 @@ WEIGHT_ADJACENCY = "one edge (replace)"
 class RecoveryEstimator(ReleasingEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
-    graph: a networkx Graph, an `EdgeList`, a scipy sparse matrix or a dense (n, n) array. What `fit` raises
-    for it is GraphInputError (a ValueError) or TypeError, where it is not a simple undirected graph with at
-    least two vertices; nothing else about the graph ever raises or warns.
+    graph: a networkx Graph, an `EdgeList`, a data frame with the columns source and target (and weight; see
+    `problems.sbm.edge_list`), a scipy sparse matrix or a dense (n, n) array. What `fit` raises for it is
+    GraphInputError (a ValueError) or TypeError, where it is not a simple undirected graph with at least two
+    vertices; nothing else about the graph ever raises or warns.
 
     Attributes after fit, all of them publishable (of the baselines without privacy: none is):
         labels_: (n,) int64 array of +-1 in the order of `nodes_`, first label +1; None if nothing was

@@ -1,0 +1,67 @@
+"""Data frames of edges, for every estimator that takes a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from problems.cuts import CutRelease
+from problems.sbm import CertificateRecovery, GraphInputError, RoundsRecovery, canonical_graph
+from problems.sbm.edges import canonical_edges
+
+pandas = pytest.importorskip("pandas")
+PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+def frame(first, second, names=("source", "target"), **more):
+    return pandas.DataFrame({names[0]: first, names[1]: second, **more})
+
+
+@pytest.mark.parametrize("names", [("source", "target"), ("from", "to"), ("u", "v"), ("person", "friend")])
+def test_a_path_is_a_path(names):
+    graph = canonical_graph(frame([0, 2, 1], [1, 1, 0], names))  # an edge in both directions is one
+    assert (graph.adjacency.toarray() == PATH).all() and graph.nodes == (0, 1, 2)
+    edges = canonical_edges(frame([0, 2], [1, 1], names))
+    assert len(edges.first) == 2
+
+
+def test_names_and_stated_vertices():
+    graph = canonical_graph(frame(["b", "c"], ["a", "b"]))
+    assert graph.nodes == ("a", "b", "c") and (graph.adjacency.toarray() == PATH).all()
+    stated = frame(["b", "c"], ["a", "b"]).astype(pandas.CategoricalDtype(["d", "c", "b", "a"]))
+    assert canonical_graph(stated).nodes == ("d", "c", "b", "a")
+    # with the vertices stated, losing a vertex's last edge changes no vertex
+    assert canonical_graph(stated.iloc[:1]).nodes == ("d", "c", "b", "a")
+
+
+def test_weights_need_a_public_bound():
+    heavy = frame([0, 1, 1], [1, 2, 0], weight=[3.0, np.nan, 1.0])
+    with pytest.raises(GraphInputError, match="weight_bound"):
+        canonical_graph(heavy)
+    assert canonical_graph(heavy, 8.0).adjacency.toarray()[0].tolist() == [0.0, 0.5, 0.0]
+    with pytest.raises(GraphInputError, match="weight"):
+        canonical_graph(frame([0], [1]), 8.0)
+    release = CutRelease(1.0, weight_bound=8.0, error_share=0.0).fit(heavy)
+    assert release.nodes_ == (0, 1, 2) and release.guarantee_.adjacency == "one edge (replace)"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (frame([0], [1], ("a", "b"), c=[1]), "source and target"),
+        (frame([0, None], [1, 2]), "missing"),
+        (frame([0], [-1]), "negative"),
+        (frame([1], [1]), "self loop"),
+        (frame([0], [1], date=[3]), "drop"),
+    ],
+    ids=range(5),
+)
+def test_what_is_no_edge_list(wrong, reason):
+    with pytest.raises(GraphInputError, match=reason):
+        canonical_graph(wrong)
+
+
+def test_estimators_take_frames():
+    pairs = frame(*np.nonzero(np.triu(np.ones((8, 8)), 1)))
+    for estimator in (CertificateRecovery(1.0, 1e-6), RoundsRecovery(1.0, 1e-6, 0.5, 4)):
+        assert estimator.fit(pairs).nodes_ == tuple(range(8))
