@@ -19,14 +19,16 @@ class Columns:
     """Public facts of d columns.
 
     Attributes:
-        low, high: (d,) bounds; entries beyond them are clipped. Both None where nothing is known.
+        low, high: (d,) bounds; entries beyond them are clipped. Infinite where nothing is known.
         tight: (d,) bool: the bounds of this column are meant literally (a rating, a count, 0/1): no scale is
             learnt for it and nothing is folded away.
+        log: (d,) bool: the column is looked at in logarithms (and its bounds above are those of them).
     """
 
-    low: np.ndarray | None
-    high: np.ndarray | None
+    low: np.ndarray
+    high: np.ndarray
     tight: np.ndarray
+    log: np.ndarray
 
     @property
     def robust(self) -> np.ndarray:
@@ -35,39 +37,60 @@ class Columns:
 
     @property
     def bounds(self) -> np.ndarray | None:
-        """(d, 2) bounds, or None."""
-        if self.low is None or self.high is None:
+        """(d, 2) bounds, or None where none is known."""
+        if not self.known.any():
             return None
         return np.stack([self.low, self.high], axis=1)
 
     @property
+    def known(self) -> np.ndarray:
+        """(d,) bool: which columns have bounds."""
+        return np.isfinite(self.low)
+
+    @property
     def bounded(self) -> bool:
-        """Whether bounds are known."""
-        return self.low is not None
+        """Whether all columns have bounds."""
+        return bool(self.known.all())
 
     def clipped(self, X: np.ndarray) -> np.ndarray:
-        """(n, d) entries within the bounds; what is no number counts as 0, moved into the bounds.
+        """(n, d) entries within the bounds, logarithms where these are asked for, NaN for what is no number.
 
-        A function of each entry alone.
+        A function of each entry alone. What has no logarithm is no number.
         """
-        low = np.full(X.shape[1], -FARTHEST) if self.low is None else self.low
-        high = np.full(X.shape[1], FARTHEST) if self.high is None else self.high
-        return np.clip(np.where(np.isnan(X), 0.0, X), low, high)
+        if self.log.any():
+            X = np.where(self.log & ~(X > 0.0), np.nan, X)
+            X = np.where(self.log, np.log(np.where(self.log, X, 1.0)), X)
+        return np.clip(X, np.maximum(self.low, -FARTHEST), np.minimum(self.high, FARTHEST))
+
+    def raw(self, values: np.ndarray) -> np.ndarray:
+        """Estimates (d,) or (d, 2) in the units of the table: of logarithms, their exponentials."""
+        flags = self.log if values.ndim == 1 else self.log[:, None]
+        return np.where(flags, np.exp(np.clip(np.where(flags, values, 0.0), -700.0, 700.0)), values)
 
 
-def public_columns(bounds: Any, tight: Any, d: int) -> Columns:
-    """Checked public facts: `bounds` None, a pair, or (d, 2); `tight` a bool or (d,) of them.
+def _flags(value: Any, name: str, d: int) -> np.ndarray:
+    flags = np.broadcast_to(np.asarray(value), (d,)).copy() if np.shape(value) in ((), (d,)) else None
+    if flags is None or flags.dtype != np.bool_:
+        raise ValueError(f"{name} must be True, False or one of them a column ({d}), got {value!r}")
+    return flags
+
+
+def public_columns(bounds: Any, tight: Any, d: int, log: Any = False) -> Columns:
+    """Checked public facts: `bounds` None, a pair, or (d, 2), in which a column without any is None.
+
+    tight, log: a bool or (d,) of them.
 
     Raises:
-        ValueError: shapes, infinite or empty bounds, or tight columns without bounds.
+        ValueError: shapes, infinite or empty bounds, tight columns without bounds or in logarithms, or
+            logarithms of bounds that are not above 0.
     """
-    flags = np.broadcast_to(np.asarray(tight), (d,)).copy() if np.shape(tight) in ((), (d,)) else None
-    if flags is None or flags.dtype != np.bool_:
-        raise ValueError(f"tight must be True, False or one of them a column ({d}), got {tight!r}")
+    flags, logs = _flags(tight, "tight", d), _flags(log, "log", d)
+    if (flags & logs).any():
+        raise ValueError("a column is either tight or looked at in logarithms")
     if bounds is None:
-        if flags.any():
-            raise ValueError("a tight column needs bounds: they are what makes it tight")
-        return Columns(None, None, flags)
+        bounds = [None] * d
+    if isinstance(bounds, list | tuple) and len(bounds) == d:
+        bounds = [(-math.inf, math.inf) if pair is None else pair for pair in bounds]
     pairs = np.asarray(bounds, dtype=np.float64)
     if pairs.shape == (2,):
         pairs = np.tile(pairs, (d, 1))
@@ -77,7 +100,14 @@ def public_columns(bounds: Any, tight: Any, d: int) -> Columns:
             f"got shape {pairs.shape}"
         )
     low, high = pairs[:, 0].copy(), pairs[:, 1].copy()
-    for j in range(d):
+    known = ~(np.isneginf(low) & np.isposinf(high))
+    if (flags & ~known).any():
+        raise ValueError("a tight column needs bounds: they are what makes it tight")
+    for j in np.flatnonzero(logs & known):
+        if not 0.0 < low[j] < high[j] < math.inf:
+            raise ValueError(f"column {j} has logarithms only with bounds above 0, got {pairs[j].tolist()}")
+        low[j], high[j] = math.log(low[j]), math.log(high[j])
+    for j in np.flatnonzero(known):
         width = float(high[j]) - float(low[j])
         if not (low[j] < high[j] and math.isfinite(width)):
             raise ValueError(f"bounds of column {j} must be finite with low < high, got {pairs[j].tolist()}")
@@ -85,4 +115,4 @@ def public_columns(bounds: Any, tight: Any, d: int) -> Columns:
             raise ValueError(
                 f"bounds of column {j}, {pairs[j].tolist()}, are too narrow for their place, or out of range"
             )
-    return Columns(low, high, flags)
+    return Columns(low, high, flags, logs)

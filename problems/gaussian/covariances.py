@@ -6,6 +6,7 @@ Privacy: docs/proofs/gaussian_frame.md, 5
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ from .planning import CELL_REACH, Budget, MeanTask, Plan, TooFewRecords, frame_s
 UNITS = 1 << 18  # squares of 2^20 records stay below 2^56
 LEAST_EIGENVALUE = 0.02
 LEAST_WEIGHT = 0.3
+THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
 # shares of what the frame leaves, by whether the mean is wanted too
 WITH_MEAN = {"radius": 4, "weight": 3, "centre": 5, "coarse": 15, "final": 43, "mean": 30}
@@ -92,6 +94,8 @@ def private_gaussian(
     matrix = steps.whiten(final=True)
     covariance = frame.scale[:, None] * steps.before @ matrix @ steps.before.T * frame.scale
     covariance = (covariance + covariance.T) / 2.0
+    thin = np.diag(covariance) < THIN * frame.scale**2  # its scale was that of a heap, not of the column
+    frame = replace(frame, degenerate=frame.degenerate | thin)
     value = {"covariance": covariance, "frame": frame_dict(frame)}
     if mean:
         value["mean"] = frame.centre + frame.scale * steps.mean()

@@ -36,8 +36,8 @@ class Frame:
     degenerate: np.ndarray
 
     def into(self, entries: np.ndarray) -> np.ndarray:
-        """(x - centre) / scale, entry by entry."""
-        return (entries - self.centre) / self.scale
+        """(x - centre) / scale, entry by entry; 0 for a missing one."""
+        return np.where(np.isnan(entries), 0.0, (entries - self.centre) / self.scale)
 
 
 def frame_dict(frame: Frame | None) -> dict[str, np.ndarray] | None:
@@ -70,20 +70,19 @@ def release_frame(
     entries: (n, d), clipped by `columns`.
     """
     n, d = entries.shape
+    low, high, known = columns.low, columns.high, columns.known
     centre, scale, degenerate = np.zeros(d), np.ones(d), np.zeros(d, dtype=bool)
     q = scale_quantile(n, float(epsilon_each), contamination) if columns.robust.size else 0.5
     for j in range(d):
         if columns.tight[j]:
-            assert columns.low is not None and columns.high is not None
-            scale[j] = (columns.high[j] - columns.low[j]) / 2.0
-            centre[j] = columns.low[j] + scale[j]
+            scale[j] = (high[j] - low[j]) / 2.0
+            centre[j] = low[j] + scale[j]
             continue
-        centre[j] = _median(queries, entries[:, j], columns, j, epsilon_each)
-        width = FARTHEST if columns.low is None else columns.high[j] - columns.low[j]  # type: ignore[index]
-        depth = DEPTH if columns.bounded else 200
-        steps, found = _log_quantile(
-            queries, np.abs(entries[:, j] - centre[j]), q, (math.log2(width) - depth, depth), epsilon_each
-        )
+        centre[j] = release_median(queries, entries[:, j], columns, j, epsilon_each)
+        width, depth = (float(high[j] - low[j]), DEPTH) if known[j] else (FARTHEST, 200)
+        away = spread_missing(np.abs(entries[:, j] - centre[j]), q, (0.0, width))
+        grid = (math.log2(width) - depth, depth)
+        steps, found = _log_quantile(queries, away, q, grid, epsilon_each)
         scale[j] = found / float(ndtri((1.0 + q) / 2.0))
         degenerate[j] = steps < ALMOST_ONE_VALUE
     return Frame(centre, scale, degenerate)
@@ -94,15 +93,27 @@ def radius_quantile(queries: IntegerQueries, norms: np.ndarray, q: float, d: int
     return _log_quantile(queries, norms, q, (math.log2(math.sqrt(d) / 8.0), 8), epsilon)[1]
 
 
-def _median(
+def spread_missing(column: np.ndarray, q: float, ends: tuple[float, float]) -> np.ndarray:
+    """Missing entries at both ends, a share q of them at the lower: the q-quantile of the others stays.
+
+    Which end, is decided by the position of the record alone, so that no entry's image depends on another.
+    """
+    positions = np.arange(column.size) * 0.6180339887498949 % 1.0
+    return np.where(np.isnan(column), np.where(positions < q, ends[0], ends[1]), column)
+
+
+def release_median(
     queries: IntegerQueries, column: np.ndarray, columns: Columns, j: int, epsilon: Fraction
 ) -> float:
+    """The median of column j (n,), clipped by `columns`, as an order statistic of a grid."""
     rank = (column.size + 1) // 2
-    if columns.low is None or columns.high is None:
+    low, high = max(float(columns.low[j]), -FARTHEST), min(float(columns.high[j]), FARTHEST)
+    column = spread_missing(column, 0.5, (low, high))
+    if not columns.known[j]:
         top = int(_spelled(np.array([FARTHEST]), SMALLEST, DROPPED)[0])
         places = _spelled(column, SMALLEST, DROPPED)
         return _read(queries.order_statistic(places, rank, low=-top, high=top, epsilon=epsilon))
-    grid = MixedGrid(float(columns.low[j]), float(columns.high[j]))
+    grid = MixedGrid(low, high)
     first, last = (int(grid.places(np.array([end]))[0]) for end in (grid.low, grid.high))
     return grid.value(
         queries.order_statistic(grid.places(column), rank, low=first, high=last, epsilon=epsilon)

@@ -6,6 +6,7 @@ Privacy: docs/proofs/gaussian_frame.md (every step is a question of docs/proofs/
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,13 @@ from sosdp.privacy.scores.score import cube
 
 from .columns import Columns
 from .fold import cells, integers, norms, to_ball
-from .frame import Frame, frame_dict, radius_quantile, release_frame
+from .frame import (
+    Frame,
+    frame_dict,
+    radius_quantile,
+    release_frame,
+    spread_missing,
+)
 from .planning import (
     CELL_REACH,
     Budget,
@@ -33,7 +40,10 @@ from .planning import (
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
 LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
+THIN = 0.3  # below this average square of a folded column its scale was that of a heap, not of the column
 POOLED = 0.35  # noise of a variance beyond which all columns share one
+MEDIAN_REACH = 8  # a median lies within so many scales of the centre of its frame
+MEDIAN_STEPS = 1 << 16  # a scale
 LATTICE = 30  # bits of the trimmed score's lattice over half a width
 CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance
 BALL_TAILS = 0.34  # and so has ball noise, 1.17 in one dimension
@@ -54,6 +64,8 @@ def private_mean(
     """
     if plan.method == "trimmed":
         return _trimmed(entries, columns, task, budget, insecure_seed)
+    if plan.method == "median":
+        return _medians(entries, columns, task, budget, plan, insecure_seed)
     pure = plan.method == "cube"
     queries = IntegerQueries(
         task.n,
@@ -66,8 +78,15 @@ def private_mean(
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     run = _cube if pure else _in_a_ball
     mean, half, noise = run(queries, frame.into(entries), columns, frame, task, plan)
-    interval = None if half is None else np.stack([mean - half, mean + half], axis=1)
-    value = {"mean": mean, "interval": interval, "noise_scale": noise, "frame": frame_dict(frame)}
+    if half is not None:
+        frame = replace(frame, degenerate=frame.degenerate | (np.isnan(half) & ~columns.tight))
+    interval = None if half is None else columns.raw(np.stack([mean - half, mean + half], axis=1))
+    value = {
+        "mean": columns.raw(mean),
+        "interval": interval,
+        "noise_scale": noise,
+        "frame": frame_dict(frame),
+    }
     return queries.seal(value, mechanism="gaussian.mean", public=_public(task, plan.method, columns))
 
 
@@ -79,7 +98,19 @@ def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
         "contamination": task.contamination,
         "bounds": columns.bounds,
         "tight": columns.tight,
+        "estimates": targets(columns, task, method),
     }
+
+
+def targets(columns: Columns, task: MeanTask, method: str) -> tuple[str, ...]:
+    """What each number of a release estimates, by public facts: intervals are intervals for that."""
+    middle = {"median": "median", "trimmed": "trimmed mean"}.get(method, "mean")
+    if middle == "mean" and task.contamination > 0:
+        middle = "folded mean"
+    return tuple(
+        f"exp({middle} of logarithms)" if log else "mean" if tight else middle
+        for log, tight in zip(columns.log.tolist(), columns.tight.tolist(), strict=True)
+    )
 
 
 def _cube(
@@ -104,7 +135,9 @@ def _cube(
         spread = UNITS / float(price) * math.sqrt((d + 1) * (d + 2) / 3.0)
         small = reach**2 / (n * UNITS)
         noisy = noise * math.sqrt(CUBE_TAILS)
-        half = _half_width(task, frame.scale, seconds * small, spread * small, noisy)
+        seconds, spread = seconds * small, spread * small
+        half = _half_width(task, frame, seconds, spread, noisy)
+        half = np.where(_thin(seconds, spread, columns), np.nan, half)
     return frame.centre + unit * sums, half, noise
 
 
@@ -140,7 +173,8 @@ def _in_a_ball(
     mean, noise = frame.centre + unit * np.array(sums, dtype=np.float64), unit * deviation
     if seconds is None:
         return mean, None, noise
-    return mean, _half_width(task, frame.scale, seconds, spread, noise * math.sqrt(tails)), noise
+    half = _half_width(task, frame, seconds, spread, noise * math.sqrt(tails))
+    return mean, np.where(_thin(seconds, spread, columns), np.nan, half), noise
 
 
 def _seconds(
@@ -180,33 +214,72 @@ def _seconds(
 
 
 def _half_width(
-    task: MeanTask, scale: np.ndarray, seconds: np.ndarray, spread: np.ndarray, noise: np.ndarray
+    task: MeanTask, frame: Frame, seconds: np.ndarray, spread: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
     """Half the interval: deviations of the average of folded records and of the noise, in quadrature.
 
     seconds, spread: average squares of the columns in squared scales, and the deviations of their noise.
     """
     variance = np.maximum(seconds, LEAST_VARIANCE) + spread
-    return float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(scale**2 * variance / task.n + noise**2)
+    half = float(ndtri((1.0 + task.interval) / 2.0)) * np.sqrt(frame.scale**2 * variance / task.n + noise**2)
+    return np.where(frame.degenerate, np.nan, half)
+
+
+def _thin(seconds: np.ndarray, spread: np.ndarray, columns: Columns) -> np.ndarray:
+    """Robust columns nearly all of which is one value, or folded away: their scale says nothing of the rest.
+
+    Post-processing of what intervals are made of; a Gaussian column is taken for one at three deviations.
+    """
+    return ~columns.tight & (seconds < np.minimum(THIN, 1.0 - 3.0 * spread))
+
+
+def _medians(
+    entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget, plan: Plan, seed: int | None
+) -> Release:
+    rho = None if budget.epsilon is not None else budget.rho
+    queries = IntegerQueries(task.n, epsilon=budget.epsilon, delta=budget.delta, rho=rho, insecure_seed=seed)
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    # in the frame, on equal steps: those of the frame's own median are dense near 0
+    price = plan.spent["medians"] / task.d
+    each = price if queries.pure else quantile_epsilon(price)
+    y = frame.into(entries)
+    places = np.rint(np.clip(y, -MEDIAN_REACH, MEDIAN_REACH) * MEDIAN_STEPS).astype(np.int64)
+    last = MEDIAN_REACH * MEDIAN_STEPS
+    found = [
+        queries.order_statistic(places[:, j], (task.n + 1) // 2, low=-last, high=last, epsilon=each)
+        for j in range(task.d)
+    ]
+    medians = frame.centre + frame.scale * np.array(found) / MEDIAN_STEPS
+    nothing = np.full(task.d, np.nan)
+    value = {
+        "mean": columns.raw(medians),
+        "interval": None,
+        "noise_scale": nothing,
+        "frame": frame_dict(frame),
+    }
+    return queries.seal(value, mechanism="gaussian.mean", public=_public(task, "median", columns))
 
 
 def _trimmed(
     entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget, insecure_seed: int | None
 ) -> Release:
-    assert columns.low is not None and columns.high is not None and budget.epsilon is not None
+    assert budget.epsilon is not None
     n, d = entries.shape
     half = (columns.high - columns.low) / 2.0
     middle = columns.low + half
     count = math.floor(trimmed_share(task, budget.epsilon) * n)
     lattice = cube(Fraction(1, 2**LATTICE), Fraction(1), d)
     score = coordinate_max(trimmed_weights(n, count), lattice, refine=16)
+    filled = [
+        spread_missing(entries[:, j], 0.5, (float(columns.low[j]), float(columns.high[j]))) for j in range(d)
+    ]
     found = pure_exponential(
         score,
-        np.clip((entries - middle) / half, -1.0, 1.0),
+        np.clip((np.stack(filled, axis=1) - middle) / half, -1.0, 1.0),
         epsilon=budget.epsilon,
         mechanism="gaussian.mean",
         insecure_seed=insecure_seed,
     )
     mean = middle + half * np.asarray(found.value)
-    value = {"mean": mean, "interval": None, "noise_scale": np.full(d, np.nan), "frame": None}
+    value = {"mean": columns.raw(mean), "interval": None, "noise_scale": np.full(d, np.nan), "frame": None}
     return Release(value, found.guarantee, public=_public(task, "trimmed", columns))

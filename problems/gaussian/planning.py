@@ -23,7 +23,7 @@ CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
 CELL_REACH = 4.0
 INTERVAL = Fraction(1, 20)  # share of the budget for an interval
 TRIMMED_NOISE = 0.75  # measured: the score's error against that of its cube
-METHODS = ("cube", "gaussian", "ball", "trimmed")
+METHODS = ("cube", "gaussian", "ball", "trimmed", "median")
 
 
 class NotOffered(ValueError):
@@ -83,7 +83,8 @@ class Plan:
     Attributes:
         method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "ball" (noise in a ball that
             takes what the other questions leave of epsilon and delta), "trimmed" (one draw of a trimmed-mean
-            score) for means; "whitened" for covariances; "packing" for pure covariances.
+            score), "median" (an order statistic a column, only when asked for) for means;
+            "whitened" for covariances; "packing" for pure covariances.
         frame_epsilon: of each order statistic of the frame, 0 without one.
         spent: budget of the parts by name, exact; they add up to the budget (ball: the zCDP of all but the
             sum).
@@ -141,7 +142,7 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
         raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
     makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "ball": _ball, "trimmed": _trimmed}
     if method != "auto":
-        makers = {method: makers[method]}
+        makers = {method: {**makers, "median": _median}[method]}
     plans, needed, reasons = [], [], []
     for make in makers.values():
         found = make(task, budget)
@@ -310,6 +311,29 @@ def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:
         0.1 + 2e-6 * n * d,
         widest,
     )
+
+
+def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if task.tight:
+        return "medians are for columns that are not tight"
+    total = budget.total
+    if budget.pure:
+        nats = location_nats(task.contamination, task.bounded)
+        frame = Fraction(max(0.3 * float(total), 8.0 * task.d * nats / task.n))
+        each, needed = frame / (2 * task.d), math.ceil(16.0 * task.d * nats / float(total))
+        needed = needed if frame > total / 2 else 0
+    else:
+        frame, each, needed = frame_share(task, float(total), 0.2)
+    if needed:
+        return needed
+    rest = (total - frame) / task.d
+    last = rest if budget.pure else quantile_epsilon(rest)
+    # a level k is drawn with odds e^(-epsilon k / 2) on either side, at n / sqrt(2 pi) records a deviation
+    private = math.sqrt(2.0 * task.d) * 2.0 / float(last) * math.sqrt(2.0 * math.pi) / task.n
+    sampling = math.sqrt(math.pi / 2.0 * task.d / task.n)
+    seconds = 0.02 + 5e-7 * task.n * task.d + 2e-3 * task.d
+    spent = {"frame": frame, "medians": total - frame}
+    return Plan("median", each, spent, private, sampling, seconds)
 
 
 def trimmed_share(task: MeanTask, epsilon: float) -> float:

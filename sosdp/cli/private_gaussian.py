@@ -77,7 +77,7 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     value = {name: np.asarray(getattr(model, f"{name}_")).tolist() for name in names}
     interval = getattr(model, "interval_", None) if what == "mean" else None
     if interval is not None:
-        value["interval"] = interval.tolist()
+        value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
     release["value"] = {**value, "released": True}
     degenerate = np.flatnonzero(model.degenerate_).tolist()
     if degenerate:

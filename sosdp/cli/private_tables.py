@@ -105,6 +105,6 @@ def _print(release: dict[str, Any]) -> None:
         fields["advice"] = release["public"].get("advice")
         value = {}
     for name, numbers in value.items():
-        rows = numbers if numbers and isinstance(numbers[0], list) else [numbers]
-        fields[name] = "\n".join(" ".join(f"{entry:.6g}" for entry in row) for row in rows)
+        rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]
+        fields[name] = "\n".join("none" if row is None else " ".join(f"{x:.6g}" for x in row) for row in rows)
     print_fields(fields)

@@ -67,8 +67,7 @@ def total_delta(rate: float, epsilon: float, before: float, dimension: int) -> f
     # the first end delta(x) is at most 1, from the last on it is 0
     with np.errstate(divide="ignore"):
         logs = np.log(np.concatenate([[1.0], deltas]))
-    upper = ends
-    worst = np.max(logs[:, None] - np.outer(epsilon - upper, ORDERS), axis=0)
+    worst = np.max(logs[:, None] - np.outer(epsilon - ends, ORDERS), axis=0)
     least = float(np.min(worst + ORDERS * (ORDERS + 1.0) * before))
     return min(1.0, math.exp(min(0.0, least)) * FLOATS)
 

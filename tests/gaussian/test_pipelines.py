@@ -186,6 +186,23 @@ def test_means_keep_their_budget(monkeypatch, contamination, bounds, method, tig
     assert 0 < worst <= float(allowed) + 1e-9
 
 
+@pytest.mark.parametrize("pure", [True, False])
+@pytest.mark.parametrize("bounds", [None, (0.2, 4.0)])
+def test_medians_of_logarithms_keep_their_budget(monkeypatch, pure, bounds):
+    """The entries that have no logarithm are missing ones: placed by their position alone."""
+    monkeypatch.setattr(means, "IntegerQueries", Transcript)
+    budget = checked_budget(*((2.0, 0.0, None) if pure else (None, 0.0, 0.5)))
+    columns = public_columns(bounds, False, 1, True)
+    task = MeanTask(3, 1, 0, bounds is not None, 0.1, 0.0)
+    frame = budget.total / 4
+    each = frame / 2 if pure else Fraction(math.sqrt(4.0 * float(frame))) * Fraction(9, 10)
+    plan = Plan("median", each, {"frame": frame, "medians": budget.total - frame}, 0, 0, 0)
+    worst = worst_loss(
+        monkeypatch, lambda table: run_mean(table, columns, task, budget, plan), one_column()[::8], replaced
+    )
+    assert 0 < worst <= float(budget.total) + 1e-9
+
+
 def test_a_map_that_looks_at_other_records_is_caught(monkeypatch):
     """Control: records scaled by the largest of them."""
     monkeypatch.setattr(means, "IntegerQueries", Transcript)

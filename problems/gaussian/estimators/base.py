@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.privacy.inputs import check_schema, floats
 
 from ..columns import Columns, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
+from ..tables import boolean_columns, read_table
 
 
 class TableEstimator(ReleasingEstimator):
     """Base of the estimators of raw tables: n and d are public, one record replaced makes a neighbour.
 
-    X: (n, d) array, data frame or list of rows. Entries that are no number count as 0 (moved into the
-    bounds), each by itself: no record is dropped, none changes another.
+    X: (n, d) array, data frame or list of rows. Missing entries, and those that are no number, are left out
+    of their column's estimate, as if they lay at its centre (tight columns: the middle of the bounds); each
+    by itself: no record is dropped, none changes another. Frames with columns of texts or dates are refused.
 
     Further attributes after fit, all publishable:
         plan_: the `Plan` that was followed, of public numbers.
@@ -45,27 +46,24 @@ class TableEstimator(ReleasingEstimator):
 
     def _read(self, X: Any) -> np.ndarray:
         """(n, d) float64 numbers, NaN for what is none; ValueError for another shape, never for an entry."""
-        check_schema(X)
-        names = getattr(X, "columns", None)
-        for conversion in ("to_numpy", "toarray"):
-            if hasattr(X, conversion):
-                X = getattr(X, conversion)()
-                break
-        entries = floats(X)
-        if entries.ndim == 1:
-            entries = entries[:, None]
-        if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 1:
-            raise ValueError(f"X must have shape (n, d) with n >= 2 and d >= 1, got {entries.shape}")
+        entries, names = read_table(X)
+        self._booleans = boolean_columns(X) or [False] * entries.shape[1]
         self.n_features_in_ = entries.shape[1]
         if names is not None:
-            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+            self.feature_names_in_ = np.array(names, dtype=object)
         return entries
 
     def _public(
-        self, n: int, d: int, tight: Any = False, interval: float | None = None
+        self,
+        n: int,
+        d: int,
+        tight: Any = False,
+        interval: float | None = None,
+        log: Any = False,
+        bounds: Any = None,
     ) -> tuple[Columns, MeanTask]:
         """The checked public facts of a task; ValueError from them only."""
-        columns = public_columns(self.bounds, tight, d)
+        columns = public_columns(self.bounds if bounds is None else bounds, tight, d, log)
         contamination = float(self.contamination)
         if not 0.0 <= contamination <= 0.2:
             raise ValueError(f"contamination must lie in [0, 0.2], got {self.contamination!r}")

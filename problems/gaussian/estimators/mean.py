@@ -11,7 +11,7 @@ import numpy as np
 
 from sosdp.privacy.guarantee.release import Release
 
-from ..means import private_mean
+from ..means import private_mean, targets
 from ..planning import Plan, plan_mean
 from .base import TableEstimator
 
@@ -23,18 +23,23 @@ class PrivateMean(TableEstimator):
         epsilon: budget; alone it is pure privacy. delta: > 0 for approximate privacy, which noise in many
             columns needs. rho: a zCDP budget instead of both.
         bounds: public: None, a pair (low, high) for all columns, or one pair a column, (d, 2). Entries beyond
-            are clipped; loose bounds cost their logarithm only. None needs about twice the records.
+            are clipped; loose bounds cost their logarithm only. None, for all or one of them, needs about
+            twice the records.
         contamination: public fraction of rows that may be anything, 0 to .2. With 0 the mean itself is
             estimated; above 0 far rows are folded to nothing, and what is estimated is the mean of what is
             left, which for skewed columns is not the mean (take logarithms first).
         tight: True (or one bool a column) where the bounds are meant literally: ratings, 0/1, small counts.
+        log: True (or one bool a column): positive skewed columns (incomes, times) are averaged in logarithms;
+            mean_ is the exponential of that average, their geometric mean, in the units of the table.
         interval: level of the confidence intervals, None for none (saves a twentieth of the budget).
-        method: "auto", or "cube", "gaussian", "trimmed" (see `Plan`).
+        method: "auto"; "median" for medians, which wrong rows near the others move least; or "cube",
+            "gaussian", "ball", "trimmed" (see `Plan`).
         insecure_seed: tests only; voids the guarantee.
 
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
-    method_; and what `TableEstimator` lists (declare columns in degenerate_ tight). The interval is one for
-    the folded mean; docs/gaussian.md says when that is the mean.
+    method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval
+    is for that; and what `TableEstimator` lists. Columns in degenerate_ have no interval (NaN): declare them
+    tight. noise_scale_ and frame_ of columns in logarithms are those of the logarithms.
 
     Raises at fit: TooFewRecords (a ValueError, from public numbers, before a record is read), which names the
     n that would do; ValueError for other public facts out of range.
@@ -44,6 +49,7 @@ class PrivateMean(TableEstimator):
     interval_: np.ndarray | None
     noise_scale_: np.ndarray
     method_: str
+    estimates_: tuple[str, ...]
 
     def __init__(
         self,
@@ -54,6 +60,7 @@ class PrivateMean(TableEstimator):
         bounds: Any,
         contamination: float,
         tight: Any = False,
+        log: Any = False,
         interval: float | None = 0.95,
         method: str = "auto",
         insecure_seed: int | None = None,
@@ -64,6 +71,7 @@ class PrivateMean(TableEstimator):
         self.bounds = bounds
         self.contamination = contamination
         self.tight = tight
+        self.log = log
         self.interval = interval
         self.method = method
         self.insecure_seed = insecure_seed
@@ -73,13 +81,30 @@ class PrivateMean(TableEstimator):
 
         Raises TooFewRecords or ValueError, as `fit` does.
         """
-        _, task = self._public(n, d, self.tight, self.interval)
+        _, task = self._public(n, d, self.tight, self.interval, self.log)
         return plan_mean(task, self._budget(), self.method)
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape
-        columns, task = self._public(n, d, self.tight, self.interval)
+        bounds, tight = self._schema(d)
+        columns, task = self._public(n, d, tight, self.interval, self.log, bounds)
         budget = self._budget()
         self.plan_ = plan_mean(task, budget, self.method)
         self.method_ = self.plan_.method
+        self.estimates_ = targets(columns, task, self.method_)
         return private_mean(columns.clipped(data), columns, task, budget, self.plan_, self.insecure_seed)
+
+    def _schema(self, d: int) -> tuple[Any, Any]:
+        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
+        flags = np.array(self._booleans, dtype=bool)
+        listed = isinstance(self.bounds, list | tuple) and len(self.bounds) == d and d > 2
+        if not flags.any() or np.shape(self.tight) not in ((), (d,)):
+            return self.bounds, self.tight
+        if self.bounds is not None and not (listed and any(pair is None for pair in self.bounds)):
+            return self.bounds, self.tight
+        given = [None] * d if self.bounds is None else list(self.bounds)
+        tight = np.broadcast_to(self.tight, (d,)).copy()
+        for j in np.flatnonzero(flags):
+            if given[j] is None:
+                given[j], tight[j] = (0.0, 1.0), True
+        return given, tight

@@ -1,0 +1,182 @@
+"""Raw tables: column types, missing entries, units, logarithms, medians, and what an interval is for."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from problems.gaussian import PrivateGaussian, PrivateMean
+from problems.gaussian.columns import public_columns
+from problems.gaussian.frame import spread_missing
+from problems.gaussian.tables import boolean_columns, read_table
+
+N = 2000
+
+
+def frame() -> pd.DataFrame:
+    """Columns of every numeric type, in odd units, some entries missing."""
+    g = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "integers": g.integers(0, 100, N),
+            "bytes": g.integers(0, 255, N).astype(np.uint8),
+            "nullable": pd.array(g.integers(0, 50, N), dtype="Int64"),
+            "float32": g.normal(5.0, 2.0, N).astype(np.float32),
+            "seconds": 1.7e9 + 3600.0 * g.normal(size=N),
+            "tiny": 1e-12 * g.normal(size=N),
+            "huge": 1e12 * (5.0 + g.normal(size=N)),
+            "missing": g.normal(3.0, 1.0, N),
+        }
+    )
+    table.loc[::7, "nullable"] = pd.NA
+    table.loc[::6, "missing"] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_numeric_type_and_unit_with_no_bounds(delta):
+    table = frame()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = PrivateMean(4.0, delta=delta, bounds=None, contamination=0.05).fit(table)
+    truth = table.astype("Float64").mean().to_numpy(dtype=float)
+    deviation = table.astype("Float64").std().to_numpy(dtype=float)
+    assert np.all(np.abs(found.mean_ - truth) < 0.15 * deviation)
+    assert found.feature_names_in_.tolist() == list(table.columns) and not found.degenerate_.any()
+    inside = (found.interval_[:, 0] <= truth) & (truth <= found.interval_[:, 1])
+    assert inside.sum() >= 7
+
+
+def test_missing_entries_do_not_pull():
+    """A third of a column far from 0 is missing; as zeros they would move its mean by a third of 100."""
+    g = np.random.default_rng(1)
+    X = g.normal(100.0, 1.0, (3000, 1))
+    X[::3] = np.nan
+    for options in ({"bounds": None}, {"bounds": (-1e4, 1e4)}, {"bounds": (-1e4, 1e4), "method": "median"}):
+        found = PrivateMean(2.0, delta=1e-6, contamination=0.05, **options).fit(X)
+        assert abs(found.mean_[0] - 100.0) < 0.2
+    trimmed = PrivateMean(2.0, bounds=(50, 150), contamination=0.0, method="trimmed").fit(X)
+    assert abs(trimmed.mean_[0] - 100.0) < 2.0
+    covariance = PrivateGaussian(2.0, delta=1e-6, bounds=None, contamination=0.05).fit(np.hstack([X, X**2]))
+    assert abs(covariance.mean_[0] - 100.0) < 0.3
+
+
+def test_where_a_missing_entry_goes_depends_on_its_position_alone():
+    column = np.arange(9.0)
+    column[[2, 5]] = np.nan
+    one = spread_missing(column, 0.4, (-1.0, 99.0))
+    column[[0, 1]] = np.nan  # others go missing: the places of these stay
+    two = spread_missing(column, 0.4, (-1.0, 99.0))
+    assert one[[2, 5]].tolist() == two[[2, 5]].tolist() and set(one[[2, 5]]) <= {-1.0, 99.0}
+    gone = spread_missing(np.full(1000, np.nan), 0.4, (0.0, 1.0))
+    assert abs(np.mean(gone == 0.0) - 0.4) < 0.01
+
+
+def test_schemas_are_refused_and_entries_never():
+    times = pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 50)})
+    for table in (times, pd.DataFrame({"name": ["x"] * 50}), np.zeros((50, 2), dtype=complex)):
+        with pytest.raises(TypeError, match="numbers"):
+            read_table(table)
+    with pytest.raises(TypeError, match="dates"):
+        read_table(np.zeros((50, 2), dtype="datetime64[s]"))
+    rows = [[1.0, "2.5"], [None, "x"], [3.0, 1.0]]
+    entries, names = read_table(rows)
+    assert names is None and np.isnan(entries[1]).all() and entries[0].tolist() == [1.0, 2.5]
+    series, _ = read_table(pd.Series([1, 2, 3], dtype="Int8"))
+    assert series.shape == (3, 1)
+
+
+def test_boolean_columns_are_shares():
+    g = np.random.default_rng(2)
+    flags = pd.array(g.random(N) < 0.1, dtype="boolean")
+    table = pd.DataFrame({"smokes": g.random(N) < 0.3, "rare": flags, "age": g.normal(40, 10, N)})
+    assert boolean_columns(table) == [True, True, False] and boolean_columns(np.zeros((2, 2))) == []
+    found = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(table)
+    assert abs(found.mean_[0] - table["smokes"].mean()) < 6 * found.noise_scale_[0] < 0.1
+    assert abs(found.mean_[1] - 0.1) < 0.1 and found.estimates_ == ("mean", "mean", "folded mean")
+    mixed = PrivateMean(1.0, delta=1e-6, bounds=[None, None, (0, 120)], contamination=0.05).fit(table)
+    assert abs(mixed.mean_[2] - 40.0) < 3.0 and mixed.estimates_[0] == "mean"
+    told = PrivateMean(1.0, delta=1e-6, bounds=(0, 120), contamination=0.05).fit(table)
+    assert told.estimates_[0] == "folded mean"  # whoever gives bounds for all has said what he wants
+
+
+def test_bounds_of_some_columns_only():
+    columns = public_columns([None, (0, 1), (2, 5)], [False, True, False], 3)
+    assert columns.known.tolist() == [False, True, True] and not columns.bounded
+    X = np.array([[1e300, 7.0, 0.0], [math.nan, -1.0, 9.0]])
+    assert columns.clipped(X)[0].tolist() == [2.0**100, 1.0, 2.0]
+    assert np.isnan(columns.clipped(X)[1, 0]) and columns.clipped(X)[1, 2] == 5.0
+    assert public_columns(None, False, 2).bounds is None
+    with pytest.raises(ValueError, match="tight"):
+        public_columns([None, (0, 1)], True, 2)
+
+
+def test_logarithms_of_skewed_columns():
+    g = np.random.default_rng(3)
+    X = np.column_stack([np.exp(10.0 + g.normal(size=4000)), g.normal(50.0, 5.0, 4000)])
+    X[::50, 0] = [-1.0, 0.0] * 40  # no logarithm: missing
+    X[:100, 0] = 1e9  # and wrong rows
+    found = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05, log=[True, False]).fit(X)
+    assert found.estimates_ == ("exp(folded mean of logarithms)", "folded mean")
+    assert found.release_.public["estimates"] == found.estimates_
+    assert abs(math.log(found.mean_[0]) - 10.0) < 0.15 and abs(found.mean_[1] - 50.0) < 1.0
+    low, high = found.interval_[0]
+    assert low < found.mean_[0] < high and abs(math.log(high * low) / 2 - 10.0) < 0.15
+    for bounds in ((0, 5), (-1, 5)):
+        with pytest.raises(ValueError, match="above 0"):
+            PrivateMean(1.0, bounds=bounds, contamination=0.0, log=True).fit(X)
+    with pytest.raises(ValueError, match="either tight"):
+        PrivateMean(1.0, bounds=(1, 5), contamination=0.0, log=True, tight=True).fit(X)
+    plain = PrivateMean(1.0, bounds=(0, 9), contamination=0.0)
+    assert plain.fit(X).estimates_ in (("mean", "mean"), ("trimmed mean", "trimmed mean"))
+
+
+def test_medians_win_against_wrong_rows_near_the_others():
+    g = np.random.default_rng(4)
+    lost = {"auto": [], "median": []}
+    for _ in range(6):
+        X = g.normal(size=(4000, 2)) + 2.0
+        X[:200, 0] += 2.4
+        for method, errors in lost.items():
+            found = PrivateMean(1.0, delta=1e-6, bounds=(-20, 20), contamination=0.05, method=method).fit(X)
+            errors.append(float(np.linalg.norm(found.mean_ - 2.0)))
+    assert np.median(lost["median"]) < 0.8 * np.median(lost["auto"])
+    assert found.estimates_ == ("median", "median") and found.interval_ is None
+    assert sum(found.plan_.spent.values()) == found._budget().total
+    with pytest.raises(ValueError, match="tight"):
+        PrivateMean(1.0, bounds=(0, 1), contamination=0.0, tight=True, method="median").fit(X)
+
+
+def test_heaps_have_no_interval():
+    """Most of a column is one value: its scale is that of the heap, and what is left is folded away."""
+    g = np.random.default_rng(5)
+    honest = refused = 0
+    for _ in range(6):
+        heap = np.where(g.random(N) < 0.7, 0.0, g.exponential(20.0, N))
+        almost = np.where(g.random(N) < 0.97, 5.0, g.normal(size=N))
+        X = np.column_stack([heap, almost, g.normal(size=N)])
+        found = PrivateMean(4.0, delta=1e-6, bounds=None, contamination=0.05).fit(X)
+        wrong = np.isnan(found.interval_).all(axis=1)
+        assert np.array_equal(wrong, found.degenerate_) and not wrong[2] and wrong[1]
+        truth = heap.mean()
+        refused += int(wrong[0])
+        honest += int(wrong[0] or found.interval_[0, 0] <= truth <= found.interval_[0, 1])
+    assert refused >= 3
+
+
+def test_one_record_decides_no_warning_and_no_exception():
+    """Constant columns, columns without any number, infinities: answers of the same form, in silence."""
+    X = np.random.default_rng(6).normal(size=(900, 3))
+    X[:, 1] = np.nan
+    X[:, 2] = math.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({"delta": 1e-6}, {}, {"delta": 1e-6, "method": "median"}):
+            found = PrivateMean(4.0, bounds=None, contamination=0.05, **options).fit(X)
+            assert np.isfinite(found.mean_).all()
+        whole = PrivateGaussian(8.0, delta=1e-6, bounds=None, contamination=0.05).fit(X)
+        assert np.isfinite(whole.covariance_).all()
