@@ -29,6 +29,7 @@ _CENTRE_WORK = 3e9
 _CHEAP_WORK = 1e6  # up to it (milliseconds) that solve is made for the sixth digit, beyond it for the fifth
 _SLACK = 1e-3
 _AGREE = 1e-6
+_NOTHING = 1e-7  # a proven loss for which no other proof is tried
 _ESCAPE = 10.0
 _ENOUGH = 1e-5
 _PATIENCE = 10.0  # seconds that a second solver gets at least
@@ -253,6 +254,13 @@ class Answer:
     def _without_second_solve(self, value: float) -> tuple[float | None, Certified, bool]:
         """The best proven value of the multipliers found, those multipliers, and whether they were lifted."""
         identity, raw = self.program.identity, self.raw
+        if raw.inside is not None and raw.inside.proof is not None:
+            # the exact residual of multipliers in good bases: nothing else comes near it
+            inside, loss = raw.inside, raw.inside.proof.loss()
+            if np.isfinite(loss):
+                proven = self._proven_value(inside.unknowns, loss)
+                if value - proven <= _NOTHING * max(1.0, abs(value)):
+                    return proven, Certified(inside.gram, inside.free, loss, -np.inf, ""), False
         first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
         best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
         if raw.inside is not None:

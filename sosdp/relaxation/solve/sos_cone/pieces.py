@@ -80,10 +80,12 @@ class Piece:
         self.ids = ids[ids > 0]
         self.exponents = mono.exponents(monos, self.ids)
         self.slices = identity.slices()
-        everywhere = np.ones(identity.free.shape[0], dtype=bool)
-        everywhere[in_expectation(identity)] = False
-        free = sp.csr_matrix(identity.free[everywhere][:, columns])
-        self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
+        self.free = identity.free
+        if self.free.shape[0]:
+            everywhere = np.ones(self.free.shape[0], dtype=bool)
+            everywhere[in_expectation(identity)] = False
+            free = sp.csr_matrix(self.free[everywhere][:, columns])
+            self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
         self.points = self._choose()
         self.values = monomial_values(self.points, self.exponents)
 
@@ -168,7 +170,7 @@ class Piece:
         if not one.size:
             return None
         place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
-        return self.identity.gram[[place]][:, self.columns].toarray()[0]
+        return self._rows(np.array([place])).toarray()[0]
 
     def _matrix(self, number: int) -> Callable[[np.ndarray], np.ndarray] | None:
         """Where a matrix constraint is positive definite, as a function of points, or None."""
@@ -178,7 +180,7 @@ class Piece:
         one = np.flatnonzero(mono.degrees(block.basis) == 0)
         i, j = np.triu_indices(one.size)
         places = self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i]
-        rows = sp.csr_matrix(self.identity.gram[places][:, self.columns])
+        rows = self._rows(places)
         scale = np.where(i == j, 1.0, 1.0 / SQRT2)
 
         def inside(points: np.ndarray) -> np.ndarray:
@@ -247,20 +249,33 @@ class Piece:
     def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Factor]:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
         block = self.identity.blocks[number]
-        rows = sp.csr_matrix(self.identity.gram[self.slices[number]][:, self.columns])
-        if block.entry is None and self._as_said(block, rows):
-            table, owner, weight = self._scalar_rows(block, rows)
+        rows = self._rows(self.slices[number])
+        change = None
+        if block.entry is None:
+            exponents = mono.exponents(block.basis, self.ids)
+            basis = monomial_values(self.points, exponents)
+        if block.entry is None and self._as_said(block, rows, basis):
+            weight = self._weight(block, rows, basis)
+            if not self.quotiented and closed(exponents, self.middle):
+                # products of Chebyshev polynomials stand for the monomials of this basis
+                basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
+                change = self._change(exponents)
+            table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         else:
             table, owner, weight = self._matrix_rows(block, rows)
         sign = np.where(weight < 0, -1.0, 1.0)
-        q, r, pivots = la.qr(table, mode="economic", pivoting=True)
+        q, r, pivots = la.qr(table, mode="economic", pivoting=True, check_finite=False, overwrite_a=True)
         size = np.abs(r.diagonal())
         rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
         if rank == 0:
             raise NotSampled("a multiplier vanishes at all points")
-        change = self._change(mono.exponents(block.basis, self.ids)) if self._chebyshev(block, rows) else None
         factor = Factor(r[:rank, :rank], pivots[:rank], block.side, change)
-        return q[:, :rank], owner, None if (sign > 0).all() else sign, factor
+        return np.ascontiguousarray(q[:, :rank]), owner, None if (sign > 0).all() else sign, factor
+
+    def _rows(self, places: slice | np.ndarray) -> sp.csr_matrix:
+        """Rows of the identity over the columns of this piece."""
+        rows = self.identity.gram[places]
+        return rows if self.columns.size == rows.shape[1] else sp.csr_matrix(rows[:, self.columns])
 
     def frame(self, factors: list[Factor]) -> BoxFrame | None:
         """What a proof in Chebyshev coefficients needs, where every block is in them and a box is known."""
@@ -268,28 +283,21 @@ class Piece:
             return None
         return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
 
-    def _as_said(self, block: Block, rows: sp.csr_matrix) -> bool:
+    def _as_said(self, block: Block, rows: sp.csr_matrix, basis: np.ndarray) -> bool:
         """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
         changed): compared at two points."""
         chosen = [self.points.shape[0] // 3, 2 * self.points.shape[0] // 3]
-        basis = monomial_values(self.points[chosen], mono.exponents(block.basis, self.ids))
         row, column = triangle(block.side)
         scale = np.where(row == column, 1.0, SQRT2)
         produced = np.asarray((rows @ self.values[chosen].T).T)
         sizes = np.asarray((abs(rows) @ np.abs(self.values[chosen].T)).T)
-        for values, largest, b in zip(produced, sizes, basis, strict=True):
+        for values, largest, b in zip(produced, sizes, basis[chosen], strict=True):
             wanted = b[row] * b[column] * scale
             size = float(wanted @ wanted)
             factor = float(wanted @ values) / size if size else 0.0
             if (np.abs(values - factor * wanted) > 1e-9 * largest.max()).any():
                 return False
         return True
-
-    def _chebyshev(self, block: Block, rows: sp.csr_matrix) -> bool:
-        """Whether products of Chebyshev polynomials stand for the monomials of this basis."""
-        if self.quotiented or block.entry is not None or not self._as_said(block, rows):
-            return False
-        return closed(mono.exponents(block.basis, self.ids), self.middle)
 
     def _change(self, exponents: np.ndarray) -> np.ndarray:
         """Products of Chebyshev polynomials in terms of the monomials of the same exponents, (L, L)."""
@@ -300,20 +308,14 @@ class Piece:
             change *= table[exponents[:, None, j], exponents[None, :, j]]
         return change
 
-    def _scalar_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        exponents = mono.exponents(block.basis, self.ids)
-        basis = monomial_values(self.points, exponents)
+    def _weight(self, block: Block, rows: sp.csr_matrix, basis: np.ndarray) -> np.ndarray:
+        """The multiplier's value at every point: what the diagonal produces over the squares of the basis."""
         row, column = triangle(block.side)
-        diagonal = np.flatnonzero(row == column)
-        # the multiplier's value is what the diagonal produces over the sum of squares of the basis
-        produced = self.values @ np.asarray(rows[diagonal].sum(axis=0)).reshape(-1)
+        produced = self.values @ (rows.T @ (row == column).astype(float))
         size = np.einsum("ij,ij->i", basis, basis)
-        if self._chebyshev(block, rows):
-            basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
         weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0
-        table = np.sqrt(np.abs(weight))[:, None] * basis
-        return table, np.arange(self.points.shape[0]), weight
+        return np.asarray(weight)
 
     def _matrix_rows(self, block: Block, rows: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The matrix that a point gives is a few signed squares: its eigenvectors."""

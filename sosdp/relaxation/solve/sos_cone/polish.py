@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from .sampled import SampledProgram, mirrored
+from .normal import Factored, NotDefinite, squares
+from .sampled import SampledProgram
 
 _EPSILONS = (1e-7, 1e-8, 1e-6, 1e-9, 1e-5, 1e-10)
-_NOTHING = 1e-10  # a need that is so much of the bound (or of 1) is not worth another metric
-_PASSES = 3
-_WORTH = 0.8  # where two metrics need the same within this factor, others will too
+_NOTHING = 1e-9  # a need that is so much of the bound (or of 1) is not worth another metric
+_PASSES = 2
+_WORTH = 0.8  # where two metrics (the first is the identity) need the same within this factor, so will others
 _NEED = 1.2
 _ROUNDING = 3e-14
 
@@ -28,7 +29,7 @@ class Centre:
     """``sum_i A_i(S1_i) = 1`` at every point: the factor of ``sum_i A_i Lambda_i``, S1, and its least
     eigenvalue."""
 
-    factor: tuple
+    factor: Factored
     grams: list[np.ndarray]
     least: float
 
@@ -36,24 +37,22 @@ class Centre:
         self, program: SampledProgram, grams: list[np.ndarray], unknowns: np.ndarray
     ) -> list[np.ndarray]:
         """The Gram matrices with their residual taken away, the shortest way."""
-        y = la.cho_solve(self.factor, program.residual(grams, unknowns))
+        y = self.factor.solve(program.residual(grams, unknowns))
         return [s + block.moment(y) for block, s in zip(program.blocks, grams, strict=True)]
 
 
 def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     """The centre of a direction (values at the points, the constant: ones), or None when it has none."""
-    matrix = mirrored(program.normal_matrix([b.rows for b in program.blocks]))
-    if not np.isfinite(matrix).all():
+    lower = squares(program, [b.rows for b in program.blocks])
+    if not np.isfinite(lower).all():
         return None
     try:
-        factor = la.cho_factor(matrix, lower=True)
-    except la.LinAlgError:
+        factor = Factored(lower, regularise=False)
+    except NotDefinite:
         return None
-    y = la.cho_solve(factor, direction)
-    missed = direction - program.produced([b.moment(y) for b in program.blocks])
-    if not np.isfinite(missed).all():
+    y = factor.solve(direction)
+    if not np.isfinite(y).all():
         return None
-    y = y + la.cho_solve(factor, missed)
     grams = [b.moment(y) for b in program.blocks]
     if not all(np.isfinite(g).all() for g in grams):
         return None
@@ -70,31 +69,31 @@ def polish(
     """
     norm = max(float(np.linalg.norm(g)) for g in grams)
     enough = _NOTHING * max(1.0, float(np.abs(unknowns).max(initial=0.0)))
-    best: tuple[list[np.ndarray], float] | None = None
+    moved = at.correct(program, grams, unknowns)
+    best = (moved, _outside(moved))
     for epsilon in _EPSILONS:
+        if best[1] <= enough:
+            break
         metric = [g + epsilon * norm * np.eye(g.shape[0]) for g in grams]
         try:
             halves = [np.linalg.cholesky(z) for z in metric]
-            lower = program.normal_matrix([b.rows @ h for b, h in zip(program.blocks, halves, strict=True)])
-            factor = la.cho_factor(lower, lower=True)
-        except la.LinAlgError:
+            rows = [b.rows @ h for b, h in zip(program.blocks, halves, strict=True)]
+            factor = Factored(squares(program, rows), regularise=False)
+        except (la.LinAlgError, NotDefinite):
             continue
         moved = grams
         for _ in range(_PASSES):
-            y = la.cho_solve(factor, program.residual(moved, unknowns))
+            y = factor.solve(program.residual(moved, unknowns))
             moved = [
                 s + z @ block.moment(y) @ z for block, s, z in zip(program.blocks, moved, metric, strict=True)
             ]
         moved = at.correct(program, moved, unknowns)
         need = _outside(moved)
-        insensitive = best is not None and _WORTH * best[1] < need < best[1] / _WORTH
-        if best is None or need < best[1]:
+        insensitive = _WORTH * best[1] < need < best[1] / _WORTH
+        if need < best[1]:
             best = (moved, need)
-        if insensitive or best[1] <= enough:
+        if insensitive:
             break
-    if best is None:
-        moved = at.correct(program, grams, unknowns)
-        best = (moved, _outside(moved))
     return best
 
 

@@ -123,6 +123,11 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     """Columns and blocks that belong together (the constraints of a SoS program stand side by side)."""
     columns = identity.columns.shape[0]
     slices = identity.slices()
+    # one relaxation's blocks may not touch (sign classes do through the columns they share); pieces are told
+    # apart by a repeated monomial
+    keys = mono.keys(identity.columns)
+    if np.unique(keys).size == keys.size:
+        return [(np.arange(columns), list(range(len(slices))))]
     owner = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
     entries = identity.gram.tocoo()
     rows = np.concatenate([owner[entries.row], entries_of(identity.free, len(slices))])
@@ -130,11 +135,6 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     height = len(slices) + identity.free.shape[0]
     graph = sp.coo_matrix((np.ones(rows.size), (rows, cols + height)), shape=(height + columns,) * 2)
     _, label = connected_components(graph, directed=False)
-    # one relaxation's blocks may not touch (sign classes do through the columns they share); pieces are told
-    # apart by a repeated monomial
-    keys = mono.keys(identity.columns)
-    if np.unique(keys).size == keys.size:
-        return [(np.arange(columns), list(range(len(slices))))]
     found = []
     for name in np.unique(label[height:]):
         blocks = [k for k in range(len(slices)) if label[k] == name]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,33 +34,37 @@ class SampledBlock:
     def moment(self, x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """``Lambda(x)``, shape (L, L); with other ``rows`` (R, k) in their basis, shape (k, k)."""
         p = self.rows if rows is None else rows
-        weight = x[self.owner] if self.sign is None else x[self.owner] * self.sign
+        weight = x[self.owner] if self.interval is None else x[self.interval[0] : self.interval[1]]
+        if self.sign is not None:
+            weight = weight * self.sign
         return (p.T * weight) @ p
 
     def spread(self, values: np.ndarray, points: int) -> np.ndarray:
         """One number a row summed into one a point, signs included, shape (points,)."""
         signed = values if self.sign is None else values * self.sign
+        if self.interval == (0, points):
+            return signed
         return np.bincount(self.owner, weights=signed, minlength=points)
 
+    @cached_property
+    def interval(self) -> tuple[int, int] | None:
+        """The points from, to, where the block has exactly one row a point there; else None."""
+        low, count = int(self.owner[0]), self.owner.size
+        one = np.array_equal(self.owner, np.arange(low, low + count))
+        return (low, low + count) if one else None
+
     def add_squares(self, total: np.ndarray, rows: np.ndarray) -> None:
-        """Add ``(A Lambda)`` in the metric of the given rows to the lower triangle of ``total``, in place:
-        entry (s, t) is the sum of ``w_p w_q (p'q)**2`` over the rows p of s and q of t."""
-        product = dsyrk(1.0, rows.T, trans=1, lower=1)
-        np.multiply(product, product, out=product)
+        """Add ``A Lambda`` in the metric of the given rows to ``total``, in place: entry (s, t) is the sum
+        of ``w_p w_q (p'q)**2`` over the rows p of s and q of t."""
+        product = rows @ rows.T
+        product *= product
         if self.sign is not None:
-            product *= self.sign[:, None] * self.sign[None, :]
+            product *= self.sign[:, None] * self.sign
         first = np.flatnonzero(np.diff(self.owner, prepend=-1))
         if first.size < self.owner.size:
-            whole = np.tril(product, -1)
-            whole = whole + whole.T
-            whole.flat[:: whole.shape[0] + 1] = product.diagonal()
-            product = np.add.reduceat(np.add.reduceat(whole, first, axis=0), first, axis=1)
+            product = np.add.reduceat(np.add.reduceat(product, first, axis=0), first, axis=1)
         points = self.owner[first]
-        low, high = int(points[0]), int(points[-1]) + 1
-        if high - low == points.size:
-            total[low:high, low:high] += product
-        else:
-            total[np.ix_(points, points)] += product
+        total[np.ix_(points, points)] += product
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,22 +92,3 @@ class SampledProgram:
     def residual(self, grams: Sequence[np.ndarray], unknowns: np.ndarray) -> np.ndarray:
         """What the Gram matrices miss of ``f - H u`` at every point, shape (U,)."""
         return self.f - self.H @ unknowns - self.produced(grams)
-
-    def normal_matrix(self, rows: Sequence[np.ndarray]) -> np.ndarray:
-        """``sum_i A_i Lambda_i`` in the metric of the rows, shape (U, U), symmetric, in Fortran order."""
-        total = np.zeros((self.points, self.points), order="F")
-        for block, p in zip(self.blocks, rows, strict=True):
-            block.add_squares(total, p)
-        return total
-
-
-def mirrored(lower: np.ndarray) -> np.ndarray:
-    """The symmetric matrix with this lower triangle, in place."""
-    side = lower.shape[0]
-    step = 256
-    for start in range(0, side, step):
-        stop = min(start + step, side)
-        corner = lower[start:stop, start:stop]
-        lower[start:stop, start:stop] = np.tril(corner) + np.tril(corner, -1).T
-        lower[start:stop, stop:] = lower[stop:, start:stop].T
-    return lower
