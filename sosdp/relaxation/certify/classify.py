@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...conic.program import SolverUnavailable
 from ...conic.rigorous import round_down
 from ...conic.svec import smat
 from ...model.expectation import ExpectationConstraint
@@ -19,7 +20,7 @@ from ..build.identity import GramProgram, Identity, Inside, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from ..solve.orthonormal import solve_orthonormal
-from ..solve.solve import centre, cubic_work, solve_moments, solve_program
+from ..solve.solve import centre, cubic_work, prefers, solve_moments, solve_program
 from .bound import Certified, certify, mixture_for_margin
 from .rays import misfit
 from .shift_constant import lift_constant
@@ -147,16 +148,17 @@ class Answer:
 
     def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
         """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
-        digit, if that one's is proven better."""
-        if (
-            not self.second_opinion
-            or self.raw.solver != "sos_cone"
-            or not self.question.options.certify_bound
-        ):
+        digit, if that one's is proven better; and the other way round where SCS was tried before it."""
+        ours = self.raw.solver == "sos_cone"
+        if not self.second_opinion or not self.question.options.certify_bound:
             return None
-        if self._close(certified, value):
+        if self._close(certified, value) or not (ours or self.raw.solver == "scs" and prefers(self.program)):
             return None
-        again = self._again(solve_program(self.program, solver="borrowed", time_limit=self._patience()))
+        name = "borrowed" if ours else "sos_cone"
+        try:
+            again = self._again(solve_program(self.program, solver=name, time_limit=self._patience()))
+        except SolverUnavailable:
+            return None
         if again is None or again.certified_bound is None:
             return None
         return again if certified is None or self.sign * again.certified_bound > certified else None
@@ -258,9 +260,9 @@ class Answer:
             # the exact residual of multipliers in good bases: nothing else comes near it
             inside, loss = raw.inside, raw.inside.proof.loss()
             if np.isfinite(loss):
-                proven = self._proven_value(inside.unknowns, loss)
-                if value - proven <= _NOTHING * max(1.0, abs(value)):
-                    return proven, Certified(inside.gram, inside.free, loss, -np.inf, ""), False
+                exact = self._proven_value(inside.unknowns, loss)
+                if value - exact <= _NOTHING * max(1.0, abs(value)):
+                    return exact, Certified(inside.gram, inside.free, loss, -np.inf, ""), False
         first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
         best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
         if raw.inside is not None:

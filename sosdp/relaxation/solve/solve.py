@@ -14,7 +14,7 @@ from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
 from ..build.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
-from .sos_cone.choose import prefers, rescues
+from .sos_cone.choose import prefers, rescues, trial
 from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
@@ -41,10 +41,10 @@ def solve_program(
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
     With ``solver="auto"`` our own method at points is used where it is measured to be faster (``sos_cone``;
-    ``"borrowed"`` is ``"auto"`` without it), and a first-order answer that is not accurate is tried again
-    with an interior-point method when memory allows. A symmetric identity is solved reduced and its answer
-    mapped back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable and
-    ProblemTooLarge.
+    ``"borrowed"`` is ``"auto"`` without it), after a short trial of SCS where that may be faster still; and a
+    first-order answer that is not accurate is tried again with an interior-point method when memory allows.
+    A symmetric identity is solved reduced and its answer mapped back, and so is one whose Gram matrices are
+    in a smaller cone. Raises SolverUnavailable and ProblemTooLarge.
     """
     smaller = program.identity.symmetry or program.identity.dominance
     if solver == SOS_CONE and program.identity.dominance is None:
@@ -61,6 +61,11 @@ def solve_program(
         return smaller.lift(program, raw)
     options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     if solver == "auto" and prefers(program):
+        enough = trial(program)
+        if enough:
+            raw = _solve_with(program, "scs", options, max_iterations=enough)
+            if raw.status == "optimal":
+                return raw
         ours = at_points(program, **options)
         if ours is not None and ours.status == "optimal":
             return ours
@@ -104,7 +109,7 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
     return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
 
 
-def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
+def _solve_with(program: GramProgram, name: str, options: dict, **more: int) -> RawSolution:
     if name == SOS_CONE:
         if program.identity.blocks:
             return solve_at_points(program, **options)
@@ -120,7 +125,7 @@ def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     if module.FORM == "moment":
         form = moment_form(program)
         check_memory(name, form.conic)
-        return read_moment_form(program, form, module.solve(form.conic, **options))
+        return read_moment_form(program, form, module.solve(form.conic, **options, **more))
     conic = gram_form(program)
     check_memory(name, conic)
     return read_gram_form(program, module.solve(conic, **options))

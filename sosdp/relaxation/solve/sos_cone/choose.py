@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....conic.choose import INTERIOR_POINT_SIDE, available_memory
+from ....conic.choose import INTERIOR_POINT_SIDE, available_memory, is_installed
 from ....conic.svec import svec_length
 
 if TYPE_CHECKING:
@@ -15,22 +15,26 @@ if TYPE_CHECKING:
 _LEAST_WORK = 2e6  # sum of R^3 below which Clarabel takes milliseconds, for up to three blocks
 _BLOCKS = 3
 _SHARE = 0.25  # of Clarabel's work that ours may be
-_COLUMNS_A_SIDE = 8  # beyond the interior-point side: so few columns that SCS is slower
-_CUBE_COLUMNS = 3500
+_CUBE_COLUMNS = 700  # up to which SCS needs so many iterations there that ours is faster
 _MOST_COLUMNS = 6000
 _RESCUED_COLUMNS = 1000
 _RESCUED_BLOCKS = 60
-_ARRAYS = 6  # of columns x columns doubles at a time
+_WORTH = 2.0  # times SCS' good case: it often is not so good
+_ARRAYS = 4  # of columns x columns doubles at a time
+# milliseconds on the machine of docs/sos_cone.md; only their ratio counts
+_OURS = 14  # iterations of ours, certificate and points included
+_THEIRS = 150  # iterations of SCS on random polynomials, 100 to 325
+_LEAST_TRIAL = 400
+_VARIETY = 4.0  # how much slower ours is where points on a variety must be found
 
 
 def prefers(program: GramProgram) -> bool:
-    """Whether the method at points is the faster one for this program; no solver is called."""
+    """Whether the method at points is worth its arrays for this program; no solver is called."""
     identity = program.identity
     if identity.dominance is not None or program.quadratic is not None:
         return False
     sides = identity.sides
     columns = identity.columns.shape[0]
-    largest = max(sides, default=0)
     if not 0 < columns <= _MOST_COLUMNS or identity.unknown.shape[0] != 1 or np.isfinite(program.upper).any():
         return False
     if 8.0 * _ARRAYS * columns**2 > 0.5 * available_memory():
@@ -39,9 +43,40 @@ def prefers(program: GramProgram) -> bool:
     ours = columns**3 / 3 + float(columns) ** 2 * sum(sides)
     if borrowed < _LEAST_WORK * max(1.0, len(sides) / _BLOCKS) or ours > _SHARE * borrowed:
         return False
-    if largest <= INTERIOR_POINT_SIDE:
+    if max(sides) <= INTERIOR_POINT_SIDE:
         return True
-    return columns <= _COLUMNS_A_SIDE * largest or (_on_cube(identity) and columns <= _CUBE_COLUMNS)
+    slower = our_milliseconds(identity) > _WORTH * scs_milliseconds(identity)
+    return not slower or (_on_cube(identity) and columns <= _CUBE_COLUMNS)
+
+
+def trial(program: GramProgram) -> int:
+    """Iterations that SCS gets before the method at points is asked: 0 where ours is expected to be faster.
+
+    SCS needs 100 to 325 iterations on polynomials without scale, and thousands on others (Rosenbrock), which
+    no size tells: it is stopped when it has cost three times what ours would.
+    """
+    identity = program.identity
+    ours, theirs = our_milliseconds(identity), scs_milliseconds(identity)
+    if ours <= theirs or not is_installed("scs"):
+        return 0
+    if _on_cube(identity) and identity.columns.shape[0] <= _CUBE_COLUMNS:
+        return 0
+    return max(_LEAST_TRIAL, int(3 * _THEIRS * ours / theirs))
+
+
+def our_milliseconds(identity: Identity) -> float:
+    """Rough time of the method at points, certificate included."""
+    columns, sides = float(identity.columns.shape[0]), np.array(identity.sides, dtype=float)
+    work = 0.07 * columns**3 / 3 + 0.04 * columns**2 * sides.sum()
+    work += 0.3 * columns * (sides**2).sum() + (sides**3).sum()
+    searched = _VARIETY if identity.free.shape[0] else 1.0
+    return float(searched * _OURS * 1.4 * (0.15 * sides.size + 1e-6 * work))
+
+
+def scs_milliseconds(identity: Identity) -> float:
+    """Rough time of SCS where it converges well: an eigendecomposition a block and iteration."""
+    sides = np.array(identity.sides, dtype=float)
+    return float(_THEIRS * (0.05 + 7e-5 * (sides**2).sum() + 7e-7 * (sides**3).sum()))
 
 
 def rescues(program: GramProgram) -> bool:
