@@ -71,6 +71,8 @@ def polish(
     enough = _NOTHING * max(1.0, float(np.abs(unknowns).max(initial=0.0)))
     moved = at.correct(program, grams, unknowns)
     best = (moved, _outside(moved))
+    if not np.isfinite(best[1]):
+        raise OverflowError("the residual is not finite")
     for epsilon in _EPSILONS:
         if best[1] <= enough:
             break
@@ -107,4 +109,6 @@ def inside(
 
 
 def _outside(grams: list[np.ndarray]) -> float:
+    if not all(np.isfinite(g).all() for g in grams):
+        return np.inf
     return max(0.0, *(-float(la.eigvalsh(g, subset_by_index=[0, 0])[0]) for g in grams))
