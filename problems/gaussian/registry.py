@@ -16,5 +16,9 @@ REGISTRY = dict(
         _entry("PrivateCovariance", "estimators.covariance", "gaussian_frame"),
         _entry("private_mean", "means", "gaussian_frame"),
         _entry("private_gaussian", "covariances", "gaussian_frame"),
+        _entry("published_location", "published.truncated", "gaussian_published"),
+        _entry("published_variance", "published.truncated", "gaussian_published"),
+        _entry("published_gaussian", "published.truncated", "gaussian_published"),
+        _entry("truncated_draw", "published.truncated", "gaussian_published"),
     )
 )

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
@@ -229,7 +230,7 @@ def truncated_exponential(
         raise ValueError("the truncated mechanism takes exact samplers only")
     if isinstance(sampler, PermuteAndFlip):
         raise ValueError("the truncated mechanism samples r^level: permute-and-flip has another law")
-    if not score.exact_boxes and theorem is None:
+    if theorem is None and not (score.exact_boxes or score.exact_counts):
         raise ValueError(
             "this score has no exact level counts, so nothing certifies that truncation is safe: give a "
             "VolumeTheorem, or localise with a coordinate-wise score, then use pure_exponential in that box"
@@ -276,15 +277,23 @@ def _distance(
     last = plan.threshold + plan.sensitivity * (plan.profile.length - 1)
     if theorem is None:
         return plan.distance({j: levels.count(j) for j in range(last + 1)})
-    return max(0, theorem.level - least_level(score, levels)) // plan.sensitivity
+    return max(0, theorem.level - least_level(score, levels, theorem.level)) // plan.sensitivity
 
 
-def least_level(score: ScoreFunction, levels: Levels) -> int:
-    """The exact least level over the lattice: by counts, or by listing a finite lattice.
+def least_level(score: ScoreFunction, levels: Levels, below: int = 1) -> int:
+    """The exact least level over the lattice if that is less than `below`, else `below` or more.
+
+    By counts, by listing a finite lattice, or by listing the box that holds the levels less than `below`.
 
     Raises:
-        ValueError: neither is possible.
+        ValueError: none is possible.
     """
+    if score.lattice.box is None and not levels.exact_boxes:
+        box = levels.box(below - 1)
+        if box is None:
+            raise ValueError("no finite box holds the levels in question")
+        points = product(*(range(low, high + 1) for low, high in box))
+        return min((levels.level(point) for point in points), default=below)
     if levels.exact_boxes:
         k = 0
         while levels.count(k) == 0:

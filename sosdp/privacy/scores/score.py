@@ -149,6 +149,7 @@ class ScoreFunction(ABC):
         max_level: J, every level on a bounded lattice is at most J.
         quasi_convex: whether the true score has convex sublevel sets.
         exact_boxes: whether level sets are boxes with exact counts.
+        exact_counts: whether `count` is exact all the same.
         level0_count: n0, a lower bound, valid for every data set, of the number of points of level <= 0.
         adjacency, kind, assumptions: for the guarantee.
     """
@@ -160,6 +161,7 @@ class ScoreFunction(ABC):
     max_level: int | None = None
     quasi_convex: bool = False
     exact_boxes: bool = False
+    exact_counts: bool = False
     level0_count: int = 0
     adjacency: str = ONE_RECORD_REPLACED
     kind: str = "exact"

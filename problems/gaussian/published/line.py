@@ -1,0 +1,268 @@
+"""The completion score of one coordinate, exactly: no solver, no bracket, levels in rational arithmetic.
+
+In one coordinate the records that are given up are the ones farthest from one point: some at the left end
+of the sorted table, the rest at the right end. Whether T records suffice is then decided by one convex
+quadratic on each of some 2 T intervals, with integers alone.
+
+Proof: docs/proofs/gaussian_published.md, 1
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, product
+from typing import Any, Literal
+
+import numpy as np
+
+from sosdp.privacy.inputs import floats
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+
+FINE = 140  # records are multiples of 2^-140, far below any scale that is told apart
+REACH = 2.0**100  # and clipped here
+LOG_BITS = 60  # digits of 2^(1/steps) in a logarithmic lattice
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Public candidates of one coordinate, numbered by integers.
+
+    Attributes:
+        kind: "mean": candidate t is t * spacing; "variance": 2^(t / steps), for records of mean zero.
+        spacing: distance of means. steps: variances an octave.
+    """
+
+    kind: Literal["mean", "variance"]
+    spacing: Fraction = Fraction(1, 16)
+    steps: int = 16
+
+    def value(self, t: int) -> Fraction:
+        """The candidate, an exact rational > 0 for variances."""
+        if self.kind == "mean":
+            return self.spacing * t
+        octave, part = divmod(t, self.steps)
+        return Fraction(_root(part, self.steps), 1 << LOG_BITS) * Fraction(2) ** octave
+
+    @property
+    def lattice(self) -> Lattice:
+        """All of them: means in their units, variances by their logarithm to base 2."""
+        return Lattice(self.spacing if self.kind == "mean" else Fraction(1, self.steps), 1)
+
+
+@lru_cache(maxsize=1024)
+def _root(part: int, steps: int) -> int:
+    """floor(2^60 2^(part / steps)) without floats: an integer steps-th root by bisection."""
+    low, high = 1 << LOG_BITS, 1 << (LOG_BITS + 1)
+    target = 1 << (LOG_BITS * steps + part)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**steps <= target else (low, middle)
+    return low
+
+
+class LineScore(ScoreFunction):
+    """s(theta) of n records in one coordinate, in levels of `quantum` records; exact, of sensitivity 1.
+
+    Args:
+        candidates: means, or variances (features x^2, the bound moving with the candidate: lam theta^2).
+        records: n. lam: bound on the variance of the features, > 0, a rational.
+        quantum: records a level; 1 / quantum an integer.
+        box: bounds of the candidates' numbers, or None for all of them.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        records: int,
+        lam: Fraction,
+        *,
+        quantum: Fraction = Fraction(1),
+        box: tuple[int, int] | None = None,
+    ) -> None:
+        if records < 1 or lam <= 0 or Fraction(1) % Fraction(quantum):
+            raise ValueError("a score needs records, lam > 0 and a quantum that divides 1")
+        free = candidates.lattice
+        super().__init__(
+            lattice=Lattice(free.spacing, 1, None if box is None else (box,)),
+            records=records,
+            sensitivity=int(1 / Fraction(quantum)),
+            max_level=int(records / Fraction(quantum)),
+            exact_counts=True,
+            assumptions=(
+                "the completion score changes by at most 1 when one record is replaced "
+                "(docs/proofs/gaussian_published.md)",
+            ),
+        )
+        for name, value in {"candidates": candidates, "lam": Fraction(lam), "quantum": quantum}.items():
+            object.__setattr__(self, name, value)
+
+    candidates: Candidates
+    lam: Fraction
+    quantum: Fraction
+
+    def on(self, data: Any) -> LineLevels:
+        """Levels of (n,) or (n, 1) records; what is no finite number counts as 0."""
+        rows = floats(data).reshape(-1)
+        if rows.size != self.records:
+            raise ValueError(f"{self.records} records were announced, {rows.size} given")
+        return LineLevels(self, rows)
+
+    def given_up(self, data: Any, candidate: Fraction, count: Fraction) -> bool:
+        """Whether `count` records suffice at a candidate, exactly; not private."""
+        return self.on(data).suffices(Fraction(candidate), Fraction(count))
+
+
+class LineLevels(Levels):
+    """Levels of one table (private): sorted features with their sums, as integers."""
+
+    def __init__(self, score: LineScore, rows: np.ndarray) -> None:
+        self.score, self.n = score, score.records
+        near = np.where(np.isfinite(rows), np.clip(rows, -REACH, REACH), 0.0)
+        whole = [round(Fraction(x) * 2**FINE) for x in near.tolist()]
+        mean = score.candidates.kind == "mean"
+        self.unit = Fraction(1, 2**FINE) if mean else Fraction(1, 4**FINE)  # of a feature
+        self.sorted = sorted(whole) if mean else sorted(x * x for x in whole)
+        self.sums = [0, *accumulate(self.sorted)]
+        self.squares = [0, *accumulate(f * f for f in self.sorted)]
+        self.known: dict[int, int] = {}
+
+    def level(self, point: Point) -> int:
+        """The least k with score <= k quantum; found once."""
+        t = point[0]
+        if t not in self.known:
+            candidate = self.score.candidates.value(t)
+            low, high = -1, self.score.top  # not enough, enough
+            step = 1
+            while low + step < high:  # few records usually do
+                if self.suffices(candidate, (low + step) * self.score.quantum):
+                    high = low + step
+                    break
+                low, step = low + step, 2 * step
+            while high - low > 1:
+                middle = (low + high) // 2
+                enough = self.suffices(candidate, middle * self.score.quantum)
+                low, high = (low, middle) if enough else (middle, high)
+            self.known[t] = high
+        return self.known[t]
+
+    def suffices(self, candidate: Fraction, count: Fraction) -> bool:
+        """Whether giving up `count` records leaves what can be completed: mean and variance of the candidate.
+
+        All masses in units of 1/q records (count = p/q), all features in their unit less the candidate,
+        everything times the candidate's denominator: integers.
+        """
+        n = self.n
+        if count >= n:
+            return True
+        place = Fraction(candidate) / self.unit
+        c, scale = place.numerator, place.denominator
+        bound = n * self.score.lam * scale * scale
+        if self.score.candidates.kind == "variance":
+            bound *= place * place
+        else:
+            bound /= self.unit * self.unit
+        p, q = Fraction(count).as_integer_ratio()
+        first = [scale * self.sums[n] - n * c]
+        total = scale * scale * self.squares[n] - 2 * scale * c * self.sums[n] + n * c * c
+        if p == 0:
+            return first[0] == 0 and total <= bound
+
+        def u(i: int) -> int:
+            return scale * self.sorted[i] - c
+
+        limit = 4 * bound * q * p
+        # removed so far: `left` units of 1/q from the left end, p - left from the right
+        left, whole, part = 0, *divmod(p, q)
+        gone = scale * (self.sums[n] - self.sums[n - whole]) - whole * c
+        lost = (
+            scale * scale * (self.squares[n] - self.squares[n - whole])
+            - 2 * scale * c * (self.sums[n] - self.sums[n - whole])
+            + whole * c * c
+        )
+        g, a = q * (first[0] - gone), q * (total - lost)
+        if part:
+            g -= part * u(n - 1 - whole)
+            a -= part * u(n - 1 - whole) ** 2
+        while True:
+            if 4 * (a * p + g * g) <= limit:
+                return True
+            if left == p:
+                return False
+            i, back = left // q, p - left
+            j = n - (back + q - 1) // q  # the record at the right that is given back
+            move = min(q - left % q, back % q or q)
+            x, y = u(i), u(j)
+            after = g + move * (y - x)
+            # least value where the sum of what is left is -(x + y) T / 2, if that lies on the way
+            least = -(x + y) * p
+            if min(2 * g, 2 * after) < least < max(2 * g, 2 * after):
+                if 4 * p * (a - (x + y) * g) - (x + y) ** 2 * p * p <= limit:
+                    return True
+            a += move * (y * y - x * x)
+            g = after
+            left += move
+
+    def box(self, k: int) -> Box | None:
+        """Candidates that can have level <= k, from the sorted table; None where there is no finite bound."""
+        eta = k * self.score.quantum / self.n
+        ends = self._mean_box(eta) if self.score.candidates.kind == "mean" else self._variance_box(eta)
+        own = self.score.lattice.box
+        if ends is None:
+            return own
+        low, high = ends
+        if own is not None:
+            low, high = max(low, own[0][0]), min(high, own[0][1])
+        return ((low, high),)
+
+    def _mean_box(self, eta: Fraction) -> tuple[int, int] | None:
+        """By Cantelli: at least 1/2 - eta of the completed mass lies on either side of a median."""
+        if eta >= Fraction(1, 2):
+            return None
+        squared = self.score.lam * (1 + 2 * eta) / (1 - 2 * eta)
+        away = math.isqrt(math.ceil(squared / self.unit**2)) + 1
+        middle, spacing = self.sorted[(self.n - 1) // 2], self.score.candidates.spacing / self.unit
+        return math.floor((middle - away) / spacing), math.ceil((middle + away) / spacing)
+
+    def _variance_box(self, eta: Fraction) -> tuple[int, int] | None:
+        """By Cantelli at an upper quantile: candidates lie between Q / (1 + below) and Q / (1 - above)."""
+        lam = float(self.score.lam)
+        best: tuple[float, float] | None = None
+        for r in range(1, self.n + 1):
+            under, over = r / self.n - float(eta), (self.n - r + 1) / self.n - float(eta)
+            if under <= 0 or over <= 0:
+                continue
+            above = math.sqrt(lam * (1 / under - 1)) if under < 1 else 0.0
+            if above >= 1:
+                continue
+            q = self.sorted[r - 1]
+            if q == 0:  # then no candidate > 0 at all
+                return 0, -1
+            place = _log2(q) + float(math.log2(self.unit.numerator)) - math.log2(self.unit.denominator)
+            below = math.sqrt(lam * (1 / over - 1)) if over < 1 else 0.0
+            low, high = place - math.log2(1 + below), place - math.log2(1 - above)
+            best = (low, high) if best is None else (max(best[0], low), min(best[1], high))
+        if best is None:
+            return None
+        steps = self.score.candidates.steps
+        # two steps more than the floats may be off
+        return math.floor(best[0] * steps) - 2, math.ceil(best[1] * steps) + 2
+
+    def count(self, k: int) -> int | None:
+        """Exact number of candidates of level <= k; None where no finite box is known."""
+        if k < 0:
+            return 0
+        box = self.box(k)
+        return None if box is None else sum(self.level(point) <= k for point in points_of(box))
+
+
+def points_of(box: Box) -> Any:
+    """Every integer point of a box."""
+    return product(*(range(low, high + 1) for low, high in box))
+
+
+def _log2(number: int) -> float:
+    shift = max(0, number.bit_length() - 60)
+    return math.log2(number >> shift) + shift

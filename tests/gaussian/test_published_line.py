@@ -1,0 +1,233 @@
+"""The exact score of one coordinate, and Theorem 4.2 on it: all neighbours, exact deltas, controls."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.planning import TooFewRecords
+from problems.gaussian.program import packing_score
+from problems.gaussian.published import truncated
+from problems.gaussian.published.line import Candidates, LineScore, points_of
+from problems.gaussian.theory import extremal_example
+from sosdp.privacy.mechanisms.exponential import plan_truncated
+
+HOSTILE = [0.0, -0.0, 5e-324, 1e-200, 1.0, -3.0, 1e308, -1e308, math.inf, math.nan]
+
+
+def mean_score(n, lam=Fraction(3, 2), quantum=Fraction(1), spacing=Fraction(1, 2)):
+    return LineScore(Candidates("mean", spacing), n, lam, quantum=quantum)
+
+
+def variance_score(n, lam=Fraction(5, 2), quantum=Fraction(1), steps=2):
+    return LineScore(Candidates("variance", steps=steps), n, lam, quantum=quantum)
+
+
+@pytest.mark.parametrize("task", ["mean", "variance"])
+def test_it_is_the_packing_score(task):
+    generator = np.random.default_rng(3)
+    fine = Fraction(1, 64)
+    for trial in range(25):
+        n = int(generator.integers(1, 9))
+        records = np.round(generator.normal(size=n) * 10.0 ** generator.integers(-1, 2) * 64) / 64
+        records = np.round(records) if trial % 3 == 0 else records
+        lam = Fraction(int(generator.integers(1, 40)), 16)
+        score = (mean_score if task == "mean" else variance_score)(n, lam, fine)
+        t = int(generator.integers(-5, 6))
+        candidate = float(score.candidates.value(t))
+        features = "identity" if task == "mean" else "covariance"
+        problem = PackingProblem(features, 1, float(lam), relative=task == "variance")
+        found = packing_score(problem, records, [candidate], tolerance=1e-7)
+        level = score.on(records).level((t,))
+        assert found.low * 64 - 1e-3 <= level <= found.high * 64 + 1 + 1e-3
+
+
+@pytest.mark.parametrize("count", [Fraction(1, 2), Fraction(3, 2), Fraction(2)])
+def test_what_is_given_up_is_optimal_to_the_digit(count):
+    """Against a fine scan of how the count is divided between both ends, and just either side of its least."""
+    generator = np.random.default_rng(11)
+    T = float(count)
+    for _ in range(12):
+        records = np.sort(generator.integers(-6, 7, size=5)).astype(float)
+        least = math.inf
+        for left in np.linspace(0, T, 6001):
+            kept = 1 - np.clip(left - np.arange(5), 0, 1) - np.clip(T - left - np.arange(5)[::-1], 0, 1)
+            least = min(least, kept @ records**2 + (kept @ records) ** 2 / T)
+        if least < 0.1:
+            continue
+        for factor, enough in ((1 + 1e-6, True), (1 - 2e-6, False)):
+            score = LineScore(Candidates("mean"), 5, Fraction(least / 5 * factor))
+            assert score.given_up(records, Fraction(0), count) == enough
+
+
+def test_the_extremal_example_exactly():
+    records, lam, c = extremal_example(20, 2)
+    score = LineScore(Candidates("mean"), 20, Fraction(lam), quantum=Fraction(1))
+    at_zero = 2 + Fraction(4, 18)
+    assert score.given_up(records, Fraction(0), at_zero + Fraction(1, 10**9))
+    assert not score.given_up(records, Fraction(0), at_zero - Fraction(1, 10**9))
+    assert score.given_up(records, Fraction(c), 2 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("make", [mean_score, variance_score])
+def test_one_record_moves_a_level_by_one_on_all_small_tables(make):
+    """All tables of three hostile records, all neighbours; quarters of a record move by four."""
+    for quantum, moved in ((Fraction(1), 1), (Fraction(1, 4), 4)):
+        score = make(3, quantum=quantum)
+        assert score.sensitivity == moved
+        points = [(t,) for t in (-9, -2, 0, 1, 3)]
+        alphabet = HOSTILE if quantum == 1 else HOSTILE[3:7]
+        found = {
+            chosen: [score.on(np.array([alphabet[k] for k in chosen])).level(point) for point in points]
+            for chosen in combinations_with_replacement(range(len(alphabet)), 3)
+        }
+        worst = 0
+        for chosen, levels in found.items():
+            for i, other in product(range(3), range(len(alphabet))):
+                near = found[tuple(sorted((*chosen[:i], other, *chosen[i + 1 :])))]
+                worst = max(worst, *(abs(a - b) for a, b in zip(levels, near, strict=True)))
+        assert worst == moved
+
+
+@pytest.mark.parametrize("make", [mean_score, variance_score])
+def test_boxes_hold_their_levels(make):
+    generator = np.random.default_rng(5)
+    for _ in range(12):
+        n = int(generator.integers(7, 16))
+        records = generator.normal(size=n) * 2.0 ** generator.integers(-2, 3)
+        records[: int(generator.integers(0, 3))] = generator.choice([0.0, 30.0, -1e9])
+        levels = make(n).on(records)
+        for k in range(3):
+            box = levels.box(k)
+            if box is None:
+                continue
+            inside = {p for p in points_of(((-80, 80),)) if levels.level(p) <= k}
+            assert inside <= set(points_of(box))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Whole pipelines
+
+
+def law(score, plan, records, accept=None):
+    """Exact output law: probability of every candidate, and of declining under None."""
+    levels = score.on(np.array(records))
+    last = plan.threshold + plan.sensitivity * (plan.profile.length - 1)
+    distance = plan.distance({j: levels.count(j) for j in range(last + 1)})
+    chance = plan.profile.probability(distance) if accept is None else accept
+    box = levels.box(plan.threshold)
+    found = {} if box is None else {p: levels.level(p) for p in points_of(box)}
+    weights = {p: plan.base.ratio**k for p, k in found.items() if k <= plan.threshold}
+    total = sum(weights.values())
+    if not total:
+        return {None: 1.0}
+    return {None: 1.0 - float(chance)} | {p: float(chance * w / total) for p, w in weights.items()}
+
+
+def worst_delta(laws, tables, alphabet, epsilon):
+    worst = 0.0
+    for table in tables:
+        for i, value in product(range(len(table)), alphabet):
+            other = laws[tuple(sorted((*table[:i], value, *table[i + 1 :])))]
+            own = laws[table]
+            worst = max(
+                worst, sum(max(0.0, p - math.exp(epsilon) * other.get(o, 0.0)) for o, p in own.items())
+            )
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("make", "n", "alphabet", "epsilon", "delta"),
+    [
+        (mean_score, 3, (-2.0, 0.0, 0.5, 9.0), 6.0, 0.4),
+        (mean_score, 9, (0.0, 1.0, 40.0), 8.0, 0.4),
+        (variance_score, 3, (0.0, 0.5, 1.0, 9.0), 6.0, 0.4),
+    ],
+)
+def test_self_certified_draws_on_all_neighbours(make, n, alphabet, epsilon, delta):
+    """Exact laws of whole pipelines; control: accepting every table breaks the promise."""
+    score = make(n) if make is mean_score else make(n, lam=Fraction(1, 4))
+    plan = plan_truncated(score, epsilon=epsilon, delta=delta, threshold=1)
+    tables = list(combinations_with_replacement(alphabet, n))
+    laws = {table: law(score, plan, table) for table in tables}
+    assert worst_delta(laws, tables, alphabet, epsilon) <= delta
+    careless = {table: law(score, plan, table, accept=Fraction(1)) for table in tables}
+    assert worst_delta(careless, tables, alphabet, epsilon) > delta
+    if n == 9:
+        assert min(found[None] for found in laws.values()) < 1.0  # some tables are answered
+
+
+@pytest.mark.parametrize(
+    ("task", "levels"), [("mean", (6, 4, 2)), ("mean", (5, 3, 1)), ("variance", (4, 3, 2))]
+)
+def test_the_volume_theorem_against_enumeration(task, levels):
+    """N(T) / N(t) of every table found, against the bound; and the bound is not vacuous."""
+    generator = np.random.default_rng(7)
+    T, t, b = levels
+    n = 40 if task == "mean" else 160
+    steps = 64
+    score = mean_score(n, spacing=Fraction(1, steps)) if task == "mean" else variance_score(n, steps=steps)
+    bound = truncated.log_ratio(score.candidates, float(score.lam), n, levels)
+    assert math.isfinite(bound)
+    largest = -math.inf
+    for trial in range(8):
+        records = generator.normal(size=n) * (0.6 if task == "mean" else 1.0)
+        if trial % 2:
+            records = np.concatenate([np.zeros(n - 2 * T), np.full(T, 3.0), np.full(T, -3.0 * (trial % 3))])
+            records = records + (1.0 if task == "variance" else 0.0)
+        levels_of = score.on(records)
+        if min(levels_of.level(p) for p in points_of(levels_of.box(T))) < b:
+            largest = max(largest, math.log(levels_of.count(T)) - math.log(levels_of.count(t)))
+    assert 0 < largest <= bound
+
+
+def test_public_numbers_decide_and_name_the_records():
+    for task, eta in (("mean", 0.1), ("variance", 0.03)):
+        needed = truncated.least_records(task, 4.0, 1e-6, eta)
+        assert truncated.truncation(task, needed, 4.0, 1e-6, eta).holds
+        assert not truncated.truncation(task, needed * 3 // 4, 4.0, 1e-6, eta).holds
+    with pytest.raises(TooFewRecords) as refused:
+        truncated.published_location(np.zeros(100), 1.0, 1e-6)
+    assert 4000 < refused.value.needed < 6000
+    with pytest.raises(TooFewRecords):
+        truncated.published_gaussian(np.zeros(3000), 1.0, 1e-6)
+    with pytest.raises(ValueError, match="at any number"):
+        truncated.least_records("variance", 1.0, 1e-6, 0.2)
+    plan = truncated.truncation("mean", 100, 1.0, 1e-6)
+    with pytest.raises(ValueError, match="does not apply"):
+        truncated.truncated_draw(plan, np.zeros(100))
+
+
+def test_a_location_and_a_variance_far_away():
+    """Found without bounds; a table of two clusters is declined. The same by the new design."""
+    generator = np.random.default_rng(1)
+    records = 1e6 + generator.normal(size=100)
+    found = truncated.published_location(records, 16.0, 1e-3, eta=0.25)
+    assert found.value == pytest.approx(records.mean(), abs=0.6)
+    assert found.guarantee.epsilon == 16.0 and found.guarantee.delta == 1e-3
+    records[50:] += 1e3
+    assert truncated.published_location(records, 16.0, 1e-3, eta=0.25).value is None
+    hostile = np.array([math.nan, math.inf, 1e308, 0.0, 5e-324] * 100)
+    assert truncated.published_location(hostile, 16.0, 1e-3, eta=0.25).value in (
+        None,
+        pytest.approx(0, abs=1),
+    )
+
+
+@pytest.mark.slow
+def test_a_gaussian_far_away_and_by_the_new_design():
+    from problems.gaussian import PrivateGaussian
+
+    generator = np.random.default_rng(2)
+    records = 1e7 + 300 * generator.normal(size=6000)
+    found = truncated.published_gaussian(records, 16.0, 1e-3)
+    assert found.value["mean"] == pytest.approx(1e7, abs=90)
+    assert found.value["variance"] == pytest.approx(9e4, rel=0.3)
+    ours = PrivateGaussian(16.0, delta=1e-3, bounds=None, contamination=0.05).fit(records[:, None])
+    assert ours.mean_[0] == pytest.approx(1e7, abs=30)
+    assert ours.covariance_[0, 0] == pytest.approx(found.value["variance"], rel=0.3)
