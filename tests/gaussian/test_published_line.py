@@ -49,7 +49,7 @@ def test_it_is_the_packing_score(task):
 
 @pytest.mark.parametrize("count", [Fraction(1, 2), Fraction(3, 2), Fraction(2)])
 def test_what_is_given_up_is_optimal_to_the_digit(count):
-    """Against a fine scan of how the count is divided between both ends, and just either side of its least."""
+    """Against a fine scan of how the count is divided between both ends: just above its least, and below."""
     generator = np.random.default_rng(11)
     T = float(count)
     for _ in range(12):
