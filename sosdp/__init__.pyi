@@ -19,6 +19,8 @@ from .algebra.calculus import coefficient as coefficient
 from .algebra.calculus import integrate as integrate
 from .algebra.chebyshev import ChebyshevPolynomial as ChebyshevPolynomial
 from .algebra.chebyshev import chebyshev as chebyshev
+from .algebra.complex import ComplexPolynomial as ComplexPolynomial
+from .algebra.complex import complex_variables as complex_variables
 from .conic.choose import solve_conic as solve_conic
 from .conic.formats.files import read_program as read_program
 from .conic.formats.files import write_program as write_program
@@ -40,6 +42,7 @@ from .privacy.guarantee.release import Release as Release
 from .prove import prove_sos as prove_sos
 from .reduction.permutation import interchange as interchange
 from .relaxation.chebyshev import ChebyshevBound as ChebyshevBound
+from .relaxation.complex import ComplexExpectation as ComplexExpectation
 from .relaxation.measure_problems import minimize_ratios as minimize_ratios
 from .relaxation.measure_problems import volume as volume
 from .relaxation.measure_program import MeasureProgram as MeasureProgram

@@ -8,11 +8,13 @@ import numpy as np
 
 from ..algebra.build import quadratic_form
 from ..algebra.chebyshev import ChebyshevPolynomial
+from ..algebra.complex import ComplexPolynomial
 from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
 from ..model.options import names, read_options
 from ..model.system import System
 from .chebyshev import ChebyshevBound, minimize_chebyshev
+from .complex import ComplexExpectation, minimize_complex
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import relaxation_for
@@ -61,6 +63,13 @@ def minimize(
 
 @overload
 def minimize(
+    objective: ComplexPolynomial, system: Any = None, degree: int | None = None, **options: Any
+) -> ComplexExpectation:
+    """In complex variables."""
+
+
+@overload
+def minimize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
 ) -> PseudoExpectation:
     """In monomials."""
@@ -68,14 +77,15 @@ def minimize(
 
 def minimize(
     objective: Any, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation | ChebyshevBound:
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
     """Lower bound on the minimum of a polynomial over a system, with the pseudo-expectation that attains it.
 
     Parameters
     ----------
     objective
         The polynomial; with one in Chebyshev coefficients (``sd.chebyshev``) the system must be the box
-        [-1, 1]^n, and the answer is a ``ChebyshevBound``.
+        [-1, 1]^n, and the answer is a ``ChebyshevBound``; one in complex variables (``sd.complex_variables``)
+        takes a list of constraints and ``basis="holomorphic"`` or ``"real"``, see ``relaxation.complex``.
     system
         Constraints (a System, one constraint, or None for all of R^n).
     degree
@@ -84,14 +94,16 @@ def minimize(
     solver, tolerance, time_limit, certify_bound, verbose
         ``"auto"`` (by sizes), ``"sos_cone"`` (our own), ``"clarabel"``, ``"scs"``; the solver's tolerance
         (1e-8); its time limit in seconds; False to skip the certified bound; True to print the solver's log.
-    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone
+    products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone, basis
         How the relaxation is built, see ``Relaxation``.
 
-    Raises ValueError for a degree that is odd or too small, SolverUnavailable, ProblemTooLarge. Never for
+    Raises ValueError for a degree that is too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
     if isinstance(objective, ChebyshevPolynomial):
         return _in_chebyshev(objective, system, degree, "minimize", options)
+    if isinstance(objective, ComplexPolynomial):
+        return minimize_complex(objective, system, degree, sense="minimize", **options)
     building, solving = _split("minimize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
@@ -106,6 +118,13 @@ def maximize(
 
 @overload
 def maximize(
+    objective: ComplexPolynomial, system: Any = None, degree: int | None = None, **options: Any
+) -> ComplexExpectation:
+    """In complex variables."""
+
+
+@overload
+def maximize(
     objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
 ) -> PseudoExpectation:
     """In monomials."""
@@ -113,10 +132,12 @@ def maximize(
 
 def maximize(
     objective: Any, system: System | None = None, degree: int | None = None, **options: Any
-) -> PseudoExpectation | ChebyshevBound:
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
     if isinstance(objective, ChebyshevPolynomial):
         return _in_chebyshev(objective, system, degree, "maximize", options)
+    if isinstance(objective, ComplexPolynomial):
+        return minimize_complex(objective, system, degree, sense="maximize", **options)
     building, solving = _split("maximize", options, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)

@@ -159,6 +159,9 @@ class Identity:
     symmetry: SymmetryReduction | None = None
     dominance: ConeReduction | None = None
     errors: RoundingErrors | None = None
+    hermitian: bool = (
+        False  # of complex variables: columns are no real monomials and have no values at points
+    )
 
     @property
     def sides(self) -> list[int]:

@@ -54,6 +54,8 @@ def solve_orthonormal(
     Cost: a dense factorisation of the equations and one solve.
     """
     identity = program.identity
+    if identity.hermitian:
+        return None
     smaller = identity.symmetry or identity.dominance
     if smaller is not None:
         raw = solve_orthonormal(replace(program, identity=smaller.reduce(identity)), bounds, time_limit)

@@ -31,7 +31,7 @@ _VARIETY = 4.0  # how much slower ours is where points on a variety must be foun
 def prefers(program: GramProgram) -> bool:
     """Whether the method at points is worth its arrays for this program; no solver is called."""
     identity = program.identity
-    if identity.dominance is not None or program.quadratic is not None:
+    if identity.dominance is not None or program.quadratic is not None or identity.hermitian:
         return False
     sides = identity.sides
     columns = identity.columns.shape[0]
@@ -83,6 +83,8 @@ def rescues(program: GramProgram) -> bool:
     """Whether it is worth trying where Clarabel was not accurate: seconds at most."""
     identity = program.identity
     if identity.dominance is not None or program.quadratic is not None or identity.unknown.shape[0] != 1:
+        return False
+    if identity.hermitian:
         return False
     return identity.columns.shape[0] <= _RESCUED_COLUMNS and len(identity.blocks) <= _RESCUED_BLOCKS
 

@@ -1,0 +1,260 @@
+"""Complex variables: the algebra, the real form of Hermitian squares, published optima, and finite sets."""
+
+import itertools
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.conic.svec import svec
+from sosdp.relaxation.build.hermitian import hermitian_identity
+
+z, w, u = sd.complex_variables("z w u")
+
+
+def at(p, **values):
+    """The value of a complex polynomial at numbers."""
+    table = {}
+    for name, value in values.items():
+        table[name], table[f"{name}_conj"] = value, np.conj(value)
+    total = 0
+    for source, unit in ((p.first, 1), (p.second, 1j)):
+        for coefficient, powers in source.terms():
+            total += unit * float(coefficient) * np.prod([table[v] ** k for v, k in powers.items()])
+    return total
+
+
+def test_the_algebra():
+    p = (1 + 2j) * z**2 * w.conj() - 3 * w + 0.5
+    a, b = 0.3 - 1.1j, -0.7 + 0.2j
+    assert at(p, z=a, w=b) == pytest.approx((1 + 2j) * a**2 * np.conj(b) - 3 * b + 0.5)
+    assert at(p.conj(), z=a, w=b) == pytest.approx(np.conj(at(p, z=a, w=b)))
+    assert at(p.real, z=a, w=b) == pytest.approx(at(p, z=a, w=b).real)
+    assert at(p.imag, z=a, w=b) == pytest.approx(at(p, z=a, w=b).imag)
+    assert p.abs2().is_real and not p.is_real and p.real.is_real and p.imag.is_real
+    assert (z * z.conj()).first == z.abs2().first and not (1j * z * 1j + z).first
+    assert list(sd.complex_variables("q", 3)[1].variable_ids) == sd.complex_variables("q1").variable_ids
+    with pytest.raises(ValueError, match="not real everywhere"):
+        z >= 0
+    with pytest.raises(ValueError, match="not real everywhere"):
+        sd.minimize(z, [], 2)
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(z == 1)
+    with pytest.raises(ValueError, match="choose another name"):
+        sd.complex_variables("z_conj")
+
+
+@pytest.mark.parametrize("imaginary", [False, True])
+def test_hermitian_squares_are_what_the_identity_says(imaginary):
+    # for random G and points: all rows of the identity together are the mean of the real form at v and iv
+    rng = np.random.default_rng(0)
+    g = (
+        2
+        - z.abs2()
+        - w.abs2()
+        + ((1 + 2j) * z * w.conj() + (1 - 2j) * w * z.conj() if imaginary else z + z.conj())
+    )
+    identity = hermitian_identity(z.abs2(), [g], [], [*z.variable_ids, *w.variable_ids], 2)
+    ids = {int(v.variable_ids[0]): name for name, v in (("z", sd.variables("z")), ("w", sd.variables("w")))}
+    point = {name: complex(*rng.normal(size=2)) for name in ("z", "w")}
+
+    def monomial(row):
+        value = 1.0 + 0j
+        for i in row[row > 0].tolist():
+            name = sd.variables(ids[i]).name if i in ids else None
+            if name is not None:
+                value *= point[name]
+            else:
+                value *= np.conj(
+                    point[next(n for n in point if sd.variables(f"{n}_conj").variable_ids[0] == i)]
+                )
+        return value
+
+    # what a column stands for at a point: real slots count twice (a and b exchanged), once on the diagonal
+    values = []
+    columns = identity.columns
+    for row in columns:
+        own = sorted(ids[i] for i in row.tolist() if i in ids)
+        other = sorted(
+            n for n in point for i in row.tolist() if sd.variables(f"{n}_conj").variable_ids[0] == i
+        )
+        order_of = {"z": 0, "w": 1}
+        left = (len(own), [order_of[n] for n in own])
+        right = (len(other), [order_of[n] for n in other])
+        if left == right:
+            values.append(monomial(row).real)
+        elif left < right:
+            values.append(2 * monomial(row).real)
+        else:  # an imaginary slot, written with the two exchanged
+            values.append(-2 * np.conj(monomial(row)).imag)
+    total = identity.gram @ np.array(values)
+    for block, rows, weight in zip(
+        identity.blocks, identity.slices(), [1.0, at(g, **point).real], strict=True
+    ):
+        root = rng.normal(size=(block.side, block.side))
+        G = root @ root.T
+        count = block.side // (2 if imaginary else 1)
+        v = np.array([monomial(row) for row in block.basis[:count]])
+        if imaginary:
+            forms = [
+                np.concatenate([x.real, x.imag]) @ G @ np.concatenate([x.real, x.imag]) for x in (v, 1j * v)
+            ]
+            expected = np.mean(forms)
+        else:
+            expected = (np.conj(v) @ G @ v).real
+        assert svec(G) @ total[rows] == pytest.approx(weight * expected, rel=1e-9)
+    # minus gamma, the constant
+    assert identity.unknown.toarray()[0] @ np.array(values) == pytest.approx(-1)
+    assert identity.target @ np.array(values) == pytest.approx(abs(point["z"]) ** 2)
+
+
+JOSZ = 3 - z.abs2() - 0.5j * z * w.conj() ** 2 + 0.5j * w**2 * z.conj()
+JOSZ_SET = [
+    w + w.conj() >= 0,
+    z.abs2() - 0.25 * z**2 - 0.25 * z.conj() ** 2 == 1,
+    z.abs2() + w.abs2() == 3,
+    1j * w - 1j * w.conj() == 0,
+]
+BALLS = [1 - z.abs2() - w.abs2() >= 0, 1 - w.abs2() - u.abs2() >= 0]
+SPHERE = z.abs2() + w.abs2() == 1
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraints", "degree", "basis", "truth"),
+    [
+        (JOSZ, JOSZ_SET, 6, "holomorphic", 0.428174),
+        (JOSZ, JOSZ_SET, 4, "real", 0.428174),
+        (
+            (z**2 * w.conj() + z * w.conj() + w * u.conj()).real * 2,
+            [*BALLS, 1 + w + w.conj() == 0],
+            4,
+            "holomorphic",
+            -2.682188,
+        ),
+        (
+            (z + w).real * 2,
+            [((1 + 1j) * z**2 * w.conj()).real >= 0, SPHERE],
+            4,
+            "real",
+            -2.7423247,
+        ),
+        ((z * w).real * 2, [SPHERE], 4, "real", -1.0),
+        ((z * w).real * 2, [SPHERE], 4, "holomorphic", -(2**0.5)),
+        (
+            -u.abs2(),
+            [
+                z.abs2() ** 2 - 2 * (z**2).real - 4 * u.abs2() + 1 >= 0,
+                w.abs2() ** 2 - 2 * (w**2).real - 4 * u.abs2() + 1 >= 0,
+                z.abs2() + w.abs2() == F(2, 3),
+                6 * (z * w).real == 2,
+                9 * z.abs2() * w.abs2() == 1,
+            ],
+            4,
+            "holomorphic",
+            -4 / 9,
+        ),
+    ],
+)
+def test_published_optima(objective, constraints, degree, basis, truth):
+    # of TSSOS's tests of complex problems (their value of z w + conj is that with mixed bases)
+    found = sd.minimize(objective, constraints, degree, basis=basis)
+    assert found.status == "optimal", found.reason
+    assert found.bound == pytest.approx(truth, abs=2e-6)
+    assert truth - 1e-5 <= found.certified_bound <= truth + 2e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_against_all_points_of_finite_sets(seed):
+    # z and w among roots of unity, of orders 3 and 2: six points
+    rng = np.random.default_rng(seed)
+    terms = [
+        (a, b) for a in itertools.product(range(3), range(2)) for b in itertools.product(range(3), range(2))
+    ]
+    p = 0 * z
+    for k in rng.choice(len(terms), size=5, replace=False):
+        (a, b), (c, d) = terms[k]
+        factor = complex(*rng.integers(-3, 4, size=2)) * (1e6 if seed % 3 == 0 and k % 2 else 1)
+        p = p + (factor * z**a * w**b * z.conj() ** c * w.conj() ** d).real
+    roots = [(np.exp(2j * np.pi * j / 3), np.exp(1j * np.pi * k)) for j in range(3) for k in range(2)]
+    values = [at(p, z=a, w=b).real for a, b in roots]
+    on = [z**3 == 1, w**2 == 1, z.abs2() == 1, w.abs2() == 1]
+    scale = max(1.0, max(map(abs, values)))
+    low = sd.minimize(p, on, 6)
+    high = sd.maximize(p, on, 6)
+    assert low.certified_bound <= min(values) + 1e-9 * scale
+    assert high.certified_bound >= max(values) - 1e-9 * scale
+    real = sd.minimize(p, on, 6, basis="real")
+    assert real.bound == pytest.approx(min(values), abs=1e-5 * scale)
+    assert real.certified_bound <= min(values) + 1e-9 * scale
+    assert low.bound <= real.bound + 1e-5 * scale
+
+
+def test_moments_are_those_of_a_point():
+    point = (0.6 - 0.8j, 0.5j)
+    p = (z - point[0]).abs2() + (w - point[1]).abs2()
+    for basis in ("holomorphic", "real"):
+        found = sd.minimize(p, [z.abs2() <= 4, w.abs2() <= 4], 4, basis=basis)
+        assert found(z) == pytest.approx(point[0], abs=1e-3)
+        assert found(z * w.conj()) == pytest.approx(point[0] * np.conj(point[1]), abs=1e-3)
+        assert found(z.conj()) == pytest.approx(np.conj(point[0]), abs=1e-3)
+        assert found(1j * z) == pytest.approx(1j * point[0], abs=1e-3)
+        assert found(2) == pytest.approx(2)
+    matrix = sd.minimize(p, [z.abs2() <= 4, w.abs2() <= 4], 2).moment_matrix()
+    v = np.array([1, *point])
+    np.testing.assert_allclose(matrix, np.outer(v.conj(), v), atol=2e-3)
+    with pytest.raises(ValueError, match="raise the degree"):
+        sd.minimize(p, [z.abs2() <= 4], 2)(z**5)
+
+
+def test_infeasible_unbounded_and_refused():
+    assert sd.minimize(z.abs2(), [z.abs2() <= -1], 2).status == "infeasible"
+    assert sd.minimize(-z.abs2(), [], 2).status == "unbounded"
+    with pytest.raises(ValueError, match="degree=4"):
+        sd.minimize((z**2).real, [z.abs2() <= 1], 2)
+    with pytest.raises(ValueError, match="basis='mixed'"):
+        sd.minimize(z.real, [z.abs2() <= 1], 2, basis="mixed")
+    with pytest.raises(TypeError, match="between complex polynomials"):
+        sd.minimize(z.real, [sd.variables("x") >= 0], 2)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        sd.minimize(z.real, [z.abs2() <= 1], 2, sparsty="dense")
+    with pytest.raises(ValueError, match="solver='sos_cone'"):
+        sd.minimize(z.real, [z.abs2() <= 1], 2, solver="sos_cone")
+
+
+def test_terms_that_cancel_are_added_up_exactly():
+    # 10**17 |z|^2 - 10**17 + Re z on the circle: the coefficients of the multiplier cancel
+    big = 10**17
+    p = (big + 1) * z.abs2() - big + z.real
+    found = sd.minimize(p, [z.abs2() == 1], 2)
+    assert found.certified_bound is None or found.certified_bound <= 0
+    tiny = sd.minimize(z.real * F(1, 10**400), [], 2)
+    assert tiny.certified_bound is None
+
+
+def test_floats_stand_for_two_numbers():
+    # the same monomial twice: 1/10 and the float differ, and where they cancel the difference is all there is
+    p = 0.1 * z + (-0.1 * z) * (1 + 0j) + w.abs2()
+    identity = hermitian_identity((0.1 * z * z.conj()).real, [], [], z.variable_ids, 1)
+    assert identity.errors is not None and identity.errors.target.max() >= 0.1 * 2.0**-53
+    assert hermitian_identity(z.abs2() / 2, [], [], z.variable_ids, 1).errors is None
+    assert p.second is not None
+
+
+def test_underflow_is_charged():
+    identity = hermitian_identity(z.abs2() * F(1, 10**400), [], [], z.variable_ids, 1)
+    assert identity.errors is not None and identity.errors.target.max() > 0
+
+
+def test_the_modulus_is_bounded():
+    from sosdp.algebra.complex import in_real_variables, real_parts
+    from sosdp.relaxation.complex import _bounds
+
+    ids = [*z.variable_ids, *w.variable_ids]
+    parts = real_parts(ids)
+    p = 25 - (z - (3 + 4j)).abs2() - w.abs2()
+    system = sd.System(in_real_variables(p, parts) >= 0)
+    bounds = _bounds(ids, parts, system)
+    # |z - 3 - 4i| <= 5 reaches |z| = 10, and |w| <= 5
+    assert bounds.largest[ids[0]] >= 10 and 5 <= bounds.largest[ids[1]] < 8
+    assert bounds.largest[int(sd.variables("z_conj").variable_ids[0])] >= 10
