@@ -154,6 +154,34 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
             log="xy",
         ),
     ),
+    "sbm_large": (
+        Picture(
+            "Rounds from 10^3 to 10^6",
+            "Seconds of recovery by rounds, from a thousand to a million vertices",
+            "n",
+            ("CPU s",),
+            "CPU s",
+            by="case",
+            log="xy",
+        ),
+        Picture(
+            "Rounds from 10^3 to 10^6",
+            "Share of wrong labels over the number of vertices",
+            "n",
+            ("share of wrong labels",),
+            "share",
+            by="case",
+            log="x",
+        ),
+        Picture(
+            "Rounds from 10^3 to 10^6",
+            "Peak memory, the graph included",
+            "n",
+            ("GB",),
+            "GB",
+            log="xy",
+        ),
+    ),
     "sbm_recovery": (
         Picture(
             "Exact recovery",
