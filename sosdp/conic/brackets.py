@@ -4,30 +4,29 @@ Upper bound: a point x whose slack ``b - A x`` is proven to be in the cone, roun
 dual vector z with ``A'z = -q`` exactly; the floats miss that by a residual r, but an exact solution lies
 within ``|r| / sigma`` of them, sigma a proven lower bound on the least singular value of A, and it is in the
 dual cone when the floats are inside by more than that distance. Solvers end on the boundary of the cones;
-the same program with both cones shrunk by a little (one more solve) has its solution inside. Where equations
-of the dual say that Z has a kernel (a column with cost zero and a positive semidefinite matrix), Z = V W V'
-is substituted first, V exact. Source: Jansson, Chaykin, Keil, SIAM J. Numer. Anal. 46 (2007).
+the same program with both cones shrunk by a little (one more solve) has its solution inside. Faces of the
+cones and dependent equations that integer data show are taken out first (``exact_face``). Source: Jansson,
+Chaykin, Keil, SIAM J. Numer. Anal. 46 (2007).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .exact_face import exact_face, primal_face
 from .program import Cones, ConicProgram, ConicSolution
 from .rigorous import UNIT, least_eigenvalue_bound, norm
-from .svec import smat, svec, svec_length, triangle
+from .svec import smat, triangle
 
 _OUTWARD = 1 + 1e-11
 _UNDERFLOW = 1e-300
 _COLUMNS = 4000  # the dense test of independence beyond it is not made (minutes)
 _SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
-_FACE_SIDE = 400
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,45 @@ def lower_bound(
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
     rounding = rounding * 2 + UNIT * abs(program.constant) * 2
     if errors is not None:
-        rounding += float(errors[1] @ np.abs(z)) + distance * norm(errors[1])
+        rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
     return float(np.nextafter(value + program.constant - rounding, -np.inf))
 
 
-def is_empty(program: ConicProgram, ray: np.ndarray) -> bool:
+def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) -> float:
+    """A proven lower bound on the value of every feasible point whose entries are at most ``largest`` in
+    absolute value, from any dual vector: what its equations miss is paid for.
+
+    With z in the dual cone ``q'x = r'x - z'Ax = r'x - b'z + z's >= -|r|'|x| - b'z``, r = q + A'z.
+    """
+    if not np.isfinite(z).all():
+        return -np.inf
+    z = z.copy()
+    scalars = slice(program.cones.zero, program.cones.zero + program.cones.nonnegative)
+    z[scalars] = np.maximum(z[scalars], 0.0)
+    for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
+        rounding = 4 * UNIT * norm(z[rows])
+        least = least_eigenvalue_bound(smat(z[rows], side)) - rounding * _OUTWARD
+        if not np.isfinite(least):
+            return -np.inf
+        if least < 0:
+            z[rows] += -2.0 * least * np.where(np.equal(*triangle(side)), 1.0, 0.0)
+            rounding = 4 * UNIT * norm(z[rows])
+            if not least_eigenvalue_bound(smat(z[rows], side)) >= rounding * _OUTWARD:
+                return -np.inf
+    up = sp.csr_matrix(program.A.T)
+    missed = np.abs(program.q + up @ z) + _product_error(up, program.q, z)
+    value = -float(program.b @ z)
+    rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + UNIT * abs(program.constant)
+    paid = float(missed.sum()) * largest * _OUTWARD
+    return float(np.nextafter(value + program.constant - paid - 2 * rounding, -np.inf))
+
+
+def is_empty(
+    program: ConicProgram, ray: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None = None
+) -> bool:
     """Whether a dual vector near the given one proves that no point is feasible: ``A'z = 0``, z in the dual
     cone, ``b'z < 0``."""
-    exact = _exactly(program, ray, np.zeros(program.q.size))
+    exact = _exactly(program, ray, np.zeros(program.q.size), None if errors is None else errors[0])
     if exact is None:
         return False
     z, distance = exact
@@ -101,6 +131,8 @@ def is_empty(program: ConicProgram, ray: np.ndarray) -> bool:
         return False
     value = float(program.b @ z)
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
+    if errors is not None:
+        rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
     return bool(value + 2 * rounding < 0)
 
 
@@ -109,37 +141,90 @@ def bracket(
     found: ConicSolution,
     solve: Callable[[ConicProgram], ConicSolution],
     relative: float,
+    largest: float | None = None,
 ) -> Bracket:
-    """A bracket of the optimal value of a linear program from a solver's answer.
+    """A bracket of the optimal value of a linear program from a solver's answer; with ``largest`` the lower
+    bound is over the points whose entries are at most that in absolute value.
 
     ``solve`` is called for the shrunk programs, until the bracket is within ``relative``. Cost: a dense
     factorisation of the columns, and at most as many solves as there are sizes of shrinking.
     """
-    face = _face(program)
     if found.status == "infeasible":
-        if is_empty(program, found.z):
-            return Bracket(np.inf, np.inf, empty=True)
-        ray = _inner_ray(program, found, solve)
-        if ray is not None and is_empty(program, ray):
-            return Bracket(np.inf, np.inf, empty=True)
-        return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
-    if found.status not in ("optimal", "inaccurate"):
+        return _emptiness(program, found, solve)
+    face = exact_face(program)
+    below = _Side(program, found) if face is None else _Side(face.program, solve(face.program), face.errors)
+    stated = primal_face(program)
+    above = _Side(program, found) if stated is program else _Side(stated, solve(stated))
+    if not (below.usable or above.usable):
         return Bracket(-np.inf, np.inf, reason=f"the solver gave no point ({found.message})")
-    inner = program if face is None else face.program
-    errors = None if face is None else face.errors
-    dual = found.z if face is None else face.dual(found.z)
-    best = Bracket(lower_bound(inner, dual, errors), upper_bound(program, found.x))
+    best = Bracket(below.lower(), above.upper())
+    if largest is not None and found.status in ("optimal", "inaccurate"):
+        best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
     for shrink in _SHRINK:
         if best.agrees(relative):
             break
-        x, z = _shrunk(program, found.value, found.s, found.z, shrink, solve)
-        if face is not None:
-            _, z = _shrunk(inner, found.value, face.slack(found.s), dual, shrink, solve)
-        high = np.inf if x is None else upper_bound(program, x)
-        low = -np.inf if z is None else lower_bound(inner, z, errors)
-        best = Bracket(max(best.lower, low), min(best.upper, high))
+        together = below.program is above.program
+        low = below.shrunk(shrink, solve)
+        high = low if together else above.shrunk(shrink, solve)
+        best = Bracket(max(best.lower, low.lower()), min(best.upper, high.upper()))
     reason = "" if best.agrees(relative) else _missing(best)
+    if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
+        size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
+        within = bounded_lower_bound(program, found.z, size)
+        if np.isfinite(within):
+            reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
     return replace(best, reason=reason)
+
+
+def _emptiness(
+    program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
+) -> Bracket:
+    """Whether a claimed infeasibility is proven, by the ray found or by one inside the cone."""
+    face = exact_face(replace(program, q=np.zeros_like(program.q)))
+    inner = program if face is None else face.program
+    errors = None if face is None else face.errors
+    if is_empty(inner, found.z if face is None else face.dual(found.z), errors):
+        return Bracket(np.inf, np.inf, empty=True)
+    ray = _inner_ray(inner, solve)
+    if ray is not None and is_empty(inner, ray, errors):
+        return Bracket(np.inf, np.inf, empty=True)
+    return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A program with a solver's answer to it: for bounds from below, or from above."""
+
+    program: ConicProgram
+    answer: ConicSolution
+    errors: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a point to start from."""
+        return self.answer.status in ("optimal", "inaccurate")
+
+    def lower(self) -> float:
+        """The lower bound that the dual vector proves."""
+        return lower_bound(self.program, self.answer.z, self.errors) if self.usable else -np.inf
+
+    def upper(self) -> float:
+        """The upper bound that the point proves."""
+        return upper_bound(self.program, self.answer.x) if self.usable else np.inf
+
+    def shrunk(self, shrink: float, solve: Callable[[ConicProgram], ConicSolution]) -> _Side:
+        """The same program with point and dual vector of the one whose cones are shrunk so that each costs
+        about ``shrink`` of the value."""
+        if not self.usable:
+            return self
+        program, found = self.program, self.answer
+        inside = _interior(program.cones)
+        size = shrink * max(1.0, abs(found.value) if np.isfinite(found.value) else 1.0)
+        primal_step = size / max(1e-6, float(inside @ np.abs(found.z)))
+        dual_step = size / max(1e-6, float(inside @ np.abs(found.s)))
+        q = program.q + dual_step * (program.A.T @ inside)
+        answer = solve(replace(program, b=program.b - primal_step * inside, q=q))
+        return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
 
 
 def _missing(best: Bracket) -> str:
@@ -149,30 +234,7 @@ def _missing(best: Bracket) -> str:
     return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
 
 
-def _shrunk(
-    program: ConicProgram,
-    value: float,
-    s: np.ndarray,
-    z: np.ndarray,
-    shrink: float,
-    solve: Callable[[ConicProgram], ConicSolution],
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Point and dual vector of the program whose cones are shrunk so that each costs about ``shrink`` of the
-    value."""
-    inside = _interior(program.cones)
-    size = shrink * max(1.0, abs(value) if np.isfinite(value) else 1.0)
-    primal_step = size / max(1e-6, float(inside @ np.abs(z)))
-    dual_step = size / max(1e-6, float(inside @ np.abs(s)))
-    q = program.q + dual_step * (program.A.T @ inside)
-    answer = solve(replace(program, b=program.b - primal_step * inside, q=q))
-    if answer.status not in ("optimal", "inaccurate"):
-        return None, None
-    return answer.x, answer.z + dual_step * inside
-
-
-def _inner_ray(
-    program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
-) -> np.ndarray | None:
+def _inner_ray(program: ConicProgram, solve: Callable[[ConicProgram], ConicSolution]) -> np.ndarray | None:
     """A ray inside the dual cone: maximise t with ``A'z = 0``, ``b'z = -1``, ``z - t J`` in the cone, J the
     identity; stated as the dual of a program in (x, y)."""
     inside = _interior(program.cones)
@@ -267,128 +329,3 @@ def _exactly(
         missed += error.T @ np.abs(z) * _OUTWARD
     distance = norm(missed) / floor * _OUTWARD
     return (z, distance) if np.isfinite(distance) else None
-
-
-# ---------------------------------------------------------------------- faces that single columns show
-
-
-@dataclass(frozen=True, eq=False)
-class _Face:
-    """The program on ``Z = V W V'`` (block by block), and what its entries of A and b are off by."""
-
-    program: ConicProgram
-    errors: tuple[np.ndarray, np.ndarray]
-    whole: Cones
-    bases: tuple[np.ndarray | None, ...]
-
-    def dual(self, z: np.ndarray) -> np.ndarray:
-        """The part of a dual vector of the whole program on the face."""
-        return self._mapped(z, [None if v is None else la.pinv(v) for v in self.bases])
-
-    def slack(self, s: np.ndarray) -> np.ndarray:
-        """The slack ``V' S V`` of the program on the face."""
-        return self._mapped(s, [None if v is None else v.T for v in self.bases])
-
-    def _mapped(self, vector: np.ndarray, maps: list[np.ndarray | None]) -> np.ndarray:
-        parts = [vector[: self.whole.zero + self.whole.nonnegative]]
-        for side, rows, m in zip(self.whole.psd, self.whole.psd_slices(), maps, strict=True):
-            parts.append(vector[rows] if m is None else svec(m @ smat(vector[rows], side) @ m.T))
-        return np.concatenate(parts)
-
-
-def _face(program: ConicProgram) -> _Face | None:
-    """The face of the dual cone that columns with cost zero and a semidefinite matrix show, or None.
-
-    For such a column i, ``<F_i, Z> = q_i = 0`` with F_i and Z semidefinite: the range of Z is in the kernel
-    of F_i. Kernels are exact (F_i of rank one with small integers), and what substituting rounds is charged.
-    """
-    cones = program.cones
-    bases: list[np.ndarray | None] = [None] * len(cones.psd)
-    shown: list[int] = []
-    A = sp.csc_matrix(program.A)
-    starts = np.array([rows.start for rows in cones.psd_slices()])
-    for column in np.flatnonzero(program.q == 0).tolist():
-        here = slice(A.indptr[column], A.indptr[column + 1])
-        rows, values = A.indices[here], A.data[here]
-        if not rows.size or rows.min() < cones.zero + cones.nonnegative:
-            continue
-        block = int(np.searchsorted(starts, rows[0], side="right")) - 1
-        part, side = cones.psd_slices()[block], cones.psd[block]
-        if (
-            bases[block] is not None
-            or side > _FACE_SIDE
-            or rows.max() >= part.stop
-            or rows.min() < part.start
-        ):
-            continue
-        vector = np.zeros(svec_length(side))
-        vector[rows - part.start] = values
-        kernel = _kernel_of_rank_one(smat(vector, side))
-        if kernel is not None:
-            bases[block] = kernel
-            shown.append(column)
-    if all(basis is None for basis in bases):
-        return None
-    return _on_face(program, tuple(bases), shown)
-
-
-def _kernel_of_rank_one(matrix: np.ndarray) -> np.ndarray | None:
-    """An integer basis, as columns, of the kernel of ``+-c vv'`` with a small integer v; None for any other
-    matrix. (Off-diagonal entries carry one rounding of sqrt(2).)"""
-    row = int(np.argmax(np.abs(matrix.diagonal())))
-    lead = matrix[row, row]
-    if lead == 0:
-        return None
-    vector = np.round(matrix[row] / lead * 720720) / 720720
-    fractions = [Fraction(float(v)).limit_denominator(1000) for v in vector]
-    common = np.lcm.reduce([f.denominator for f in fractions])
-    whole = np.array([float(f * int(common)) for f in fractions])
-    rebuilt = np.outer(whole, whole) * (lead / whole[row] ** 2)
-    if np.abs(whole).max() > 1000:
-        return None
-    # an entry is rounded once, and only off the diagonal (sqrt 2): zeros and the diagonal are what they are,
-    # or a positive definite matrix such as diag(1, 1e-16) would pass for one of rank one
-    allowed = 8 * UNIT * np.abs(rebuilt)
-    lead_exact = Fraction(float(lead)) / int(whole[row]) ** 2
-    diagonal = all(
-        Fraction(float(matrix[k, k])) == lead_exact * int(whole[k]) ** 2 for k in range(whole.size)
-    )
-    if not diagonal or (np.abs(rebuilt - matrix) > allowed).any():
-        return None
-    kernel = []
-    for k in range(whole.size):
-        if k == row:
-            continue
-        vector = np.zeros(whole.size)
-        vector[k], vector[row] = whole[row], -whole[k]
-        kernel.append(vector if whole[k] else np.eye(whole.size)[k])
-    return np.array(kernel).T
-
-
-def _on_face(program: ConicProgram, bases: tuple[np.ndarray | None, ...], shown: list[int]) -> _Face:
-    cones = program.cones
-    top = cones.zero + cones.nonnegative
-    data = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
-    parts, errors, sides = [data[:top].toarray()], [np.zeros((top, data.shape[1]))], []
-    for side, rows, basis in zip(cones.psd, cones.psd_slices(), bases, strict=True):
-        dense = data[rows].toarray()
-        sides.append(side if basis is None else basis.shape[1])
-        if basis is None:
-            parts.append(dense)
-            errors.append(np.zeros_like(dense))
-            continue
-        size = np.abs(basis)
-        columns = [smat(dense[:, k], side) for k in range(dense.shape[1])]
-        parts.append(np.column_stack([svec(basis.T @ m @ basis) for m in columns]))
-        sizes = np.column_stack([svec(size.T @ np.abs(m) @ size) for m in columns])
-        errors.append((2 * side + 8) * UNIT * sizes * 2)
-    kept = np.setdiff1d(np.arange(program.q.size), shown)
-    stacked, error = np.concatenate(parts), np.concatenate(errors)
-    reduced = ConicProgram(
-        q=program.q[kept],
-        A=sp.csc_matrix(stacked[:, kept]),
-        b=stacked[:, -1],
-        cones=replace(cones, psd=tuple(sides)),
-        constant=program.constant,
-    )
-    return _Face(reduced, (error[:, kept], error[:, -1]), cones, bases)

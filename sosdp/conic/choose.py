@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from . import multiprecision
 from .brackets import Bracket, bracket, upper_bound
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .svec import svec_length
@@ -121,6 +122,7 @@ def solve_conic(
     tolerance: float | None = None,
     time_limit: float | None = None,
     max_iterations: int | None = None,
+    largest: float | None = None,
     verbose: bool = False,
 ) -> ConicSolution:
     """Solve any conic program, and prove the value: a file that was read, one built by hand, from cvxpy, ...
@@ -128,17 +130,23 @@ def solve_conic(
     ``lower`` and ``upper`` of the answer are proven bounds on the optimal value of a linear program (infinite
     where nothing is proven, and then ``reason`` says why). The status is ``optimal`` only when they agree to
     1e-5 relative, ``infeasible`` only with a proof; with ``solver="auto"`` the next solver is asked
-    otherwise. A program with a quadratic objective gets no bounds, and the status is the solver's word.
-    ``tolerance``: of the solver. ``time_limit``: for everything, in seconds.
+    otherwise; for a small program our own method in numbers of many digits is among them. A program with a
+    quadratic objective gets no bounds, and the status is the solver's word.
+    ``tolerance``: of the solver. ``time_limit``: for everything, in seconds. ``largest``: the entries of x
+    that are of interest are at most this in absolute value. Where the dual has no interior (the control
+    problems of SDPLIB) no bound from below can be proven without; with it, ``lower`` is about those points.
 
     Raises SolverUnavailable and ProblemTooLarge.
     """
+    if largest is not None and not 0 < largest < np.inf:
+        raise ValueError(f"largest must be a positive number, not {largest!r}")
     started = time.perf_counter()
     options: dict[str, Any] = {"max_iterations": max_iterations, "verbose": verbose}
 
     def solve_by(name: str, given: ConicProgram, accuracy: float | None) -> ConicSolution:
-        module = backend(name)
-        check_memory(name, given)
+        module = multiprecision if name == multiprecision.NAME else backend(name)
+        if name != multiprecision.NAME:
+            check_memory(name, given)
         left = None if time_limit is None else max(time_limit - (time.perf_counter() - started), 0.01)
         limit = {} if left is None else {"time_limit": left}
         return module.solve(given, tolerance=accuracy, **limit, **options)
@@ -146,6 +154,10 @@ def solve_conic(
     names = order(program) if solver == "auto" else (solver,)
     if time_limit is not None and solver == "auto":
         names = tuple(n for n in names if n not in ("sdpa", "cvxopt"))  # they cannot be stopped
+    if solver == "auto" and multiprecision.suits(program):
+        # where the interior points of doubles end early, a first-order method gets no further
+        early = [n for n in names if n in ("clarabel", "sdpa")]
+        names = (*early, multiprecision.NAME, *(n for n in names if n not in early))
     best: ConicSolution | None = None
     for name in names:
         try:
@@ -154,7 +166,7 @@ def solve_conic(
             if name == names[-1] and best is None:
                 raise
             continue
-        judged = _judged(program, found, functools.partial(solve_by, name, accuracy=None))
+        judged = _judged(program, found, functools.partial(solve_by, name, accuracy=None), largest)
         best = judged if best is None else _better(best, judged)
         late = time_limit is not None and time.perf_counter() - started > time_limit
         if best.status in ("optimal", "infeasible", "unbounded") or late:
@@ -165,14 +177,17 @@ def solve_conic(
 
 
 def _judged(
-    program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
+    program: ConicProgram,
+    found: ConicSolution,
+    solve: Callable[[ConicProgram], ConicSolution],
+    largest: float | None = None,
 ) -> ConicSolution:
     """A solver's answer with what is proven of it."""
     if program.P is not None and program.P.nnz or not program.q.size:
         return found
     if found.status == "unbounded":
         return _unbounded(program, found, solve)
-    proven = bracket(program, found, solve, AGREE)
+    proven = bracket(program, found, solve, AGREE, largest)
     if proven.empty:
         return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
     status = "optimal" if proven.agrees(AGREE) else "failed" if found.status == "failed" else "inaccurate"

@@ -44,6 +44,8 @@ class _Collector:
         raw = self.keys(left)[i] + self.keys(right)[j]
         source = Coefficients(poly.coefs, error)
         terms = source.floats.size
+        if not terms:
+            return  # a constraint 0 >= 0
         if terms == 1 and not poly.monos.any():
             self.raw.append(raw)
             self.values.append(np.full(raw.size, source.floats[0]))

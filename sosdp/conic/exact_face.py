@@ -1,0 +1,335 @@
+"""What the integers of a program say about its dual, exactly: dependent equations, and faces of the cone.
+
+The dual equations ``A'z = -q`` of a program whose entries are integers (or dyadic numbers of few digits)
+can be looked at exactly. A column i with cost zero whose matrices F_i are all positive semidefinite (or
+all negative semidefinite) says ``<F_i, Z> = 0``: the range of Z lies in the kernel of F_i, so that Z = V
+W V' with an integer basis V of the kernel, block by block, and again for what is left (facial reduction;
+Borwein and Wolkowicz 1981). An equation that is a combination of others, its cost included, says nothing.
+Without these two steps the dual has no interior or its equations no full rank, and no lower bound can be
+proven.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from .program import Cones, ConicProgram
+from .rigorous import UNIT
+from .svec import SQRT2, smat, svec, triangle
+
+_SIDE = 400
+_ENTRIES = 4_000_000  # of the dense data that are looked at
+_DIGITS = 20  # binary digits after the point of numbers that count as exact
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFace:
+    """The program on ``Z = V W V'`` (block by block), with independent equations, and what the entries of its
+    A and b are off by at most (zero where the data are exact)."""
+
+    program: ConicProgram
+    errors: tuple[np.ndarray, np.ndarray]
+    whole: Cones
+    bases: tuple[np.ndarray | None, ...]
+    rows: np.ndarray  # scalar rows that are left
+
+    def dual(self, z: np.ndarray) -> np.ndarray:
+        """The part of a dual vector of the whole program on the face."""
+        return self._mapped(z, [None if v is None else la.pinv(v) for v in self.bases])
+
+    def slack(self, s: np.ndarray) -> np.ndarray:
+        """The slack ``V' S V`` of the program on the face."""
+        return self._mapped(s, [None if v is None else v.T for v in self.bases])
+
+    def _mapped(self, vector: np.ndarray, maps: list[np.ndarray | None]) -> np.ndarray:
+        parts = [vector[self.rows]]
+        for side, rows, m in zip(self.whole.psd, self.whole.psd_slices(), maps, strict=True):
+            parts.append(vector[rows] if m is None else svec(m @ smat(vector[rows], side) @ m.T))
+        return np.concatenate(parts)
+
+
+def exact_face(program: ConicProgram) -> ExactFace | None:
+    """The smaller program, or None where nothing is found, or where the data are not exact or too large."""
+    cones = program.cones
+    rows, columns = program.A.shape
+    if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
+        return None
+    state = _State(program, *_entries(program))
+    while state.reduce():
+        pass
+    state.drop_dependent()
+    return state.result()
+
+
+def _entries(program: ConicProgram) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """The data [A | b], entries of matrices without their sqrt(2): rows of scalars, and a stack of symmetric
+    matrices (columns + 1, side, side) a block; and which columns are exact: dyadic numbers of few digits."""
+    whole = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
+    top = program.cones.zero + program.cones.nonnegative
+    scalars = whole[:top].toarray()
+    exact = (_rounded(scalars) == scalars).all(axis=0)
+    exact[:-1] &= _rounded(program.q) == program.q
+    matrices = []
+    for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
+        stored = whole[rows].toarray()
+        row, column = triangle(side)
+        scale = np.where(row == column, 1.0, SQRT2)[:, None]
+        found = _rounded(stored / scale)
+        # each entry carries one rounding of sqrt(2), and nothing else
+        here = (found * scale == stored).all(axis=0)
+        exact &= here
+        found = np.where(here, found, stored / scale)
+        stack = np.zeros((stored.shape[1], side, side))
+        stack[:, row, column] = stack[:, column, row] = found.T
+        matrices.append(stack)
+    return scalars, matrices, exact
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """The dyadic numbers of few digits next to the values (NaN where one is too large)."""
+    if not np.abs(values).max(initial=0.0) < 2.0**30:
+        return np.full_like(values, np.nan)
+    return np.asarray(np.round(values * 2.0**_DIGITS) / 2.0**_DIGITS)
+
+
+class _State:
+    """The reduction so far: the columns and scalar rows that are left, matrices on the face, bases."""
+
+    def __init__(
+        self, program: ConicProgram, scalars: np.ndarray, matrices: list[np.ndarray], exact: np.ndarray
+    ) -> None:
+        self.program = program
+        self.exact = exact
+        self.errors = [4 * UNIT * np.abs(stack) * ~exact[:, None, None] for stack in matrices]
+        self.scalars = scalars
+        self.matrices = matrices
+        self.columns = np.arange(program.q.size)
+        self.rows = np.arange(scalars.shape[0])
+        self.bases: list[np.ndarray | None] = [None] * len(matrices)
+        self.changed = False
+
+    def reduce(self) -> bool:
+        """One step of facial reduction by a column that shows a face; whether there was one."""
+        free = (self.program.q[self.columns] == 0) & self.exact[self.columns]
+        for column in self.columns[free].tolist():
+            kernels = self._kernels(column)
+            if kernels is None:
+                continue
+            at = self.program.cones.zero
+            gone = (self.rows >= at) & (self.scalars[self.rows, column] != 0)
+            self.rows = self.rows[~gone]
+            for k, kernel in enumerate(kernels):
+                if kernel is not None and not self._substitute(k, kernel):
+                    return False
+            self.columns = self.columns[self.columns != column]
+            self.changed = True
+            return True
+        return False
+
+    def _kernels(self, column: int) -> list[np.ndarray | None] | None:
+        """Kernels of the matrices of a column (None: the matrix is zero), or None when they show no face."""
+        scalars = self.scalars[self.rows, column]
+        equations = self.rows < self.program.cones.zero
+        if scalars[equations].any():
+            return None
+        signs = {float(s) for s in np.sign(scalars[~equations]) if s}
+        kernels: list[np.ndarray | None] = []
+        for stack in self.matrices:
+            matrix = stack[column]
+            if not matrix.any():
+                kernels.append(None)
+                continue
+            sign = math.copysign(1.0, float(np.trace(matrix)))
+            signs.add(sign)
+            if len(signs) > 1 or np.linalg.eigvalsh(sign * matrix)[0] < -1e-9 * np.abs(matrix).max():
+                return None
+            if not _is_semidefinite(sign * matrix):
+                return None
+            kernels.append(_nullspace(_integral(matrix)))
+        return kernels if signs and len(signs) == 1 else None
+
+    def _substitute(self, k: int, kernel: np.ndarray) -> bool:
+        stack = self.matrices[k]
+        if not kernel.shape[1] or np.abs(kernel).max() >= _EXACT:
+            return False
+        wide = np.abs(kernel)
+        size = np.einsum("ai,cab,bj->cij", wide, np.abs(stack), wide, optimize=True)
+        # of exact columns every partial sum is exact while it has few enough digits
+        self.exact = self.exact & (size.max(axis=(1, 2)) * 2.0**_DIGITS < _EXACT)
+        inherited = np.einsum("ai,cab,bj->cij", wide, self.errors[k], wide, optimize=True)
+        made = (2 * stack.shape[1] + 8) * 2 * UNIT * size * ~self.exact[:, None, None]
+        self.errors[k] = inherited * (1 + 1e-12) + made
+        self.matrices[k] = np.einsum("ai,cab,bj->cij", kernel, stack, kernel, optimize=True)
+        known = self.bases[k]
+        self.bases[k] = kernel if known is None else known @ kernel
+        return True
+
+    def drop_dependent(self) -> None:
+        """Leave out columns that are combinations of others, cost included."""
+        exact = self.columns[self.exact[self.columns]]
+        parts = [self.scalars[self.rows][:, exact]]
+        for stack in self.matrices:
+            row, column = triangle(stack.shape[1])
+            parts.append(stack[exact][:, row, column].T)
+        stated = np.hstack([np.concatenate(parts).T, self.program.q[exact][:, None]])
+        kept = _independent_rows(stated)
+        if kept.size < exact.size:
+            self.columns = np.setdiff1d(self.columns, np.delete(exact, kept))
+            self.changed = True
+
+    def result(self) -> ExactFace | None:
+        """The program that is left, or None when nothing changed."""
+        if not self.changed:
+            return None
+        program, cones = self.program, self.program.cones
+        chosen = np.append(self.columns, program.q.size)
+        sides = tuple(stack.shape[1] for stack in self.matrices)
+        parts = [self.scalars[self.rows][:, chosen]]
+        errors = [np.zeros_like(parts[0])]
+        for stack, error in zip(self.matrices, self.errors, strict=True):
+            row, column = triangle(stack.shape[1])
+            scale = np.where(row == column, 1.0, SQRT2)[:, None]
+            parts.append(stack[chosen][:, row, column].T * scale)
+            errors.append(error[chosen][:, row, column].T * (scale * (1 + 1e-12)))
+        dense, error = np.concatenate(parts), np.concatenate(errors)
+        zero = int((self.rows < cones.zero).sum())
+        reduced = ConicProgram(
+            q=program.q[self.columns],
+            A=sp.csc_matrix(dense[:, :-1]),
+            b=dense[:, -1],
+            cones=replace(cones, zero=zero, nonnegative=self.rows.size - zero, psd=sides),
+            constant=program.constant,
+        )
+        return ExactFace(reduced, (error[:, :-1], error[:, -1]), cones, tuple(self.bases), self.rows)
+
+
+def primal_face(program: ConicProgram) -> ConicProgram:
+    """The same points x, stated so that their slacks may have an interior: equations that are combinations of
+    others left out, rows of matrices whose diagonal entry is zero made equations, and kernels that all
+    matrices of a block share cut off. The program itself where nothing is found."""
+    cones = program.cones
+    rows, columns = program.A.shape
+    if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
+        return program
+    scalars, matrices, exact = _entries(program)
+    if not exact.all():
+        return program
+    changed = False
+    equations = [scalars[: cones.zero]]
+    parts, sides = [scalars[cones.zero :]], []
+    for stack in matrices:
+        if not stack.shape[1]:
+            continue
+        vanishing = np.flatnonzero(~np.einsum("cii->ci", stack).any(axis=0))
+        if vanishing.size:
+            changed = True
+            equations += [stack[:, i, :].T for i in vanishing]
+            keep = np.setdiff1d(np.arange(stack.shape[1]), vanishing)
+            stack = stack[:, keep][:, :, keep]
+        cut = _without_kernel(stack)
+        changed = changed or cut is not None
+        stack = stack if cut is None else cut
+        if stack.shape[1]:
+            sides.append(stack.shape[1])
+            row, column = triangle(stack.shape[1])
+            parts.append(stack[:, row, column].T * np.where(row == column, 1.0, SQRT2)[:, None])
+    every = np.concatenate(equations)
+    every = every[every.any(axis=1)]
+    independent = _independent_rows(every)
+    if not changed and independent.size == cones.zero:
+        return program
+    dense = np.concatenate([every[independent], *parts])
+    return ConicProgram(
+        q=program.q,
+        A=sp.csc_matrix(dense[:, :-1]),
+        b=dense[:, -1],
+        cones=Cones(independent.size, cones.nonnegative, tuple(sides)),
+        constant=program.constant,
+    )
+
+
+def _without_kernel(stack: np.ndarray) -> np.ndarray | None:
+    """The matrices without the kernel that they share (``W'SW``, W a basis of its complement), or None."""
+    side = stack.shape[1]
+    if side < 2:
+        return None
+    together = np.abs(stack).sum(axis=0) @ np.ones(side)
+    product = np.einsum("cij,cik->jk", stack, stack)
+    if not (together == 0).any() and np.linalg.eigvalsh(product)[0] > 1e-9 * np.abs(product).max():
+        return None
+    tall = stack.reshape(-1, side)
+    kernel = _nullspace(_integral(tall[tall.any(axis=1)]))
+    if not kernel.shape[1]:
+        return None
+    complement = _nullspace(_integral(kernel.T))
+    size = np.einsum("ai,cab,bj->cij", np.abs(complement), np.abs(stack), np.abs(complement), optimize=True)
+    if not size.max(initial=0.0) * 2.0**_DIGITS < _EXACT:
+        return None
+    return np.asarray(np.einsum("ai,cab,bj->cij", complement, stack, complement, optimize=True))
+
+
+def _independent_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of [A | b] of which the others are combinations; all of them where they contradict each other."""
+    from flint import fmpz_mat
+
+    if not rows.shape[0] or _full_rank(rows[:, :-1].T):
+        return np.arange(rows.shape[0])
+    height = rows.shape[0]
+    whole = fmpz_mat(_integral(rows.T))
+    reduced, _, rank = fmpz_mat(_integral(rows[:, :-1].T)).rref()
+    if whole.rank() != rank:
+        return np.arange(height)
+    table = reduced.tolist()
+    return np.array([next(j for j, v in enumerate(table[i]) if v != 0) for i in range(rank)], dtype=int)
+
+
+def _integral(matrix: np.ndarray) -> list[list[int]]:
+    """Dyadic numbers of few digits, times a power of two."""
+    return [[int(v) for v in row] for row in (matrix * 2.0**_DIGITS).tolist()]
+
+
+def _full_rank(dense: np.ndarray) -> bool:
+    """Whether floats see full column rank (which costs no exactness: nothing is dropped then)."""
+    if dense.shape[0] < dense.shape[1]:
+        return False
+    size = np.abs(np.diag(la.qr(dense, mode="r", pivoting=True)[0]))
+    return bool(size.min() > 1e-9 * size.max())
+
+
+def _is_semidefinite(matrix: np.ndarray) -> bool:
+    """Whether a symmetric matrix of dyadic numbers is positive semidefinite, by elimination in integers."""
+    rest = np.array(_integral(matrix), dtype=object)
+    while rest.size:
+        diagonal = rest.diagonal()
+        if (diagonal < 0).any():
+            return False
+        pivot = int(np.argmax(diagonal > 0))
+        if not diagonal[pivot] > 0:
+            return not rest.any()
+        keep = np.arange(rest.shape[0]) != pivot
+        column = rest[keep, pivot]
+        rest = rest[np.ix_(keep, keep)] * rest[pivot, pivot] - np.outer(column, column)
+        common = math.gcd(*(int(v) for v in rest.reshape(-1))) if rest.size else 1
+        rest = rest // common if common > 1 else rest
+    return True
+
+
+def _nullspace(rows: list[list[int]]) -> np.ndarray:
+    """An integer basis of the kernel, as columns, in floats."""
+    from flint import fmpz_mat
+
+    common = math.gcd(*(v for row in rows for v in row)) or 1
+    basis, nullity = fmpz_mat([[v // common for v in row] for row in rows]).nullspace()
+    side = len(rows[0])
+    columns = []
+    for j in range(nullity):
+        column = [int(basis[i, j]) for i in range(side)]
+        shared = math.gcd(*column)
+        columns.append([float(v // shared) for v in column])
+    return np.array(columns).reshape(nullity, side).T

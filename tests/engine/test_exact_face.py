@@ -1,0 +1,220 @@
+"""Structures without interior and with dependent equations: proven brackets where integers show the face."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import brackets, choose, multiprecision
+from sosdp.conic.exact_face import _is_semidefinite, exact_face, primal_face
+from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.svec import svec
+from tests.engine.test_brackets import SDPLIB
+
+
+def unit(side, i, j):
+    matrix = np.zeros((side, side))
+    matrix[i, j] = matrix[j, i] = 1.0
+    return matrix
+
+
+def lmi(cost, columns, constant):
+    """Minimise cost'x with ``sum_i x_i F_i - F_0`` positive semidefinite."""
+    A = -np.stack([svec(m) for m in columns], axis=1)
+    cones = Cones(psd=(constant.shape[0],))
+    return ConicProgram(np.array(cost, dtype=float), sp.csc_matrix(A), -svec(constant), cones)
+
+
+def laplacian(side, seed):
+    weights = np.triu(np.random.default_rng(seed).random((side, side)) < 0.4, 1).astype(float)
+    weights += weights.T
+    return np.diag(weights.sum(axis=1)) - weights
+
+
+def max_cut(side=8, seed=0):
+    return lmi(np.ones(side), [unit(side, k, k) for k in range(side)], laplacian(side, seed) / 4)
+
+
+def assignment(size, seed):
+    """The gangster relaxation of a quadratic assignment problem, and the optimum of the problem itself."""
+    rng = np.random.default_rng(seed)
+    flow, distance = (np.triu(rng.integers(1, 9, (size, size)), 1).astype(float) for _ in range(2))
+    flow, distance = flow + flow.T, distance + distance.T
+    side = size**2 + 1
+    cost = np.zeros((side, side))
+    cost[1:, 1:] = np.kron(flow, distance)
+    columns, right = [unit(side, 0, 0)], [1.0]
+    for k in range(1, side):
+        columns.append(2 * unit(side, k, k) - unit(side, 0, k))
+        right.append(0.0)
+    rows = np.zeros((2 * size, side))
+    rows[:, 0] = -1
+    for i in range(size):
+        rows[i, 1 + i * size : 1 + (i + 1) * size] = 1
+        rows[size + i, 1 + i :: size] = 1
+    columns.append(rows.T @ rows)
+    right.append(0.0)
+    for i in range(size):
+        for a in range(size):
+            for b in range(a):
+                columns += [unit(side, 1 + i * size + a, 1 + i * size + b)]
+                columns += [unit(side, 1 + a * size + i, 1 + b * size + i)]
+                right += [0.0, 0.0]
+    best = min(
+        sum(flow[i, j] * distance[p[i], p[j]] for i in range(size) for j in range(size))
+        for p in permutations(range(size))
+    )
+    return lmi(right, columns, -cost), best
+
+
+def width(answer):
+    return (answer.upper - answer.lower) / max(1.0, abs(answer.value))
+
+
+@pytest.mark.parametrize("size", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_quadratic_assignment_has_a_face_of_higher_rank_and_dependent_equations(size):
+    program, best = assignment(size, 3)
+    face = exact_face(program)
+    assert face is not None and face.program.cones.psd[0] == (size - 1) ** 2 + 1
+    assert face.program.q.size < program.q.size - 1
+    answer = sd.solve_conic(program)
+    assert answer.status == "optimal" and width(answer) <= 1e-5
+    assert -answer.upper <= best
+
+
+def test_free_variables_that_were_split():
+    plain = max_cut()
+    truth = sd.solve_conic(plain)
+    doubled = sp.hstack([plain.A, plain.A[:, :1], -plain.A[:, :1]], format="csc")
+    split = ConicProgram(np.append(plain.q, [plain.q[0], -plain.q[0]]), doubled, plain.b, plain.cones)
+    answer = sd.solve_conic(split)
+    assert answer.status == "optimal" and answer.value == pytest.approx(truth.value, rel=1e-6)
+    # with another price the two copies contradict each other: nothing bounds the value
+    wrong = ConicProgram(np.append(plain.q, [plain.q[0] - 1, -plain.q[0]]), doubled, plain.b, plain.cones)
+    assert sd.solve_conic(wrong).status == "unbounded"
+
+
+def test_dependent_equations_of_the_primal():
+    plain = max_cut()
+    rows = np.zeros((3, 8))
+    rows[0, :2], rows[1, :2], rows[2, 2:4] = (1, -1), (2, -2), (1, -1)
+    A = sp.vstack([sp.csr_matrix(rows), plain.A], format="csc")
+    both = Cones(3, 0, plain.cones.psd)
+    answer = sd.solve_conic(ConicProgram(plain.q, A, np.append(np.zeros(3), plain.b), both))
+    assert answer.status == "optimal" and width(answer) <= 1e-5
+    # a contradiction among them is never dropped
+    right = np.append([0.0, 1.0, 0.0], plain.b)
+    assert primal_face(ConicProgram(plain.q, A, right, both)).cones.zero == 3
+    assert sd.solve_conic(ConicProgram(plain.q, A, right, both)).status != "optimal"
+
+
+def test_a_zero_on_the_diagonal_is_an_equation():
+    """Minimise y with [[0, x, 0], [x, y, 0], [0, 0, x + 1]] positive semidefinite: 0; its dual says -1."""
+    columns = [unit(3, 0, 1) + unit(3, 2, 2), unit(3, 1, 1)]
+    program = lmi([0, 1], columns, -unit(3, 2, 2))
+    stated = primal_face(program)
+    assert stated.cones.zero == 1 and stated.cones.psd == (2,)
+    answer = sd.solve_conic(program)
+    assert answer.upper < 1e-5 and answer.lower <= 0 <= answer.upper
+
+
+def test_a_kernel_that_all_matrices_share_is_cut_off():
+    onto = 4 * np.eye(4) - np.ones((4, 4))
+    program = lmi([1], [onto], -onto)
+    assert primal_face(program).cones.psd == (3,)
+    answer = sd.solve_conic(program)
+    assert answer.status == "optimal" and answer.lower <= -1 <= answer.upper
+
+
+def test_definite_matrices_and_priced_columns_show_no_face():
+    assert _is_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    assert not _is_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-19]]))
+    assert not _is_semidefinite(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    ones = np.ones((3, 3))
+    assert exact_face(lmi([1, 1], [np.eye(3), ones], ones)) is None  # the column of ones has a price
+    assert exact_face(lmi([1, 0], [np.eye(3), ones], ones)) is not None
+    nearly = np.diag([1.0, 1e-16, 0.0])
+    assert exact_face(lmi([1, 0], [np.eye(3), nearly], ones)) is None  # no dyadic number of few digits
+    mixed = ones - 2 * unit(3, 0, 0)
+    assert exact_face(lmi([1, 0], [np.eye(3), mixed], ones)) is None  # indefinite
+
+
+def test_nearly_semidefinite_shows_no_face():
+    nearly = np.ones((3, 3)) - 2.0**-19 * unit(3, 0, 0)
+    wide = np.kron(np.diag([0.0, 2.0**14]), np.ones((3, 3)))
+    wide[:3, :3] = nearly  # small against the rest: floats do not tell
+    assert np.linalg.eigvalsh(wide)[0] > -1e-9 * 2.0**14 and not _is_semidefinite(wide)
+    identity = np.eye(6)
+    assert exact_face(lmi([1, 0], [identity, np.diag([1.0, 0, 0, 0, 0, 0])], identity)) is not None
+    assert exact_face(lmi([1, 0], [identity, np.kron(np.diag([1.0, 0.0]), nearly)], identity)) is None
+    assert exact_face(lmi([1, 0], [identity, wide], identity)) is None
+
+
+def test_what_a_face_rounds_is_charged():
+    rng = np.random.default_rng(2)
+    side = 6
+    columns = [unit(side, k, k) * float(rng.random()) for k in range(side)] + [np.ones((side, side))]
+    noise = rng.normal(size=(side, side))
+    program = lmi([1] * side + [0], columns, noise + noise.T)
+    face = exact_face(program)
+    assert face is not None and face.errors[0].max() > 0 and face.errors[1].max() > 0
+    z = svec(np.eye(side - 1))
+    plain = ConicProgram(-face.program.A.T @ z, face.program.A, face.program.b, face.program.cones)
+    without = brackets.lower_bound(plain, z)
+    assert without > -np.inf
+    only_b = brackets.lower_bound(plain, z, (0 * face.errors[0], face.errors[1] * 1e9))
+    assert only_b < without - 1e9 * float(face.errors[1] @ np.abs(z)) / 2
+    # an error in A moves the exact solution: beyond the room there is, nothing is proven
+    assert brackets.lower_bound(plain, z, (face.errors[0] + 0.02, 0 * face.errors[1])) == -np.inf
+    z = svec(np.diag([1e6, 1.0, 1.0, 1.0, 1e-3]))
+    plain = replace(plain, q=-face.program.A.T @ z)
+    assert brackets.lower_bound(plain, z, (0 * face.errors[0], 0 * face.errors[1])) > -np.inf
+    assert brackets.lower_bound(plain, z, (face.errors[0] + 1e-6, 0 * face.errors[1])) == -np.inf
+
+
+def test_multipliers_of_a_bound_for_points_of_a_given_size():
+    """Minimise x with x >= 0: a negative multiplier proves nothing."""
+    program = ConicProgram(np.ones(1), sp.csc_matrix([[-1.0], [1.0]]), np.array([0.0, 1.0]), Cones(0, 2))
+    assert brackets.bounded_lower_bound(program, np.array([0.0, -1.0]), 1e-3) <= 0
+    assert brackets.bounded_lower_bound(program, np.array([1.0, 0.0]), 1e9) == pytest.approx(0, abs=1e-5)
+
+
+def test_a_bound_for_points_of_a_given_size():
+    program = max_cut()
+    answer = sd.solve_conic(program)
+    assert brackets.bounded_lower_bound(program, answer.z, 10.0) <= answer.upper
+    # far outside the dual cone its equations hold, and b'z is as large as one likes
+    outside = answer.z + 1e3 * svec(laplacian(8, 0) - np.diag(np.diag(laplacian(8, 0))))
+    assert -program.b @ outside > answer.upper + 1
+    assert brackets.bounded_lower_bound(program, outside, 10.0) <= answer.upper
+    rough = answer.z + 1e-4
+    assert brackets.lower_bound(program, rough) <= answer.upper
+    found = brackets.bounded_lower_bound(program, rough, 10.0)
+    assert found <= answer.upper
+    # what the dual vector misses is paid for: r'x at the worst point of that size
+    missed = np.abs(program.q + program.A.T @ rough).sum()
+    assert found <= -program.b @ rough - 10.0 * missed + 1e-9
+    with pytest.raises(ValueError, match="largest"):
+        sd.solve_conic(program, largest=-1.0)
+
+
+def test_many_digits_solve_what_doubles_solve():
+    program = max_cut()
+    answer = multiprecision.solve(program)
+    assert answer.status == "optimal"
+    proven = sd.solve_conic(program)
+    assert proven.lower - 1e-9 <= answer.value <= proven.upper + 1e-9
+    assert multiprecision.suits(program)
+    assert not multiprecision.suits(max_cut(80))
+
+
+@pytest.mark.skipif(not SDPLIB.is_dir(), reason="the problems of SDPLIB are not here")
+@pytest.mark.skipif(not choose.is_installed("sdpa"), reason="needs sdpa-python")
+def test_a_control_problem_whose_dual_has_no_interior():
+    program = sd.read_program(SDPLIB / "hinf1.dat-s")
+    answer = sd.solve_conic(program, largest=1e6)
+    assert answer.status == "optimal" and answer.lower <= 2.0326 <= answer.upper + 1e-5
+    assert width(answer) <= 1e-5
