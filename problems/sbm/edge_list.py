@@ -111,7 +111,7 @@ def _categories(ends: list[Any]) -> tuple[Hashable, ...] | None:
     Raises:
         GraphInputError: the two columns declare different ones.
     """
-    declared = [getattr(getattr(end, "cat", None), "categories", None) for end in ends]
+    declared: list[Any] = [getattr(getattr(end, "cat", None), "categories", None) for end in ends]
     if any(names is None for names in declared):
         return None
     if list(declared[0]) != list(declared[1]):

@@ -154,7 +154,6 @@ def test_the_root_shows_the_house():
         "lazy.py",
         "prove.py",
         "show.py",
-        "sweep.py",
     }
 
 

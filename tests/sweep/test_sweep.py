@@ -9,7 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +286,141 @@ def test_two_sweeps_on_one_store_repeat_nothing(tmp_path):
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in both] == [b"complete\n"] * 2
     assert len(sweep.load(store, as_frame=False)) == ROWS
+    assert (tmp_path / "log").read_text(encoding="utf-8").count("\n") == ROWS  # none computed twice
+
+
+SLEEPER = """
+import sys, time
+from sosdp import sweep
+
+def work(x):
+    with open(sys.argv[2], "a") as log:
+        log.write(f"{x}\\n")
+    if sys.argv[3] == "victim" and x == 1:
+        time.sleep(60)
+    return x
+
+work.__module__ = "victim"
+sweep.run(work, {"x": [0, 1, 2]}, store=sys.argv[1], backend="sequential", lease=float(sys.argv[4]))
+print("complete")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs SIGSTOP")
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGSTOP"])
+def test_the_claims_of_a_run_that_died_are_taken_over(end, tmp_path):
+    """Killed: at once, although the lease is long. Stopped: it cannot be told from one that died far away."""
+    script, store, log = tmp_path / "sleeper.py", tmp_path / "rows.sqlite", tmp_path / "log"
+    script.write_text(SLEEPER, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    lease = "600" if end == "SIGKILL" else "1"
+    start = [sys.executable, str(script), str(store), str(log)]
+    victim = subprocess.Popen([*start, "victim", lease], env=environment)
+    while not (log.exists() and "1" in log.read_text()):
+        time.sleep(0.02)
+    victim.send_signal(getattr(signal, end))
+    if end == "SIGKILL":
+        victim.wait()  # until it has a parent it is a process still
+    try:
+        done = subprocess.run(
+            [*start, "heir", lease], env=environment, capture_output=True, text=True, timeout=50
+        )
+        assert done.stdout == "complete\n", done.stderr
+    finally:
+        victim.kill()
+        victim.wait()
+    assert log.read_text().split() == ["0", "1", "2", "1"] or log.read_text().split() == ["0", "1", "1", "2"]
+    with sqlite3.connect(store) as base:
+        rows = list(base.execute("SELECT count(*) FROM rows"))
+    base.close()
+    assert rows == [(3,)]
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_any_executor(pool, tmp_path):
+    with pool(2) as executor:
+        options = {"store": tmp_path / "s", "backend": executor, "as_frame": False}
+        rows = sweep.run(product, GRID, seeds=2, **options)
+        assert [r["product"] for r in rows] == [
+            x * y + s for x in (1, 2, 3) for y in (0.5, 2.0) for s in (0, 1)
+        ]
+        with pytest.raises(RuntimeError, match="three"):
+            sweep.run(fails_on_three, {"x": [1, 2, 3]}, backend=executor)
+
+
+def test_columns_are_in_the_order_of_the_grid(tmp_path):
+    def two(zeta, alpha, seed):
+        return {"z_out": zeta, "a_out": alpha}
+
+    for store in (None, tmp_path / "s", tmp_path / "s"):
+        rows = sweep.run(
+            two, {"zeta": [1], "alpha": [2]}, seeds=1, store=store, backend="sequential", as_frame=False
+        )
+        assert list(rows[0]) == ["zeta", "alpha", "seed", "z_out", "a_out", "exception", "seconds"]
+    assert list(sweep.load(tmp_path / "s", as_frame=False)[0]) == list(rows[0])
+    pandas = pytest.importorskip("pandas")
+    frame = sweep.run(fails_on_three, {"x": [3, 1]}, backend="sequential", errors="record")
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == ["x", "value", "exception", "seconds"]
+
+
+def test_leases_are_positive(tmp_path):
+    with pytest.raises(ValueError, match="lease"):
+        sweep.run(product, GRID, seeds=1, store=tmp_path / "s", lease=0.0)
+
+
+def test_a_cluster_of_processes_of_which_one_is_killed(tmp_path):
+    """Scheduler and two workers, each a process of its own; the recipe of docs/cluster.md."""
+    distributed = pytest.importorskip("distributed")
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "OMP_NUM_THREADS": "1"}
+    (tmp_path / "cluster_work.py").write_text(
+        "import os, time\n\n\ndef work(x):\n"
+        "    open(os.environ['WORK_LOG'], 'a').write(f'{os.getpid()}\\n')\n"
+        "    time.sleep(0.2)\n    return 10 * x\n",
+        encoding="utf-8",
+    )
+    environment["WORK_LOG"] = str(tmp_path / "log")
+    file = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    common = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    processes = [
+        subprocess.Popen(
+            [*dask, "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)], **common
+        )
+    ]
+    try:
+        for _ in range(2):
+            arguments = ["--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+            processes.append(subprocess.Popen([*dask, "worker", *arguments], **common))
+        sys.path.insert(0, str(tmp_path))
+        import cluster_work
+
+        with distributed.Client(scheduler_file=str(file), timeout=60) as client:
+            client.wait_for_workers(2, timeout=60)
+            killer = threading.Thread(target=kill_when_working, args=(tmp_path / "log", processes[1]))
+            killer.start()
+            rows = sweep.run(
+                cluster_work.work,
+                {"x": list(range(12))},
+                store=tmp_path / "s",
+                backend="dask",
+                as_frame=False,
+            )
+            killer.join()
+        assert [row["value"] for row in rows] == [10 * x for x in range(12)]
+        assert len(set((tmp_path / "log").read_text().split())) == 2 and processes[1].poll() is not None
+    finally:
+        sys.path.remove(str(tmp_path))
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def kill_when_working(log: Path, process: subprocess.Popen) -> None:
+    """Kill the process as soon as both workers have taken up a row."""
+    while not (log.exists() and len(set(log.read_text().split())) == 2):
+        time.sleep(0.02)
+    process.kill()
 
 
 def test_dask_cluster(tmp_path):

@@ -6,10 +6,13 @@
 
 Every finished row is committed to an SQLite file before the next one is taken up, so a run that was killed
 goes on where it stopped: rows in the file are not computed again, and a key makes repeated rows impossible.
+Several runs may share one file, each in a process of its own: a row is claimed before it is computed, and the
+claims of a run that died are taken over when they expire (`sosdp.sweep.claims`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import itertools
@@ -21,6 +24,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,16 +34,24 @@ import numpy as np
 
 from sosdp.extras import need
 
-from .model.option_names import did_you_mean
+from ..model.option_names import did_you_mean
+from .claims import Claims
 
 BACKENDS = {"sequential": "sequential", "threads": "threading", "processes": "loky", "dask": "dask"}
+
+WINDOW = 64
+"""Rows under way on an executor that does not say how many workers it has."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rows (
     key TEXT PRIMARY KEY, setting TEXT NOT NULL, seed TEXT NOT NULL, result TEXT, error TEXT,
     seconds REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL);
 """
+
+LAST = ("exception", "seconds")
+"""Columns that stand after all others."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +94,11 @@ def run(
     *,
     seeds: int | Iterable[int] | None = None,
     store: str | os.PathLike[str] | None = None,
-    backend: str = "processes",
+    backend: str | Executor = "processes",
     jobs: int = -1,
     errors: str = "raise",
     version: str = "",
+    lease: float = 60.0,
     progress: bool | None = None,
     as_frame: bool | None = None,
 ) -> Any:
@@ -98,12 +111,15 @@ def run(
             Values must be JSON values: they are the identity of a row.
         seeds: a number of seeds (0, 1, ...), the seeds themselves, or None: the function takes no seed.
         store: SQLite file, created if missing; None keeps the rows in memory only.
-        backend: "sequential", "threads", "processes", or "dask" (the active `dask.distributed.Client`;
-            needs sosdp[distributed]).
-        jobs: workers for threads and processes; -1 means one a core.
+        backend: "sequential", "threads", "processes", "dask" (the active `dask.distributed.Client`; needs
+            sosdp[distributed]), or any `concurrent.futures.Executor` (of ipyparallel, mpi4py, ...).
+        jobs: workers for threads and processes, rows under way for an executor; -1 means one a core, or as
+            many as the executor says it has workers.
         errors: "raise" stops at the first exception (finished rows stay in the store, the failed one runs
             again next time); "record" stores its text in the column "exception" and goes on.
         version: any text; a store made with another version or another function is refused.
+        lease: seconds after which rows that a dead run had claimed in the store are taken over; claims of a
+            living one are renewed three times in that span.
         progress: a progress bar on standard error; None: if that is a terminal.
         as_frame: True for a pandas frame, False for a list of dicts, None for a frame if pandas is installed.
 
@@ -120,9 +136,10 @@ def run(
 
     Cost: one transaction a row (about a millisecond).
     """
-    if backend not in BACKENDS:
+    if not hasattr(backend, "submit") and backend not in BACKENDS:
         raise ValueError(
-            f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}{did_you_mean(backend, BACKENDS)}"
+            f"backend must be one of {', '.join(BACKENDS)}, or an Executor, got {backend!r}"
+            f"{did_you_mean(str(backend), BACKENDS)}"
         )
     if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0:
         raise ValueError(f"jobs must be a number of workers, or -1 for one a core, got {jobs!r}")
@@ -135,17 +152,59 @@ def run(
     owner = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
     # Workers on this machine commit their rows themselves, before they take up another; rows from a cluster,
     # and rows kept in memory, are written here as they arrive.
-    path = None if store is None or backend == "dask" else os.path.abspath(store)
+    remote = backend == "dask" or not isinstance(backend, str)
+    path = None if store is None or remote else os.path.abspath(store)
+    work = Work(function, backend, jobs, path, errors == "record")
     with closing(_open(store, owner, version)) as database:
         held = {key for (key,) in database.execute("SELECT key FROM rows")}
         open_jobs = [job for job in wanted if job.key not in held]
         with _progress(progress, len(wanted), len(wanted) - len(open_jobs)) as advance:
-            for row in _finished(function, open_jobs, backend, jobs, path, keep_errors=errors == "record"):
-                if path is None:
-                    _write(database, row)
-                advance()
+            with _claims(store, lease) as claims:
+                while open_jobs:
+                    waiting: list[Job] = []
+                    for row in _finished(work, _claimed(open_jobs, claims, waiting, advance)):
+                        if path is None:
+                            _write(database, row)
+                        advance()
+                    # rows that another run has claimed: it finishes them, or its claims expire
+                    open_jobs = claims.wait(waiting) if claims else waiting
         rows = [row.flat() for row in _read(database, wanted)]
     return _table(rows, as_frame)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run does with a job: function, where, how many at a time, file of the rows (None: the caller's
+    business), and whether failed rows are kept."""
+
+    function: Callable[..., Any]
+    backend: str | Executor
+    jobs: int
+    path: str | None
+    keep_errors: bool
+
+
+@contextmanager
+def _claims(store: str | os.PathLike[str] | None, lease: float) -> Iterator[Claims | None]:
+    if store is None:
+        yield None
+        return
+    with Claims(os.path.abspath(store), lease) as claims:
+        yield claims
+
+
+def _claimed(
+    jobs: Iterable[Job], claims: Claims | None, waiting: list[Job], advance: Callable[[], None]
+) -> Iterator[Job]:
+    """The jobs that this run may compute; those that others are at go to `waiting`."""
+    for job in jobs:
+        outcome = "mine" if claims is None else claims.take(job.key)
+        if outcome == "mine":
+            yield job
+        elif outcome == "taken":
+            waiting.append(job)
+        else:
+            advance()
 
 
 def load(store: str | os.PathLike[str], *, as_frame: bool | None = None) -> Any:
@@ -176,7 +235,8 @@ def _jobs(
         if chosen != [None] and "seed" in setting:
             raise ValueError('a setting is named "seed": give the seeds as seeds=... only')
         # Through JSON and back: the function sees the same values in a first run and after a restart.
-        plain = json.loads(_text(setting))
+        read = json.loads(_text(setting))
+        plain = {name: read[name] for name in setting}  # in the order of the grid
         for seed in chosen:
             job = Job(plain, seed)
             if found.setdefault(job.key, job) is not job:
@@ -280,7 +340,8 @@ def _compute(function: Callable[..., Any], job: Job) -> Row:
     try:
         extra = {} if job.seed is None else {"seed": job.seed}
         value = function(**job.setting, **extra)
-        result = json.loads(_text(dict(value) if isinstance(value, Mapping) else {"value": value}))
+        named = dict(value) if isinstance(value, Mapping) else {"value": value}
+        result = json.loads(_text(named, ordered=False))
         clash = sorted(set(result) & {*job.setting, "seed", "exception", "seconds"})
         if clash:
             raise ValueError(f"the function returned columns that already have a meaning: {clash}")
@@ -289,25 +350,25 @@ def _compute(function: Callable[..., Any], job: Job) -> Row:
     return Row(job, result, error, time.perf_counter() - start)
 
 
-def _finished(
-    function: Callable[..., Any],
-    open_jobs: list[Job],
-    backend: str,
-    jobs: int,
-    path: str | None,
-    *,
-    keep_errors: bool,
-) -> Iterator[Row]:
-    if backend == "sequential" or not open_jobs:
-        results: Generator[Row, None, None] = (_call(function, job, path, keep_errors) for job in open_jobs)
-    else:
+def _finished(work: Work, open_jobs: Iterator[Job]) -> Iterator[Row]:
+    """The rows as they come; jobs are taken (and claimed) shortly before there is a worker for them."""
+    keep_errors = work.keep_errors
+    if work.backend == "sequential":
+        results: Generator[Row, None, None] = (
+            _call(work.function, job, work.path, keep_errors) for job in open_jobs
+        )
+    elif isinstance(work.backend, str) and work.backend != "dask":
         need("joblib", "a parallel sweep")
         import joblib
 
-        with joblib.parallel_config(backend=BACKENDS[backend], n_jobs=jobs):
+        with joblib.parallel_config(backend=BACKENDS[work.backend], n_jobs=work.jobs):
             # batch_size=1: a row comes back as soon as it is finished, not with its batch.
-            parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-            results = parallel(joblib.delayed(_call)(function, job, path, keep_errors) for job in open_jobs)
+            parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+            results = parallel(
+                joblib.delayed(_call)(work.function, job, work.path, keep_errors) for job in open_jobs
+            )
+    else:
+        results = _on_executor(work, open_jobs)
     for row in results:
         if row.error is not None and not keep_errors:
             with warnings.catch_warnings():
@@ -315,6 +376,33 @@ def _finished(
                 results.close()
             raise RuntimeError(f"{row.job.setting} with seed {row.job.seed} failed: {row.error}")
         yield row
+
+
+def _on_executor(work: Work, open_jobs: Iterator[Job]) -> Generator[Row, None, None]:
+    """Rows from any executor, which holds no more of them at a time than it has workers."""
+    executor: Any = work.backend
+    window = work.jobs
+    if work.backend == "dask":
+        from dask.distributed import get_client
+
+        client = get_client()
+        executor = client.get_executor(pure=False)
+        window = sum(client.nthreads().values()) if window < 0 else window
+    if window < 0:
+        window = getattr(executor, "_max_workers", None) or WINDOW
+    under_way: set[Future[Row]] = set()
+    try:
+        while True:
+            for job in itertools.islice(open_jobs, max(window, 1) - len(under_way)):
+                under_way.add(executor.submit(_call, work.function, job, None, work.keep_errors))
+            if not under_way:
+                return
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    finally:
+        for future in under_way:
+            future.cancel()
 
 
 @contextmanager
@@ -366,13 +454,14 @@ def _write(database: sqlite3.Connection, row: Row) -> None:
             "INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?)",
             (
                 row.job.key,
-                _text(row.job.setting),
+                _text(row.job.setting, ordered=False),
                 _text(row.job.seed),
-                None if row.result is None else _text(row.result),
+                None if row.result is None else _text(row.result, ordered=False),
                 row.error,
                 row.seconds,
             ),
         )
+        database.execute("DELETE FROM claims WHERE key = ?", [row.job.key])
 
 
 def _read(database: sqlite3.Connection, wanted: list[Job]) -> list[Row]:
@@ -380,7 +469,8 @@ def _read(database: sqlite3.Connection, wanted: list[Job]) -> list[Row]:
         key: _row(*values)
         for key, *values in database.execute("SELECT key, setting, seed, result, error, seconds FROM rows")
     }
-    return [found[job.key] for job in wanted]
+    # by the wanted jobs: a store may hold the same setting with its names in another order
+    return [dataclasses.replace(found[job.key], job=job) for job in wanted]
 
 
 def _row(setting: str, seed: str, result: str | None, error: str | None, seconds: float) -> Row:
@@ -392,8 +482,9 @@ def _row(setting: str, seed: str, result: str | None, error: str | None, seconds
     )
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=_plain)
+def _text(value: Any, *, ordered: bool = True) -> str:
+    """As JSON; `ordered` by name, so that equal values have equal texts."""
+    return json.dumps(value, sort_keys=ordered, default=_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -413,7 +504,8 @@ def _table(rows: list[dict[str, Any]], as_frame: bool | None) -> Any:
         if as_frame:
             raise
         return rows
-    return pandas.DataFrame(rows)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pandas.DataFrame(rows, columns=[*(n for n in names if n not in LAST), *LAST] if rows else None)
 
 
 @contextmanager
