@@ -19,6 +19,8 @@ REGISTRY = dict(
         _entry("published_location", "published.truncated", "gaussian_published"),
         _entry("published_variance", "published.truncated", "gaussian_published"),
         _entry("published_gaussian", "published.truncated", "gaussian_published"),
+        _entry("published_spectral_covariance", "published.spectral", "gaussian_published"),
+        _entry("published_coordinate_mean", "published.coordinates", "gaussian_published"),
         _entry("truncated_draw", "published.truncated", "gaussian_published"),
     )
 )

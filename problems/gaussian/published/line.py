@@ -127,13 +127,15 @@ class LineLevels(Levels):
         self.sorted = sorted(whole) if mean else sorted(x * x for x in whole)
         self.sums = [0, *accumulate(self.sorted)]
         self.squares = [0, *accumulate(f * f for f in self.sorted)]
-        self.known: dict[int, int] = {}
+        self.known: dict[Fraction, int] = {}
 
     def level(self, point: Point) -> int:
-        """The least k with score <= k quantum; found once."""
-        t = point[0]
-        if t not in self.known:
-            candidate = self.score.candidates.value(t)
+        """The least k with score <= k quantum."""
+        return self.level_at(self.score.candidates.value(point[0]))
+
+    def level_at(self, candidate: Fraction) -> int:
+        """The level of any rational candidate; found once."""
+        if candidate not in self.known:
             low, high = -1, self.score.top  # not enough, enough
             step = 1
             while low + step < high:  # few records usually do
@@ -145,8 +147,8 @@ class LineLevels(Levels):
                 middle = (low + high) // 2
                 enough = self.suffices(candidate, middle * self.score.quantum)
                 low, high = (low, middle) if enough else (middle, high)
-            self.known[t] = high
-        return self.known[t]
+            self.known[candidate] = high
+        return self.known[candidate]
 
     def suffices(self, candidate: Fraction, count: Fraction) -> bool:
         """Whether giving up `count` records leaves what can be completed: mean and variance of the candidate.

@@ -1,0 +1,212 @@
+"""Spectral covariance, as published, on a public set of directions: exact levels, pure privacy.
+
+The published program (Definitions 6.5 and 6.6) asks, identically in v, that the kept and imputed records
+have variance at most (2 + a) (v' Sigma v)^2 of <v, x>^2 about v' Sigma v. For one v that is the score of
+one coordinate, exact in integers; here the score is its largest value over finitely many public
+directions with integer entries. Candidates have eigenvalues in [1/K, K], decided in rationals (Theorem
+6.1).
+
+Proof: docs/proofs/gaussian_published.md, 3
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import floats
+from sosdp.privacy.mechanisms.exponential import pure_exponential
+from sosdp.privacy.scores.sampling import FiniteGrid
+from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
+
+from ..planning import NotOffered
+from .line import Candidates, LineLevels, LineScore
+from .truncated import bound_of
+
+LARGEST = 3  # columns
+MOST_CANDIDATES = 300_000
+
+
+def integer_directions(d: int, reach: int = 2) -> tuple[tuple[int, ...], ...]:
+    """Primitive integer vectors with entries up to `reach`, one of v and -v."""
+    found = []
+    for v in product(range(-reach, reach + 1), repeat=d):
+        leading = next((x for x in v if x), 0)
+        if leading > 0 and math.gcd(*v) == 1:
+            found.append(v)
+    return tuple(found)
+
+
+class SpectralScore(ScoreFunction):
+    """The largest of the scores of <v, x>^2 at v' Sigma v, v in `directions`; levels of one record, exact.
+
+    Args:
+        dimension: d <= 3. records: n. lam: 2 + a. condition: K. spacing: of the entries of Sigma.
+        directions: integer vectors.
+
+    Raises:
+        NotOffered: more candidates than can be listed.
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        records: int,
+        lam: Fraction,
+        *,
+        condition: Fraction,
+        spacing: Fraction,
+        directions: tuple[tuple[int, ...], ...] | None = None,
+    ) -> None:
+        reach = math.floor(Fraction(condition) / spacing)
+        size = dimension * (dimension + 1) // 2
+        least = math.ceil(1 / (Fraction(condition) * spacing))
+        i, j = np.triu_indices(dimension)
+        box = tuple((least if a == b else -reach, reach) for a, b in zip(i.tolist(), j.tolist(), strict=True))
+        lattice = Lattice(spacing, size, box)
+        if not 1 <= dimension <= LARGEST or (lattice.size or 0) > MOST_CANDIDATES:
+            raise NotOffered(
+                f"the published spectral program lists its candidates: {lattice.size} of them for "
+                f"{dimension} columns, at most {MOST_CANDIDATES} of at most {LARGEST} columns; a coarser "
+                "spacing or a smaller condition would do, or PrivateCovariance"
+            )
+        super().__init__(
+            lattice=lattice,
+            records=records,
+            sensitivity=1,
+            max_level=records,
+            assumptions=(
+                "a completion score changes by at most 1 when one record is replaced, and so does the "
+                "largest of several (docs/proofs/gaussian_published.md, 3)",
+            ),
+        )
+        chosen = integer_directions(dimension) if directions is None else directions
+        for name, value in {
+            "dimension": dimension,
+            "lam": Fraction(lam),
+            "condition": Fraction(condition),
+            "directions": chosen,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    dimension: int
+    lam: Fraction
+    condition: Fraction
+    directions: tuple[tuple[int, ...], ...]
+
+    def matrix(self, point: Point) -> list[list[Fraction]]:
+        """The candidate, exactly."""
+        out = [[Fraction(0)] * self.dimension for _ in range(self.dimension)]
+        places = zip(*np.triu_indices(self.dimension), strict=True)
+        for t, (i, j) in zip(point, places, strict=True):
+            out[i][j] = out[j][i] = self.lattice.spacing * t
+        return out
+
+    def admits(self, point: Point) -> bool:
+        """Whether I/K <= Sigma <= K I, by principal minors."""
+        sigma = self.matrix(point)
+        for sign, shift in ((1, -1 / self.condition), (-1, self.condition)):
+            moved = [
+                [sign * x + (shift if i == j else 0) for j, x in enumerate(row)]
+                for i, row in enumerate(sigma)
+            ]
+            if not semidefinite(moved):
+                return False
+        return True
+
+    def on(self, data: Any) -> SpectralLevels:
+        """Levels of (n, d) records; an entry that is no finite number counts as 0."""
+        rows = floats(data)
+        if rows.shape != (self.records, self.dimension):
+            raise ValueError(f"expected {self.records} records of {self.dimension} columns, got {rows.shape}")
+        return SpectralLevels(self, rows)
+
+
+def semidefinite(matrix: list[list[Fraction]]) -> bool:
+    """All principal minors are at least 0, in rationals."""
+    size = len(matrix)
+    return all(
+        _determinant([[matrix[i][j] for j in chosen] for i in chosen]) >= 0
+        for count in range(1, size + 1)
+        for chosen in combinations(range(size), count)
+    )
+
+
+def _determinant(m: list[list[Fraction]]) -> Fraction:
+    if len(m) == 1:
+        return m[0][0]
+    return sum(
+        (
+            (-1) ** j * m[0][j] * _determinant([[*row[:j], *row[j + 1 :]] for row in m[1:]])
+            for j in range(len(m))
+        ),
+        Fraction(0),
+    )
+
+
+class SpectralLevels(Levels):
+    """Levels of one table (private), one `LineLevels` a direction."""
+
+    def __init__(self, score: SpectralScore, rows: np.ndarray) -> None:
+        self.score = score
+        line = LineScore(Candidates("variance"), score.records, score.lam)
+        entries = np.where(np.isfinite(rows), np.clip(rows, -(2.0**80), 2.0**80), 0.0)
+        self.lines: list[LineLevels] = []
+        for v in score.directions:
+            seen = np.zeros(score.records)
+            for j, factor in enumerate(v):  # column by column: no row's rounding depends on other rows
+                seen = seen + factor * entries[:, j]
+            self.lines.append(line.on(seen))
+
+    def level(self, point: Point) -> int:
+        """The largest level over the directions; above all levels outside of the domain."""
+        if not self.score.admits(point):
+            return self.score.top + 1
+        sigma = self.score.matrix(point)
+        d = self.score.dimension
+        return max(
+            line.level_at(sum((v[i] * v[j] * sigma[i][j] for i in range(d) for j in range(d)), Fraction(0)))
+            for v, line in zip(self.score.directions, self.lines, strict=True)
+        )
+
+    def box(self, k: int) -> Box | None:
+        """The lattice's own box."""
+        return self.score.lattice.box
+
+
+@lru_cache(maxsize=8)
+def spectral_score(d: int, n: int, condition: float, steps: int) -> SpectralScore:
+    """The score of Theorem 6.1 for n records of mean zero: spacing 1 / steps, 2 + a with its sampling."""
+    return SpectralScore(
+        d, n, bound_of("variance", n), condition=Fraction(condition), spacing=Fraction(1, steps)
+    )
+
+
+def published_spectral_covariance(
+    X: Any, epsilon: float, *, condition: float = 4.0, steps: int = 4, insecure_seed: int | None = None
+) -> Release:
+    """Covariance (d, d) of records of mean zero with eigenvalues in [1/K, K]: pure epsilon (Theorem 6.1).
+
+    Raises NotOffered where there are too many candidates to list, from public numbers.
+    """
+    rows = floats(X)
+    if rows.ndim != 2 or min(rows.shape) < 1:
+        raise ValueError(f"X must have shape (n, d), got {rows.shape}")
+    score = spectral_score(rows.shape[1], rows.shape[0], float(condition), int(steps))
+    found = pure_exponential(
+        score,
+        rows,
+        epsilon=epsilon,
+        sampler=FiniteGrid(MOST_CANDIDATES),
+        mechanism="gaussian.published.spectral",
+        insecure_seed=insecure_seed,
+    )
+    point = tuple(round(x * steps) for x in np.asarray(found.value).tolist())
+    value = np.array(score.matrix(point), dtype=np.float64)
+    return Release(value, found.guarantee, public=found.public)

@@ -1,0 +1,254 @@
+"""Spectral covariance and the mean in the largest coordinate, literally: all neighbours, controls."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from problems.gaussian import PrivateCovariance, PrivateMean
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.planning import NotOffered
+from problems.gaussian.program import packing_score
+from problems.gaussian.published import coordinates
+from problems.gaussian.published.coordinates import CoordinateScore, Search, is_good
+from problems.gaussian.published.line import Candidates, LineScore
+from problems.gaussian.published.spectral import (
+    SpectralScore,
+    integer_directions,
+    published_spectral_covariance,
+    semidefinite,
+)
+from sosdp.privacy.mechanisms.exponential import exact_law
+from sosdp.privacy.scores.levels import rational_base
+
+
+def spectral(n, d=2, lam=Fraction(5, 2), condition=3, spacing=Fraction(1, 2), **options):
+    return SpectralScore(d, n, lam, condition=Fraction(condition), spacing=spacing, **options)
+
+
+def svec(matrix):
+    i, j = np.triu_indices(len(matrix))
+    return np.array(matrix, dtype=float)[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def test_one_column_is_the_score_of_a_line():
+    records = np.array([0.5, -1.0, 2.0, 0.1])
+    score = spectral(4, 1)
+    line = LineScore(Candidates("variance"), 4, Fraction(5, 2)).on(records)
+    for t in range(1, 7):
+        assert score.on(records[:, None]).level((t,)) == line.level_at(Fraction(t, 2))
+
+
+def test_it_is_at_most_the_packing_score_and_of_its_size():
+    generator = np.random.default_rng(1)
+    score = spectral(8)
+    problem = PackingProblem("covariance", 2, 2.5, relative=True)
+    points = [point for point in score.lattice.points() if score.admits(point)]
+    ratio = []
+    for _ in range(12):
+        records = generator.normal(size=(8, 2)) * generator.choice([0.4, 1.0, 2.0], size=2)
+        point = points[generator.integers(len(points))]
+        found = packing_score(problem, records, svec(score.matrix(point)), tolerance=1e-6)
+        level = score.on(records).level(point)
+        assert level <= math.ceil(found.high)
+        ratio.append(level / max(1.0, math.ceil(found.low)))
+    assert np.mean(ratio) > 0.6
+
+
+def test_the_domain_is_that_of_the_eigenvalues():
+    score = spectral(3, spacing=Fraction(1, 4))
+    for point in score.lattice.points():
+        values = np.linalg.eigvalsh(np.array(score.matrix(point), dtype=float))
+        if min(abs(values[0] - 1 / 3), abs(values[-1] - 3)) > 1e-9:
+            assert score.admits(point) == (values[0] > 1 / 3 and values[-1] < 3)
+    cubic = spectral(3, 3, spacing=Fraction(1))
+    for point in [(1, 0, 0, 1, 0, 1), (2, 1, 1, 2, 1, 2), (1, 1, 0, 1, 0, 1), (3, 0, 0, 3, 0, 3)]:
+        values = np.linalg.eigvalsh(np.array(cubic.matrix(point), dtype=float))
+        assert cubic.admits(point) == (values[0] > 0.33 and values[-1] < 3.01)
+    minus = [[Fraction(-1), Fraction(0)], [Fraction(0), Fraction(-1)]]  # its determinant is positive
+    assert not semidefinite(minus)
+
+
+ROWS = [(0.0, 0.0), (1.0, -2.0), (0.5, 0.5), (1e308, -1e308), (math.nan, 5e-324)]
+
+
+class Summed(SpectralScore):
+    """Control: the sum over the directions instead of the largest, declared as before."""
+
+    def on(self, data):
+        levels = super().on(data)
+        lines = levels.lines
+
+        def level(point):
+            if not self.admits(point):
+                return self.top + 1
+            sigma = self.matrix(point)
+            at = [sum(v[i] * v[j] * sigma[i][j] for i in (0, 1) for j in (0, 1)) for v in self.directions]
+            return sum(line.level_at(u) for u, line in zip(at, lines, strict=True))
+
+        levels.level = level
+        return levels
+
+
+@pytest.mark.parametrize(("kind", "keeps"), [(SpectralScore, True), (Summed, False)])
+def test_exact_laws_of_all_neighbours(kind, keeps):
+    epsilon = 1.0
+    score = kind(2, 3, Fraction(5, 2), condition=Fraction(2), spacing=Fraction(1, 2))
+    base = rational_base(epsilon, 1)
+    laws = {}
+    for chosen in combinations_with_replacement(range(len(ROWS)), 3):
+        top = score.top if keeps else 10**6
+        law = exact_law(score, np.array([ROWS[k] for k in chosen]), base, top)
+        laws[chosen] = {p: q for p, q in law.items() if score.admits(p)}
+    worst = 0.0
+    for chosen, law in laws.items():
+        total = sum(law.values())
+        for i, other in product(range(3), range(len(ROWS))):
+            near = laws[tuple(sorted((*chosen[:i], other, *chosen[i + 1 :])))]
+            whole = sum(near.values())
+            worst = max(worst, *(abs(math.log(float(law[p] / total / near[p] * whole))) for p in law))
+    assert (0.1 < worst <= epsilon) if keeps else worst > epsilon
+
+
+def test_a_spectral_covariance_and_the_same_by_the_new_design():
+    generator = np.random.default_rng(4)
+    truth = np.array([[1.5, 0.5], [0.5, 0.75]])
+    records = generator.multivariate_normal([0, 0], truth, size=1200)
+    found = published_spectral_covariance(records[:80], 6.0)
+    assert found.guarantee.kind == "exact" and found.guarantee.epsilon == 6.0
+    root = np.linalg.inv(np.linalg.cholesky(truth))
+    ours = PrivateCovariance(6.0, delta=1e-6, bounds=None, contamination=0.0).fit(records)
+    for covariance, allowed in ((found.value, 1.2), (ours.covariance_, 0.35)):
+        assert np.abs(np.linalg.eigvalsh(root @ covariance @ root.T) - 1).max() < allowed
+    with pytest.raises(NotOffered, match="PrivateCovariance"):
+        published_spectral_covariance(np.zeros((5, 4)), 1.0)
+    assert len(integer_directions(2)) == 8
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Appendix E
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Four records in one column, cells four deviations apart: some tables are not good."""
+    return CoordinateScore(Search(4, 1, 2, Fraction(4), 1, 2.0))
+
+
+@pytest.fixture(scope="module")
+def plane():
+    """Three records in two columns."""
+    return CoordinateScore(Search(3, 2, 1, Fraction(1), 1, 0.75), finer=2)
+
+
+def rows_of(score, table):
+    return score.search.cells[list(table)] * float(score.search.spacing)
+
+
+def test_the_estimator_ignores_a_far_record(wide):
+    cells = wide.search.cells[:, 0].tolist()
+    far = tuple(cells.index(c) for c in (0, 0, 0, 2))
+    assert not is_good(rows_of(wide, far))
+    answer = wide.estimates.answers[wide.estimates.place(far)]
+    assert abs(answer[0]) <= 1.0  # the mean would be 2
+    split = tuple(cells.index(c) for c in (-2, -2, 2, 2))
+    assert np.isnan(wide.estimates.answers[wide.estimates.place(split)]).all()
+
+
+@pytest.mark.parametrize("name", ["wide", "plane"])
+def test_levels_and_laws_of_all_tables_and_neighbours(name, request):
+    score = request.getfixturevalue(name)
+    epsilon, base = 1.0, rational_base(1.0, 1)
+    tables = score.estimates.tables
+    points = list(score.lattice.points())
+    levels = {
+        table: np.array([coordinates.CoordinateLevels(score, table).level(p) for p in points])
+        for table in tables
+    }
+    laws = {
+        # factor 4, the control: levels of sensitivity 4 declared as 1
+        factor: {
+            t: -base.rate * factor * k - np.log(np.exp(-base.rate * factor * k).sum())
+            for t, k in levels.items()
+        }
+        for factor in (1, 4)
+    }
+    worst, moved, doubled = 0.0, 0, 0.0
+    for table in tables:
+        own = levels[table]
+        for i, cell in product(range(score.search.n), range(score.estimates.count)):
+            other = (*table[:i], cell, *table[i + 1 :])
+            moved = max(moved, int(np.abs(own - levels[other]).max()))
+            worst = max(worst, float(np.abs(laws[1][table] - laws[1][other]).max()))
+            doubled = max(doubled, float(np.abs(laws[4][table] - laws[4][other]).max()))
+    assert moved == 1 and 0.1 < worst <= epsilon < doubled
+
+
+def test_the_score_of_the_plain_mean_has_its_closed_form():
+    """Without wrong records and with every table good it is the inverse sensitivity of the mean."""
+    score = CoordinateScore(Search(3, 1, 1, Fraction(1), 0, 1.2), finer=4)
+    assert np.isfinite(score.estimates.answers).all()
+    slack = score.search.euclidean
+    for table in score.estimates.tables:
+        rows = np.sort(rows_of(score, table)[:, 0])
+        levels = coordinates.CoordinateLevels(score, table)
+        for point in score.lattice.points():
+            theta = score.lattice.value(point)[0]
+            spans = [
+                (np.r_[rows[j:], np.ones(j)].mean(), np.r_[-np.ones(j), rows[: 3 - j]].mean())
+                for j in range(4)
+            ]
+            closed = next(j for j, (up, down) in enumerate(spans) if down - slack <= theta <= up + slack)
+            assert levels.level(point) == closed
+
+
+def test_half_of_the_ball_is_within_alpha():
+    generator = np.random.default_rng(0)
+    for d in (1, 2, 5, 20, 100):
+        points = generator.normal(size=(4000, d))
+        points *= (generator.uniform(size=(4000, 1)) ** (1 / d)) / np.linalg.norm(points, axis=1)[:, None]
+        inside = np.abs(points * coordinates.euclidean_radius(d, 1.0)).max(axis=1) <= 1.0
+        assert inside.mean() >= 0.5
+
+
+def test_means_of_good_tables_are_as_close_as_they_share(wide):
+    good = [table for table in wide.estimates.tables if is_good(rows_of(wide, table))]
+    largest = 0.0
+    for one, two in product(good, good):
+        count = sum(a != b for a, b in zip(one, two, strict=True))
+        apart = abs(rows_of(wide, one).mean() - rows_of(wide, two).mean())
+        assert apart <= coordinates.shift(count, 4, 1) + 1e-9
+        largest = max(largest, apart)
+    assert largest > 0
+
+
+def test_a_coordinate_mean_and_the_same_by_the_new_design(plane):
+    """At a large budget both are within alpha of the mean of every table looked at."""
+    for table in plane.estimates.tables[::97]:
+        rows = rows_of(plane, table)
+        found = coordinates.published_coordinate_mean(rows, 200.0, alpha=0.75)
+        assert found.guarantee.kind == "exact"
+        ours = PrivateMean(
+            1e4, bounds=(-1.0, 1.0), tight=True, contamination=0.0, interval=None, method="cube"
+        ).fit(rows)
+        assert np.abs(ours.mean_ - rows.mean(axis=0)).max() < 0.01
+        assert np.abs(found.value - ours.mean_).max() <= 0.75 + 0.01
+
+
+def test_what_cannot_be_searched_is_refused_and_records_are_named():
+    with pytest.raises(NotOffered, match="PrivateMean"):
+        Search(9, 2, 1, Fraction(1), 1, 0.5)
+    with pytest.raises(ValueError, match="alpha"):
+        Search(2, 1, 1, Fraction(1), 1, 0.0)
+    assert coordinates.records_for(10, 0.1, 1.0, 10.0) == 16384
+    plan = PrivateMean(1.0, delta=1e-6, bounds=(-10, 10), contamination=0.0, interval=None).plan(16384, 10)
+    assert plan.private_error / math.sqrt(10) < 0.1 / 4  # in a coordinate, at the same n
+
+
+def test_hostile_records_have_a_cell(plane):
+    table = plane.table(np.array([[math.nan, math.inf], [1e308, -1e308], [-0.0, 5e-324]]))
+    assert plane.search.cells[list(table)].tolist() == [[0, 0], [1, -1], [0, 0]]
