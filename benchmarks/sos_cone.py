@@ -178,8 +178,8 @@ def measure(case: Case, solver: str, repeats: int = 1) -> dict[str, Any]:
     for _ in range(repeats):
         began = time.process_time()
         try:
-            limit = {} if solver == "sdpa" else {"time_limit": LIMIT}  # SDPA cannot stop at one
-            found = sd.minimize(p, system, case.degree, solver=solver, **limit)
+            limit = None if solver == "sdpa" else LIMIT  # SDPA cannot stop at one
+            found = sd.minimize(p, system, case.degree, solver=solver, time_limit=limit)
         except (sd.SolverUnavailable, sd.ProblemTooLarge) as error:
             return {"status": type(error).__name__, "cpu": None, "loss": None, "solver": solver}
         cpu = time.process_time() - began

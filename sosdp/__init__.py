@@ -10,6 +10,7 @@ from .aliases import install
 from .lazy import lazily
 
 _HOMES = {
+    "answer": ["Answer", "solve_problem"],
     "algebra": ["Equality", "Inequality", "PSD", "Polynomial", "PolynomialArray", "polynomial", "variables"],
     "algebra.build": ["monomials"],
     "algebra.calculus": ["coefficient", "integrate"],

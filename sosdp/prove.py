@@ -8,18 +8,25 @@ relaxations in the order of packages, so that the two meet here.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from .algebra.polynomial import Polynomial
-from .model.system import System
+from .model.options import AllOptions, spelled_out
 from .relaxation import minimize
+from .relaxation.minimize import Constraints
 from .relaxation.pseudoexpectation import PseudoExpectation
 
 _SIDE = 60  # of the largest block of which an exact certificate is sought without being asked
 
 
+@spelled_out("build", "solve")
 def prove_sos(
-    p: Any, system: System | None = None, degree: int | None = None, **options: Any
+    p: Any,
+    system: Constraints = None,
+    degree: int | None = None,
+    *,
+    zeros: Any = "auto",
+    **options: Unpack[AllOptions],
 ) -> PseudoExpectation:
     """Is the polynomial (or symmetric matrix of polynomials) a sum of squares, modulo the system as in
     Putinar's theorem?
@@ -29,7 +36,7 @@ def prove_sos(
     exact machinery is asked (blocks up to side 60; at most the time of a few more solves), and ``reason``
     says which of the two decided.
     """
-    result = minimize.prove_sos(p, system, degree, **options)
+    result = minimize.prove_sos(p, system, degree, zeros=zeros, **options)
     small = max(result.sizes["blocks"], default=0) <= _SIDE
     if result.status == "proved" or result.cone != "sos":
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
 
 LONGEST = 300
@@ -21,3 +22,9 @@ def html_table(title: str, rows: Mapping[str, object]) -> str:
             f'<td style="text-align:left">{escape(shown)}</td></tr>'
         )
     return f"<div><b>{escape(title)}</b><table>{''.join(cells)}</table></div>"
+
+
+def rounded_safely(value: float, kind: str, digits: int = 10) -> str:
+    """A proven bound in few digits, still true: a lower bound is rounded down, an upper bound up."""
+    direction = ROUND_FLOOR if kind == "lower" else ROUND_CEILING
+    return f"{Context(prec=digits, rounding=direction).create_decimal(value).normalize():.{digits}g}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, gaussian_sigma_tight
 from sosdp.privacy.inputs import integer
@@ -44,8 +43,10 @@ class Recommendation:
         """The first forecast."""
         return self.forecasts[0]
 
-    def estimator(self, mechanism: str | None = None, **options: Any) -> CutRelease | QueryRelease:
-        """The recommended (or the named) mechanism, ready to fit.
+    def estimator(
+        self, mechanism: str | None = None, *, insecure_seed: int | None = None
+    ) -> CutRelease | QueryRelease:
+        """The recommended (or the named) mechanism, ready to fit; `set_params` sets further parameters.
 
         Raises:
             ValueError: "gaussian", which needs the list of queries: release their exact answers with
@@ -53,10 +54,13 @@ class Recommendation:
         """
         chosen = self.best.mechanism if mechanism is None else mechanism
         if chosen == "online":
-            return QueryRelease(self.epsilon, self.delta, expected_queries=self.queries or 1000, **options)
-        if chosen in ("graph", "constant"):
-            method = {"constant": {"method": "constant"}, "graph": {}}[chosen]
-            return CutRelease(self.epsilon, **(method | options))
+            return QueryRelease(
+                self.epsilon, self.delta, expected_queries=self.queries or 1000, insecure_seed=insecure_seed
+            )
+        if chosen == "graph":
+            return CutRelease(self.epsilon, insecure_seed=insecure_seed)
+        if chosen == "constant":
+            return CutRelease(self.epsilon, method="constant", insecure_seed=insecure_seed)
         raise ValueError(
             "Gaussian noise needs the queries beforehand: compute their answers and pass them to "
             "release_vector with sensitivity sqrt(number of queries)"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 import sosdp as sd
 from sosdp.model.expectation import expectation
+from sosdp.model.options import SolveOptions, spelled_out
 
 Array = npt.NDArray[np.float64]
 
@@ -46,7 +47,8 @@ class ClusteringProgram:
             self.system, self.degree, symmetries=list(self.symmetries) or None, **self.options
         )
 
-    def solve(self, weight: float = 1.0, **options: Any) -> ClusteringSolution:
+    @spelled_out("solve")
+    def solve(self, weight: float = 1.0, **options: Unpack[SolveOptions]) -> ClusteringSolution:
         """Minimise |W - c J|_F^2; options go to the solver.
 
         Cost: that of one moment program, see the makers.

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from sosdp.algebra import Polynomial, variables
+from sosdp.model.options import AllOptions
 from sosdp.model.system import System
 from sosdp.relaxation.minimize import minimize
 from sosdp.structured.parities import code_signs
@@ -66,7 +67,7 @@ def _mean_power(points: Array, weights: Array, forms: list[Any]) -> Polynomial:
     return total
 
 
-def strong_convexity(model: Ising, node: int, radius: float, **options: Any) -> Certified:
+def strong_convexity(model: Ising, node: int, radius: float, **options: Unpack[AllOptions]) -> Certified:
     """kappa with v^T (Hessian of L at w) v >= kappa |v|^2 for |w|_1 <= radius: restricted strong convexity.
 
     A positive value certifies that the regression identifies w, and that an excess loss gamma leaves
@@ -85,7 +86,7 @@ def strong_convexity(model: Ising, node: int, radius: float, **options: Any) -> 
     return Certified(_value(answer), answer)
 
 
-def least_loss(model: Ising, node: int, radius: float, **options: Any) -> Certified:
+def least_loss(model: Ising, node: int, radius: float, **options: Unpack[AllOptions]) -> Certified:
     """A lower bound on L over |w|_1 <= radius, from log(1 + e^-a) >= log 2 - a/2 + a^2/8 - a^4/192."""
     points, labels, weights = features(model, node)
     w = list(variables("w", points.shape[1]))
@@ -106,7 +107,7 @@ def population_loss(model: Ising, node: int, coefficients: npt.ArrayLike) -> flo
 
 
 def excess_loss(
-    model: Ising, node: int, coefficients: npt.ArrayLike, radius: float, **options: Any
+    model: Ising, node: int, coefficients: npt.ArrayLike, radius: float, **options: Unpack[AllOptions]
 ) -> Certified:
     """A certified upper bound on L(coefficients) - min L, whatever solver or mechanism they came from."""
     found = least_loss(model, node, radius, **options)

@@ -64,9 +64,12 @@ class Recommendation:
         """The first forecast of a method that runs at this size."""
         return next(forecast for forecast in self.forecasts if forecast.runs)
 
-    def estimator(self, method: Method | None = None, **options: Any) -> RecoveryEstimator:
-        """The estimator of the best (or the named) method with these parameters; options go to it as well."""
-        return make_estimator(self.best.method if method is None else method, self.parameters, options)
+    def estimator(
+        self, method: Method | None = None, *, insecure_seed: int | None = None
+    ) -> RecoveryEstimator:
+        """The estimator of the best (or the named) method with these parameters; `set_params` sets others."""
+        chosen = self.best.method if method is None else method
+        return make_estimator(chosen, self.parameters, {"insecure_seed": insecure_seed})
 
 
 def chosen_method(advice: Recommendation, weighted: bool) -> Method:

@@ -166,6 +166,14 @@ def parser() -> argparse.ArgumentParser:
         help="reproducible noise, for tests: the release is NOT private",
     )
 
+    proofs = commands.add_parser(
+        "proofs",
+        help="read the proof of a mechanism",
+        description="List the proof pages of this installation, or print one.",
+    )
+    proofs.add_argument("name", nargs="?", metavar="NAME", help="the page to print (default: list them)")
+    proofs.add_argument("--path", action="store_true", help="print where the page lies instead")
+
     demo = commands.add_parser(
         "demo", help="see it work on real input", description="Run the demonstration and write a report."
     )
@@ -207,6 +215,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from sosdp.cli.verify import run
         elif arguments.command == "private":
             from sosdp.cli.private import run
+        elif arguments.command == "proofs":
+            from sosdp.cli.proofs import run
         else:
             from sosdp.cli.demo import run
         return run(arguments)

@@ -20,11 +20,12 @@ import numpy as np
 
 import sosdp.cli.demo_tables as tables
 import sosdp.cli.report as report
+from sosdp.answer import Answer, certify, certify_optimum, solve_problem
 from sosdp.cli.demo_section import Output, Section
-from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout, rounded_safely
-from sosdp.cli.problem import Answer, certify, certify_optimum, solve
+from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout
 from sosdp.extras import MissingPackage, missing
 from sosdp.plot import figures as plot
+from sosdp.show import rounded_safely
 
 EPSILON, DELTA = 1.0, 1e-6
 
@@ -99,7 +100,7 @@ def certified(output: Output, name: str) -> tuple[Any, Any, Any, str]:
     source = files("sosdp.cli").joinpath("examples", f"{name}.sos.json").read_text(encoding="utf-8")
     file = output.text(f"{name}.sos.json", source)
     problem = load_problem(file)
-    answer = solve(problem)
+    answer = solve_problem(problem)
     proof = proven(answer)
     target = output.folder / f"{name}.cert.json"
     proof.save(target)

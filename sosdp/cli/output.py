@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 ANSWERED = 0
@@ -19,12 +18,6 @@ BAD_INPUT = 2
 
 class InputError(Exception):
     """Bad input: one line that names the file (or option), the key and the reason; exit code 2."""
-
-
-def rounded_safely(value: float, kind: str, digits: int = 10) -> str:
-    """A proven bound in few digits, still true: a lower bound is rounded down, an upper bound up."""
-    direction = ROUND_FLOOR if kind == "lower" else ROUND_CEILING
-    return f"{Context(prec=digits, rounding=direction).create_decimal(value).normalize():.{digits}g}"
 
 
 def one_line(error: BaseException) -> str:

@@ -17,12 +17,12 @@ from sosdp.cli.output import (
     print_json,
     progress,
     quiet_stdout,
-    rounded_safely,
     warn,
 )
+from sosdp.show import rounded_safely
 
 if TYPE_CHECKING:
-    from sosdp.cli.problem import Answer
+    from sosdp.answer import Answer
 
 FORMAT = "sosdp-result/1"
 ANSWERS = {"optimal", "infeasible", "unbounded", "proved", "refuted"}
@@ -85,11 +85,11 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
     """
     from numpy.linalg import LinAlgError
 
-    from sosdp.cli.problem import failed, solve
+    from sosdp.answer import failed, solve_problem
     from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
 
     try:
-        return solve(problem)
+        return solve_problem(problem)
     except (ProblemTooLarge, MemoryError, LinAlgError) as error:
         return failed(problem, one_line(error))
     except (ValueError, SolverUnavailable) as error:
@@ -102,7 +102,7 @@ def write_proof(
     """Write an exact certificate, check the file again, and write its other forms; returns for every option
     that got no file why not."""
     from certificates import CertificateError, check_file
-    from sosdp.cli.problem import certify
+    from sosdp.answer import certify
 
     options = (["certificate"] if target is not None else []) + list(others)
     try:
@@ -123,7 +123,7 @@ def write_proof(
 def _optimum(answer: Answer) -> Any:
     """A proof of the exact optimum, or None with a line that says why there is none."""
     from certificates import CertificateError
-    from sosdp.cli.problem import certify_optimum
+    from sosdp.answer import certify_optimum
 
     try:
         return certify_optimum(answer)
@@ -134,35 +134,16 @@ def _optimum(answer: Answer) -> Any:
 
 def export(problem: Any, target: str) -> None:
     """Write the moment relaxation as .dat-s (SDPA) or .cbf; raises InputError where the problem has none."""
-    import numpy as np
-
-    from sosdp.cli.problem import options
-    from sosdp.conic.formats.cbf import write_cbf
-    from sosdp.conic.formats.sdpa import write_sdpa
-    from sosdp.relaxation.build.identity import GramProgram
-    from sosdp.relaxation.relaxation import ZERO, relaxation_for
-    from sosdp.relaxation.solve.forms import moment_form
+    from sosdp.relaxation.minimize import relaxation_of
 
     if problem.sense == "sos":
         raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
     if problem.chebyshev is not None:
         raise InputError(f"{target}: --export: Chebyshev coefficients have no moment relaxation in monomials")
-    objective = ZERO if problem.objective is None else problem.objective
-    signed = -objective if problem.sense == "maximize" else objective
     try:
-        building, _ = options(problem)
-        identity, _ = relaxation_for(problem.system, signed, problem.degree, **building).assemble(signed)
-        form = moment_form(GramProgram(identity, np.ones(1), np.array([np.inf])))
+        relaxation_of(problem).export(target, problem.objective, sense=problem.sense, name=problem.name)
     except (ValueError, TypeError) as error:
         raise InputError(f"{target}: --export: {one_line(error)}") from error
-    what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
-    comment = f"{problem.name or 'sosdp'} ({what[problem.sense]})"
-    constant = float(identity.target @ form.fixed)
-    try:
-        if target.endswith(".cbf"):
-            write_cbf(form.conic, target, comment=f"{comment}: add {constant!r} to the optimal value")
-        else:
-            write_sdpa(form.conic, target, constant=constant, comment=comment)
     except OSError as error:
         raise InputError(f"{target}: --export: {error.strerror or error}") from error
 

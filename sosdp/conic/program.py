@@ -58,6 +58,14 @@ class ConicProgram:
                 f"cones have {self.cones.rows} rows"
             )
 
+    def __repr__(self) -> str:
+        cones = self.cones
+        sides = f", {len(cones.psd)} blocks up to side {max(cones.psd)}" if cones.psd else ""
+        return (
+            f"ConicProgram({self.q.size} variables, {cones.zero} equations, {cones.nonnegative} inequalities"
+            f"{sides})"
+        )
+
 
 STATUSES = ("optimal", "inaccurate", "infeasible", "unbounded", "failed")
 """The words of every solver, of raw solutions and of results; sums of squares add ``proved``, ``refuted`` and
@@ -96,6 +104,13 @@ class ConicSolution:
 
     def __post_init__(self) -> None:
         check_status(self.status)
+
+    def __repr__(self) -> str:
+        proven = f", proven in [{self.lower:.9g}, {self.upper:.9g}]" if self.lower <= self.upper else ""
+        if self.lower == -np.inf and self.upper == np.inf:
+            proven = ", nothing proven"
+        value = f"value {self.value:.9g}{proven}" if self.status in ("optimal", "inaccurate") else self.reason
+        return f"ConicSolution({self.status}{f': {value}' if value else ''}; {self.solver})"
 
 
 class SolverUnavailable(RuntimeError):

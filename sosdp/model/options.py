@@ -6,10 +6,11 @@ The Python functions, the command line and problem files read names, defaults an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar
 
 from .option_names import check_options
 
@@ -19,6 +20,70 @@ SYMMETRY = ("sign", "none", "permutation", "auto")
 REDUNDANT = (None, "ball", "box")
 _NO_LIMIT = 1e300  # larger numbers mean nothing to a solver
 CONES = ("sos", "sdsos", "dsos")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class BuildOptions(TypedDict, total=False):
+    """The building half of `Options`, as type checkers see the keywords of a function that takes it."""
+
+    products: Literal["putinar", "schmudgen"]
+    sparsity: Literal[
+        "auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal"
+    ]
+    symmetry: Literal["sign", "none", "permutation", "auto"]
+    prune: bool
+    quotient: bool | Literal["groebner"]
+    term_steps: int | None
+    symmetries: Any
+    redundant: Literal["ball", "box"] | None
+    cone: Literal["sos", "sdsos", "dsos"]
+    basis: Any
+
+
+class SolveOptions(TypedDict, total=False):
+    """The solving half of `Options`, as type checkers see the keywords of a function that takes it."""
+
+    solver: str
+    tolerance: float | None
+    time_limit: float | None
+    certify_bound: bool
+    verbose: bool
+
+
+class AllOptions(BuildOptions, SolveOptions, total=False):
+    """Every field of `Options` as a keyword."""
+
+
+class ComplexOptions(SolveOptions, total=False):
+    """What a program in complex variables takes."""
+
+    basis: Literal["holomorphic", "real"]
+
+
+def spelled_out(*stages: str, without: Iterable[str] = ()) -> Callable[[F], F]:
+    """Decorator: what `inspect`, completion and documentation see in place of ``**options`` are the names.
+
+    Type checkers read them from the typed dictionaries above; a test compares the two with `Options`.
+    """
+    left_out = set(without)
+
+    def mark(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        taken = {p.name for p in own} | left_out
+        named = [
+            inspect.Parameter(
+                option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type
+            )
+            for option in fields(Options)
+            if option.metadata["stage"] in stages and option.name not in taken
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def _option(default: Any, stage: str, in_files: bool = True) -> Any:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sosdp.algebra import linear
 from sosdp.algebra.chebyshev import MAX_DEGREE as MAX_CHEBYSHEV_DEGREE
@@ -22,8 +22,12 @@ from sosdp.algebra.parse import ParseError, Reader, read_coefficient, read_numbe
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import check_name, variable_id, variable_name
 from sosdp.model.option_names import did_you_mean
-from sosdp.model.options import PRODUCTS
+from sosdp.model.options import PRODUCTS, Options, names
 from sosdp.model.system import System
+from sosdp.show import html_table
+
+if TYPE_CHECKING:
+    import sosdp
 
 FORMAT = "sosdp-problem/1"
 CERTIFICATE_FORMAT = "sosdp-certificate/1"
@@ -45,6 +49,10 @@ class ProblemFileError(ValueError):
 
     def __reduce__(self) -> tuple:
         return ProblemFileError, (self.file, self.key, self.reason)
+
+
+class OptionError(ValueError):
+    """An option of a problem that the engine does not have, or a value it cannot take."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,60 @@ class Problem:
         stray = sorted({variable_name(i) for i in ids} - {*self.variables, *self.unknowns})
         if stray:
             raise ValueError(f"the problem uses {_short(stray[0])}, which is not among its variables")
+
+    def solve(
+        self,
+        *,
+        degree: int | None = None,
+        solver: str | None = None,
+        tolerance: float | None = None,
+        time_limit: float | None = None,
+    ) -> sosdp.Answer:
+        """Solve the problem as `sosdp solve` does; what is given here goes before what the file says.
+
+        Raises ValueError (an odd or too small degree, an option that the engine does not have),
+        SolverUnavailable and ProblemTooLarge.
+        """
+        import sosdp
+
+        given = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit}
+        options = {**self.options, **{name: value for name, value in given.items() if value is not None}}
+        chosen = self.degree if degree is None else degree
+        return sosdp.solve_problem(replace(self, degree=chosen, options=options))
+
+    def engine_options(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(options that build the relaxation, options of the solver); raises OptionError."""
+        # constraints are added to one system; a program with unknowns has one for every polynomial
+        buildable = [n for n in names("build", in_files=True) if not (self.unknowns and n == "redundant")]
+        known = [*names("solve", in_files=True), *buildable]
+        for name in self.options:
+            if name not in known:
+                hint, what = did_you_mean(name, known) or ";", " beside unknowns" if self.unknowns else ""
+                raise OptionError(f"options: {name!r} is not an option{what}{hint} known: {', '.join(known)}")
+        try:
+            Options(products=self.products, **self.options)
+        except ValueError as error:
+            raise OptionError(f"options: {error}") from error
+        building = {"products": self.products} | {k: v for k, v in self.options.items() if k in buildable}
+        return building, {k: v for k, v in self.options.items() if k not in buildable}
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.variables)} variables, {len(self.system)} constraints"
+        degree = "" if self.degree is None else f", degree {self.degree}"
+        return f"Problem({self.name!r}: {self.sense}, {sizes}{degree})"
+
+    def _repr_html_(self) -> str:
+        stated = self.objective if self.chebyshev is None else self.chebyshev
+        goal = "prove" if self.sense == "sos" else self.sense
+        what = [str(p) for p in self.sos] if self.sos else None if stated is None else str(stated)
+        facts = {
+            goal: what,
+            "variables": ", ".join(self.variables),
+            "unknowns": ", ".join(self.unknowns) or None,
+            "subject to": self.system if len(self.system) else None,
+            "degree": self.degree,
+        }
+        return html_table(self.name or "problem", facts)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the problem to ``path``; loading it gives an equal problem. OSError if that fails."""
@@ -462,7 +524,9 @@ def _chebyshev_terms(p: ChebyshevPolynomial) -> list:
 
 
 def _write_number(value: Any) -> int | str:
-    return value if isinstance(value, int) else f"{value.numerator}/{value.denominator}"
+    if isinstance(value, int):  # other readers of JSON have doubles
+        return value if abs(value) <= 1 << 53 else str(value)
+    return f"{value.numerator}/{value.denominator}"
 
 
 def _write_constraint(p: Polynomial, relation: str) -> Any:

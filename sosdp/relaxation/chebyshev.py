@@ -12,6 +12,7 @@ from ..algebra import monomials as mono
 from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
 from ..algebra.polynomial import Polynomial
 from ..model.system import System
+from ..show import html_table, rounded_safely
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
 
@@ -45,10 +46,22 @@ class ChebyshevBound:
         return "upper" if self.sense == "maximize" else "lower"
 
     def __repr__(self) -> str:
+        proven = self.certified_bound
+        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
         return (
-            f"ChebyshevBound({self.status}, {self.sense}, degree={self.degree}, bound={self.bound:.12g}, "
-            f"certified_bound={self.certified_bound})"
+            f"ChebyshevBound({self.status}, degree {self.degree}: {self.bound_kind} bound {self.bound:.9g}, "
+            f"{shown})"
         )
+
+    def _repr_html_(self) -> str:
+        proven = self.certified_bound
+        facts = {
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)",
+            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
+            "reason": self.reason or None,
+            "size": f"degree {self.degree}",
+        }
+        return html_table(f"ChebyshevBound: {self.status}", facts)
 
     def __call__(self, p: ChebyshevPolynomial | Polynomial) -> float:
         """The pseudo-expectation of a polynomial; ValueError above ``degree`` or for other variables."""

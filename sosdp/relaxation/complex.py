@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..algebra.complex import (
     real_parts,
 )
 from ..algebra.polynomial import Polynomial, variable
-from ..model.options import read_options
+from ..model.options import SolveOptions, read_options
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from .build.hermitian import hermitian_identity, order_of
@@ -127,7 +127,7 @@ def minimize_complex(
     *,
     sense: str = "minimize",
     basis: str = "holomorphic",
-    **solver_options: Any,
+    **solver_options: Unpack[SolveOptions],
 ) -> ComplexExpectation:
     """Lower bound on the minimum (``sense="maximize"``: upper, on the maximum) of a real-valued polynomial in
     complex variables and their conjugates.
@@ -147,7 +147,7 @@ def minimize_complex(
     Raises ValueError for an objective that is not real or a degree too small. Source: Josz and Molzahn 2018;
     Wang and Magron, TSSOS for complex polynomials (2021).
     """
-    options = read_options("minimize", solver_options, ["solve"], more=("degree", "basis"))
+    options = read_options("minimize", {**solver_options}, ["solve"], more=("degree", "basis"))
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
     target = as_complex(objective)

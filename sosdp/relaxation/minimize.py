@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from ..algebra.build import quadratic_form
 from ..algebra.chebyshev import ChebyshevPolynomial
 from ..algebra.complex import ComplexPolynomial
+from ..algebra.constraint import PSD, Equality, Inequality
 from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
-from ..model.options import names, read_options
+from ..model.options import AllOptions, ComplexOptions, names, read_options, spelled_out
+from ..model.problem_file import Problem
 from ..model.system import System
 from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
-from .relaxation import relaxation_for
+from .relaxation import Relaxation, relaxation_for
+
+Constraints = System | Inequality | Equality | PSD | Sequence["System | Inequality | Equality | PSD"] | None
+"""What a system is made of: a System, one constraint, or a list of them."""
 
 
 def _split(function: str, options: dict[str, Any], *more: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -28,7 +34,31 @@ def _split(function: str, options: dict[str, Any], *more: str) -> tuple[dict[str
     return building, options
 
 
-def _as_system(system: System | None) -> System:
+def _of_file(
+    problem: Problem, sense: str, system: Any, degree: int | None, options: dict[str, Any]
+) -> tuple[Any, System, int | None, dict[str, Any]]:
+    """Objective, system, degree and options of a problem, under those that were given."""
+    if problem.sense != sense:
+        raise ValueError(f"the problem {problem.name!r} says {problem.sense}, not {sense}: problem.solve()")
+    if system is not None:
+        raise ValueError("a problem brings its system: state another one in the problem, with replace()")
+    building, solving = problem.engine_options()
+    if problem.chebyshev is not None and building.get("products") == "putinar":
+        del building["products"]
+    objective = problem.objective if problem.chebyshev is None else problem.chebyshev
+    chosen = problem.degree if degree is None else degree
+    return objective, problem.system, chosen, {**building, **solving, **options}
+
+
+def relaxation_of(problem: Problem) -> Relaxation:
+    """The relaxation that minimize, maximize or feasible builds for a problem; ValueError for other kinds."""
+    if problem.sense == "sos" or problem.chebyshev is not None:
+        raise ValueError("only problems in monomials that minimise, maximise or ask feasibility have one")
+    building, _ = problem.engine_options()
+    return relaxation_for(problem.system, problem.objective, problem.degree, **building)
+
+
+def _as_system(system: Any) -> System:
     if system is None:
         return System()
     return system if isinstance(system, System) else System(system)
@@ -56,27 +86,44 @@ def _in_chebyshev(
 
 @overload
 def minimize(
-    objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
+    objective: ChebyshevPolynomial,
+    system: Constraints = None,
+    degree: int | None = None,
+    **options: Unpack[AllOptions],
 ) -> ChebyshevBound:
     """In Chebyshev coefficients."""
 
 
 @overload
 def minimize(
-    objective: ComplexPolynomial, system: Any = None, degree: int | None = None, **options: Any
+    objective: ComplexPolynomial,
+    system: Any = None,
+    degree: int | None = None,
+    **options: Unpack[ComplexOptions],
 ) -> ComplexExpectation:
     """In complex variables."""
 
 
 @overload
 def minimize(
-    objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+    objective: Polynomial | float,
+    system: Constraints = None,
+    degree: int | None = None,
+    **options: Unpack[AllOptions],
 ) -> PseudoExpectation:
     """In monomials."""
 
 
+@overload
 def minimize(
-    objective: Any, system: System | None = None, degree: int | None = None, **options: Any
+    objective: Problem, system: None = None, degree: int | None = None, **options: Unpack[AllOptions]
+) -> PseudoExpectation:
+    """Of a problem file."""
+
+
+@spelled_out("build", "solve")
+def minimize(
+    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[AllOptions]
 ) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
     """Lower bound on the minimum of a polynomial over a system, with the pseudo-expectation that attains it.
 
@@ -86,6 +133,8 @@ def minimize(
         The polynomial; with one in Chebyshev coefficients (``sd.chebyshev``) the system must be the box
         [-1, 1]^n, and the answer is a ``ChebyshevBound``; one in complex variables (``sd.complex_variables``)
         takes a list of constraints and ``basis="holomorphic"`` or ``"real"``, see ``relaxation.complex``.
+        Or a problem that ``load_problem`` read: it brings its system, degree and options, and what is given
+        here goes before them.
     system
         Constraints (a System, one constraint, or None for all of R^n).
     degree
@@ -100,57 +149,92 @@ def minimize(
     Raises ValueError for a degree that is too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
+    given: dict[str, Any] = {**options}
+    if isinstance(objective, Problem):
+        objective, system, degree, given = _of_file(objective, "minimize", system, degree, given)
     if isinstance(objective, ChebyshevPolynomial):
-        return _in_chebyshev(objective, system, degree, "minimize", options)
+        return _in_chebyshev(objective, system, degree, "minimize", given)
     if isinstance(objective, ComplexPolynomial):
-        return minimize_complex(objective, system, degree, sense="minimize", **options)
-    building, solving = _split("minimize", options, "system", "degree", "subject_to")
+        return minimize_complex(objective, system, degree, sense="minimize", **given)
+    building, solving = _split("minimize", given, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
 
 
 @overload
 def maximize(
-    objective: ChebyshevPolynomial, system: System | None = None, degree: int | None = None, **options: Any
+    objective: ChebyshevPolynomial,
+    system: Constraints = None,
+    degree: int | None = None,
+    **options: Unpack[AllOptions],
 ) -> ChebyshevBound:
     """In Chebyshev coefficients."""
 
 
 @overload
 def maximize(
-    objective: ComplexPolynomial, system: Any = None, degree: int | None = None, **options: Any
+    objective: ComplexPolynomial,
+    system: Any = None,
+    degree: int | None = None,
+    **options: Unpack[ComplexOptions],
 ) -> ComplexExpectation:
     """In complex variables."""
 
 
 @overload
 def maximize(
-    objective: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+    objective: Polynomial | float,
+    system: Constraints = None,
+    degree: int | None = None,
+    **options: Unpack[AllOptions],
 ) -> PseudoExpectation:
     """In monomials."""
 
 
+@overload
 def maximize(
-    objective: Any, system: System | None = None, degree: int | None = None, **options: Any
+    objective: Problem, system: None = None, degree: int | None = None, **options: Unpack[AllOptions]
+) -> PseudoExpectation:
+    """Of a problem file."""
+
+
+@spelled_out("build", "solve")
+def maximize(
+    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[AllOptions]
 ) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
+    given: dict[str, Any] = {**options}
+    if isinstance(objective, Problem):
+        objective, system, degree, given = _of_file(objective, "maximize", system, degree, given)
     if isinstance(objective, ChebyshevPolynomial):
-        return _in_chebyshev(objective, system, degree, "maximize", options)
+        return _in_chebyshev(objective, system, degree, "maximize", given)
     if isinstance(objective, ComplexPolynomial):
-        return minimize_complex(objective, system, degree, sense="maximize", **options)
-    building, solving = _split("maximize", options, "system", "degree", "subject_to")
+        return minimize_complex(objective, system, degree, sense="maximize", **given)
+    building, solving = _split("maximize", given, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)
 
 
-def feasible(system: System, degree: int | None = None, **options: Any) -> PseudoExpectation:
+@spelled_out("build", "solve")
+def feasible(
+    system: Constraints | Problem, degree: int | None = None, **options: Unpack[AllOptions]
+) -> PseudoExpectation:
     """A pseudo-expectation that satisfies the system, or a proven refutation (status ``infeasible``)."""
-    building, solving = _split("feasible", options, "degree", "subject_to")
+    given: dict[str, Any] = {**options}
+    if isinstance(system, Problem):
+        _, system, degree, given = _of_file(system, "feasible", None, degree, given)
+    building, solving = _split("feasible", given, "degree", "subject_to")
     return relaxation_for(_as_system(system), None, degree, **building).feasible(**solving)
 
 
+@spelled_out("build", "solve")
 def prove_sos(
-    p: Polynomial, system: System | None = None, degree: int | None = None, **options: Any
+    p: Any,
+    system: Constraints = None,
+    degree: int | None = None,
+    *,
+    zeros: Any = "auto",
+    **options: Unpack[AllOptions],
 ) -> PseudoExpectation:
     """Is the polynomial a sum of squares (modulo the system, as in Putinar's theorem)?
 
@@ -165,11 +249,11 @@ def prove_sos(
         without a system, Gram matrices are then sought on the face they leave, where a sum of squares with
         zeros can be proven. ``"auto"`` tries points with entries -1, 0 and 1; None switches it off.
     """
-    building, solving = _split("prove_sos", options, "system", "degree", "zeros")
+    building, solving = _split("prove_sos", {**options}, "system", "degree", "zeros")
     entries = np.asarray(p, dtype=object) if isinstance(p, (list, tuple, np.ndarray)) else None
     if entries is not None and entries.ndim:
         p = quadratic_form(entries, "sosdp_y_")
         degree = None if degree is None else degree + 2
     p = _as_polynomial(p)
     relaxation = relaxation_for(_as_system(system), p, degree, **building)
-    return prove_sum_of_squares(relaxation, p, **solving)
+    return prove_sum_of_squares(relaxation, p, zeros, **solving)

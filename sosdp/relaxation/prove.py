@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..algebra.polynomial import Polynomial
-from ..model.options import read_options
+from ..model.options import SolveOptions, read_options
 from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
 from .build.assemble import assemble
@@ -30,10 +30,10 @@ _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def prove_sum_of_squares(
-    relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Any
+    relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Unpack[SolveOptions]
 ) -> PseudoExpectation:
     """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
-    solving = read_options("prove_sos", solver_options, ["solve"], more=("zeros",)).solving()
+    solving = read_options("prove_sos", {**solver_options}, ["solve"], more=("zeros",)).solving()
     started = time.perf_counter()
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)

@@ -13,6 +13,7 @@ from ..algebra.polynomial import Polynomial
 from ..conic.svec import smat
 from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
+from ..show import html_table, rounded_safely
 from .atoms import Atoms, extract_atoms
 from .build.identity import Identity, Inside
 from .solve.solve import centre
@@ -97,12 +98,37 @@ class PseudoExpectation:
     inside: Inside | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
+        return f"PseudoExpectation({self.status}, degree {self.degree}: {self._said()})"
+
+    def _said(self) -> str:
+        """The answer in a few words; a question of yes or no has no bound."""
+        if self.sense == "sos":
+            return {"proved": "a sum of squares", "refuted": "no sum of squares"}.get(
+                self.status, self.reason
+            )
+        if self.sense == "feasible":
+            known = {"optimal": "the system has one", "infeasible": "no point satisfies the system"}
+            return known.get(self.status, self.reason)
+        proven = self.certified_bound
+        if not np.isfinite(self.bound) and proven is None:
+            return self.reason or f"no finite {self.bound_kind} bound"
+        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
+        return f"{self.bound_kind} bound {self.bound:.9g}, {shown}"
+
+    def _repr_html_(self) -> str:
         blocks = self.sizes.get("blocks", [])
-        shape = f"{len(blocks)} blocks, largest {max(blocks, default=0)}"
-        return (
-            f"PseudoExpectation({self.status}, {self.sense}, degree={self.degree}, bound={self.bound:.9g}, "
-            f"certified_bound={self.certified_bound}, {shape}, solver={self.solver})"
-        )
+        asked = self.sense in ("minimize", "maximize")
+        proven = self.certified_bound if asked else None
+        facts = {
+            "of": None if self.objective is None else str(self.objective),
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)" if asked else None,
+            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
+            "answer": None if asked else self._said(),
+            "reason": self.reason or None,
+            "size": f"degree {self.degree}, {len(blocks)} blocks, the largest of side {max(blocks, default=0)}",
+            "solver": self.solver,
+        }
+        return html_table(f"PseudoExpectation: {self.status}", facts)
 
     @property
     def bound_kind(self) -> str:

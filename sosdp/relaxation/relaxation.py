@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..algebra.polynomial import Polynomial
+from ..conic.formats.files import write_program
+from ..conic.program import ConicProgram
 from ..model.expectation import (
     Expectation,
     ExpectationConstraint,
@@ -18,7 +21,7 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.options import names, read_options
+from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -32,6 +35,7 @@ from .build.symmetry import with_symmetry
 from .certify.bound import unused_columns
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
+from .solve.forms import moment_form
 from .solve.solve import solve_program, unproducible
 from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
 from .threshold import Threshold, bisect
@@ -64,8 +68,9 @@ class Relaxation:
     forms and reductions as argued in the modules ``forms``, ``blocks`` and ``reduction``.
     """
 
-    def __init__(self, system: System, degree: int, **options: Any) -> None:
-        self.options = read_options("Relaxation", options, ["build"], more=("system", "degree"))
+    @spelled_out("build")
+    def __init__(self, system: System, degree: int, **options: Unpack[BuildOptions]) -> None:
+        self.options = read_options("Relaxation", {**options}, ["build"], more=("system", "degree"))
         self.system = with_redundant(system, self.options.redundant)
         if self.options.quotient == "groebner":
             self.system = with_groebner(self.system, degree)
@@ -94,7 +99,10 @@ class Relaxation:
                 )
         return expectation(p)
 
-    def minimize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+    @spelled_out("solve")
+    def minimize(
+        self, objective: Any, subject_to: Any = None, **solver_options: Unpack[SolveOptions]
+    ) -> PseudoExpectation:
         """Least value of a polynomial, an expectation or a convex quadratic function of expectations.
 
         ``subject_to``: constraints in expectation (lists and arrays of them), besides the system, which is
@@ -103,7 +111,10 @@ class Relaxation:
         """
         return self._bound(objective, "minimize", subject_to, **solver_options)
 
-    def maximize(self, objective: Any, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+    @spelled_out("solve")
+    def maximize(
+        self, objective: Any, subject_to: Any = None, **solver_options: Unpack[SolveOptions]
+    ) -> PseudoExpectation:
         """Largest value of a polynomial or expectation; see ``minimize``."""
         if isinstance(objective, QuadraticExpectation):
             raise ValueError(
@@ -112,9 +123,40 @@ class Relaxation:
             )
         return self._bound(objective, "maximize", subject_to, **solver_options)
 
-    def feasible(self, subject_to: Any = None, **solver_options) -> PseudoExpectation:
+    @spelled_out("solve")
+    def feasible(self, subject_to: Any = None, **solver_options: Unpack[SolveOptions]) -> PseudoExpectation:
         """A pseudo-expectation that satisfies the system, or a refutation (status ``infeasible``)."""
         return self._bound(None, "feasible", subject_to, **solver_options)
+
+    def to_conic(self, objective: Any = None, *, sense: str = "minimize") -> ConicProgram:
+        """The moment relaxation as a conic program in the moments, to solve, bound or write elsewhere.
+
+        Its optimal value is that of the relaxation for ``minimize``, minus it for ``maximize``; without an
+        objective 0, or infeasible. Unscaled, and with every reduction that this relaxation has. ValueError
+        for another sense and for squares of expectations.
+        """
+        if sense not in ("minimize", "maximize", "feasible"):
+            raise ValueError(f"sense must be minimize, maximize or feasible, got {sense!r}")
+        if isinstance(objective, QuadraticExpectation):
+            raise ValueError("a squared expectation is no linear objective: use to_cvxpy")
+        if isinstance(objective, Expectation):
+            objective = objective.polynomial
+        stated = ZERO if objective is None else Polynomial(objective)
+        identity, _ = self.assemble(-stated if sense == "maximize" else stated)
+        form = moment_form(GramProgram(identity, np.ones(1), np.array([np.inf])))
+        return replace(form.conic, constant=float(identity.target @ form.fixed))
+
+    def export(
+        self, path: str | os.PathLike[str], objective: Any = None, *, sense: str = "minimize", name: str = ""
+    ) -> None:
+        """Write ``to_conic(objective)`` to a ``.dat-s`` (SDPA sparse) or ``.cbf`` file.
+
+        ``name``: for the comment in the file's first line. ValueError for another ending, OSError.
+        """
+        what = {"minimize": "minimum", "maximize": "minus the maximum", "feasible": "0, or infeasible"}
+        program = self.to_conic(objective, sense=sense)
+        asked = "feasible" if objective is None else sense
+        write_program(program, os.fspath(path), comment=f"{name or 'sosdp'} ({what[asked]})")
 
     def to_cvxpy(self, including: Any = ()) -> CvxpyMoments:
         """The moments as cvxpy expressions, for any convex objective and constraint that cvxpy knows.
@@ -142,7 +184,10 @@ class Relaxation:
         high: float,
         *,
         tolerance: float = 1e-3,
-        **solver_options: Any,
+        solver: str = "auto",
+        time_limit: float | None = None,
+        certify_bound: bool = True,
+        verbose: bool = False,
     ) -> Threshold:
         """Least value of ``parameter`` in [low, high] at which the relaxation is feasible, by bisection.
 
@@ -150,14 +195,19 @@ class Relaxation:
         must be monotone in it (larger is easier). See ``sosdp.relaxation.threshold.bisect``. ValueError for a
         parameter that does not occur.
         """
-        read_options("bisect", solver_options, ["solve"], without=["tolerance"])
+        options: SolveOptions = {
+            "solver": solver,
+            "time_limit": time_limit,
+            "certify_bound": certify_bound,
+            "verbose": verbose,
+        }
         if int(parameter.variable_ids[0]) not in self.system.variable_ids:
             raise ValueError(f"the parameter {parameter} does not occur in the system")
-        building = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
+        building: Any = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
 
         def at(value: float) -> PseudoExpectation:
             fixed = self.system.subs({parameter: value})
-            return Relaxation(fixed, self.degree, **building).feasible(**solver_options)
+            return Relaxation(fixed, self.degree, **building).feasible(**options)
 
         return bisect(at, low, high, tolerance)
 
@@ -182,10 +232,10 @@ class Relaxation:
         objective: Any,
         sense: str,
         subject_to: Any = None,
-        **solver_options: Any,
+        **solver_options: Unpack[SolveOptions],
     ) -> PseudoExpectation:
         started = time.perf_counter()
-        options = read_options(f"Relaxation.{sense}", solver_options, ["solve"], more=("subject_to",))
+        options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=("subject_to",))
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
             objective = objective.polynomial
@@ -229,7 +279,9 @@ class Relaxation:
         return replace(result, times=times, sizes=sizes)
 
 
-def relaxation_for(system: System, objective: Polynomial | None, degree: int | None, **options) -> Relaxation:
+def relaxation_for(
+    system: System, objective: Polynomial | None, degree: int | None, **options: Unpack[BuildOptions]
+) -> Relaxation:
     """The relaxation of the given degree, or of the least degree at which the program can be stated."""
     if degree is None:
         degree = least_degree(system, [] if objective is None else [objective])

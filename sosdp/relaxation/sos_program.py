@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +15,12 @@ from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, quadratic_form, variables
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
-from ..model.options import Options, read_options
+from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
+from ..show import html_table, rounded_safely
 from .build.assemble import assemble
 from .build.diagonal_dominance import Dominance, cone_report, with_cone
 from .build.identity import EqualityRows, GramProgram, Identity, RawSolution
@@ -65,6 +66,25 @@ class SosSolution:
         """A point that is proven feasible bounds a minimum from above and a maximum from below."""
         return "upper" if self.sense == "minimize" else "lower"
 
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:.6g}" for name, value in list(self.values.items())[:6])
+        more = ", ..." if len(self.values) > 6 else ""
+        proven = self.certified_bound
+        shown = "" if proven is None else f", {rounded_safely(proven, self.bound_kind)} proven"
+        value = f"value {self.bound:.9g}{shown}" if self.values else self.reason
+        return f"SosSolution({self.status}: {value}{f'; {values}{more}' if values else ''})"
+
+    def _repr_html_(self) -> str:
+        proven = self.certified_bound
+        facts = {
+            "value": f"{self.bound:.9g} (the solver's)" if self.values else None,
+            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
+            **{name: f"{value:.9g}" for name, value in list(self.values.items())[:20]},
+            "reason": self.reason or None,
+            "solver": self.solver,
+        }
+        return html_table(f"SosSolution: {self.status}", facts)
+
 
 class SosProgram:
     """Unknown coefficients, constraints "this polynomial is a sum of squares", a linear objective.
@@ -79,7 +99,8 @@ class SosProgram:
     ``products='schmudgen'`` for multipliers of products of inequalities, ``cone='sdsos'``, ...
     """
 
-    def __init__(self, unknowns: Any, **options: Any) -> None:
+    @spelled_out("build", without=["redundant"])
+    def __init__(self, unknowns: Any, **options: Unpack[BuildOptions]) -> None:
         flat = (
             list(np.asarray(unknowns, dtype=object).reshape(-1))
             if not isinstance(unknowns, Polynomial)
@@ -90,7 +111,7 @@ class SosProgram:
         self.ids = np.array([int(u.variable_ids[0]) for u in flat], dtype=mono.MONOMIAL)
         if np.unique(self.ids).size != self.ids.size:
             raise ValueError("an unknown is listed twice")
-        self.options = read_options("SosProgram", options, ["build"], without=["redundant"])
+        self.options = read_options("SosProgram", {**options}, ["build"], without=["redundant"])
         self.constraints: list[tuple[Polynomial, System, int | None, str]] = []
         self.vanishing: list[Polynomial] = []
         self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
@@ -206,15 +227,18 @@ class SosProgram:
         self.ids = np.concatenate([self.ids, ids])
         return fresh
 
-    def minimize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+    @spelled_out("solve", without=["certify_bound"])
+    def minimize(self, objective: Polynomial, **solver_options: Unpack[SolveOptions]) -> SosSolution:
         """Minimise a linear function of the unknowns."""
         return self._solve(objective, "minimize", **solver_options)
 
-    def maximize(self, objective: Polynomial, **solver_options: Any) -> SosSolution:
+    @spelled_out("solve", without=["certify_bound"])
+    def maximize(self, objective: Polynomial, **solver_options: Unpack[SolveOptions]) -> SosSolution:
         """Maximise a linear function of the unknowns."""
         return self._solve(objective, "maximize", **solver_options)
 
-    def feasible(self, **solver_options: Any) -> SosSolution:
+    @spelled_out("solve", without=["certify_bound"])
+    def feasible(self, **solver_options: Unpack[SolveOptions]) -> SosSolution:
         """Coefficients that satisfy every constraint (status ``optimal``), or ``infeasible``."""
         return self._solve(polynomial(0), "minimize", **solver_options)
 
@@ -286,8 +310,12 @@ class SosProgram:
         return replace(self.options, symmetry="sign", symmetries=None)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
-    def _solve(self, objective: Polynomial, sense: str, **solver_options: Any) -> SosSolution:
-        options = read_options(f"SosProgram.{sense}", solver_options, ["solve"], without=["certify_bound"])
+    def _solve(
+        self, objective: Polynomial, sense: str, **solver_options: Unpack[SolveOptions]
+    ) -> SosSolution:
+        options = read_options(
+            f"SosProgram.{sense}", {**solver_options}, ["solve"], without=["certify_bound"]
+        )
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()

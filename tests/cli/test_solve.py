@@ -277,7 +277,7 @@ def test_the_export_as_cbf_reads_back(tmp_path):
         assert main(["solve", path, "--export", target]) == 0
     one, two = (read_program(target) for target in targets)
     assert np.allclose(one.q, two.q) and one.cones.psd == two.cones.psd
-    assert "optimal value" in Path(targets[0]).read_text(encoding="utf-8").splitlines()[0]
+    assert one.constant == two.constant
 
 
 def test_an_sos_problem_has_no_moment_export(tmp_path, capsys):

@@ -23,7 +23,7 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 FLOORS = [
     ["sosdp.cli"],
     ["problems"],
-    ["sosdp.estimator", "certificates", "sosdp.plot", "sosdp.prove"],
+    ["sosdp.estimator", "certificates", "sosdp.plot", "sosdp.prove", "sosdp.answer"],
     ["sosdp.relaxation", "sosdp.privacy"],
     ["sosdp.reduction", "sosdp.structured"],
     ["sosdp.conic", "sosdp.model", "sosdp.sweep"],
@@ -150,8 +150,10 @@ def test_the_root_shows_the_house():
         "__main__.py",
         "_version.py",
         "aliases.py",
+        "answer.py",
         "extras.py",
         "lazy.py",
+        "pages.py",
         "prove.py",
         "show.py",
     }

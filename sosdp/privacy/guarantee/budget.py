@@ -18,6 +18,7 @@ from sosdp.model.option_names import did_you_mean
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
 from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, merged_assumptions, weakest
 from sosdp.privacy.guarantee.release import Release
+from sosdp.show import html_table
 
 FORMAT = "sosdp-budget/1"
 
@@ -265,3 +266,8 @@ class Budget:
 
     def __repr__(self) -> str:
         return f"Budget({self.total.statement()}; {len(self._spent)} drawn, left {self.remaining()})"
+
+    def _repr_html_(self) -> str:
+        left = ", ".join(f"{name} {number:.6g}" for name, number in self.remaining().items())
+        drawn = {f"release {k}": part.statement() for k, part in enumerate(self._spent, 1)}
+        return html_table("Budget", {"total": self.total.statement(), **drawn, "left": left})

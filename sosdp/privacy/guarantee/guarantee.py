@@ -21,6 +21,7 @@ from sosdp.privacy.guarantee.adjacency import (
 from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, typed
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up, float_up
+from sosdp.show import html_table
 
 __all__ = [
     "CALIBRATIONS",
@@ -164,6 +165,27 @@ class Guarantee:
         if self.loss is not None:
             parts.append("a numeric privacy loss")
         return f"{' and '.join(parts)} for {self.adjacency} [{self.kind}]"
+
+    def __repr__(self) -> str:
+        count = len(self.assumptions)
+        rests = f"; {count} assumption{'s' if count != 1 else ''}" if count else ""
+        return f"Guarantee({self.statement()}{rests})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "promise": self.statement(),
+            "mechanism": self.mechanism or None,
+            **{f"assumption {k}": str(text) for k, text in enumerate(self.assumptions, 1)},
+            "proof": self.proof,
+        }
+        return html_table("Guarantee", facts)
+
+    @property
+    def proof(self) -> str:
+        """The file of the page that proves the mechanism, or, of a composition, the rules of composition."""
+        from sosdp import pages
+
+        return str(pages.folder() / f"{pages.page_of(self.mechanism)}.md")
 
     def insecure(self, reason: str = "the noise came from a seeded generator (insecure_seed)") -> Guarantee:
         """The guarantee of the same release drawn from a predictable generator: none.

@@ -13,6 +13,7 @@ import numpy as np
 
 from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.show import html_table
 
 FORMAT = "sosdp-release/1"
 
@@ -123,7 +124,7 @@ class Release:
                 **self.guarantee.to_dict(),
                 **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
             },
-            "public": _plain(self.public),
+            "public": _readable(_plain(self.public)),
         }
 
     def __repr__(self) -> str:
@@ -131,6 +132,16 @@ class Release:
         if len(shown) > 200:
             shown = f"<{type(self.value).__name__}>"
         return f"Release({self.mechanism or 'release'}: {self.guarantee.statement()}, value={shown})"
+
+    def _repr_html_(self) -> str:
+        shown = repr(self.value)
+        facts = {
+            "promise": self.guarantee.statement(),
+            "value": shown,
+            **{f"assumption {k}": str(text) for k, text in enumerate(self.guarantee.assumptions, 1)},
+            "proof": self.guarantee.proof,
+        }
+        return html_table(f"Release: {self.mechanism or 'release'}", facts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
@@ -151,6 +162,16 @@ def _rebuild(
 
 def _ended(sentences: tuple[str, ...]) -> str:
     return f"{sentences[0][:1].upper()}{sentences[0][1:]}." if sentences else "Nothing is claimed."
+
+
+def _readable(value: Any) -> Any:
+    """Whole numbers beyond 2^53 as texts: readers of JSON other than Python's have doubles."""
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    big = isinstance(value, int) and not isinstance(value, bool) and abs(value) > 1 << 53
+    return str(value) if big else value
 
 
 def _plain(value: Any) -> Any:

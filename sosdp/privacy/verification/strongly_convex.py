@@ -121,7 +121,13 @@ def falsify_program(
     mode: str = "tight",
     tolerance: float = 1e-7,
     pairs: int = 200,
-    **search: Any,
+    strategy: str = "exhaustive",
+    searches: int = 100,
+    steps: int = 100,
+    store: Any = None,
+    backend: str = "sequential",
+    jobs: int = -1,
+    progress: bool | None = None,
 ) -> ProgramReport:
     """Search neighbours that break the program's sensitivity, and, given an oracle, kappa, alpha and radius.
 
@@ -133,7 +139,7 @@ def falsify_program(
         mode: "tight" or "paper": the sensitivity that is attacked.
         tolerance: allowance for solver and float64 error in the tries with the oracle.
         pairs: how many neighbours of the bases these tries use.
-        search: strategy, searches, steps, store, backend, ... of `verify_sensitivity`.
+        strategy, searches, steps, store, backend, jobs, progress: of the search, as for `verify_sensitivity`.
 
     Raises:
         ValueError: no solver attached, or arguments out of range.
@@ -142,7 +148,18 @@ def falsify_program(
     if solve is None:
         raise ValueError("this program has no solver attached: pass solve=... when making it")
     report = verify_sensitivity(
-        solve, data, neighbours=neighbours, claimed=program.sensitivity(mode), with_error=True, **search
+        solve,
+        data,
+        neighbours=neighbours,
+        claimed=program.sensitivity(mode),
+        with_error=True,
+        strategy=strategy,
+        searches=searches,
+        steps=steps,
+        store=store,
+        backend=backend,
+        jobs=jobs,
+        progress=progress,
     )
     if oracle is None:
         return ProgramReport(report, None, None, None, tolerance)

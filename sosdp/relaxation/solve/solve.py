@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,7 +60,7 @@ def solve_program(
         name = "borrowed" if solver == "auto" else solver
         raw = solve_program(reduced, solver=name, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
         return smaller.lift(program, raw)
-    options = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     if solver == "auto" and prefers(program):
         enough = trial(program)
         if enough:

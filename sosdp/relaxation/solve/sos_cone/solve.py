@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -70,10 +69,16 @@ def _broken(program: GramProgram, said: str, seconds: float) -> RawSolution:
     )
 
 
-def at_points(program: GramProgram, **options: Any) -> RawSolution | None:
+def at_points(
+    program: GramProgram,
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> RawSolution | None:
     """``solve_at_points``, or None where the program has no form at points."""
     try:
-        return solve_at_points(program, **options)
+        return solve_at_points(program, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     except NotSampled:
         return None
 

@@ -1,19 +1,18 @@
-"""From a problem file to an answer: which call of the engine each kind of problem is."""
+"""From a problem to an answer: which call of the engine each kind of problem is, and its proof."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sosdp.model.option_names import did_you_mean
-from sosdp.model.options import Options, names
+from sosdp.model.problem_file import OptionError, Problem
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.sos_program import SosProgram, SosSolution
+from sosdp.show import html_table
 
-
-class OptionError(ValueError):
-    """An option of a problem that the engine does not have, or a value it cannot take."""
+if TYPE_CHECKING:
+    from certificates.proof import Proof
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,37 @@ class Answer:
     values: dict[str, float] | None = None
     atoms: list[list[float]] = field(default_factory=list)
 
+    def proof(self) -> Proof:
+        """An exact proof of the answer, to be checked or saved; CertificateError or ValueError, saying why,
+        where none is found."""
+        return certify(self)
 
-def solve(problem: Any) -> Answer:
-    """Solve a `Problem`; raises ValueError, SolverUnavailable and ProblemTooLarge as the engine does."""
-    building, solving = options(problem)
+    def __repr__(self) -> str:
+        if self.bound_kind is None:
+            return f"Answer({self.status}{f': {self.reason}' if self.reason else ''})"
+        proven = "no proven bound" if self.certified_bound is None else f"proven {self.certified_bound:.9g}"
+        value = "no bound" if self.bound is None else f"{self.bound_kind} bound {self.bound:.9g}"
+        return f"Answer({self.status}: {value}, {proven})"
+
+    def _repr_html_(self) -> str:
+        asked = self.bound_kind is not None
+        facts = {
+            "bound": self.bound if asked else None,
+            f"proven {self.bound_kind} bound": self.certified_bound if asked else None,
+            "values": self.values,
+            "atoms": self.atoms or None,
+            "reason": self.reason or None,
+            "solver": self.solver,
+        }
+        return html_table(self.status, facts)
+
+
+def solve_problem(problem: Problem) -> Answer:
+    """Solve a `Problem` (from ``load_problem``) of any kind.
+
+    Raises ValueError, SolverUnavailable and ProblemTooLarge as the engine does.
+    """
+    building, solving = problem.engine_options()
     if problem.unknowns:
         return _program(problem, building, solving)
     if problem.sense == "sos":
@@ -54,6 +80,7 @@ def solve(problem: Any) -> Answer:
         solved = feasible(problem.system, problem.degree, **building, **solving)
     else:
         call = minimize if problem.sense == "minimize" else maximize
+        assert problem.objective is not None
         solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
     has_bound = problem.sense != "feasible"
     return Answer(
@@ -72,13 +99,14 @@ def solve(problem: Any) -> Answer:
     )
 
 
-def _in_chebyshev(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
     """An objective in Chebyshev coefficients on the box [-1, 1]^n."""
     from sosdp.relaxation.minimize import maximize, minimize
 
     for name in sorted(set(building) - {"products"}):
         raise OptionError(f"options: {name!r} means nothing for an objective in Chebyshev coefficients")
     call = minimize if problem.sense == "minimize" else maximize
+    assert problem.chebyshev is not None
     solved = call(problem.chebyshev, problem.system, problem.degree, **solving)
     return Answer(
         status=solved.status,
@@ -94,7 +122,7 @@ def _in_chebyshev(problem: Any, building: dict[str, Any], solving: dict[str, Any
     )
 
 
-def failed(problem: Any, reason: str) -> Answer:
+def failed(problem: Problem, reason: str) -> Answer:
     """The answer for a problem that could not be computed here at all."""
     kinds = {"minimize": "lower", "maximize": "upper"}
     return Answer(
@@ -111,24 +139,7 @@ def failed(problem: Any, reason: str) -> Answer:
     )
 
 
-def options(problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(options that build the relaxation, options of the solver) of a problem; raises OptionError."""
-    # constraints are added to one system; a program with unknowns has one for every polynomial
-    buildable = [n for n in names("build", in_files=True) if not (problem.unknowns and n == "redundant")]
-    known = [*names("solve", in_files=True), *buildable]
-    for name in problem.options:
-        if name not in known:
-            hint, what = did_you_mean(name, known) or ";", " beside unknowns" if problem.unknowns else ""
-            raise OptionError(f"options: {name!r} is not an option{what}{hint} known: {', '.join(known)}")
-    try:
-        Options(products=problem.products, **problem.options)
-    except ValueError as error:
-        raise OptionError(f"options: {error}") from error
-    building = {"products": problem.products} | {k: v for k, v in problem.options.items() if k in buildable}
-    return building, {k: v for k, v in problem.options.items() if k not in buildable}
-
-
-def _program(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
     """A linear objective in unknown coefficients of polynomials that must be sums of squares."""
     from sosdp.algebra import polynomial, variables
 
@@ -155,7 +166,7 @@ def _program(problem: Any, building: dict[str, Any], solving: dict[str, Any]) ->
     )
 
 
-def _sums_of_squares(problem: Any, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
+def _sums_of_squares(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
     """Each polynomial by itself: proved if all are, refuted if one is."""
     from sosdp.prove import prove_sos
 
@@ -188,14 +199,14 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _atoms(problem: Any, solved: PseudoExpectation) -> list[list[float]]:
+def _atoms(problem: Problem, solved: PseudoExpectation) -> list[list[float]]:
     """Optimisers with coordinates in the order of the problem's variables; 0 for a variable it never uses."""
     column = {str(variable): k for k, variable in enumerate(solved.variables)}
     points = solved.atoms()
     return [[float(p[column[v]]) if v in column else 0.0 for v in problem.variables] for p in points]
 
 
-def certify_optimum(answer: Answer) -> Any:
+def certify_optimum(answer: Answer) -> Proof:
     """An exact proof at the exact optimum; raises CertificateError or ValueError, saying why, without."""
     import certificates
 
@@ -204,7 +215,7 @@ def certify_optimum(answer: Answer) -> Any:
     return certificates.extract(answer.parts[0]).optimum()
 
 
-def certify(answer: Answer) -> Any:
+def certify(answer: Answer) -> Proof:
     """An exact proof of the answer; raises CertificateError or ValueError, saying why, without."""
     import dataclasses
 
