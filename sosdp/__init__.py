@@ -16,6 +16,7 @@ _HOMES = {
     "algebra.calculus": ["coefficient", "integrate"],
     "algebra.complex": ["ComplexPolynomial", "complex_variables"],
     "algebra.chebyshev": ["ChebyshevPolynomial", "chebyshev"],
+    "conic.bridges": ["from_cvxpy", "solve_cvxpy"],
     "conic.choose": ["solve_conic"],
     "conic.formats.files": ["read_program", "write_program"],
     "conic.program": ["ConicProgram", "ConicSolution", "ProblemTooLarge", "SolverUnavailable"],

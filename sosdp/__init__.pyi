@@ -23,6 +23,8 @@ from .algebra.complex import ComplexPolynomial as ComplexPolynomial
 from .algebra.complex import complex_variables as complex_variables
 from .answer import Answer as Answer
 from .answer import solve_problem as solve_problem
+from .conic.bridges import from_cvxpy as from_cvxpy
+from .conic.bridges import solve_cvxpy as solve_cvxpy
 from .conic.choose import solve_conic as solve_conic
 from .conic.formats.files import read_program as read_program
 from .conic.formats.files import write_program as write_program

@@ -5,6 +5,9 @@ Both modelling languages are imported when a function is called, never before.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +15,9 @@ import scipy.sparse as sp
 
 from sosdp.extras import need
 
-from .program import Cones, ConicProgram
-from .svec import SQRT2, triangle, unpacking
+from .choose import solve_conic
+from .program import Cones, ConicProgram, ConicSolution
+from .svec import SQRT2, svec_length, triangle, unpacking
 
 if TYPE_CHECKING:
     import cvxpy
@@ -51,41 +55,103 @@ def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
 def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
     """The conic program that cvxpy would hand to Clarabel, its constant included.
 
-    A maximisation becomes the minimisation of minus its objective. cvxpy's own auxiliary variables are part
-    of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer variables, or
-    that needs other cones than equations, inequalities and matrix inequalities; the message names the cone.
+    A maximisation becomes the minimisation of minus its objective; a second-order cone of size k becomes a
+    matrix inequality of side k, so its cost grows with the square of k. cvxpy's own auxiliary variables are
+    part of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer
+    variables, or that needs exponential or power cones; the message names the cone.
     """
+    return _read_cvxpy(problem)[0]
+
+
+def solve_cvxpy(
+    problem: cvxpy.Problem,
+    solver: str = "auto",
+    *,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> ConicSolution:
+    """Solve a cvxpy problem with ``solve_conic`` and write the answer back into it.
+
+    ``problem.value``, ``problem.status``, the values of its variables and the dual values of its constraints
+    are then what ``problem.solve()`` would have set; where no solver found anything they are left alone.
+    What is returned has proven bounds besides (of a maximisation: on minus its objective). Raises as
+    ``from_cvxpy`` and ``solve_conic``.
+    """
+    program, back, finish = _read_cvxpy(problem)
+    found = solve_conic(program, solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+    words = {
+        "optimal": "Solved",
+        "inaccurate": "AlmostSolved",
+        "infeasible": "PrimalInfeasible",
+        "unbounded": "DualInfeasible",
+    }
+    if found.status not in words:
+        return found
+    answer = SimpleNamespace(
+        status=words[found.status],
+        x=found.x,
+        z=back.T @ found.z,
+        obj_val=found.value - program.constant,
+        solve_time=found.seconds,
+        iterations=found.iterations,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the status says so
+        finish(answer)
+    return found
+
+
+def _read_cvxpy(problem: cvxpy.Problem) -> tuple[ConicProgram, sp.csr_matrix, Callable[[Any], None]]:
+    """The program, the matrix from cvxpy's rows to ours, and what writes an answer of Clarabel back."""
     need("cvxpy", "the bridge to cvxpy")
     import cvxpy as cp
 
     if problem.is_mixed_integer():
         raise ValueError("the cvxpy problem has integer variables; only continuous conic programs are taken")
     try:
-        data, _, inverse = problem.get_problem_data(cp.CLARABEL)
+        data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
     except cp.error.DCPError as error:
         raise ValueError(f"cvxpy does not find the problem convex: {str(error).splitlines()[0]}") from error
     dims = data["dims"]
-    foreign = {
-        "second-order": len(dims.soc),
-        "exponential": int(dims.exp),
-        "power": len(dims.p3d) + len(getattr(dims, "pnd", ())),
-    }
+    foreign = {"exponential": int(dims.exp), "power": len(dims.p3d) + len(getattr(dims, "pnd", ()))}
     for name, count in foreign.items():
         if count:
             raise ValueError(
-                f"the cvxpy problem needs {count} {name} cone(s); only zero, nonnegative and positive "
-                "semidefinite cones are taken: state norms and squares as matrix inequalities, or squares in "
-                "the objective with cp.sum_squares"
+                f"the cvxpy problem needs {count} {name} cone(s); only zero, nonnegative, second-order and "
+                "positive semidefinite cones are taken"
             )
+    sides = tuple(int(n) for n in dims.psd)
+    plain, matrices = int(dims.zero) + int(dims.nonneg), sum(svec_length(n) for n in sides)
+    arrows = [_arrow(int(size)) for size in dims.soc]
+    to_rows = sp.block_diag([sp.identity(plain), *arrows, sp.identity(matrices)], format="csr")
     P = data.get("P")
-    return ConicProgram(
+    program = ConicProgram(
         q=np.asarray(data["c"], dtype=float),
-        A=sp.csc_matrix(data["A"]),
-        b=np.asarray(data["b"], dtype=float),
-        cones=Cones(zero=int(dims.zero), nonnegative=int(dims.nonneg), psd=tuple(int(n) for n in dims.psd)),
+        A=sp.csc_matrix(to_rows @ sp.csr_matrix(data["A"])),
+        b=to_rows @ np.asarray(data["b"], dtype=float),
+        cones=Cones(
+            zero=int(dims.zero),
+            nonnegative=int(dims.nonneg),
+            psd=(*(int(size) for size in dims.soc), *sides),
+        ),
         P=None if P is None or P.nnz == 0 else sp.csc_matrix(sp.triu(P)),
         constant=float(inverse[-1]["offset"]),
     )
+    return program, to_rows, lambda answer: problem.unpack_results(answer, chain, inverse)
+
+
+def _arrow(size: int) -> sp.csr_matrix:
+    """Vectors (t, x) to vector forms of [[t, x'], [x, t I]], which is semidefinite where |x| <= t.
+
+    Shape (size (size + 1) / 2, size); its transpose takes dual matrices to dual vectors.
+    """
+    row, column = triangle(size)
+    diagonal, first = np.flatnonzero(row == column), np.flatnonzero((row == 0) & (column > 0))
+    places = np.concatenate([diagonal, first])
+    sources = np.concatenate([np.zeros(diagonal.size, dtype=np.int64), column[first]])
+    values = np.concatenate([np.ones(diagonal.size), np.full(first.size, SQRT2)])
+    return sp.csr_matrix((values, (places, sources)), shape=(row.size, size))
 
 
 def to_picos(program: ConicProgram) -> tuple[picos.Problem, picos.RealVariable]:

@@ -103,12 +103,12 @@ class PseudoExpectation:
     def _said(self) -> str:
         """The answer in a few words; a question of yes or no has no bound."""
         if self.sense == "sos":
-            return {"proved": "a sum of squares", "refuted": "no sum of squares"}.get(
-                self.status, self.reason
-            )
+            words = {"proved": "a sum of squares", "refuted": "no sum of squares"}
+            known = words.get(self.status, self.reason)
+            return f"{known}, in floating point" if "not proven" in self.reason else known
         if self.sense == "feasible":
-            known = {"optimal": "the system has one", "infeasible": "no point satisfies the system"}
-            return known.get(self.status, self.reason)
+            words = {"optimal": "the system has one", "infeasible": "no point satisfies the system"}
+            return words.get(self.status, self.reason)
         proven = self.certified_bound
         if not np.isfinite(self.bound) and proven is None:
             return self.reason or f"no finite {self.bound_kind} bound"
@@ -125,7 +125,7 @@ class PseudoExpectation:
             "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
             "answer": None if asked else self._said(),
             "reason": self.reason or None,
-            "size": f"degree {self.degree}, {len(blocks)} blocks, the largest of side {max(blocks, default=0)}",
+            "size": f"degree {self.degree}, {len(blocks)} blocks up to side {max(blocks, default=0)}",
             "solver": self.solver,
         }
         return html_table(f"PseudoExpectation: {self.status}", facts)

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.cases import CASES, judge, solve_in_process
 from sosdp.cli import main
-from sosdp.cli.output import rounded_safely
 from sosdp.conic.program import ProblemTooLarge
+from sosdp.show import rounded_safely
 
 KEYS = {
     "format", "status", "bound", "certified_bound", "bound_kind", "exact", "sizes", "solver", "time", "atoms",

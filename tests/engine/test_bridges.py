@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import clarabel, scs
-from sosdp.conic.bridges import from_cvxpy, from_picos, to_cvxpy, to_picos
+from sosdp.conic.bridges import _arrow, from_cvxpy, from_picos, solve_cvxpy, to_cvxpy, to_picos
 from sosdp.conic.program import Cones, ConicProgram
-from sosdp.conic.svec import svec, svec_length
+from sosdp.conic.svec import smat, svec, svec_length
 
 
 def random_program(seed, *, quadratic=False):
@@ -97,8 +97,6 @@ def test_from_cvxpy_names_the_cone_it_cannot_take():
     import cvxpy as cp
 
     x = cp.Variable(3)
-    with pytest.raises(ValueError, match="1 second-order cone"):
-        from_cvxpy(cp.Problem(cp.Minimize(cp.norm(x)), [x >= 1]))
     with pytest.raises(ValueError, match="3 exponential cone"):
         from_cvxpy(cp.Problem(cp.Minimize(cp.sum(cp.exp(x)))))
     with pytest.raises(ValueError, match="integer variables"):
@@ -235,3 +233,63 @@ def test_known_cases_inside_cvxpy(name):
     sense = cp.Maximize if problem.sense == "maximize" else cp.Minimize
     found = cp.Problem(sense(value), moments.constraints).solve(solver=cp.CLARABEL)
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_solve_cvxpy_writes_values_and_duals_back():
+    import cvxpy as cp
+
+    x, y = cp.Variable(3, name="x"), cp.Variable(name="y")
+    X = cp.Variable((2, 2), PSD=True)
+    data = np.array([1.0, -2.0, 0.5])
+    constraints = [
+        cp.norm(x - data) <= y,
+        cp.sum(x) == 2,
+        x[0] >= 0.25,
+        X[0, 1] == x[1],
+        cp.trace(X) <= 3,
+        cp.SOC(y + 1, x[:2]),
+    ]
+    problem = cp.Problem(cp.Minimize(2 * y + cp.norm(x, 1) + X[0, 0] - 1), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    wanted = [problem.value, x.value.copy(), float(y.value), X.value.copy()]
+    duals = [
+        np.hstack([np.ravel(part) for part in c.dual_value])
+        if isinstance(c.dual_value, list)
+        else np.ravel(c.dual_value)
+        for c in constraints
+    ]
+    for variable in problem.variables():
+        variable.value = None
+    found = solve_cvxpy(problem)
+    assert found.status == "optimal" and problem.status == "optimal"
+    assert found.lower - 1e-5 <= wanted[0] <= found.upper + 1e-5
+    assert problem.value == pytest.approx(wanted[0], abs=1e-5)
+    for value, expected in zip((x.value, y.value, X.value), wanted[1:], strict=True):
+        assert value == pytest.approx(expected, abs=1e-3)
+    for constraint, expected in zip(constraints, duals, strict=True):
+        dual = constraint.dual_value
+        flat = np.hstack([np.ravel(part) for part in dual]) if isinstance(dual, list) else np.ravel(dual)
+        assert flat == pytest.approx(expected, abs=1e-3), constraint
+
+
+def test_solve_cvxpy_says_infeasible_and_unbounded():
+    import cvxpy as cp
+
+    x = cp.Variable(2)
+    empty = cp.Problem(cp.Minimize(cp.sum(x)), [cp.norm(x) <= 1, x[0] >= 2])
+    assert solve_cvxpy(empty).status == "infeasible"
+    assert empty.status == "infeasible" and empty.value == np.inf and x.value is None
+    endless = cp.Problem(cp.Maximize(x[0]), [cp.norm(x[1:]) <= x[0]])
+    assert solve_cvxpy(endless).status in ("unbounded", "inaccurate")
+    assert endless.status == "unbounded" or "inaccurate" in endless.status
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_second_order_cone_is_the_arrow_matrix(size):
+    vector = np.random.default_rng(size).normal(size=size)
+    vector[0] = np.linalg.norm(vector[1:])  # on the boundary
+    matrix = smat(_arrow(size) @ vector, size)
+    wanted = vector[0] * np.eye(size)
+    wanted[0, 1:] = wanted[1:, 0] = vector[1:]
+    assert matrix == pytest.approx(wanted)
+    assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(0.0, abs=1e-12)

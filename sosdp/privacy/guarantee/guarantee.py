@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from sosdp.privacy.guarantee.adjacency import (
@@ -176,7 +177,7 @@ class Guarantee:
             "promise": self.statement(),
             "mechanism": self.mechanism or None,
             **{f"assumption {k}": str(text) for k, text in enumerate(self.assumptions, 1)},
-            "proof": self.proof,
+            "proof": f"sosdp proofs {Path(self.proof).stem}",
         }
         return html_table("Guarantee", facts)
 

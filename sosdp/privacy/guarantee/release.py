@@ -7,6 +7,7 @@ checker: docs/proofs/releases.md
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ class Release:
             "promise": self.guarantee.statement(),
             "value": shown,
             **{f"assumption {k}": str(text) for k, text in enumerate(self.guarantee.assumptions, 1)},
-            "proof": self.guarantee.proof,
+            "proof": f"sosdp proofs {Path(self.guarantee.proof).stem}",
         }
         return html_table(f"Release: {self.mechanism or 'release'}", facts)
 
