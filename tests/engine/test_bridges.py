@@ -246,7 +246,7 @@ def test_solve_cvxpy_writes_values_and_duals_back():
         cp.sum(x) == 2,
         x[0] >= 0.25,
         X[0, 1] == x[1],
-        cp.trace(X) <= 3,
+        cp.trace(X) == 3,
         cp.SOC(y + 1, x[:2]),
     ]
     problem = cp.Problem(cp.Minimize(2 * y + cp.norm(x, 1) + X[0, 0] - 1), constraints)

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.model.option_names import check_options
-
 if TYPE_CHECKING:
     from sosdp.privacy.verification.audit_runs import RunAudit
 
@@ -108,25 +106,34 @@ def audit(
 
 
 def audit(
-    mechanism: Any, neighbours: Iterable[tuple[Any, Any]], epsilon: float, **options: Any
+    mechanism: Any,
+    neighbours: Iterable[tuple[Any, Any]],
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    runs: int = 2000,
+    failure: float = 1e-6,
+    feature: Callable[[Any], Any] | None = None,
 ) -> Audit | RunAudit:
     """What a mechanism really loses on neighbours: exactly from its laws, or a bound from running it.
 
     Args:
         mechanism: mapping of inputs to their output laws: the exact worst delta at `epsilon`. Or a function
-            from data to a random output: a lower bound on epsilon with confidence, with the options of
-            `sosdp.privacy.verification.audit_runs.audit_runs` (delta, runs, failure, feature).
+            from data to a random output: a lower bound on epsilon with confidence.
         neighbours: pairs of inputs (each unordered pair once is enough).
         epsilon: the claim.
+        delta, runs, failure, feature: of a function that is run, as for
+            `sosdp.privacy.verification.audit_runs.audit_runs`; laws need none of them.
 
     Raises:
         ValueError: a law that does not sum to 1 within 1e-9, or options out of range.
     """
-    check_options("audit", options, ("delta", "runs", "failure", "feature"))
     if callable(mechanism):
         from sosdp.privacy.verification.audit_runs import audit_runs
 
-        return audit_runs(mechanism, neighbours, epsilon, **options)
+        return audit_runs(
+            mechanism, neighbours, epsilon, delta=delta, runs=runs, failure=failure, feature=feature
+        )
     laws: Mapping[Any, Law] = mechanism
     for data, law in laws.items():
         total = math.fsum(float(probability) for probability in law.values())

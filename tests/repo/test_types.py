@@ -1,0 +1,187 @@
+"""Type checkers and completion see the API: names, keywords and their values, and none that is not there."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import certificates
+import sosdp as sd
+from sosdp.model.options import AllOptions, BuildOptions, Options, SolveOptions
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("sosdp", "problems", "certificates")
+LAZY = [
+    "sosdp.privacy",
+    "sosdp.relaxation",
+    "problems.sbm",
+    "problems.cuts",
+    "problems.gaussian",
+    "problems.mrf",
+]
+
+
+def stated(path: Path) -> set[str]:
+    """Names that a file imports for type checkers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "typing")
+        for alias in node.names
+    }
+
+
+def test_the_stub_of_the_root_is_its_table():
+    assert stated(ROOT / "sosdp" / "__init__.pyi") == set(dir(sd))
+
+
+def test_dir_shows_the_api_and_every_name_of_it_loads():
+    assert not [name for name in dir(sd) if name.startswith("_") and name != "__version__"]
+    assert all(getattr(sd, name) is not None for name in dir(sd))
+    with pytest.raises(AttributeError, match="no attribute 'minimise'"):
+        sd.minimise
+
+
+@pytest.mark.parametrize("name", [*LAZY, "certificates"])
+def test_lazy_packages_state_what_they_load(name):
+    package = importlib.import_module(name)
+    assert set(package.__all__) <= stated(Path(package.__file__))
+    assert all(getattr(package, entry) is not None for entry in package.__all__)
+    assert set(package.__all__) <= set(dir(package))
+
+
+def test_the_typed_dictionaries_are_the_options():
+    for stage, typed in (("build", BuildOptions), ("solve", SolveOptions)):
+        fields = [f.name for f in dataclasses.fields(Options) if f.metadata["stage"] == stage]
+        assert list(get_type_hints(typed)) == fields
+    assert set(get_type_hints(AllOptions)) == {f.name for f in dataclasses.fields(Options)}
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (sd.minimize, {"objective", "system", "degree", *get_type_hints(AllOptions)}),
+        (sd.prove_sos, {"p", "system", "degree", "zeros", *get_type_hints(AllOptions)}),
+        (sd.Relaxation, {"system", "degree", *get_type_hints(BuildOptions)}),
+        (sd.Relaxation.minimize, {"self", "objective", "subject_to", *get_type_hints(SolveOptions)}),
+        (sd.SosProgram, {"unknowns", *set(get_type_hints(BuildOptions)) - {"redundant"}}),
+        (sd.SosProgram.feasible, {"self", *set(get_type_hints(SolveOptions)) - {"certify_bound"}}),
+    ],
+)
+def test_completion_sees_every_option(function, names):
+    assert set(inspect.signature(function).parameters) == names
+
+
+# Keywords that are names of the user's own: variables to put in, and scikit-learn's contract.
+OPEN = {"__call__": "values", "set_params": "params", "__array_ufunc__": "options"}
+
+
+def test_no_public_function_takes_keywords_that_it_does_not_name():
+    wrong = []
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.FunctionDef) or node.args.kwarg is None:
+                    continue
+                private = node.name.startswith("_") and not node.name.startswith("__")
+                typed = node.args.kwarg.annotation is not None and "Unpack[" in ast.unparse(
+                    node.args.kwarg.annotation
+                )
+                if not private and not typed and OPEN.get(node.name) != node.args.kwarg.arg:
+                    wrong.append(f"{path.relative_to(ROOT)}: {node.name}(**{node.args.kwarg.arg})")
+    assert wrong == []
+
+
+GOOD = """
+import sosdp as sd
+from sosdp.certificates import extract
+from sosdp.problems.gaussian import PrivateMean
+from sosdp.problems.sbm import CertificateRecovery
+
+x, y = sd.variables("x y")
+pe: sd.PseudoExpectation = sd.minimize(x**2 + y**2, sd.System(x + y >= 1), degree=4, solver="clarabel")
+bound: float | None = pe.certified_bound
+answer: sd.Answer = sd.load_problem("p.sos.json").solve(time_limit=3.0)
+conic: sd.ConicProgram = sd.Relaxation(sd.System(x**2 <= 1), 2, cone="sdsos").to_conic(x)
+estimator: CertificateRecovery = CertificateRecovery(epsilon=1.0, delta=1e-6).fit([[0, 1], [1, 0]])
+mean = PrivateMean(epsilon=1.0, bounds=None, contamination=0.0)
+guarantee: sd.Guarantee = mean.fit([[1.0]]).guarantee_
+proof = extract(pe).exact()
+proof.save("c.json")
+"""
+
+BAD = """
+import sosdp as sd
+from sosdp.problems.sbm import CertificateRecovery
+
+x = sd.variables("x y")[0]
+sd.minimize(x**2, solvr="scs")
+sd.minimize(x**2, sparsity="loose")
+sd.Relaxation(sd.System(), 2, prune="yes")
+sd.minimise(x)
+CertificateRecovery(epsilon=1.0, delta=1e-6, tua=0.5)
+sd.load_problem("p").solve(degree="4")
+"""
+
+
+def test_mypy_sees_every_public_signature(tmp_path):
+    pytest.importorskip("mypy")
+    for name, text in (("good.py", GOOD), ("bad.py", BAD)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nstrict = True\nfollow_imports = silent\nignore_missing_imports = True\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(ROOT / ".mypy_cache"),
+         str(tmp_path / "good.py"), str(tmp_path / "bad.py")],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert not [line for line in lines if "good.py" in line], done.stdout + done.stderr
+    wrong = {int(line.split("bad.py:")[1].split(":")[0]) for line in lines if "bad.py" in line}
+    assert wrong == {6, 7, 8, 9, 10, 11}, done.stdout
+
+
+def test_both_names_are_one_package():
+    import problems.sbm
+    import sosdp.certificates
+    import sosdp.problems.sbm as again
+
+    assert again is problems.sbm and sosdp.certificates is certificates
+    assert problems.sbm.__spec__.name == "problems.sbm"
+    from sosdp.problems.sbm.estimators.certificate import CertificateRecovery
+
+    assert CertificateRecovery is problems.sbm.CertificateRecovery
+    with pytest.raises(ImportError, match="nothing"):
+        importlib.import_module("sosdp.problems.nothing")
+
+
+@pytest.mark.parametrize("package", ["problems", "certificates"])
+def test_a_foreign_package_in_the_way_is_named(tmp_path, package):
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("")
+    program = (
+        f"import sosdp\ntry:\n    import sosdp.{package}\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""},
+    )  # fmt: skip
+    assert str(tmp_path / package) in done.stdout and "rename" in done.stdout, done.stderr
+
+
+def test_pickles_do_not_depend_on_the_name():
+    import pickle
+
+    from sosdp.problems.sbm import RandomizedResponseRecovery
+
+    kept = pickle.dumps(RandomizedResponseRecovery(epsilon=2.0))
+    assert b"sosdp.problems" not in kept and pickle.loads(kept).epsilon == 2.0
