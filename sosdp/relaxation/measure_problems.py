@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..algebra.build import monomials
 from ..algebra.calculus import integrate
 from ..algebra.polynomial import Polynomial, coerce, variable
 from ..model.measures import Measure
+from ..model.options import SolveOptions, spelled_out
 from ..model.system import System
 from ..reduction.bounds import deduce_bounds
 from .measure_program import MeasureProgram, MeasureSolution
@@ -22,13 +23,16 @@ from .minimize import minimize
 _OPEN = "the denominator {} is not proven positive on the set: the bound holds where it is"
 
 
+@spelled_out("solve")
 def volume(
     system: System,
     box: Mapping[Polynomial, tuple[Any, Any]],
     degree: int,
     *,
     stokes: bool = True,
-    **options: Any,
+    products: Literal["putinar", "schmudgen"] = "putinar",
+    cone: Literal["sos", "sdsos", "dsos"] = "sos",
+    **solver_options: Unpack[SolveOptions],
 ) -> MeasureSolution:
     """Upper bounds on the volume of a set in a box, falling to it as the degree grows.
 
@@ -60,7 +64,7 @@ def volume(
     if any(not low < high for low, high in exact.values()):
         raise ValueError("an interval of the box is empty")
     walls = System(*((v - low) * (high - v) >= 0 for v, (low, high) in exact.items()))
-    program = MeasureProgram(**{k: options.pop(k) for k in ("products", "cone") if k in options})
+    program = MeasureProgram(products=products, cone=cone)
     inside = program.measure(xs, on=system & walls, name="inside")
     rest = program.measure(xs, on=walls, name="rest")
     tests = monomials(xs, degree)
@@ -73,7 +77,7 @@ def volume(
                 test = (product * m).diff(v)
                 if test and test.degree <= degree:
                     program.require(inside(test) == 0)
-    return program.maximize(inside.mass, degree=degree, **options)
+    return program.maximize(inside.mass, degree=degree, **solver_options)
 
 
 def _fraction(value: Any) -> Fraction:
@@ -92,13 +96,16 @@ def _check_inside(system: System, box: Mapping[Polynomial, tuple[Fraction, Fract
             )
 
 
+@spelled_out("solve")
 def minimize_ratios(
     ratios: Sequence[tuple[Any, Any]],
     system: System | None = None,
     degree: int | None = None,
     *,
     sparse: bool = False,
-    **options: Any,
+    products: Literal["putinar", "schmudgen"] = "putinar",
+    cone: Literal["sos", "sdsos", "dsos"] = "sos",
+    **solver_options: Unpack[SolveOptions],
 ) -> MeasureSolution:
     """Lower bound on the minimum of a sum of ratios p_k / q_k, one measure each, no common denominator.
 
@@ -127,7 +134,7 @@ def minimize_ratios(
     every = tuple(variable(i) for i in np.unique(np.concatenate(ids)).tolist())
     if not every:
         raise ValueError("there is no variable to choose")
-    program = MeasureProgram(**{k: options.pop(k) for k in ("products", "cone") if k in options})
+    program = MeasureProgram(products=products, cone=cone)
     chosen: list[Measure] = []
     unproven = ""
     for p, q in pairs:
@@ -148,7 +155,7 @@ def minimize_ratios(
             if shared:
                 program.require(mu(q * m) == other(r * m) for m in monomials(shared, top)[1:])
     total = sum((mu(p) for mu, (p, _) in zip(chosen, pairs, strict=True)), chosen[0](0))
-    found = program.minimize(total, degree=wanted, **options)
+    found = program.minimize(total, degree=wanted, **solver_options)
     if unproven:
         return replace(found, certified_bound=None, reason=unproven)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..algebra.build import polynomial, variables
 from ..algebra.coefficients import Number
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
-from ..model.options import read_options
+from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
 from ..model.system import System
 from ..reduction.bounds import deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -50,9 +50,10 @@ class MeasureProgram:
     Source: Lasserre, Moments, Positive Polynomials and Their Applications (2010), chapters 1, 4 and 10.
     """
 
-    def __init__(self, **options: Any) -> None:
+    @spelled_out("build", without=["redundant", "symmetry", "symmetries"])
+    def __init__(self, **options: Unpack[BuildOptions]) -> None:
         self.options = read_options(
-            "MeasureProgram", options, ["build"], without=["redundant", "symmetry", "symmetries"]
+            "MeasureProgram", {**options}, ["build"], without=["redundant", "symmetry", "symmetries"]
         )
         self.measures: list[Measure] = []
         self.constraints: list[IntegralConstraint] = []
@@ -93,18 +94,25 @@ class MeasureProgram:
                 )
         return self
 
-    def minimize(self, objective: Integral, degree: int | None = None, **solver_options: Any) -> Any:
+    @spelled_out("solve")
+    def minimize(
+        self, objective: Integral, degree: int | None = None, **solver_options: Unpack[SolveOptions]
+    ) -> MeasureSolution:
         """Least value of a sum of integrals; a ``MeasureSolution``.
 
         ``degree``: of the pseudo-moments, by default the least at which the program can be stated.
         """
         return self._solve(objective, "minimize", degree, **solver_options)
 
-    def maximize(self, objective: Integral, degree: int | None = None, **solver_options: Any) -> Any:
+    @spelled_out("solve")
+    def maximize(
+        self, objective: Integral, degree: int | None = None, **solver_options: Unpack[SolveOptions]
+    ) -> MeasureSolution:
         """Largest value of a sum of integrals; a ``MeasureSolution``."""
         return self._solve(objective, "maximize", degree, **solver_options)
 
-    def feasible(self, degree: int | None = None, **solver_options: Any) -> Any:
+    @spelled_out("solve")
+    def feasible(self, degree: int | None = None, **solver_options: Unpack[SolveOptions]) -> MeasureSolution:
         """Moments that meet every constraint (status ``optimal``), or a proof that there are none."""
         return self._solve(Integral((), 0), "feasible", degree, **solver_options)
 
@@ -143,9 +151,9 @@ class MeasureProgram:
         return max(least_degree(m.support, [b.of(m) for b in bodies]) for m in self.measures)
 
     def _solve(
-        self, objective: Integral, sense: str, degree: int | None, **solver_options: Any
+        self, objective: Integral, sense: str, degree: int | None, **solver_options: Unpack[SolveOptions]
     ) -> MeasureSolution:
-        options = read_options(f"MeasureProgram.{sense}", solver_options, ["solve"], more=("degree",))
+        options = read_options(f"MeasureProgram.{sense}", {**solver_options}, ["solve"], more=("degree",))
         if not isinstance(objective, Integral):
             raise TypeError(f"the objective is a sum of integrals (mu(p)), not {type(objective).__name__}")
         if not self.measures:

@@ -19,14 +19,7 @@ from sosdp.model.options import AllOptions, BuildOptions, Options, SolveOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("sosdp", "problems", "certificates")
-LAZY = [
-    "sosdp.privacy",
-    "sosdp.relaxation",
-    "problems.sbm",
-    "problems.cuts",
-    "problems.gaussian",
-    "problems.mrf",
-]
+LAZY = ["sosdp.privacy", "sosdp.relaxation", *(f"problems.{p}" for p in ("sbm", "cuts", "gaussian", "mrf"))]
 
 
 def stated(path: Path) -> set[str]:
