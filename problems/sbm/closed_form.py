@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 
 from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, least_eigenvalue_proof
+from sosdp.structured.spectrum import eigenvectors_between
 
 from .certificate import SETTLED, UNRESOLVED, CertifiedBisection
 from .labelling import canonical_signs
@@ -119,7 +119,7 @@ def rule(tilted: np.ndarray) -> np.ndarray | None:
     """
     n = len(tilted)
     try:
-        v = sl.eigh(tilted, subset_by_index=[n - 1, n - 1], check_finite=False)[1][:, 0]
+        v = eigenvectors_between(tilted, n - 1, n - 1)[:, 0]
     except (np.linalg.LinAlgError, ValueError):
         return None
     image = tilted @ v
@@ -187,7 +187,7 @@ def _least(matrix: np.ndarray) -> Bracket | None:
     """A proven bracket of the least eigenvalue of an exactly symmetric float matrix."""
     low = least_eigenvalue_proof(matrix)
     try:
-        u = sl.eigh(matrix, subset_by_index=[0, 0], check_finite=False)[1][:, 0]
+        u = eigenvectors_between(matrix, 0, 0)[:, 0]
     except (np.linalg.LinAlgError, ValueError):
         return None
     size = float(u @ u)

@@ -158,7 +158,10 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
         raise GraphInputError(f"the number of vertices of an edge list must be an integer, got {n!r}")
     n = int(n)
     _require_two(n)
-    edges = np.asarray(graph.edges)
+    try:
+        edges = np.asarray(graph.edges)
+    except ValueError:  # rows of different lengths
+        raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers") from None
     if edges.size == 0:
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":

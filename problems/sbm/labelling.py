@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse.linalg as sla
+
+from sosdp.structured.spectrum import eigenvectors_between
 
 LARGEST_FALLBACK = 20_000
 """Most vertices of a dense matrix in place of Lanczos."""
@@ -57,7 +58,7 @@ def leading_eigenvector(matrix: Any) -> np.ndarray:
         return np.full(n, 1 / np.sqrt(n))
     dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix @ np.eye(n)
     try:
-        _, vectors = sl.eigh(dense, subset_by_index=[n - 1, n - 1], check_finite=False)
+        vectors = eigenvectors_between(dense, n - 1, n - 1)
     except (np.linalg.LinAlgError, ValueError):
         return np.full(n, 1 / np.sqrt(n))
     return vectors[:, 0]

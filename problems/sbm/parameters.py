@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 
 import sosdp.privacy.randomness as noise
 from sosdp.privacy.calibrate import check_epsilon, check_positive
@@ -21,6 +20,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
+from sosdp.structured.spectrum import eigenvalues_between
 
 from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph
@@ -64,7 +64,7 @@ def eigenvalue_count(adjacency: Any, density: float) -> int | None:
     n = matrix.shape[0]
     with silenced():
         try:
-            largest = sl.eigh(matrix, eigvals_only=True, subset_by_index=[n - 1, n - 1], check_finite=False)
+            largest = eigenvalues_between(matrix, n - 1, n - 1)
         except NUMERICAL_FAILURES:
             return None
     return int(noise.quantise(largest, GRID, low=-2.0 * n, high=2.0 * n)[0])

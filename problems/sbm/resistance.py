@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
 
 from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, inverse_proof, least_eigenvalue_proof
+from sosdp.structured.spectrum import eigenvectors_between
 
 from .program import slack_matrix
 
@@ -85,7 +85,7 @@ def quotient_bound(adjacency: sp.csr_array, labels: np.ndarray, tau: float) -> f
     n = matrix.shape[0]
     signs = np.asarray(labels, dtype=np.float64)
     try:
-        u = sl.eigh(matrix + np.outer(signs, signs), subset_by_index=[0, 0], check_finite=False)[1][:, 0]
+        u = eigenvectors_between(matrix + np.outer(signs, signs), 0, 0)[:, 0]
     except (np.linalg.LinAlgError, ValueError):
         return np.inf
     if not np.all(np.isfinite(u)):

@@ -187,6 +187,10 @@ def lower_bound_epsilon(
 
 
 def _vertices(n: int) -> int:
-    if isinstance(n, bool) or int(n) != n or n < 2:
+    try:
+        whole = int(n)
+    except (TypeError, ValueError, OverflowError):  # NaN, infinity, text, None
+        whole = 0
+    if isinstance(n, bool) or whole != n or whole < 2:
         raise ValueError(f"n must be an integer >= 2, got {n!r}")
-    return int(n)
+    return whole

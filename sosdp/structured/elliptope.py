@@ -15,7 +15,7 @@ import scipy.linalg as sl
 from .burer_monteiro import minimise_over_rows, start_rows
 from .correlation_gap import normalised_rows
 from .matrix_input import MatrixLike, as_dense, as_matrix
-from .spectrum import ROUNDING
+from .spectrum import ROUNDING, eigenvalues_between
 
 Method = Literal["low-rank", "interior-point", "none"]
 
@@ -55,7 +55,7 @@ class ElliptopeOptimum:
 
 def _largest_eigenvalue(matrix: np.ndarray) -> float:
     n = matrix.shape[0]
-    return float(sl.eigh(matrix, eigvals_only=True, subset_by_index=[n - 1, n - 1], check_finite=False)[0])
+    return float(eigenvalues_between(matrix, n - 1, n - 1)[0])
 
 
 def certified_gap(matrix: np.ndarray, factor: np.ndarray, dual: np.ndarray) -> float:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
+from .spectrum import eigenvalues_between
+
 UNIT = 2.0**-53
 OUTWARD = 1.0 + 2.0**-20
 """Inflation of computed norms and bounds: more than n^2 u for every n up to 2^16."""
@@ -42,7 +44,7 @@ def least_eigenvalue_proof(matrix: np.ndarray) -> float:
     if n == 0 or n > LARGEST_SIDE or not np.all(np.isfinite(matrix)):
         return -np.inf
     try:
-        guess = float(sl.eigh(matrix, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+        guess = float(eigenvalues_between(matrix, 0, 0)[0])
     except (np.linalg.LinAlgError, ValueError):
         return -np.inf
     margin = 64 * n * UNIT * (float(np.abs(matrix).sum(axis=1).max()) + 1e-280)

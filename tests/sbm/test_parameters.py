@@ -85,7 +85,7 @@ def test_hostile_graphs(graph, monkeypatch, recwarn):
     def broken(*args, **kwargs):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr(parameters.sl, "eigh", broken)
+    monkeypatch.setattr(parameters, "eigenvalues_between", broken)
     assert estimate_parameters(graph, 0.1).guarantee == reference.guarantee
     assert not recwarn.list
 

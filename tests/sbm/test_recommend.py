@@ -1,12 +1,16 @@
 """Forecasts against measured tables, exact laws against enumeration, and a simulation of the advice."""
 
 import math
+import warnings
 
+import networkx
 import numpy as np
 import pytest
 
 from problems.sbm import (
     AutoRecovery,
+    EdgeList,
+    GraphInputError,
     StochasticBlockModel,
     achieved_epsilon,
     error_rate,
@@ -171,3 +175,54 @@ def test_auto_chooses_from_public_facts_and_runs_what_it_chose():
         AutoRecovery(1.0, weight_bound=1.0).choose(100)
     with pytest.raises(ValueError, match="goal"):
         AutoRecovery(1.0, goal="luck").fit(sample.adjacency)
+
+
+def odd_graphs():
+    """Graphs as users have them, each with what is said about it, or None where it gets an answer."""
+    plain = networkx.planted_partition_graph(2, 8, 0.9, 0.1, seed=1)
+    looped, isolated, weighted = plain.copy(), plain.copy(), plain.copy()
+    looped.add_edge(0, 0)
+    isolated.add_nodes_from(range(100, 105))
+    for place, (u, v) in enumerate(weighted.edges):
+        weighted[u][v]["weight"] = [-1, math.nan, math.inf, 0.5, "heavy"][place % 5]
+    names = networkx.relabel_nodes(plain, {v: f"n{v}" if v % 2 else v for v in plain})
+    return [
+        ("names and numbers", names, {}, None),
+        ("isolated", isolated, {}, None),
+        (
+            "in two parts",
+            networkx.disjoint_union(networkx.complete_graph(8), networkx.complete_graph(8)),
+            {},
+            None,
+        ),
+        ("empty", networkx.empty_graph(16), {}, None),
+        ("repeated pairs", EdgeList(16, [(0, 1), (1, 0), (0, 1)]), {}, None),
+        ("hostile weights", weighted, {"weight_bound": 1.0}, None),
+        ("weights without a bound", weighted, {}, "weighted"),
+        ("directed", networkx.DiGraph(plain), {}, "directed"),
+        ("multiple", networkx.MultiGraph(plain), {}, "multigraph"),
+        ("loops", looped, {}, "self loops"),
+        ("one vertex", networkx.empty_graph(1), {}, "single vertex"),
+        ("rows of two lengths", EdgeList(5, [(0, 1), (2,)]), {}, "array of integers"),
+    ]
+
+
+@pytest.mark.parametrize("name, graph, options, message", odd_graphs(), ids=lambda value: str(value)[:24])
+@pytest.mark.parametrize("known", [{}, {"gamma": 0.8, "average_degree": 6.0}], ids=["unknown", "known"])
+def test_auto_answers_or_says_what_is_wrong(name, graph, options, message, known):
+    made = AutoRecovery(1.0, 1e-6, **known, **options)
+    if message is not None:
+        with pytest.raises(GraphInputError, match=message):
+            made.fit(graph)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made.fit(graph)
+    assert len(made.nodes_) >= 16 and made.guarantee_.epsilon == 1.0
+    assert made.labels_ is None or len(made.labels_) == len(made.nodes_)
+
+
+@pytest.mark.parametrize("n", [math.nan, math.inf, "10", None, True, 2.5, 1])
+def test_the_number_of_vertices_is_a_number(n):
+    with pytest.raises(ValueError, match="n must be an integer"):
+        recommend(n, 5, 0.5, 1.0)

@@ -7,6 +7,7 @@ import pytest
 
 from sosdp.structured import residual_proof
 from sosdp.structured.residual_proof import inverse_proof, least_eigenvalue_proof
+from sosdp.structured.spectrum import eigenvalues_between, eigenvectors_between
 
 
 def is_positive_definite_exactly(matrix, shift):
@@ -85,3 +86,15 @@ def test_inverse_error_against_rationals(condition):
     assert np.linalg.norm(difference, 2) <= found.error
     assert inverse_proof(matrix, 0.0) is None and inverse_proof(matrix, -1.0) is None
     assert inverse_proof(np.zeros((2, 2)), 1e-3) is None
+
+
+@pytest.mark.parametrize("n", [16, 24, 32, 40])
+def test_clusters_in_which_lapack_finds_nothing(n):
+    """The empty graph: tau (I - J) has one eigenvalue n - 1 times; a search for a range comes back empty."""
+    matrix = 0.5 * (np.eye(n) - np.ones((n, n)))
+    for sign in (1, -1):
+        top = eigenvalues_between(sign * matrix, n - 1, n - 1)[0]
+        assert top == pytest.approx(0.5 if sign > 0 else (n - 1) / 2)
+        vector = eigenvectors_between(sign * matrix, n - 1, n - 1)[:, 0]
+        assert np.linalg.norm(vector) == pytest.approx(1)
+    assert least_eigenvalue_proof(-matrix) == pytest.approx(-0.5, abs=1e-9)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee
@@ -18,6 +17,7 @@ from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, rele
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
+from sosdp.structured.spectrum import eigenvectors_between
 
 from ..clustering import check_clustering, cluster, renumbered
 from ..graph_input import CanonicalGraph
@@ -50,7 +50,7 @@ def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:
     """Unit eigenvectors (n, count) of the largest eigenvalues of a dense symmetric matrix; never raises."""
     n = matrix.shape[0]
     try:
-        found = sl.eigh(matrix, subset_by_index=[n - count, n - 1], check_finite=False)[1]
+        found = eigenvectors_between(matrix, n - count, n - 1)
     except NUMERICAL_FAILURES:
         return np.eye(n, count)
     return found if np.all(np.isfinite(found)) else np.eye(n, count)
