@@ -258,7 +258,7 @@ def check_certificate(
     return Verdict("valid", words, "")
 
 
-def _read_as_another(path: str | os.PathLike, max_bytes: int) -> str:
+def _read_as_another(path: str | os.PathLike[str], max_bytes: int) -> str:
     """What a file is that cannot be a certificate; "" if it is nothing known."""
     try:
         return another_file(load_json(os.fspath(path), False, max_bytes))
@@ -267,8 +267,8 @@ def _read_as_another(path: str | os.PathLike, max_bytes: int) -> str:
 
 
 def check_file(
-    path: str | os.PathLike,
-    against: str | os.PathLike | None = None,
+    path: str | os.PathLike[str],
+    against: str | os.PathLike[str] | None = None,
     work: int = WORK,
     max_bytes: int = MAX_BYTES,
     longest: int = LONGEST,

@@ -40,7 +40,7 @@ class Proof(Identity):
         """The JSON object of a certificate file, digest included (docs/certificates.md)."""
         return to_dict(self)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate file."""
         save(self, path)
 

@@ -15,7 +15,7 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id
 
 
-def load(path: str | os.PathLike, work: int = reading.WORK, max_bytes: int = reading.MAX_BYTES) -> Proof:
+def load(path: str | os.PathLike[str], work: int = reading.WORK, max_bytes: int = reading.MAX_BYTES) -> Proof:
     """Read a certificate file; ValueError says what is wrong with an unreadable one.
 
     Reading does not check: call `verify()` on the result.

@@ -22,7 +22,7 @@ class AgdaMissing(RuntimeError):
     """Agda is not installed; the message says how to get it."""
 
 
-def prepare(folder: str | os.PathLike) -> Path:
+def prepare(folder: str | os.PathLike[str]) -> Path:
     """A folder with `Sos.agda` and what Agda looks for, ready for `accepts`; made if it does not exist."""
     place = Path(folder)
     primitive = place / "data" / "lib" / "prim" / "Agda"
@@ -33,7 +33,7 @@ def prepare(folder: str | os.PathLike) -> Path:
     return place
 
 
-def accepts(source: str, folder: str | os.PathLike, timeout: float = 600.0) -> tuple[bool, str]:
+def accepts(source: str, folder: str | os.PathLike[str], timeout: float = 600.0) -> tuple[bool, str]:
     """Whether Agda accepts a module (made by `certificates.write.agda`), and what it says otherwise.
 
     `folder`: made by `prepare`; what is compiled there once is kept. `timeout` in seconds; what takes

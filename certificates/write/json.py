@@ -171,7 +171,7 @@ def to_dict(proof: Identity) -> dict[str, Any]:
     return out
 
 
-def save(proof: Identity, path: str | os.PathLike) -> None:
+def save(proof: Identity, path: str | os.PathLike[str]) -> None:
     """Write the certificate file `path`, ASCII JSON, one multiplier a line."""
     content = to_dict(proof)
     multipliers = content.pop("multipliers")

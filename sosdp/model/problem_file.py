@@ -172,13 +172,13 @@ class Problem:
         }
         return html_table(self.name or "problem", facts)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to ``path``; loading it gives an equal problem. OSError if that fails."""
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
 
-def load_problem(source: str | os.PathLike | Mapping[str, Any]) -> Problem:
+def load_problem(source: str | os.PathLike[str] | Mapping[str, Any]) -> Problem:
     """Load a problem from a file, or from a dictionary of the same form, in time linear in its size.
 
     ProblemFileError for anything unreadable or malformed.
