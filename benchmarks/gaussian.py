@@ -39,7 +39,7 @@ RIVALS = (
     "OpenDP",
 )
 SLOW_RIVALS = {"quantiles": 100_000, "OpenDP": 40_000}  # entries beyond which they would take the time of all
-SLOW_RUNS = 6
+SLOW_RUNS = 3
 # medians of the study that this package was built from: pure, approximate, zcdp
 STUDY = {
     ("none", 1, 500, 1.0): (0.033, 0.033, 0.026),
@@ -219,10 +219,11 @@ def coverage_cell(job: tuple[str, float, int, int, int]) -> list[Any]:
 
 def coverage(n: int, d: int, runs: int) -> Table:
     """How often the 95 % interval holds the mean, by law and promised contamination."""
-    jobs = [(name, contamination, n, d, runs) for name in LAWS for contamination in (0.0, 0.1)]
+    jobs = [(name, share, n, d, runs if share == 0.0 else runs // 4) for name in LAWS for share in (0.0, 0.1)]
     columns = ["law", "contamination", "pure", "approximate", "exp(mean of logarithms), approximate"]
     title = f"Coverage of 95 % intervals of the mean, n = {n}, d = {d}, epsilon = 2, {runs} runs"
-    return Table(title, columns, spread(coverage_cell, jobs))
+    note = f"contamination 0.1: {runs // 4} runs; no wrong row is there, so what folding does is seen"
+    return Table(title, columns, spread(coverage_cell, jobs), (note,))
 
 
 def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:
@@ -240,7 +241,7 @@ def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:
     if positive:
         cases["log"] = {"bounds": None, "contamination": 0.05, "log": True}
     row: list[Any] = [name, n, round(1 - kept.size / n, 2), float(f"{truth:.3g}"), float(f"{error:.2g}")]
-    flagged = 0
+    flagged = 0.0
     for case, options in cases.items():
         target, unit = truth, error
         if case == "log":  # in standard errors of the average of logarithms
@@ -253,7 +254,7 @@ def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:
                 value, low, high = math.log(value), math.log(low), math.log(high)
             found.append(abs(value - target) / unit)
             inside += int(low <= target <= high)
-            flagged += int(case == "no bounds" and fitted.degenerate_[0])
+            flagged += float(case == "no bounds" and (fitted.degenerate_[0] or fitted.skewed_[0]))
         row += [round(float(np.median(found)), 2), round(inside / runs, 2)]
     row += [None, None] if not positive else []
     return [*row, round(flagged / runs, 2)]
@@ -269,7 +270,8 @@ def real_columns(runs: int, quick: bool) -> Table:
     note = (
         "errors in standard errors, medians; inside: how often the 95 % interval holds the sample mean (an "
         "honest one nearly always does); wide: 10 times the largest entry; tight: the column's range is its "
-        "bounds, as if it were public; logarithms: of their mean, in its standard errors"
+        "bounds, as if it were public; logarithms: of their mean, in its standard errors; flagged: how often "
+        "the first release itself says skewed_ or degenerate_"
     )
     title = f"Thirty real columns, one by one, epsilon = 1, delta = {DELTA:g}, {runs} releases"
     return Table(title, [*columns, "flagged"], rows, (note,))
@@ -331,31 +333,19 @@ def run(quick: bool) -> dict[str, Any]:
     cells: list[Cell] = [("none", 1, 500, 1.0)]
     shapes, grid = [(2, 2000, 0.5)], [(2000, 10)]
     if not quick:
-        cells += [
-            ("none", 2, 2000, 0.25),
-            ("none", 5, 500, 1.0),
-            ("none", 10, 2000, 1.0),
-            ("none", 50, 2000, 1.0),
-        ]
-        cells += [("none", 5, 2000, 4.0), ("none", 10, 2000, 4.0), ("none", 20, 2000, 1.0)]
-        cells += [("none", 1, 20000, 0.25), ("none", 10, 20000, 0.25), ("none", 10, 20000, 1.0)]
-        cells += [("none", 50, 20000, 0.25), ("none", 50, 20000, 1.0), ("none", 50, 20000, 4.0)]
-        cells += [
-            ("far", 1, 500, 1.0),
-            ("far", 10, 2000, 1.0),
-            ("far", 50, 2000, 1.0),
-            ("far", 10, 20000, 1.0),
-        ]
-        cells += [("far", 50, 20000, 1.0), ("near", 2, 2000, 1.0), ("near", 10, 2000, 1.0)]
+        cells += [cell for cell in STUDY if cell not in cells]
+        cells += [("none", 5, 2000, 4.0), ("none", 20, 2000, 1.0), ("none", 1, 20000, 0.25)]
+        cells += [("none", 10, 20000, 0.25), ("none", 10, 20000, 1.0), ("far", 10, 20000, 1.0)]
+        cells += [("none", 50, 20000, 1.0), ("none", 50, 20000, 4.0), ("near", 10, 2000, 1.0)]
         shapes += [(3, 4000, 0.0244), (10, 2000, 0.5), (10, 20000, 0.5), (20, 100000, 0.0244)]
         shapes += [(50, 100000, 0.5)]
-        grid += [(500, 1), (20000, 10), (20000, 50), (100000, 50)]
+        grid += [(500, 1), (20000, 10), (20000, 50)]
     raw, fine = raw_columns(2 if quick else 20)
     tables = [
         *means(cells, 2 if quick else 24),
-        covariances(shapes, 2),
+        covariances(shapes, 1),
         coverage(1000, 2, 4 if quick else 400),
-        real_columns(2 if quick else 8, quick),
+        real_columns(2 if quick else 5, quick),
         raw,
         hidden_cluster(2000 if quick else 20000),
         times(grid),

@@ -19,7 +19,16 @@ from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, square_vari
 from .columns import Columns
 from .fold import cells, image, integers, norms, to_ball
 from .frame import frame_dict, radius_quantile, release_frame
-from .planning import CELL_REACH, Budget, MeanTask, Plan, TooFewRecords, frame_share, quantile_epsilon
+from .planning import (
+    CELL_REACH,
+    Budget,
+    MeanTask,
+    Plan,
+    TooFewRecords,
+    frame_share,
+    order_seconds,
+    quantile_epsilon,
+)
 
 UNITS = 1 << 18  # squares of 2^20 records stay below 2^56
 LEAST_EIGENVALUE = 0.02
@@ -61,7 +70,7 @@ def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
     deviation = math.sqrt(square_variance(d, 1, spent["final"])) * chi2.ppf(0.95, d) / n
     private = deviation * math.sqrt(d * (d + 1) / 2.0) / consistency(d)
     sampling = math.sqrt(d * (d + 1) / n)
-    seconds = 0.05 + 1e-6 * n * d + 5e-9 * n * d * d + 4e-4 * d * d
+    seconds = 0.05 + 4e-7 * n * d + 2e-8 * n * d * d + 4e-4 * d * d + order_seconds(task, each, 2 * d)
     return Plan("whitened", each, spent, private, sampling, seconds)
 
 

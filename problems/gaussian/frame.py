@@ -6,6 +6,7 @@ Privacy and utility: docs/proofs/gaussian_frame.md, 2
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -140,24 +141,34 @@ class MixedGrid:
 
     def value(self, place: int) -> float:
         """The least float within the bounds whose place is at least this one (bisection on floats)."""
-        low, high = (int(_ordered(np.array([end]))[0]) for end in (self.low, self.high))
+        low, high = _ordered(self.low), _ordered(self.high)
         while low < high:
             middle = (low + high) // 2
-            if int(self.places(_unordered(middle))[0]) < place:
+            if self._place(_unordered(middle)) < place:
                 low = middle + 1
             else:
                 high = middle
-        return float(_unordered(low)[0])
+        return _unordered(low)
+
+    def _place(self, entry: float) -> int:
+        """`places` of one entry."""
+        width = self.high - self.low
+        uniform = round((entry - self.low) / width * ((1 << PLACES) - 1))
+        smallest, size = width * 2.0**-DEPTH, abs(entry)
+        digits = 0
+        if size >= smallest:
+            digits = (_ordered(size) >> LOG_DROPPED) - (_ordered(smallest) >> LOG_DROPPED) + 1
+        return uniform + (-digits if entry < 0 else digits)
 
 
-def _ordered(column: np.ndarray) -> np.ndarray:
-    """The bits of floats as integers in the order of the floats."""
-    bits = np.abs(column).view(np.int64)
-    return np.where(column < 0, -bits, bits)
+def _ordered(entry: float) -> int:
+    """The bits of a float as an integer in the order of floats."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", abs(entry)))
+    return -bits if entry < 0 else bits
 
 
-def _unordered(number: int) -> np.ndarray:
-    size = np.array([abs(number)], dtype=np.int64).view(np.float64)
+def _unordered(number: int) -> float:
+    (size,) = struct.unpack("<d", struct.pack("<q", abs(number)))
     return -size if number < 0 else size
 
 

@@ -60,7 +60,7 @@ def private_mean(
     """The planned mean of (n, d) entries that `columns` has clipped.
 
     Value of the release: mean (d,), interval (d, 2) or None, noise_scale (d,) standard deviation of what was
-    added, frame (arrays by name) or None.
+    added, frame (arrays by name) or None, skewed (d,) bool (see `skewed`).
     """
     if plan.method == "trimmed":
         return _trimmed(entries, columns, task, budget, insecure_seed)
@@ -86,8 +86,24 @@ def private_mean(
         "interval": interval,
         "noise_scale": noise,
         "frame": frame_dict(frame),
+        "skewed": skewed(mean, frame, columns, task, plan),
     }
     return queries.seal(value, mechanism="gaussian.mean", public=_public(task, plan.method, columns))
+
+
+def skewed(mean: np.ndarray, frame: Frame, columns: Columns, task: MeanTask, plan: Plan) -> np.ndarray:
+    """(d,) bool: columns whose mean is farther from their median than noise and wrong rows explain.
+
+    Post-processing of a frame and a mean (d,). The noise of a median is of the order 2 / (n epsilon) ranks,
+    and one near 0 may have been drawn to it, where the grid is dense.
+    """
+    if not columns.robust.size:
+        return np.zeros(task.d, dtype=bool)
+    ranks = 1.0 / (task.n * float(plan.frame_epsilon))
+    room = 0.1 + 1.25 * task.contamination + 10.0 * ranks
+    near = np.abs(frame.centre) < 0.01 * frame.scale
+    away = np.abs(mean - frame.centre) / frame.scale
+    return ~columns.tight & (away > room + np.where(near, 55.0 * ranks, 0.0))
 
 
 def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
@@ -256,6 +272,7 @@ def _medians(
         "interval": None,
         "noise_scale": nothing,
         "frame": frame_dict(frame),
+        "skewed": np.zeros(task.d, dtype=bool),
     }
     return queries.seal(value, mechanism="gaussian.mean", public=_public(task, "median", columns))
 
@@ -281,5 +298,11 @@ def _trimmed(
         insecure_seed=insecure_seed,
     )
     mean = middle + half * np.asarray(found.value)
-    value = {"mean": columns.raw(mean), "interval": None, "noise_scale": np.full(d, np.nan), "frame": None}
+    value = {
+        "mean": columns.raw(mean),
+        "interval": None,
+        "noise_scale": np.full(d, np.nan),
+        "frame": None,
+        "skewed": np.zeros(d, dtype=bool),
+    }
     return Release(value, found.guarantee, public=_public(task, "trimmed", columns))

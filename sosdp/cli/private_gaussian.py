@@ -82,6 +82,9 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     degenerate = np.flatnonzero(model.degenerate_).tolist()
     if degenerate:
         release["value"]["mostly_one_value"] = degenerate
+    skewed = np.flatnonzero(getattr(model, "skewed_", [])).tolist()
+    if skewed:
+        release["value"]["skewed"] = skewed
     return release
 
 

@@ -38,8 +38,10 @@ class PrivateMean(TableEstimator):
 
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
     method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval
-    is for that; and what `TableEstimator` lists. Columns in degenerate_ have no interval (NaN): declare them
-    tight. noise_scale_ and frame_ of columns in logarithms are those of the logarithms.
+    is for that; skewed_ (d,) bool, columns so asymmetric that the folded mean is not the mean (take log, or
+    contamination 0 with bounds; none found proves nothing); and what `TableEstimator` lists. Columns in
+    degenerate_ have no interval (NaN): declare them tight. noise_scale_ and frame_ of columns in logarithms
+    are those of the logarithms.
 
     Raises at fit: TooFewRecords (a ValueError, from public numbers, before a record is read), which names the
     n that would do; ValueError for other public facts out of range.
@@ -48,6 +50,7 @@ class PrivateMean(TableEstimator):
     mean_: np.ndarray
     interval_: np.ndarray | None
     noise_scale_: np.ndarray
+    skewed_: np.ndarray
     method_: str
     estimates_: tuple[str, ...]
 

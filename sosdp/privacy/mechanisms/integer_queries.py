@@ -98,7 +98,7 @@ class IntegerQueries:
             raise ValueError(f"one value a record and a rank in 1..{self.n} are needed")
         lows, highs = level_sets(ordered, rank, low, high, level_cap(self.n, high - low + 1, epsilon))
         sizes = [b - a + 1 for a, b in zip(lows, highs, strict=True)]
-        counts = {k: size - (sizes[k - 1] if k else 0) for k, size in enumerate(sizes)}
+        counts = dict(enumerate(map(int.__sub__, sizes, [0, *sizes])))
         level = exact.categorical_exp(counts, epsilon / 2, self._bits)
         place = exact.random_below(counts[level], self._bits)
         if level == 0:
@@ -229,10 +229,9 @@ def level_cap(n: int, size: int, epsilon: Fraction) -> int:
 def level_sets(ordered: Counts, rank: int, low: int, high: int, cap: int) -> tuple[list[int], list[int]]:
     """Ends of the intervals {s <= k} for k = 0..cap: from the (rank-k)-th to the (rank+k)-th of the sorted
     values, everything where there is none, and everything for k = cap."""
-    n = len(ordered)
-    lows = [low if rank - k < 1 else int(ordered[rank - 1 - k]) for k in range(cap)]
-    highs = [high if rank + k > n else int(ordered[rank - 1 + k]) for k in range(cap)]
-    return [*lows, low], [*highs, high]
+    below = np.asarray(ordered[max(0, rank - cap) : rank])[::-1].tolist()
+    above = np.asarray(ordered[rank - 1 : rank - 1 + cap]).tolist()
+    return below + [low] * (cap + 1 - len(below)), above + [high] * (cap + 1 - len(above))
 
 
 def square_variance(d: int, bound: int, rho: Fraction) -> Fraction:

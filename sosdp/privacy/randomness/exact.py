@@ -241,7 +241,7 @@ def _positive_levels(
 ) -> tuple[list[int], list[int]]:
     pairs = levels_counts.items() if isinstance(levels_counts, Mapping) else levels_counts
     ordered = sorted((int(level), int(count)) for level, count in pairs)
-    if any(count < 0 for _, count in ordered):
+    if min((count for _, count in ordered), default=0) < 0:
         raise ValueError("counts must be >= 0")
     kept = [(level, count) for level, count in ordered if count]
     if not kept:

@@ -300,18 +300,17 @@ class LocationLevels(Levels):
             return polytope_box(self.halfspaces(k), self.factor, lattice.box)
         if lattice.box is None and k > self.score.finite_below:
             return None
-        ends: list[list[int]] = [[], []]
-        found: list[tuple[int, int]] = []
-        for i in range(lattice.dimension):
-            ends = [[], []]
-            for u, b in self.halfspaces(k):
-                if u[i]:
-                    # factor * u_i t <= b with u_i = +-1
-                    ends[u[i] < 0].append(b // self.factor)
-            high = [] if lattice.box is None else [lattice.box[i][1]]
-            low = [] if lattice.box is None else [-lattice.box[i][0]]
-            found.append((-min(ends[1] + low), min(ends[0] + high)))
-        return tuple(found)
+        ends: list[tuple[list[int], list[int]]] = [
+            ([], []) if lattice.box is None else ([lattice.box[i][1]], [-lattice.box[i][0]])
+            for i in range(lattice.dimension)
+        ]
+        for u, lower, upper in zip(self.score.directions, self.lower, self.upper, strict=True):
+            # factor * u_i t <= b with u_i = +-1, the only entry that is not 0
+            i = next(i for i, entry in enumerate(u) if entry)
+            for side, bounds in ((u[i] < 0, upper), (u[i] > 0, lower)):
+                if k < len(bounds):
+                    ends[i][side].append(bounds[k] // self.factor)
+        return tuple((-min(low), min(high)) for high, low in ends)
 
     def least(self) -> int:
         """Levels below are certified empty by linear programming (directions may disagree at level 0)."""
