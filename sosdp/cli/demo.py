@@ -287,7 +287,7 @@ def digits(output: Output) -> Section:
             "is protected is each single similarity, not an image."
         ),
         report.code(
-            "from problems.sbm import CertificateRecovery, digits_graph\n"
+            "from sosdp.problems.sbm import CertificateRecovery, digits_graph\n"
             "graph = digits_graph(6, 7).to_networkx()\n"
             "est = CertificateRecovery(epsilon=1.0, delta=1e-6).fit(graph)\n"
             "est.labels_, est.guarantee_"
