@@ -491,7 +491,7 @@ def run(quick: bool) -> dict[str, Any]:
         if r["case"] in STUDY
     ]
     chosen = [r for r in [*first, *second] if r["auto"]["solver"] == "sos_cone" and r["best"]]
-    bars = [
+    bars: list[list[Any]] = [
         [
             "ours / best borrowed, median over the boxes",
             _median([r["ours"]["cpu"] / r["best"] for r in boxes]),

@@ -37,6 +37,7 @@ _HOMES = {
     "relaxation.pseudoexpectation": ["PseudoExpectation"],
     "relaxation.relaxation": ["Relaxation"],
     "relaxation.sos_program": ["SosProgram", "SosSolution"],
+    "relaxation.trigonometric": ["TrigonometricBound", "minimize_trigonometric"],
     "structured": ["nearest_correlation"],
 }
 _MODULES = ("certificates", "plot", "privacy", "problems", "structured", "sweep")

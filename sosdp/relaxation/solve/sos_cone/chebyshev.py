@@ -25,10 +25,10 @@ class Series:
     def size(self) -> float:
         """An upper bound on ``sum |coefficient|``, so on the largest absolute value on [-1, 1]^n."""
         total = sum(map(abs, self.terms.values()))
-        return _ratio_up(total, self.scale)
+        return ratio_up(total, self.scale)
 
 
-def _ratio_up(value: int, scale: int) -> float:
+def ratio_up(value: int, scale: int) -> float:
     """A float not below ``value / 2**scale``."""
     if value == 0:
         return 0.0

@@ -1,0 +1,86 @@
+"""Bounds on trigonometric polynomials ``c_0 + sum_k (c_k cos kt + s_k sin kt)``, proven, for any degree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from .solve.sos_cone.circle import CircleBound, bound_on_circle
+
+
+@dataclass(frozen=True, eq=False)
+class TrigonometricBound:
+    """A bound on a trigonometric polynomial over all angles.
+
+    ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value; ``certified_bound``:
+    a theorem, or None; ``angle``: where the pseudo-expectation of e^(it) points, the minimiser where there is
+    one (None where it vanishes).
+    """
+
+    status: str
+    sense: str
+    degree: int
+    bound: float
+    certified_bound: float | None
+    iterations: int
+    seconds: float
+    raw: CircleBound = field(repr=False)
+
+    def __call__(self, k: int) -> complex:
+        """The pseudo-expectation of ``e^(ikt)``; ValueError above the degree."""
+        if abs(k) > self.degree:
+            raise ValueError(f"this pseudo-expectation is of degree {self.degree}")
+        return complex(self.raw.weights @ np.exp(1j * k * self.raw.points))
+
+    @property
+    def angle(self) -> float | None:
+        """The direction of the mean of e^(it) in [0, 2 pi), or None where its length is below 1e-3."""
+        first = self(1)
+        return float(np.angle(first) % (2 * np.pi)) if abs(first) > 1e-3 else None
+
+
+def minimize_trigonometric(
+    cosines: Sequence[float | Fraction | int],
+    sines: Sequence[float | Fraction | int] = (),
+    *,
+    sense: str = "minimize",
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+) -> TrigonometricBound:
+    """The least value (or with ``sense="maximize"`` the largest) of a trigonometric polynomial, with a proof.
+
+    Parameters
+    ----------
+    cosines
+        c_0, c_1, ..., the constant first.
+    sines
+        s_1, s_2, ..., not necessarily as many.
+
+    Sums of squares are exact here (Fejer and Riesz), for every degree. ValueError for a coefficient that is
+    not finite or another sense.
+    """
+    if sense not in ("minimize", "maximize"):
+        raise ValueError(f"sense must be 'minimize' or 'maximize', not {sense!r}")
+    sign = -1 if sense == "maximize" else 1
+    c: list[float | Fraction | int] = [sign * v for v in cosines] or [0]
+    s: list[float | Fraction | int] = [sign * v for v in sines]
+    if not np.isfinite([float(v) for v in (*c, *s)]).all():
+        raise ValueError("a coefficient is not finite")
+    began = time.perf_counter()
+    raw = bound_on_circle(c, s, tolerance, time_limit)
+    proven = raw.proven if np.isfinite(raw.proven) else None
+    close = proven is not None and raw.value - proven <= 1e-5 * max(1.0, abs(raw.value))
+    return TrigonometricBound(
+        status="optimal" if close else "failed" if proven is None else "inaccurate",
+        sense=sense,
+        degree=max(len(c) - 1, len(s)),
+        bound=sign * raw.value,
+        certified_bound=None if proven is None else sign * proven,
+        iterations=raw.solution.iterations,
+        seconds=time.perf_counter() - began,
+        raw=raw,
+    )

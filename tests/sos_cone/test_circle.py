@@ -1,0 +1,94 @@
+"""Trigonometric polynomials: values against grids, exact series, and what a proof must pay for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.relaxation.solve.sos_cone import circle
+
+
+def grid_minimum(cosines, sines):
+    t = np.linspace(0, 2 * np.pi, 40001)
+    values = np.cos(np.multiply.outer(t, np.arange(len(cosines)))) @ np.asarray(cosines, dtype=float)
+    return values + np.sin(np.multiply.outer(t, 1 + np.arange(len(sines)))) @ np.asarray(sines, dtype=float)
+
+
+def test_known_minima():
+    wave = sd.minimize_trigonometric([0, 1], [1])
+    assert wave.status == "optimal" and wave.bound == pytest.approx(-np.sqrt(2), abs=1e-8)
+    assert wave.certified_bound <= -np.sqrt(2) + 1e-15 and wave.angle == pytest.approx(
+        5 * np.pi / 4, abs=1e-3
+    )
+    high = sd.minimize_trigonometric([Fraction(1, 3), 0, 2], [], sense="maximize")
+    assert high.bound == pytest.approx(7 / 3, abs=1e-8) and high.certified_bound >= 7 / 3
+    assert high.angle is None  # two maximisers, opposite each other
+    assert sd.minimize_trigonometric([2.5]).certified_bound == pytest.approx(2.5, abs=1e-8)
+
+
+@pytest.mark.parametrize("degree", [3, 8, 61])
+def test_random_polynomials_against_a_grid(degree):
+    generator = np.random.default_rng(degree)
+    c, s = generator.standard_normal(degree + 1), generator.standard_normal(degree - 1)
+    found = sd.minimize_trigonometric(c.tolist(), s.tolist())
+    seen = grid_minimum(c, s).min()
+    assert found.status == "optimal"
+    assert seen - 1e-3 * degree <= found.certified_bound <= seen
+    assert found.bound - found.certified_bound <= 1e-7 * degree
+    assert found(0) == pytest.approx(1) and abs(found(degree)) <= 1 + 1e-6
+    with pytest.raises(ValueError, match="degree"):
+        found(degree + 1)
+
+
+def test_series_of_a_gram_matrix_are_exact():
+    generator = np.random.default_rng(0)
+    half = 3
+    big = generator.integers(-(2**51), 2**51, (2 * half + 1,) * 2)
+    big = big + big.T
+    even, odd, scale = circle.gram_series(big.astype(float), 0)
+    wanted_even, wanted_odd = [0] * (2 * half + 1), [0] * (2 * half + 1)
+    k = [*range(half + 1), *range(1, half + 1)]
+    for i in range(2 * half + 1):
+        for j in range(2 * half + 1):
+            q, a, b = int(big[i, j]), k[i], k[j]
+            if i <= half and j <= half:
+                wanted_even[a + b] += q
+                wanted_even[abs(a - b)] += q
+            elif i > half and j > half:
+                wanted_even[abs(a - b)] += q
+                wanted_even[a + b] -= q
+            else:
+                cosine, sine = (a, b) if i <= half else (b, a)
+                wanted_odd[cosine + sine] += q
+                wanted_odd[abs(sine - cosine)] += q * (1 if sine > cosine else -1 if sine < cosine else 0)
+    assert scale == 1 and even == wanted_even and odd[1:] == wanted_odd[1:]
+
+
+def test_the_proof_pays_for_bad_multipliers():
+    c, s = [1.0, 0.25, -0.5], [0.75, 0.125]
+    least = grid_minimum(c, s).min()
+    generator = np.random.default_rng(1)
+    found = circle.bound_on_circle(c, s)
+    for size in (1e-6, 1e-2, 1.0):
+        noise = generator.standard_normal(found.gram.shape) * size
+        loss = circle.loss_on_circle(c, s, found.value, found.gram + noise + noise.T)
+        assert size / 10 < loss and found.value - loss <= least
+    # the identity holds and the matrix is indefinite: only that is charged
+    assert circle.loss_on_circle([0.0], [], 0.5, np.diag([-0.5, 0.0, 0.0])) >= 0.5
+    assert circle.loss_on_circle([0.5], [], 0.5, np.zeros((3, 3))) <= 1e-200
+
+
+def test_what_a_float_does_not_say_of_a_rational_is_charged():
+    exact = Fraction(1, 3)
+    loss = circle.loss_on_circle([exact], [], float(exact), np.zeros((3, 3)))
+    assert Fraction(loss) >= abs(exact - Fraction(float(exact)))
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="finite"):
+        sd.minimize_trigonometric([0, np.inf])
+    with pytest.raises(ValueError, match="sense"):
+        sd.minimize_trigonometric([0, 1], sense="least")
