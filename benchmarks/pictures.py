@@ -226,6 +226,26 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
             log="xy",
         ),
     ),
+    "sos_cone": (
+        Picture(
+            "Time against side",
+            "Build, solve and certified bound against the largest side: random polynomials on boxes",
+            "side",
+            ("ours", "clarabel", "scs", "sdpa"),
+            "CPU s",
+            kind="points",
+            log="xy",
+        ),
+        Picture(
+            "Who wins where",
+            "Seconds of each borrowed solver over ours: above 1 ours is faster",
+            "case",
+            ("clarabel", "scs", "sdpa"),
+            "seconds over ours",
+            kind="bars",
+            log="y",
+        ),
+    ),
 }
 
 

@@ -334,9 +334,10 @@ def memory(names: list[tuple[int, int]], solvers: tuple[str, ...]) -> dict[str, 
             peaks = []
             for size in ((1, 2), (n, d)):
                 script = (
-                    "import resource; from benchmarks.sos_cone import box, measure;"
+                    "from pathlib import Path; from benchmarks.sos_cone import box, measure;"
                     f"measure(box{size}, {solver!r});"
-                    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+                    "lines = Path('/proc/self/status').read_text().splitlines();"
+                    "print(next(int(v.split()[1]) for v in lines if v.startswith('VmHWM')) / 1024)"
                 )
                 done = subprocess.run(
                     [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -362,6 +363,22 @@ def one_variable(degrees: list[int]) -> dict[str, Any]:
         lines.append([degree, found.status, found.iterations, cpu, found.bound - (proven or np.nan), over])
     columns = ["degree", "status", "iterations", "s", "loss", "least value - certified"]
     return Table("One variable, Chebyshev coefficients", columns, lines).to_dict()
+
+
+def on_the_circle(degrees: list[int]) -> dict[str, Any]:
+    """Random trigonometric polynomials with sines."""
+    lines = []
+    for degree in degrees:
+        generator = np.random.default_rng(degree)
+        c, s = generator.standard_normal(degree + 1), generator.standard_normal(degree)
+        began = time.process_time()
+        found = sd.minimize_trigonometric(c.tolist(), s.tolist())
+        cpu = time.process_time() - began
+        lines.append(
+            [degree, found.status, found.iterations, cpu, found.bound - (found.certified_bound or np.nan)]
+        )
+    columns = ["degree", "status", "iterations", "s", "loss"]
+    return Table("Trigonometric polynomials", columns, lines).to_dict()
 
 
 def least_value(c: np.ndarray) -> float:
@@ -477,6 +494,7 @@ def run(quick: bool) -> dict[str, Any]:
         winners([*first, *second], solvers),
         dispatched([*first, *second]),
         one_variable([20, 100] if quick else [20, 100, 200, 500, 1000]),
+        on_the_circle([20] if quick else [20, 100, 500]),
         exactly([box(1, 5)] if quick else [c for c in family(False) if c.name not in TOO_WIDE]),
         long_chains(40 if quick else 1000),
         memory([(2, 3)] if quick else [(2, 15), (3, 7), (10, 2)], ("sos_cone", "scs")),

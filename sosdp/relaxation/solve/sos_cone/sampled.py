@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
+
+_LARGE = 300  # side from which two symmetric products are faster than one general
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,7 @@ class SampledBlock:
         weight = x[self.owner] if self.interval is None else x[self.interval[0] : self.interval[1]]
         if self.sign is not None:
             weight = weight * self.sign
-        return (p.T * weight) @ p
+        return _signed_squares(p, weight) if p.shape[1] >= _LARGE else (p.T * weight) @ p
 
     def spread(self, values: np.ndarray, points: int) -> np.ndarray:
         """One number a row summed into one a point, signs included, shape (points,)."""
@@ -92,3 +95,20 @@ class SampledProgram:
     def residual(self, grams: Sequence[np.ndarray], unknowns: np.ndarray) -> np.ndarray:
         """What the Gram matrices miss of ``f - H u`` at every point, shape (U,)."""
         return self.f - self.H @ unknowns - self.produced(grams)
+
+
+def _signed_squares(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """``rows' diag(weight) rows``: squares with positive weights less those with negative ones."""
+    positive = weight > 0
+    above = rows[positive] * np.sqrt(weight[positive])[:, None]
+    below = rows[~positive] * np.sqrt(-weight[~positive])[:, None]
+    found = dsyrk(1.0, above.T, lower=0)
+    if below.shape[0]:
+        found = dsyrk(-1.0, below.T, beta=1.0, c=found, lower=0, overwrite_c=1)
+    side, step = found.shape[0], 64
+    for start in range(0, side, step):
+        stop = min(start + step, side)
+        found[stop:, start:stop] = found[start:stop, stop:].T
+        corner = found[start:stop, start:stop]
+        found[start:stop, start:stop] = np.triu(corner) + np.triu(corner, 1).T
+    return np.asarray(found)
