@@ -34,6 +34,9 @@ _set = object.__setattr__
 _MOST_PRODUCTS = 10**9  # products of two terms in one power: about a minute
 _LARGEST_DEGREE = 1 << 24  # a row of a monomial array is as long as the degree
 
+_CHAIN = 64  # from so many terms on, sums with far smaller polynomials are merged later, many at once
+_CHAIN_SHARE = 8
+
 _CONSTANT = mono.constant()
 _ZERO_KEY = np.zeros(1, dtype=np.uint64)
 
@@ -47,7 +50,7 @@ class Polynomial:
     exact, exact with float is float. ``Polynomial(value)`` reads a number, a string or a sympy expression.
     """
 
-    __slots__ = ("monos", "coefs", "keys", "_hash", "_bound")
+    __slots__ = ("monos", "coefs", "keys", "_hash", "_bound", "_summands")
     __array_ufunc__ = None  # numpy arrays defer to the operators below
 
     monos: np.ndarray
@@ -55,6 +58,9 @@ class Polynomial:
     keys: np.ndarray
     _hash: int | None
     _bound: int | None  # at least the largest absolute value, for int64 coefficients
+    # of a sum that was not looked at yet: a list shared by the partial sums of one chain, and how many of its
+    # elements are this one's; the arrays are made when they are first read (``__getattr__``)
+    _summands: tuple[list[Polynomial], int] | None
 
     def __new__(cls, value: Any = 0) -> Polynomial:
         return coerce(value)
@@ -73,7 +79,29 @@ class Polynomial:
         _set(self, "keys", keys)
         _set(self, "_hash", None)
         _set(self, "_bound", bound)
+        _set(self, "_summands", None)
         return self
+
+    @classmethod
+    def _later(cls, summands: list[Polynomial], count: int) -> Polynomial:
+        """The sum of the first elements of a list, which is merged when it is first looked at."""
+        self = object.__new__(cls)
+        _set(self, "_hash", None)
+        _set(self, "_summands", (summands, count))
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("monos", "coefs", "keys", "_bound"):
+            raise AttributeError(f"a polynomial has no attribute {name!r}")
+        from sosdp.algebra.linear import total
+
+        summands, count = self._summands or ([], 0)
+        with np.errstate(over="ignore"):  # infinities are reported by ``finish``
+            merged = total(summands[:count])
+        for slot in ("monos", "coefs", "keys", "_bound"):
+            _set(self, slot, getattr(merged, slot))
+        _set(self, "_summands", None)
+        return getattr(self, name)
 
     @classmethod
     def from_arrays(cls, monos: np.ndarray, coefs: Any) -> Polynomial:
@@ -572,7 +600,17 @@ def _apply(other: Any, operation: Callable[[Any], Any], constraints: bool = Fals
 
 
 def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomial:
-    """The sum, or with ``negate`` the difference."""
+    """The sum, or with ``negate`` the difference; a chain of sums is merged at its end."""
+    chain = left._summands
+    if chain is None and left.coefs.size >= _CHAIN and right.coefs.size * _CHAIN_SHARE <= left.coefs.size:
+        chain = [left], 1
+    if chain is not None and right.coefs.size <= _CHAIN:
+        summands, count = chain
+        if len(summands) == count:  # else another sum went on from here
+            last = -right if negate else right
+            summands.append(last)
+            if summands[count] is last:  # else another thread was faster
+                return Polynomial._later(summands, count + 1)
     if right.coefs.size == 0 and (right.is_exact or not left.is_exact):
         return left
     if left.coefs.size == 0 and (left.is_exact or not right.is_exact):

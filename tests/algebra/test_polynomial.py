@@ -432,3 +432,39 @@ def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
         Polynomial.from_arrays(rows, [1, -1])
     with pytest.raises(ValueError, match="same 64-bit key"):
         Polynomial.from_arrays(rows[:1], [1]) - Polynomial.from_arrays(rows[1:], [1])
+
+
+def test_long_sums_are_merged_at_their_end():
+    import time
+
+    v = variables("long", 4000)
+    start = time.process_time()
+    total = sum(w**2 for w in v)
+    assert total.coefs.size == 4000 and total.degree == 2
+    assert time.process_time() - start < 2.0
+    # chains that part from one another keep what is theirs
+    base = sum(v[k] for k in range(100))
+    left, right = base + v[100], base - v[101]
+    further = left + v[102]
+    assert left - v[100] == base and right + v[101] == base and further - v[102] == left
+    assert left.coefficient(v[101]) == 0 and right.coefficient(v[101]) == -1
+    fresh = sum(v[k] for k in range(100))
+    assert hash(fresh) == hash(base) and pickle.loads(pickle.dumps(fresh + v[3])) == base + v[3]
+    mixed = base + 0.5 * v[0]
+    assert not mixed.is_exact and mixed.coefficient(v[0]) == 1.5
+    assert (base - sum(v[k] for k in range(100))).coefs.size == 0
+    with pytest.raises(ValueError, match="not finite"):
+        (sum(1e308 * v[k] for k in range(100)) + 1e308 * v[0]).coefs
+    with pytest.raises(AttributeError, match="no attribute 'shape'"):
+        base.shape
+
+
+def test_threads_share_a_chain():
+    from concurrent.futures import ThreadPoolExecutor
+
+    v = variables("thread", 200)
+    base = sum(v[k] for k in range(100)) + v[100]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: base + v[k], range(101, 200)))
+    for k, one in zip(range(101, 200), found):
+        assert one.coefficient(v[k]) == 1 and one.coefs.size == 102

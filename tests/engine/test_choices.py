@@ -110,3 +110,15 @@ def test_or_does_not_drop_a_constraint():
     if x == y or y == y:
         seen = [v for v in (x, y) if v == c or v == y]
     assert seen == [y] and x in [y, x] and any([x == y, x == x])
+
+
+def test_a_matrix_on_a_set_given_by_a_matrix():
+    # multipliers of the set are linear in the variables that stand for the rows: none is the constant
+    low = sd.variables("low")
+    matrix = np.array([[x - low, y], [y, -x - low]], dtype=object)
+    disc = S(sd.PSD([[1 - x, y], [y, 1 + x]]))
+    program = sd.SosProgram([low]).require_psd(matrix, on=disc, degree=4)
+    for solver in ("auto", "sos_cone"):
+        found = program.maximize(low, solver=solver)
+        assert found.bound == pytest.approx(-1, abs=1e-4)
+        assert found.certified_bound is None or found.certified_bound <= -1 + 1e-9

@@ -119,7 +119,10 @@ def plan(
     report["dense_side"] = max((b.shape[0] for b in plain), default=0)
     support = _data_support(data, closed, quotient)
     if options.basis is not None:
-        check_represented(support, plain[0], _constraint_support(constraints, equalities, quotient), quotient)
+        # a coefficient with an unknown in it may be zero; that of the constant, less a bound, is always asked
+        unknown = [] if closed else [q.monos for q in data[1:] if len(q.coefs)]
+        produced = mono.concatenate([_constraint_support(constraints, equalities, quotient), *unknown])
+        check_represented(support, plain[0], produced, quotient)
     elif options.prune and ids.size:
         produced = _constraint_support(constraints, equalities, quotient)
         anchors = mono.concatenate([support, produced]) if produced.shape[0] else support

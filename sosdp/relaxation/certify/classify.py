@@ -21,6 +21,8 @@ from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from ..solve.orthonormal import solve_orthonormal
 from ..solve.solve import centre, cubic_work, prefers, solve_moments, solve_program
+from ..solve.sos_cone.choose import rescues
+from ..solve.sos_cone.solve import at_points
 from .bound import Certified, certify, mixture_for_margin
 from .rays import misfit
 from .shift_constant import lift_constant
@@ -186,6 +188,11 @@ class Answer:
         univariate programs and sums of squares without interior are where the two methods differ."""
         if not self.second_opinion or self.raw.solver != "clarabel":
             return None
+        if self.raw.status == "optimal" and rescues(self.program):  # otherwise points were tried at once
+            at_once = at_points(self.program, time_limit=self._patience())
+            again = None if at_once is None else self._again(at_once)
+            if again is not None and self._close(again.certified_bound, again.bound):
+                return again
         elsewhere = solve_orthonormal(self.program, self.scaling.bounds, self._patience())
         again = None if elsewhere is None else self._again(elsewhere)
         if again is not None and self._close(again.certified_bound, again.bound):

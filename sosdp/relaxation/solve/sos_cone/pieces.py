@@ -178,6 +178,8 @@ class Piece:
         if block.entry is None:
             return None
         one = np.flatnonzero(mono.degrees(block.basis) == 0)
+        if not one.size:  # the matrix in a program whose squares are linear in further variables
+            return None
         i, j = np.triu_indices(one.size)
         places = self.slices[number].start + one[j] * (one[j] + 1) // 2 + one[i]
         rows = self._rows(places)

@@ -1,0 +1,1 @@
+"""Cases of ten peers' own test suites, stated through the public interface."""

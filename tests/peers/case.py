@@ -1,0 +1,55 @@
+"""A case of a peer's suite, and how its answer is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+RIGHT, WRONG, NONE = "right", "wrong", "no answer"
+
+
+@dataclass(frozen=True)
+class Case:
+    """``run()`` answers; ``expected`` is a number (the optimum, of relaxation and problem alike unless
+    ``relaxation``) or one of ``proved``, ``refuted``, ``feasible``, ``infeasible``, ``unbounded``.
+
+    ``tolerance``: of the peer's own test, relative to max(1, |expected|). ``slow``: takes over a second.
+    """
+
+    suite: str
+    name: str
+    run: Callable[[], Any]
+    expected: float | str
+    tolerance: float = 1e-5
+    slow: bool = False
+
+
+def judge(case: Case) -> tuple[str, str]:
+    """Right, wrong or no answer, and what was answered."""
+    try:
+        found = case.run()
+    except (ValueError, TypeError, ArithmeticError) as error:
+        return NONE, f"{type(error).__name__}: {error}"
+    told = f"{found.status}, {found.bound}, certified {found.certified_bound} {found.reason}"
+    if isinstance(case.expected, str):
+        return _verdict(case.expected, found.status), told
+    scale = max(1.0, abs(case.expected))
+    allowed = case.tolerance * scale
+    kind = getattr(found, "bound_kind", None) or found.real.bound_kind
+    proven = found.certified_bound
+    if proven is not None:
+        beyond = proven - case.expected if kind == "lower" else case.expected - proven
+        if beyond > allowed:
+            return WRONG, told
+    if found.status != "optimal":
+        return NONE, told
+    return (RIGHT if abs(found.bound - case.expected) <= allowed else WRONG), told
+
+
+def _verdict(expected: str, status: str) -> str:
+    wanted = {"feasible": "optimal"}.get(expected, expected)
+    if status == wanted:
+        return RIGHT
+    decided = {"proved", "refuted", "optimal", "infeasible", "unbounded"}
+    return WRONG if status in decided else NONE
