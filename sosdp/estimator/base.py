@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
-from sosdp.estimator.records import as_records
+from sosdp.estimator.pipelines import outside
+from sosdp.estimator.records import as_records, column_names
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.silence import no_warnings
@@ -19,6 +22,16 @@ from sosdp.privacy.silence import no_warnings
 # What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
 # it takes depends on which solver the data ask for, so running out of it must not be seen either.
 NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError)
+
+
+OUTSIDE = (
+    "the pipeline fitted {steps} to the records before this estimator: what they learnt is outside its "
+    "guarantee (use sosdp.estimator.scaler.PrivateScaler, or scale by public numbers)"
+)
+
+
+class FittedBefore(UserWarning):
+    """A step of a pipeline was fitted to the private records without a guarantee."""
 
 
 @contextmanager
@@ -53,6 +66,9 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
                 of what a record holds.
         """
         self._check_parameters()
+        steps = outside()
+        if steps:
+            warnings.warn(OUTSIDE.format(steps=", ".join(steps)), FittedBefore, stacklevel=2)
         with silenced():
             release = self._release(self._read(X))
         self.release_ = release
@@ -80,11 +96,13 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
 class RecordEstimator(ReleasingEstimator):
     """Base of the estimators of (n, d) tables: n and d are public, one record replaced makes a neighbour.
 
-    A record that holds anything but finite numbers below 2^40 counts as zero, whatever it is. Further
-    attribute after fit: n_features_in_, d.
+    A record that holds anything but finite numbers below 2^40 counts as zero, whatever it is. Frames with
+    columns of texts or dates are refused by name. Further attributes after fit: n_features_in_, d;
+    feature_names_in_, (d,) texts, after a data frame with named columns.
     """
 
     n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
     least_records = 1
     """Fewer records than this are refused (their number is public)."""
@@ -94,7 +112,12 @@ class RecordEstimator(ReleasingEstimator):
         records = as_records(X)
         if records.shape[0] < self.least_records:
             raise ValueError(
-                f"X must have shape (n, d) with n >= {self.least_records} and d >= 1, got {records.shape}"
+                f"X must have shape (n, d) with n >= {self.least_records} and d >= 1, got {records.shape}, "
+                f"n_samples = {records.shape[0]}"
             )
         self.n_features_in_ = records.shape[1]
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
         return records

@@ -83,9 +83,12 @@ class Parameters:
         tags = need("sklearn.utils", "a tag of scikit-learn")
         classifier = tags.ClassifierTags() if self._estimator_type == "classifier" else None
         return tags.Tags(
+            # what is missing has a fixed meaning, and noise is of the operating system
+            input_tags=tags.InputTags(sparse=True, allow_nan=True),
+            non_deterministic=True,
             estimator_type=self._estimator_type,
             target_tags=tags.TargetTags(required=classifier is not None),
-            transformer_tags=None,
+            transformer_tags=tags.TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=classifier,
             regressor_tags=None,
         )

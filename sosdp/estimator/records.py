@@ -27,6 +27,9 @@ def as_records(data: Any) -> Array:
         TypeError: a frame with columns that are no numbers, a mapping or a text (`check_schema`).
     """
     check_schema(data)
+    shape = getattr(data, "shape", None)
+    if isinstance(shape, tuple) and 0 in shape:
+        raise ValueError(_empty(shape))
     for conversion in ("to_numpy", "toarray"):  # pandas, polars; scipy's sparse matrices
         if hasattr(data, conversion):
             data = getattr(data, conversion)()
@@ -37,11 +40,33 @@ def as_records(data: Any) -> Array:
     if found.ndim == 1 and found.size:
         found = found[:, None]
     if found.ndim != 2 or found.size == 0:
-        raise ValueError(
-            f"data must be an (n, d) table with at least one record and coordinate, got shape {found.shape}"
-        )
+        raise ValueError(_empty(found.shape))
     records = np.array(found)
     with no_warnings():
         usable = (np.abs(records) < LARGEST_RECORD).all(axis=1)
     records[~usable] = 0.0
     return np.ascontiguousarray(records)
+
+
+def column_names(data: Any) -> npt.NDArray[np.object_] | None:
+    """Names of the columns of a data frame where all are texts (scikit-learn's rule), else None."""
+    names = list(getattr(data, "columns", ())) if hasattr(data, "to_numpy") else []
+    return np.array(names, dtype=object) if names and all(isinstance(n, str) for n in names) else None
+
+
+def check_width(data: Array, expected: int, name: str) -> None:
+    """Refuse records for a prediction that have another number of columns than those of the fit.
+
+    Raises:
+        ValueError: they have.
+    """
+    if data.shape[1] != expected:
+        raise ValueError(
+            f"X has {data.shape[1]} features, but {name} is expecting {expected} features as input"
+        )
+
+
+def _empty(shape: tuple[int, ...]) -> str:
+    missing = "0 feature(s)" if len(shape) == 2 and shape[0] else "0 sample(s)"
+    lacks = f": {missing} (shape={shape}) while a minimum of 1 is required." if 0 in shape else ""
+    return f"data must be an (n, d) table with at least one record and coordinate, got shape {shape}{lacks}"

@@ -140,10 +140,13 @@ def check_schema(values: Any, *, text: bool = False) -> None:
     Raises:
         TypeError: a text or a mapping where records are expected, a table whose members are its columns, or
             a frame with columns that are no numbers.
+        ValueError: an array of complex numbers.
     """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: pass real and imaginary parts as columns")
     if isinstance(values, str | bytes):
         raise TypeError("records are expected, got a text")
-    if isinstance(values, Mapping):
+    if isinstance(values, Mapping) and not hasattr(values, "toarray"):  # some sparse matrices are mappings
         raise TypeError(
             "records are expected, got a mapping, whose members are its keys: pass a column of it"
         )

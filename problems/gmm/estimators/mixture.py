@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_records
+from sosdp.estimator.records import as_records, check_width
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -157,8 +157,7 @@ class PrivateGaussianMixture(RecordEstimator):
             raise ValueError("no means were released: there is nothing to predict with (see plan_.advice)")
         assert self.means_ is not None
         rows = as_records(X)
-        if rows.shape[1] != self.means_.shape[1]:
-            raise ValueError(f"rows must have {self.means_.shape[1]} coordinates, got {rows.shape[1]}")
+        check_width(rows, self.means_.shape[1], type(self).__name__)
         distances = np.linalg.norm(rows[:, None, :] - self.means_[None, :, :], axis=2)
         return np.argmin(distances, axis=1)
 

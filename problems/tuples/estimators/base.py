@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_records
+from sosdp.estimator.records import as_records, check_width
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -66,10 +66,7 @@ class TupleEstimator(RecordEstimator):
         if self.cluster_centers_ is None:
             raise ValueError("no centres were released: there is nothing to predict with (see advice_)")
         rows = as_records(X)
-        if rows.shape[1] != self.cluster_centers_.shape[1]:
-            raise ValueError(
-                f"rows must have {self.cluster_centers_.shape[1]} coordinates, got {rows.shape[1]}"
-            )
+        check_width(rows, self.cluster_centers_.shape[1], type(self).__name__)
         return np.linalg.norm(rows[:, None, :] - self.cluster_centers_[None, :, :], axis=2)
 
 

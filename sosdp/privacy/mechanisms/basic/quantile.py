@@ -18,7 +18,7 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, positive, range_rho, source, wholes
+from sosdp.privacy.inputs import integer, number, positive, range_rho, source, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.seal import seal
@@ -117,7 +117,8 @@ def private_quantile(
     and Delta = 1.
 
     Args:
-        values: n numbers; moved to the nearest point of the public grid.
+        values: n numbers; moved to the nearest point of the public grid. What is no number counts nowhere
+            (with q), or as the lowest point (with a rank).
         rank: 1..n, n public; or
         q: in [0, 1], public: .5 for the median.
         low, high, step: the public grid; by default 1000 steps. Its fineness costs a logarithm.
@@ -138,6 +139,7 @@ def private_quantile(
         raise ValueError("give q, for example q=0.5 for the median, or the rank of the value that is wanted")
     entries = kept(values, users, unit)
     if rank is None:
+        entries = [entry for entry in entries if number(entry) is not None]
         level, moved = quantile_level(_share(q), len(entries), unit)
     else:
         level, moved = _rank_level(rank, len(entries), unit)

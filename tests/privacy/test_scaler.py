@@ -1,0 +1,65 @@
+"""Pipelines: what stands before a private estimator is named, and a scaler that is inside the guarantee."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from problems.gaussian import PrivateMean
+from problems.mrf import MomentsIsing
+from sosdp.estimator.base import FittedBefore
+from sosdp.estimator.scaler import PrivateScaler
+from sosdp.privacy.guarantee.guarantee import compose
+
+X = np.random.default_rng(0).normal([50.0, -3.0], [10.0, 2.0], size=(4000, 2))
+
+
+def test_it_centres_and_scales_within_one_budget():
+    scaler = PrivateScaler(epsilon=6.0, bounds=[(0, 120), (-20, 20)], insecure_seed=1).fit(X)
+    assert np.abs(scaler.center_ - [50, -3]).max() < 1 and np.abs(scaler.scale_ / [10, 2] - 1).max() < 0.15
+    release = PrivateScaler(epsilon=6.0, bounds=[(0, 120), (-20, 20)]).fit(X)
+    assert release.guarantee_.statement() == "6-DP and 0.75-zCDP for one record (replace) [exact]"
+    assert len(release.guarantee_.composition) == 6
+    missing = X.copy()
+    missing[:1500, 0] = np.nan
+    again = PrivateScaler(epsilon=6.0, bounds=[(0, 120), (-20, 20)], insecure_seed=1).fit(missing)
+    assert abs(again.center_[0] - 50) < 1.5  # what is missing counts in no quantile
+    with pytest.raises(ValueError, match="bounds"):
+        PrivateScaler(bounds=[1, 2, 3]).fit(X)
+
+
+def test_steps_that_learn_without_a_guarantee_are_named():
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+    mean = PrivateMean(1.0, bounds=(-9, 9), contamination=0.0, interval=None)
+    with pytest.warns(FittedBefore, match="standardscaler"):
+        pipeline.make_pipeline(StandardScaler(), mean).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipeline.make_pipeline(FunctionTransformer(np.tanh), mean).fit(X)
+        pipeline.make_pipeline("passthrough", mean).fit(X)
+        fitted = pipeline.make_pipeline(PrivateScaler(1.0, bounds=(-99, 99)), mean).fit(X)
+        StandardScaler().fit(X)
+        mean.fit(X)
+    whole = compose([step.guarantee_ for step in fitted.named_steps.values()])
+    assert whole.epsilon == 2.0
+
+
+def test_frames_give_names_and_frames_come_out():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["age", "score"])
+    scaler = PrivateScaler(5.0, bounds=(-150, 150)).set_output(transform="pandas")
+    out = scaler.fit_transform(frame)
+    assert list(out.columns) == ["age", "score"] == scaler.feature_names_in_.tolist()
+    field = MomentsIsing(1.0, epsilon=1.0).fit(frame)
+    assert field.feature_names_in_.tolist() == ["age", "score"]
+    assert not hasattr(field.fit(X), "feature_names_in_")  # those of an earlier fit are gone
+    with pytest.raises(TypeError, match="'name'"):
+        MomentsIsing(1.0, epsilon=1.0).fit(frame.assign(name="x"))
+    with pytest.raises(ValueError, match="transform must be"):
+        scaler.set_output(transform="polars")
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        scaler.transform(X[:, :1])
