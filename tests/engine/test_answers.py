@@ -1,0 +1,143 @@
+"""The API answers: problems solve themselves, relaxations export themselves, results are one line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.model.problem_file import OptionError
+from sosdp.privacy import Budget, Guarantee, Release
+from sosdp.show import html_table
+
+QUARTIC = {
+    "format": "sosdp-problem/1",
+    "variables": ["x", "y"],
+    "minimize": "x**4 + y**4 - 3*x*y",
+    "subject_to": ["x**2 + y**2 <= 1"],
+    "degree": 4,
+    "options": {"solver": "clarabel"},
+}
+FEASIBLE = {k: v for k, v in QUARTIC.items() if k != "minimize"} | {"feasible": True}
+SOS = {"format": "sosdp-problem/1", "variables": ["x"], "sos": "x**2 - 2*x + 1"}
+UNKNOWNS = SOS | {"unknowns": ["c"], "sos": "x**2 - 2*x + c", "minimize": "c"}
+
+
+def test_a_loaded_problem_solves_itself():
+    problem = sd.load_problem(QUARTIC)
+    answer = problem.solve()
+    assert answer.status == "optimal" and answer.bound == pytest.approx(-1.0, abs=1e-6)
+    assert answer.certified_bound <= -1.0 + 1e-9
+    assert answer.proof().verify()
+    assert sd.minimize(problem).bound == pytest.approx(answer.bound, abs=1e-9)
+    assert problem.solve(solver="scs").solver == "scs" and problem.solve(degree=6).degree == 6
+    assert sd.minimize(problem, solver="scs", degree=6).solver == "scs"
+
+
+def test_every_kind_of_problem_solves_itself():
+    assert sd.load_problem(FEASIBLE).solve().status == "optimal"
+    assert sd.feasible(sd.load_problem(FEASIBLE)).status == "optimal"
+    assert sd.load_problem(SOS).solve().status == "proved"
+    found = sd.load_problem(UNKNOWNS).solve()
+    assert found.values["c"] == pytest.approx(1.0, abs=1e-5)
+    chebyshev = QUARTIC | {
+        "minimize": {"chebyshev": [[1, {"x": 3}]]},
+        "subject_to": ["1 - x**2 >= 0"],
+        "options": {},
+    }
+    assert sd.load_problem(chebyshev).solve().bound == pytest.approx(-1.0, abs=1e-6)
+    assert sd.minimize(sd.load_problem(chebyshev)).bound == pytest.approx(-1.0, abs=1e-6)
+
+
+def test_what_a_problem_cannot_do_is_said():
+    problem = sd.load_problem(QUARTIC)
+    with pytest.raises(ValueError, match="says minimize, not maximize"):
+        sd.maximize(problem)
+    with pytest.raises(ValueError, match="brings its system"):
+        sd.minimize(problem, sd.System())
+    with pytest.raises(OptionError, match="did you mean 'tolerance'"):
+        sd.load_problem(QUARTIC | {"options": {"tolernce": 1e-6}}).solve()
+    with pytest.raises(TypeError, match="did you mean 'solver'"):
+        sd.minimize(problem, sovler="scs")
+
+
+def test_a_relaxation_becomes_a_conic_program_and_a_file(tmp_path):
+    x, y = sd.variables("x y")
+    relaxation = sd.Relaxation(sd.System(x**2 + y**2 <= 1), 4)
+    p = x**4 + y**4 - 3 * x * y + 7
+    least, most = relaxation.minimize(p).bound, relaxation.maximize(p).bound
+    for sense, wanted in (("minimize", least), ("maximize", -most)):
+        program = relaxation.to_conic(p, sense=sense)
+        found = sd.solve_conic(program)
+        assert found.value == pytest.approx(wanted, abs=1e-5)
+        assert found.lower - 1e-9 <= wanted + 1e-5 and wanted - 1e-5 <= found.upper + 1e-9
+        for ending in ("dat-s", "cbf"):
+            target = tmp_path / f"p.{ending}"
+            relaxation.export(target, p, sense=sense)
+            back = sd.read_program(target)
+            assert sd.solve_conic(back).value == pytest.approx(wanted, abs=1e-5)
+    assert sd.solve_conic(relaxation.to_conic()).status == "optimal"
+    empty = sd.Relaxation(sd.System(x**2 <= -1), 2)
+    assert sd.solve_conic(empty.to_conic()).status == "infeasible"
+    with pytest.raises(ValueError, match="sense"):
+        relaxation.to_conic(p, sense="least")
+    with pytest.raises(ValueError, match="dat-s"):
+        relaxation.export(tmp_path / "p.mps", p)
+
+
+def test_results_are_one_line_and_a_yes_or_no_has_no_bound():
+    x, y = sd.variables("x y")
+    c = sd.variables("c")
+    results = [
+        sd.minimize(x**2 - 2 * x, x**2 <= 9),
+        sd.minimize(x, degree=2),
+        sd.feasible(x**2 <= 1),
+        sd.feasible(x**2 <= -1),
+        sd.prove_sos(x**2 + y**2),
+        sd.prove_sos(x**2 - y**2),
+        sd.SosProgram(c).require(x**2 - 2 * x + c).minimize(c),
+        sd.load_problem(QUARTIC).solve(),
+        sd.load_problem(SOS).solve(),
+        sd.load_problem(QUARTIC),
+        sd.solve_conic(sd.Relaxation(sd.System(x**2 <= 1), 2).to_conic(x)),
+        sd.Relaxation(sd.System(x**2 <= 1), 2).to_conic(x),
+        Guarantee(epsilon=1.0, delta=0.0, assumptions=("the vertex set is public",)),
+        Release(3, Guarantee(epsilon=1.0, delta=0.0)),
+        Budget(epsilon=1.0, adjacency="one record (replace)"),
+    ]
+    for result in results:
+        text = repr(result)
+        assert len(text) < 260 and "\n" not in text and "nan" not in text and "array" not in text, text
+        if hasattr(result, "_repr_html_"):
+            page = result._repr_html_()
+            assert page.startswith("<div>") and "nan" not in page and page.count("<table>") == 1
+    assert sum(hasattr(result, "_repr_html_") for result in results) >= 13
+    assert "certified" not in repr(results[2]) and "the system has one" in repr(results[2])
+    assert repr(results[12]).startswith("Guarantee(1-DP for one record (replace) [exact]")
+
+
+def test_a_proven_bound_is_shown_rounded_to_its_safe_side():
+    x = sd.variables("x")
+    pe = sd.minimize(x**4 - x, x**2 <= 4)
+    shown = float(repr(pe).split(", ")[-1].split(" ")[0])
+    assert shown <= pe.certified_bound < shown + 1e-8
+
+
+def test_a_table_of_html_escapes_what_it_is_given():
+    page = html_table("<b>", {"<i>": "<script>alert(1)</script>", "left out": None})
+    assert "<script>" not in page and "<i>" not in page and "left out" not in page
+
+
+def test_whole_numbers_beyond_doubles_are_texts_in_files():
+    release = Release(1, Guarantee(epsilon=1.0, delta=0.0), public={"key": (1 << 60) + 1, "n": [1 << 53]})
+    data = json.loads(json.dumps(release.to_dict()))
+    assert data["public"] == {"key": str((1 << 60) + 1), "n": [1 << 53]}
+    x, y = sd.variables("x y")
+    big = (1 << 60) + 1
+    long = sum((big * x**k * y**j for k in range(9) for j in range(9)), start=0 * x)
+    problem = sd.Problem("big", ("x", "y"), "minimize", long)
+    text = json.dumps(problem.to_dict())
+    assert f'"{big}"' in text and sd.load_problem(json.loads(text)).objective == long
+    assert np.array_equal(sd.load_problem(json.loads(text)).objective.coefs, long.coefs)
