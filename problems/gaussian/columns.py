@@ -111,7 +111,8 @@ def public_columns(bounds: Any, tight: Any, d: int, log: Any = False) -> Columns
         width = float(high[j]) - float(low[j])
         if not (low[j] < high[j] and math.isfinite(width)):
             raise ValueError(f"bounds of column {j} must be finite with low < high, got {pairs[j].tolist()}")
-        if not 2.0**-900 < width < 2.0**900 or max(abs(low[j]), abs(high[j])) > 2.0**40 * width:
+        most = max(abs(float(low[j])), abs(float(high[j])))
+        if not 2.0**-400 < width or most > 2.0**40 * width or most > FARTHEST:  # squares are floats
             raise ValueError(
                 f"bounds of column {j}, {pairs[j].tolist()}, are too narrow for their place, or out of range"
             )

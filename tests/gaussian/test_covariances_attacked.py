@@ -1,0 +1,192 @@
+"""Covariances under hostile tables: every small table and neighbour, both roads, no warning, no exception."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.gaussian import PrivateCovariance, PrivateGaussian, covariances, pure
+from problems.gaussian.columns import public_columns
+from problems.gaussian.frame import Frame
+from problems.gaussian.planning import MeanTask, Plan, checked_budget
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+from tests.gaussian.test_pipelines import Transcript, loss
+
+HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, -2.0, 1e308, -math.inf, math.nan, 2.0**100]
+
+
+def tables(d):
+    """Three records: ties, constant columns, denormal and huge entries; every choice in one column."""
+    if d == 1:
+        return [[[a], [b], [c]] for a, b, c in itertools.combinations(HOSTILE, 3)][::11]
+    rows = [
+        [0.0] * d,
+        [-0.0, 1e308, 1.0][:d],
+        [math.nan, 5e-324, -2.0][:d],
+        [1.0] * d,
+        [1e-300, -math.inf, 3.0][:d],
+    ]
+    return [list(chosen) for chosen in itertools.combinations_with_replacement(rows, 3)][::3]
+
+
+def neighbours(table):
+    d = len(table[0])
+    others = (
+        [[x] * d for x in HOSTILE[::2]] if d == 1 else [[0.0] * d, [1e308, -1e308, 1e-300][:d], [0.7] * d]
+    )
+    for i, row in itertools.product(range(len(table)), others):
+        yield [row if k == i else table[k] for k in range(len(table))]
+
+
+def worst(run, chosen):
+    found = 0.0
+    for table in chosen:
+        Transcript.script = None
+        own = run(table)
+        Transcript.script = own
+        for other in neighbours(table):
+            found = max(found, loss(own, run(other)))
+        Transcript.script = None
+    return found
+
+
+def approximate(columns, task, mean):
+    budget = checked_budget(None, 0.0, 0.5)
+    each = Fraction(math.sqrt(0.5 * 8 * 0.3 / (2 * task.d)))
+    frame = 2 * task.d * each**2 / 8
+    table = covariances.WITH_MEAN if mean else covariances.ALONE
+    spent = {"frame": frame, **{name: (budget.total - frame) * part / 100 for name, part in table.items()}}
+    plan = Plan("whitened", each, spent, 0.0, 0.0, 0.0)
+
+    def run(rows):
+        entries = columns.clipped(np.array(rows, dtype=float))
+        covariances.private_gaussian(entries, columns, task, budget, plan, mean=mean, insecure_seed=1)
+        return Transcript.seen
+
+    return run
+
+
+@pytest.mark.parametrize("bounds", [None, (-4.0, 4.0), (1e20, 1.0001e20), (0.0, 2.0**-300)])
+@pytest.mark.parametrize(("d", "mean", "contamination"), [(1, True, 0.2), (3, False, 0.0)])
+def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamination):
+    monkeypatch.setattr(covariances, "IntegerQueries", Transcript)
+    columns = public_columns(bounds, False, d)
+    task = MeanTask(3, d, 0, columns.bounded, contamination, 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = worst(approximate(columns, task, mean), tables(d)[:: 1 if d == 1 else 2])
+    assert 0 < found <= 0.5 + 1e-9
+
+
+@pytest.mark.parametrize(("own", "keeps"), [(True, True), (False, False)])
+def test_rows_that_look_at_each_other_are_caught(monkeypatch, own, keeps):
+    """Rows at the edge of the ball by their own sign keep the promise; by the first row's they break it."""
+    monkeypatch.setattr(covariances, "IntegerQueries", Transcript)
+    public = Frame(np.zeros(1), np.ones(1), np.zeros(1, dtype=bool))
+    monkeypatch.setattr(covariances, "release_frame", lambda *_: public)
+    honest = covariances.integers
+
+    def edge(y, unit):
+        if y.ndim == 1:
+            return honest(y, unit)
+        signs = np.where(y >= 0, 1, -1) if own else np.full(y.shape, 1 if y[0, 0] >= 0 else -1)
+        return signs * covariances.UNITS
+
+    monkeypatch.setattr(covariances, "integers", edge)
+    columns = public_columns((-4.0, 4.0), False, 1)
+    run = approximate(columns, MeanTask(3, 1, 0, True, 0.0, 0.0), True)
+    Transcript.script = None
+    first = run([[-2.0], [1.0], [1.0]])
+    Transcript.script = first
+    other = run([[2.0], [1.0], [1.0]])
+    Transcript.script = None
+    ratios = [
+        float(Fraction(int(((one[0] - two[0]) ** 2).sum())) / (2 * one[1]) / price)
+        for (kind, price, one, _), (_, _, two, _) in zip(first, other, strict=True)
+        if kind == "sum"
+    ]
+    assert max(ratios) == pytest.approx(1.0 if keeps else 9.0, abs=1e-9)
+
+
+def test_squares_of_all_small_rows_are_within_their_noise():
+    """P5 on every pair of integer rows of a ball: what the noise of the squares is made for."""
+    for d, bound in ((1, 5), (2, 4), (3, 2)):
+        rows = [
+            np.array(k)
+            for k in itertools.product(range(-bound, bound + 1), repeat=d)
+            if np.dot(k, k) <= bound**2
+        ]
+        outer = np.array([np.outer(k, k).reshape(-1) for k in rows])
+        squared = ((outer[:, None] - outer[None]) ** 2).sum(axis=2)
+        allowed = (2 if d > 1 else 1) * bound**4
+        assert squared.max() == allowed
+
+
+def test_the_pure_road_on_four_records_and_all_neighbours(monkeypatch):
+    """The frame's loss is what is charged for it; then one row of the draw changes, and no more."""
+    monkeypatch.setattr(pure, "IntegerQueries", Transcript)
+    drawn = []
+
+    class Stop(Exception):
+        pass
+
+    def draw(score, rows, **options):
+        drawn.append((score.records, score.lattice, rows, options["epsilon"]))
+        raise Stop
+
+    monkeypatch.setattr(pure, "pure_exponential", draw)
+    columns = public_columns((-4.0, 4.0), False, 2)
+    task = MeanTask(4, 2, 0, True, 0.1, 0.0)
+    plan = Plan("packing", Fraction(1, 8), {"frame": Fraction(1, 2), "draw": Fraction(1, 2)}, 0.0, 0.0, 0.0)
+
+    def run(rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                pure.pure_covariance(columns.clipped(np.array(rows, dtype=float)), columns, task, plan, 1)
+            except Stop:
+                pass
+        return Transcript.seen
+
+    rows = [[0.0, 1.0], [-0.0, 1e308], [math.nan, -2.0], [5e-324, -math.inf]]
+    for table in list(itertools.permutations(rows, 4))[::5]:
+        Transcript.script, drawn[:] = None, []
+        own = run(table)
+        Transcript.script = own
+        for other in neighbours([list(row) for row in table]):
+            assert loss(own, run(other)) <= 0.5 + 1e-9
+            first, last = drawn[0], drawn[-1]
+            assert first[:2] == last[:2] and first[3] == last[3] == 0.5
+            assert (first[2] != last[2]).any(axis=1).sum() <= 1
+        Transcript.script = None
+
+
+@pytest.mark.parametrize("kind", ["choice", "constant", "scales", "ties"])
+def test_hostile_tables_have_a_covariance(kind):
+    """Whatever the entries: finite, symmetric, positive definite, no warning."""
+    generator = np.random.default_rng(0)
+    X = {
+        "choice": generator.choice(HOSTILE, size=(900, 3)),
+        "constant": np.full((900, 3), 1e308),
+        "scales": generator.normal(size=(900, 3)) * [1e-28, 1e28, 1.0],
+        "ties": np.round(generator.normal(size=(900, 3))),
+    }[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for bounds in (None, (-(2.0**99), 2.0**99)):
+            est = PrivateGaussian(rho=1.0, bounds=bounds, contamination=0.1).fit(X)
+            root = np.sqrt(np.diag(est.covariance_))
+            assert (root > 0).all() and np.isfinite(est.mean_).all()
+            assert np.linalg.eigvalsh(est.covariance_ / root[:, None] / root).min() > 0
+
+
+def test_units_whose_squares_are_no_floats_are_refused():
+    for bounds in ((-1e200, 1e200), (0.0, 1e-200), (1e40, 3e40)):
+        with pytest.raises(ValueError, match="out of range"):
+            PrivateCovariance(rho=1.0, bounds=bounds, contamination=0.0).fit(np.zeros((900, 1)))
+    assert issubclass(Transcript, IntegerQueries)
