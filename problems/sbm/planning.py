@@ -7,7 +7,7 @@ The forecasts are formulas of random-graph theory, not bounds; how far off they 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -108,29 +108,16 @@ def recommend(
     "exact" by the probability that all are right. Raises ValueError for parameters out of range (edge
     probabilities (1 +- gamma) d / n must be at most 1). Cost: below a second.
     """
-    n = _vertices(n)
-    d, contrast = check_positive(average_degree, "average_degree"), check_positive(gamma, "gamma")
+    n, d, contrast = _model(n, average_degree, gamma)
     epsilon = check_epsilon(epsilon)
-    if contrast > 1 or d * (1 + contrast) > n:
-        raise ValueError(f"need gamma <= 1 and d (1 + gamma) <= n, got d = {d}, gamma = {contrast}, n = {n}")
     if goal not in ("error", "exact"):
         raise ValueError(f'goal must be "error" or "exact", got {goal!r}')
-    found = [flips_forecast(n, d, contrast, epsilon)]
-    if n <= LARGEST:
-        found.append(exponential_forecast(n, d, contrast, epsilon))
     if delta != 0:
         delta = check_delta(delta)
-        lam = projected_eigenvalue(d, contrast)
-        error = predict_error(n, d, contrast, epsilon, delta, lam)
-        found.append(_forecast("projection", n, error))
-        rough = predict_error(n, d, contrast, 0.75 * epsilon, delta, lam)
-        found.append(_forecast("voting", n, vote_error(n, d, contrast, rough, 0.25 * epsilon)))
-        if delta <= 0.5:
-            share = certificate_probability(n, d, contrast, epsilon, delta)
-            found.append(Forecast("certificate", 0.5 * (1 - share), share))
-    planned = plan_rounds(n, d, contrast, epsilon, delta)
-    found.append(Forecast("rounds", planned.error, planned.exact))
-    found = [replace(f, runs=f.method == "rounds" or n <= LARGEST_DENSE) for f in found]
+    found = [
+        replace(forecast(), runs=method == "rounds" or n <= LARGEST_DENSE)
+        for method, forecast in _forecasts(n, d, contrast, epsilon, delta).items()
+    ]
     # Differences of 1e-4 are beyond the forecasts: then what is right more often, or surely, comes first.
     rank = {"certificate": 0, "rounds": 1}
 
@@ -142,6 +129,47 @@ def recommend(
     found.sort(key=order)
     parameters = {"epsilon": epsilon, "delta": float(delta), "gamma": contrast, "average_degree": d}
     return Recommendation(tuple(found), parameters)
+
+
+def _model(n: int, average_degree: float, gamma: float) -> tuple[int, float, float]:
+    """The public parameters of a block model, checked."""
+    n = _vertices(n)
+    d, contrast = check_positive(average_degree, "average_degree"), check_positive(gamma, "gamma")
+    if contrast > 1 or d * (1 + contrast) > n:
+        raise ValueError(f"need gamma <= 1 and d (1 + gamma) <= n, got d = {d}, gamma = {contrast}, n = {n}")
+    return n, d, contrast
+
+
+def _forecasts(
+    n: int, d: float, gamma: float, epsilon: float, delta: float
+) -> dict[Method, Callable[[], Forecast]]:
+    """How each method that the budget and n allow is forecast."""
+
+    def projection(share: float) -> float:
+        return predict_error(n, d, gamma, share * epsilon, delta, projected_eigenvalue(d, gamma))
+
+    def voting() -> Forecast:
+        return _forecast("voting", n, vote_error(n, d, gamma, projection(0.75), 0.25 * epsilon))
+
+    def certificate() -> Forecast:
+        share = certificate_probability(n, d, gamma, epsilon, delta)
+        return Forecast("certificate", 0.5 * (1 - share), share)
+
+    def rounds() -> Forecast:
+        planned = plan_rounds(n, d, gamma, epsilon, delta)
+        return Forecast("rounds", planned.error, planned.exact)
+
+    found: dict[Method, Callable[[], Forecast]] = {
+        "edge flips": lambda: flips_forecast(n, d, gamma, epsilon),
+        "rounds": rounds,
+    }
+    if n <= LARGEST:
+        found["exponential"] = lambda: exponential_forecast(n, d, gamma, epsilon)
+    if delta > 0:
+        found |= {"projection": lambda: _forecast("projection", n, projection(1.0)), "voting": voting}
+    if 0 < delta <= 0.5:
+        found["certificate"] = certificate
+    return found
 
 
 def _forecast(method: Method, n: int, error: float) -> Forecast:
@@ -274,9 +302,11 @@ def achieved_epsilon(
     up to 64 suffices.
     """
 
+    n, d, contrast = _model(n, average_degree, gamma)
+
     def enough(epsilon: float) -> bool:
-        forecasts = recommend(n, average_degree, gamma, epsilon, delta, goal="exact").forecasts
-        return any(f.method == method and f.exact >= 1 - failure for f in forecasts)
+        forecast = _forecasts(n, d, contrast, epsilon, float(delta)).get(method)
+        return forecast is not None and forecast().exact >= 1 - failure
 
     low, high = 1e-3, 64.0
     if not enough(high):
