@@ -54,6 +54,9 @@ def solve(
     reduced = without_equations(program)
     if isinstance(reduced, ConicSolution):
         return replace(reduced, solver=NAME)
+    known = constant_program(reduced.program, NAME)
+    if known is not None:
+        return reduced.restore(known)
     limit = _ITERATIONS if max_iterations is None else max_iterations
     return reduced.restore(_path(reduced.program, tolerance or _GAP, time_limit, limit, verbose))
 
@@ -83,6 +86,8 @@ def _path(
         return unsolved(program, "failed", message=str(error), solver=NAME)
     finally:
         flint.ctx.prec = before
+    if not (np.isfinite(x).all() and np.isfinite(z).all()):
+        return unsolved(program, "failed", message="the iterates left the range of doubles", solver=NAME)
     return ConicSolution(
         status=status,
         x=x,
@@ -180,6 +185,8 @@ class _State:
         )
         right = self.mat(len(self.q), 1, [wanted[i, 0] - q for i, q in enumerate(self.q)]).mid()
         dy = normal.solve(right, algorithm="approx").mid()
+        if not all(v.is_finite() for v in dy.entries()):
+            return False
         dS = [(a + r).mid() for a, r in zip(self._sums(dy), off, strict=True)]
         dZ = []
         for z, s, d in zip(self.Z, inverse, dS, strict=True):

@@ -16,7 +16,7 @@ import numpy as np
 
 import sosdp as sd
 
-KINDS = ("signs", "binary", "ternary", "segment")
+KINDS = ("signs", "binary", "nearly", "ternary", "segment")
 COEFFICIENTS = ("small", "huge", "tiny", "float", "cancelling", "fraction")
 OPTIONS = (
     {},
@@ -34,6 +34,8 @@ OPTIONS = (
     {"redundant": "box"},
     {"cone": "sdsos"},
     {"cone": "dsos"},
+    {"tolerance": 10.0},
+    {"tolerance": 0.1},
 )
 
 
@@ -122,6 +124,14 @@ def random_polynomial(xs: tuple, degree: int, kind: str, draw: random.Random) ->
         p = p + c * monomial
         if kind in ("cancelling", "huge") and monomial.degree + 2 <= degree:
             p = p - c * monomial * draw.choice(xs) ** 2 + draw.choice((0, 1, Fraction(1, 3), -0.3))
+    if kind in ("cancelling", "huge") and draw.random() < 0.6:
+        # what is left after rewriting is far smaller than what was added up
+        x = draw.choice(xs)
+        if degree >= 4:
+            p = p.as_exact(binary=True) * 0 + coefficient(kind, draw) * (x**2 - x**4) - 0.3
+        else:
+            large = draw.choice((10**16 - 1, 10**17 + 1, 3 * 10**20 + 7))
+            p = draw.choice((-1, 1)) * (large * x**2 - (large + draw.choice((1, 2, -1))))
     return p
 
 
@@ -133,7 +143,7 @@ def random_instance(seed: int) -> Instance:
     degree = draw.choice((2, 4, 4))
     values, parts = [], []
     for x in xs:
-        kind = draw.choice(KINDS if degree == 4 else KINDS[:2])
+        kind = draw.choice(KINDS if degree == 4 else KINDS[:3])
         # the equation of a variable, scaled: rules are read off it
         scale = draw.choice((1, 1, 1, Fraction(1, 3), 10**20, Fraction(1, 10**200), 0.1))
         if kind == "signs":
@@ -142,6 +152,10 @@ def random_instance(seed: int) -> Instance:
         elif kind == "binary":
             values.append((Fraction(0), Fraction(1)))
             parts.append((scale * (x**2 - x)).equals(0))
+        elif kind == "nearly":  # signs to 17 digits: no rewriting rule
+            near = Fraction(10**17, 10**17 + 1)
+            values.append((-near, near))
+            parts.append((scale * ((10**17 + 1) ** 2 * x**2 - 10**34)).equals(0))
         elif kind == "ternary":
             values.append((Fraction(-1), Fraction(0), Fraction(1)))
             parts.append((x**3 - x).equals(0))
@@ -160,6 +174,20 @@ def random_instance(seed: int) -> Instance:
     return Instance(xs, tuple(values), sd.System(*parts), objective, degree, options)
 
 
+def not_optimal(result, extreme: Fraction, instance: Instance) -> list[str]:
+    """A claim of optimality on the wrong side of the truth, or far from it where the relaxation is exact."""
+    if result.status != "optimal" or not np.isfinite(result.bound):
+        return []
+    sign = 1 if result.sense == "minimize" else -1
+    above = sign * (Fraction(result.bound) - extreme)
+    size = max(1, abs(extreme), *(abs(Fraction(c)) for c, _ in instance.objective.terms()))
+    whole = len(instance.variables) == 1 and not instance.system.inequalities
+    exact_relaxation = whole and "cone" not in instance.options
+    if above > size / 10**4 or (exact_relaxation and above < -size / 10**4):
+        return [f"{result.sense}: optimal {result.bound!r}, truth {float(extreme)!r}"]
+    return []
+
+
 def false_theorems(instance: Instance) -> list[str]:
     """What the library claims of an instance and is not so."""
     points = instance.points()
@@ -169,12 +197,16 @@ def false_theorems(instance: Instance) -> list[str]:
         low = sd.minimize(instance.objective, instance.system, instance.degree, **instance.options)
         high = sd.maximize(instance.objective, instance.system, instance.degree, **instance.options)
         empty = sd.feasible(instance.system, instance.degree, **instance.options)
+        proof = None
+        if points and {"cone", "redundant"}.isdisjoint(instance.options):
+            proof = sd.prove_sos(instance.objective, instance.system, instance.degree, **instance.options)
     except (ValueError, sd.ProblemTooLarge):  # refused: too large a coefficient, no bound to make redundant
         return []
     if points:
         for result, extreme in ((low, min(values)), (high, max(values))):
             if result.status == "infeasible":
                 wrong.append(f"{result.sense}: refuted, but there are points")
+            wrong += not_optimal(result, extreme, instance)
             bound = result.certified_bound
             if bound is None or not np.isfinite(bound):
                 continue
@@ -182,8 +214,6 @@ def false_theorems(instance: Instance) -> list[str]:
                 wrong.append(f"{result.sense}: certified {bound!r}, truth {extreme}")
         if empty.status == "infeasible":
             wrong.append("feasible: refuted, but there are points")
-        if {"cone", "redundant"}.isdisjoint(instance.options):
-            proof = sd.prove_sos(instance.objective, instance.system, instance.degree, **instance.options)
-            if proof.status == "proved" and min(values) < 0:
-                wrong.append(f"proved non-negative, but it is {min(values)} somewhere")
+        if proof is not None and proof.status == "proved" and min(values) < 0:
+            wrong.append(f"proved non-negative, but it is {min(values)} somewhere")
     return wrong

@@ -80,7 +80,12 @@ def planted(seed: int) -> Planted:
         if draw.random() < 0.7:
             parts.append(draw.choice((1, 3, Fraction(1, 7), 10**9)) * (radius - ball) >= 0)
         else:
-            parts += [x**2 <= c * c + draw.choice((0, 1, 9)) for x, c in point.items()]
+            # the scale of a constraint says nothing about its set
+            scale = draw.choice((1, 1, 1e-170, Fraction(1, 10**200), Fraction(1, 10**400), 1e-5))
+            parts += [
+                exact(scale * (x - c + draw.choice((0, 1, 9))) * (c + draw.choice((0, 1, 9)) - x)) >= 0
+                for x, c in point.items()
+            ]
     for _ in range(draw.randint(0, 2)):
         g = touching(some_polynomial(xs, 2, draw.choice((mode, "small", "fraction")), draw), point, draw)
         parts.append(g >= 0)
@@ -200,6 +205,11 @@ def _squares(case: Planted, draw: random.Random) -> list[str]:
     options = {k: v for k, v in case.options.items() if k != "redundant"}
     p = exact(case.objective) - value(case.objective, case.point)
     below = p - draw.choice((Fraction(1, 10**400), Fraction(1, 10**30), Fraction(1, 10**12), Fraction(1, 10)))
+    tiny = draw.choice((Fraction(1, 10**400), Fraction(1, 10**330), Fraction(1, 10**30)))
+    nowhere = {v: Fraction(0) for v in case.variables}
+    hidden = sum((draw.randint(0, 2) * v ** draw.choice((2, 2, case.degree)) for v in case.variables), -tiny)
+    if value(hidden, nowhere) < 0 and sd.prove_sos(hidden).status == "proved":
+        wrong.append("proved non-negative, but it is not at the origin")
     for q in (below, below.as_float() if draw.random() < 0.3 else below):
         system = case.system if draw.random() < 0.6 else sd.System()
         if value(q, case.point) < 0 and sd.prove_sos(q, system, **options).status == "proved":
