@@ -21,6 +21,7 @@ EXTRAS = {
     "joblib": "sweep",
     "pandas": "tables",
     "pyarrow": "tables",
+    "pydataset": "data",
 }
 """The extra that brings a package."""
 

@@ -26,7 +26,7 @@ FLOORS = [
     ["sosdp.estimator", "certificates", "sosdp.plot", "sosdp.prove", "sosdp.answer"],
     ["sosdp.relaxation", "sosdp.privacy"],
     ["sosdp.reduction", "sosdp.structured"],
-    ["sosdp.conic", "sosdp.model", "sosdp.sweep"],
+    ["sosdp.conic", "sosdp.data", "sosdp.model", "sosdp.sweep"],
     ["sosdp.algebra"],
 ]
 
