@@ -18,7 +18,7 @@ from ..model.system import System
 from ..reduction.bounds import deduce_bounds
 from ..reduction.groebner import with_groebner
 from .build.assemble import assemble
-from .build.diagonal_dominance import with_cone
+from .build.diagonal_dominance import least_eigenvalues, with_cone
 from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import least_degree, plan
 from .build.scaling import Scaling, find_scaling, scale
@@ -307,14 +307,12 @@ class _Judge:
         descent = -float(identity.target @ y)
         if not np.isfinite(y).all() or not descent > 0:
             return "failed", None, "the solver's ray does not decrease the objective"
-        ray = replace(self.raw, moments=y / descent)
-        still = GramProgram(_without_target(identity), self.program.objective, self.program.upper)
-        missed = shortfall(still, replace(ray, gram=np.abs(ray.gram) + 1.0, unknowns=0 * ray.unknowns))
-        slack = identity.unknown @ ray.moments
-        limited = np.isfinite(self.program.upper)
-        broken = np.abs(np.where(limited, np.minimum(-slack, 0.0), slack)).max(initial=0.0)
-        size = float(np.abs(ray.moments).max())
-        if max(missed, float(broken)) > _AGREE * size * max(1, len(identity.sides)):
+        y = y / descent
+        along = identity.unknown @ y
+        along = np.where(np.isfinite(self.program.upper), np.minimum(along, 0.0), along)
+        missed = [*np.abs(along), *np.abs(identity.free @ y), *(-v for v in least_eigenvalues(identity, y))]
+        # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
+        if max(missed, default=0.0) > _AGREE * float(np.abs(y).max()):
             return "inaccurate", None, "the solver claims that no bound exists, but its ray does not check"
         return (
             "unbounded",

@@ -182,6 +182,10 @@ def test_statuses():
     ray.require(nu(x) == 1)
     assert ray.maximize(nu(x**2)).status == "unbounded"
     assert ray.maximize(nu(x**2)).bound == math.inf
+    more = sd.MeasureProgram()
+    nu = more.measure([x], on=S(x >= 0), mass=1)
+    more.require(nu(x) >= 1, nu(x**2) >= 0)
+    assert more.maximize(nu(x**2)).status == "unbounded"
     # no bound on the mass, and none is needed
     free = sd.MeasureProgram()
     mu = free.measure([x], on=SEGMENT)
