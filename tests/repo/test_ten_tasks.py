@@ -147,3 +147,13 @@ def test_the_core_runs_them_without_any_optional_package(tmp_path):
 def test_what_is_missing_is_named_with_the_command_that_brings_it(tmp_path, script, extra):
     out = run({"task": script}, sorted(EXTRAS), tmp_path)
     assert f'pip install "sosdp[{extra}]"' in out, out
+
+
+def test_a_missing_package_is_said_before_anything_is_drawn(tmp_path):
+    script = """
+import problems.sbm.estimators.communities as home
+home.open_bits = lambda *a, **k: print("DRAWN")
+home.CommunitiesRecovery(1.0, 3).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+"""
+    out = run({"task": script}, sorted(EXTRAS), tmp_path)
+    assert "MissingPackage" in out and "DRAWN" not in out
