@@ -194,7 +194,7 @@ def momentopt() -> Iterator[Case]:
     third = S(1 - x**2 - y**2 >= 0, x**3 - y**2 >= 0)
     yield case("mom3, multiplied by x", lambda: single(x, [x, y], third & S(x >= 0), 8), 0.0)
     for degree in (8, 12):
-        # the printed value is pi up to the degree's accuracy; with Stokes' theorem and a box around the disc
+        # the disc of its example, with Stokes' theorem and a larger box: pi up to what the degree allows
         yield case(f"volume {degree}", lambda n=degree: disc_volume(n), math.pi, {8: 2e-2, 12: 4e-3}[degree])
 
 
