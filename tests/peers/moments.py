@@ -192,7 +192,7 @@ def momentopt() -> Iterator[Case]:
     second = S((x**2 - 2).equals(0), ((y**2 - 3) * (x * y - 2)).equals(0), x >= 0, 2 - y >= 0)
     yield case("mom2", lambda: single(x, [x, y], second, 8, "maximize"), 2**0.5)
     third = S(1 - x**2 - y**2 >= 0, x**3 - y**2 >= 0)
-    yield case("mom3, multiplied by x", lambda: single(x, [x, y], third & S(x >= 0), 8), 0.0)
+    yield case("mom3 with x >= 0", lambda: single(x, [x, y], third & S(x >= 0), 8), 0.0)
     for degree in (8, 12):
         # the disc of its example, with Stokes' theorem and a larger box: pi up to what the degree allows
         yield case(f"volume {degree}", lambda n=degree: disc_volume(n), math.pi, {8: 2e-2, 12: 4e-3}[degree])
