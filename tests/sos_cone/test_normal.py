@@ -1,0 +1,116 @@
+"""The linear algebra of the method at points against its definition, and the dispatcher's estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.relaxation.solve import solve as calls
+from sosdp.relaxation.solve.sos_cone.newton import _longest
+from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
+from sosdp.relaxation.solve.sos_cone.sampled import SampledBlock, SampledProgram
+
+
+def programs():
+    """Plain blocks, signs, a part of the points only, several rows a point, more points than a panel."""
+    generator = np.random.default_rng(0)
+    points = 300
+    whole = SampledBlock(generator.standard_normal((points, 40)), np.arange(points))
+    signed = SampledBlock(
+        generator.standard_normal((points, 7)), np.arange(points), np.sign(generator.standard_normal(points))
+    )
+    part = SampledBlock(generator.standard_normal((90, 5)), np.arange(150, 240))
+    double = SampledBlock(generator.standard_normal((200, 4)), np.repeat(np.arange(20, 220, 2), 2))
+    f, H = generator.standard_normal(points), np.ones((points, 1))
+    for blocks in ((whole,), (whole, signed, part), (whole, double)):
+        yield SampledProgram(f, H, np.ones(1), blocks)
+
+
+def test_the_schur_matrix_is_the_sum_of_squares():
+    for program in programs():
+        lower = squares(program, [b.rows for b in program.blocks])
+        wanted = np.zeros_like(lower)
+        for block in program.blocks:
+            sign = np.ones(block.owner.size) if block.sign is None else block.sign
+            entries = (block.rows @ block.rows.T) ** 2 * np.outer(sign, sign)
+            np.add.at(wanted, (block.owner[:, None], block.owner[None, :]), entries)
+        assert np.allclose(np.tril(lower), np.tril(wanted), rtol=1e-12, atol=1e-12)
+
+
+def test_moments_are_adjoint_to_what_matrices_produce():
+    generator = np.random.default_rng(1)
+    for program in programs():
+        x = generator.standard_normal(program.points)
+        grams = [g + g.T for g in (generator.standard_normal((b.side, b.side)) for b in program.blocks)]
+        left = float(x @ program.produced(grams))
+        right = sum(float((b.moment(x) * g).sum()) for b, g in zip(program.blocks, grams, strict=True))
+        assert left == pytest.approx(right, rel=1e-10)
+
+
+def test_large_sides_use_symmetric_products():
+    generator = np.random.default_rng(2)
+    block = SampledBlock(generator.standard_normal((350, 310)), np.arange(350))
+    for x in (generator.standard_normal(350), np.ones(350), -np.ones(350)):
+        wanted = (block.rows.T * x) @ block.rows
+        assert np.allclose(block.moment(x), wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3, 9])
+def test_solves_are_refined(columns):
+    generator = np.random.default_rng(3)
+    half = generator.standard_normal((200, 200)) * np.logspace(0, -5, 200)
+    matrix = half @ half.T
+    right = generator.standard_normal((200, columns)) if columns else generator.standard_normal(200)
+    found = Factored(np.tril(matrix)).solve(right)
+    size = np.abs(matrix).sum(axis=1).max() * np.abs(found).max(initial=0.0)
+    assert np.abs(matrix @ found - right).max(initial=0.0) <= 1e-13 * max(size, 1.0)
+
+
+def test_an_indefinite_matrix_has_no_factor():
+    with pytest.raises(NotDefinite):
+        Factored(np.diag([1.0, -1.0, 2.0]))
+    with pytest.raises(NotDefinite):
+        Factored(np.diag([1.0, 0.0, 2.0]), regularise=False)
+
+
+def test_the_longest_step_is_from_below():
+    generator = np.random.default_rng(4)
+    for size in (2, 11, 60, 230):
+        change = generator.standard_normal((size, size))
+        change = change + change.T
+        s = generator.random(size) + 0.5
+        h = 1 / np.sqrt(s)
+        truth = min(1.0, -1.0 / np.linalg.eigvalsh(h[:, None] * change * h)[0])
+        found = _longest(s, change, 1.0)
+        assert truth - 0.032 <= found <= truth + 1e-12
+
+
+def box(n, degree, seed=0):
+    x = sd.variables("x", n)
+    basis = sd.monomials(x, degree)
+    return np.random.default_rng(seed).standard_normal(len(basis)) @ basis, sd.System(
+        *[1 - v**2 >= 0 for v in x]
+    )
+
+
+def test_scs_is_tried_where_it_may_be_faster():
+    p, system = box(6, 4)
+    assert sd.minimize(p, system, 4).solver == "scs"
+    p, system = box(2, 16)
+    assert sd.minimize(p, system, 16).solver == "sos_cone"
+
+
+def test_ours_is_next_where_the_trial_fails(monkeypatch):
+    p, system = box(6, 4)
+    monkeypatch.setattr(calls, "trial", lambda program: 3)
+    found = sd.minimize(p, system, 4)
+    assert found.solver == "sos_cone" and found.status == "optimal"
+
+
+def test_goldstein_price_of_degree_14_is_not_at_the_floor_any_more():
+    a, b = x = sd.variables("x", 2)
+    one = 1 + (a + b + 1) ** 2 * (19 - 14 * a + 3 * a**2 - 14 * b + 6 * a * b + 3 * b**2)
+    other = 30 + (2 * a - 3 * b) ** 2 * (18 - 32 * a + 12 * a**2 + 48 * b - 36 * a * b + 27 * b**2)
+    found = sd.minimize(one * other, sd.System(*[4 - v**2 >= 0 for v in x]), 14, solver="sos_cone")
+    assert found.bound == pytest.approx(3, abs=1e-4) and 3 - 1e-4 <= found.certified_bound <= 3
