@@ -294,3 +294,31 @@ def test_an_entry_outside_moves_no_more():
     assert columns.summed([-math.inf], step, least, highest) == least == 0
     with pytest.raises(ValueError, match="low < high"):
         columns._interval(1.0, math.nan)
+
+
+class Foul:
+    """Raises wherever it is looked at."""
+
+    def __getattr__(self, name):
+        raise RuntimeError("secret")
+
+    __eq__ = __lt__ = __float__ = __hash__ = lambda *arguments: 1 / 0  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("hostile", [Foul(), math.nan, None, [1], "x", 1j, b"1"], ids=range(7))
+def test_a_hostile_record_is_a_record_that_is_missing(hostile):
+    """Draw for draw the release without it: nothing is raised, nothing else moves."""
+    kept_values, more = [1.0, 2.0, 3.0], {"epsilon": 1.0, "adjacency": ONE_RECORD_ADDED, "insecure_seed": 4}
+    for mechanism in (
+        lambda x: private_sum(x, low=0, high=5, **more),
+        lambda x: private_mean(x, low=0, high=5, **more),
+        lambda x: private_quantile(x, q=0.5, low=0, high=5, **more),
+        lambda x: private_count(x, equal_to=2, **more),
+    ):
+        assert mechanism([*kept_values, hostile]).value == mechanism(kept_values).value
+    owners = ["a", "b", hostile]
+    if not isinstance(hostile, str | bytes | None):  # texts and None are ids
+        owned = {**more, "adjacency": ONE_USER_ADDED, "most": 1}
+        with_it = private_sum(kept_values, low=0, high=5, users=owners, **owned)
+        without = private_sum(kept_values[:2], low=0, high=5, users=owners[:2], **owned)
+        assert with_it.value == without.value

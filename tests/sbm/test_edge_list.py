@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from problems.cuts import CutRelease
-from problems.sbm import CertificateRecovery, GraphInputError, RoundsRecovery, canonical_graph
+from problems.sbm import (
+    CertificateRecovery,
+    GraphInputError,
+    RandomizedResponseRecovery,
+    RoundsRecovery,
+    canonical_graph,
+)
 from problems.sbm.edges import canonical_edges
 
 pandas = pytest.importorskip("pandas")
@@ -65,3 +71,12 @@ def test_estimators_take_frames():
     pairs = frame(*np.nonzero(np.triu(np.ones((8, 8)), 1)))
     for estimator in (CertificateRecovery(1.0, 1e-6), RoundsRecovery(1.0, 1e-6, 0.5, 4)):
         assert estimator.fit(pairs).nodes_ == tuple(range(8))
+
+
+def test_labels_belong_to_names():
+    blocks = [(u, v) for u in range(40) for v in range(u) if (u < 20) == (v < 20)]
+    names = [f"p{k:02d}" for k in range(40)]
+    pairs = frame([names[u] for u, _ in blocks], [names[v] for _, v in blocks])
+    found = RandomizedResponseRecovery(8.0).fit(pairs).labels_by_node()
+    assert set(found) == set(names) and len({found[name] for name in names[:20]}) == 1
+    assert CertificateRecovery(0.1, 1e-6).fit(pairs.iloc[:30]).labels_by_node() is None

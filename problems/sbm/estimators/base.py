@@ -68,6 +68,11 @@ class RecoveryEstimator(ReleasingEstimator):
         labels = value["labels"]
         self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
 
+    def labels_by_node(self) -> dict[Hashable, int] | None:
+        """The released label of every vertex by its name, None if nothing was released."""
+        labels = self.labels_
+        return None if labels is None else dict(zip(self.nodes_, labels.tolist(), strict=True))
+
     def fit_predict(self, graph: Any, y: Any = None) -> np.ndarray | None:
         """`fit(graph).labels_`."""
         return self.fit(graph, y).labels_
