@@ -7,6 +7,7 @@ The Python functions, the command line and problem files read names, defaults an
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Real
@@ -50,6 +51,7 @@ class SolveOptions(TypedDict, total=False):
     time_limit: float | None
     certify_bound: bool
     verbose: bool
+    callback: Callable[[str, float], Any] | None
 
 
 class AllOptions(BuildOptions, SolveOptions, total=False):
@@ -127,6 +129,9 @@ class Options:
         ``auto`` (by block sizes) or a solver's name; its tolerance; seconds.
     certify_bound
         Whether a bound is proven; ``verbose`` prints the solver's log.
+    callback
+        Called as ``callback(stage, seconds)`` before each stage (``build``, ``solve``, ``certify``) with the
+        seconds since the start; what it raises ends the work and reaches the caller.
 
     ValueError, in one line, for a value that an option cannot take.
     """
@@ -146,6 +151,7 @@ class Options:
     time_limit: float | None = _option(None, "solve")
     certify_bound: bool = _option(True, "solve", in_files=False)
     verbose: bool = _option(False, "solve", in_files=False)
+    callback: Callable[[str, float], Any] | None = _option(None, "solve", in_files=False)
 
     def __post_init__(self) -> None:
         for name, allowed in _ALLOWED.items():
@@ -156,6 +162,10 @@ class Options:
         for name in ("prune", "certify_bound", "verbose"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(
+                f"callback must be a function of a stage and seconds, not {_short(self.callback)}"
+            )
         steps = self.term_steps
         if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
             raise ValueError(f"term_steps must be a positive integer or None, not {_short(steps)}")
@@ -190,6 +200,11 @@ class Options:
                 raise ValueError(f"basis=... cannot be combined with {name}={getattr(self, name)!r}")
         if self.quotient == "groebner":
             raise ValueError("basis=... cannot be combined with quotient='groebner'")
+
+    def report(self, stage: str, started: float) -> None:
+        """Tell the callback, if there is one, which stage begins; ``started``: of ``time.perf_counter``."""
+        if self.callback is not None:
+            self.callback(stage, time.perf_counter() - started)
 
     def solving(self) -> dict[str, Any]:
         """The options that a solver gets, by name."""

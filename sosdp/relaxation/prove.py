@@ -33,8 +33,10 @@ def prove_sum_of_squares(
     relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Unpack[SolveOptions]
 ) -> PseudoExpectation:
     """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
-    solving = read_options("prove_sos", {**solver_options}, ["solve"], more=("zeros",)).solving()
+    options = read_options("prove_sos", {**solver_options}, ["solve"], more=("zeros",))
+    solving = options.solving()
     started = time.perf_counter()
+    options.report("build", started)
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
     on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solving)
@@ -46,12 +48,14 @@ def prove_sum_of_squares(
     scaled = scale(identity, scaling)
     program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
     built = time.perf_counter()
+    options.report("solve", started)
     missing = unused_columns(identity)
     if missing.shape[0]:
         raw = unproducible(identity, missing)
     else:
         raw = solve_program(program, **solving)
     solved = time.perf_counter()
+    options.report("certify", started)
     status, reason, gram, free = _verdict(scaled, raw, scaling.bounds, cone)
     finished = time.perf_counter()
     no_bound = sp.csr_matrix((1, identity.columns.shape[0]))

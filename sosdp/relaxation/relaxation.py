@@ -236,6 +236,7 @@ class Relaxation:
     ) -> PseudoExpectation:
         started = time.perf_counter()
         options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=("subject_to",))
+        options.report("build", started)
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
             objective = objective.polynomial
@@ -254,12 +255,14 @@ class Relaxation:
         quadratic = np.array([0.0, *(0.5 / w for w, _ in squares)]) if squares else None
         program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
         built = time.perf_counter()
+        options.report("solve", started)
         missing = unused_columns(identity)
         if missing.shape[0]:
             raw = unproducible(identity, missing)
         else:
             raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
+        options.report("certify", started)
         question = Question(
             self.system,
             self.degree,

@@ -330,8 +330,10 @@ class SosProgram:
         prices = np.bincount(orbits, weights=cost)
         program = GramProgram(identity, sign * prices, np.full(prices.size, np.inf))
         built = time.perf_counter()
+        options.report("solve", started)
         raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
+        options.report("certify", started)
         label = {"optimal": "optimal", "inaccurate": "inaccurate"}.get(raw.status, "failed")
         reason = raw.message if label != "optimal" else ""
         if raw.status in ("unbounded", "infeasible"):

@@ -138,3 +138,34 @@ def test_what_other_threads_write_during_a_solve_is_kept(capfd):
     with pytest.raises(Breakdown, match=r"solver broke down \(no luck\); scale"):
         call("solver", program, breaks, STANDARD_ERROR)
     assert capfd.readouterr().err == ""
+
+
+def test_a_callback_sees_the_stages_and_may_stop_the_work():
+    a = sd.polynomial("a")
+    seen = []
+    found = sd.minimize(
+        a**2, sd.System(a <= 3), callback=lambda stage, seconds: seen.append((stage, seconds))
+    )
+    assert [stage for stage, _ in seen] == ["build", "solve", "certify"]
+    assert found.status == "optimal" and sorted(s for _, s in seen) == [s for _, s in seen]
+
+    class Enough(Exception):
+        pass
+
+    def stop(stage, seconds):
+        if stage == "solve":
+            raise Enough
+
+    for ask in (
+        lambda: sd.minimize(a**2, sd.System(), callback=stop),
+        lambda: sd.prove_sos(a**2 + 1 - a, sd.System(a >= 0), callback=stop),
+        lambda: (
+            sd.SosProgram([sd.polynomial("u")])
+            .require(a**2 - sd.polynomial("u"))
+            .maximize(sd.polynomial("u"), callback=stop)
+        ),
+    ):
+        with pytest.raises(Enough):
+            ask()
+    with pytest.raises(ValueError, match="callback"):
+        sd.minimize(a**2, sd.System(), callback=3)
