@@ -128,7 +128,7 @@ def large(cells: list[tuple[int, int, float, float]], runs: int) -> Table:
 
 
 def growth(sizes: list[int]) -> Table:
-    """Time, memory and errors of rounds from 10^3 vertices on, over degree, contrast and epsilon."""
+    """Time and errors of rounds from 10^3 vertices on, over degree, contrast and epsilon."""
     rows = []
     for n in sizes:
         for d, gamma, epsilon in GROWTH if n < 1_000_000 else GROWTH[:1]:
@@ -138,10 +138,9 @@ def growth(sizes: list[int]) -> Table:
             seconds = time.process_time() - start
             error = error_rate(np.asarray(fitted.labels_), sample.labels)
             case = f"degree {d}, contrast {gamma}, epsilon {epsilon:g}"
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            rows.append([n, d, gamma, epsilon, case, error, seconds, peak])
-    columns = ("n", "d", "gamma", "epsilon", "case", "share of wrong labels", "CPU s", "GB")
-    notes = ("One graph and one run a row, one after the other: GB is the peak so far, with the graph.",)
+            rows.append([n, d, gamma, epsilon, case, error, seconds])
+    columns = ("n", "d", "gamma", "epsilon", "case", "share of wrong labels", "CPU s")
+    notes = ("One graph and one run a row.",)
     return Table(f"Rounds from 10^3 to 10^6 vertices, delta = {DELTA:g}", columns, rows, notes)
 
 
