@@ -40,6 +40,7 @@ _PAGES = {
     "private histogram": "private_histogram",
     "private mean": "columns",
     "private quantile": "private_quantile",
+    "private scaler": "private_quantile",
     "private sum": "columns",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",
