@@ -80,8 +80,10 @@ class VariableBounds:
             boxed = float((self.magnitude(basis) ** 2).sum()) * (1 + INFLATE)
         ids = frozenset(np.unique(basis[basis > 0]).tolist())
         best = boxed
+        if not ids:
+            return best  # the constant alone: no ball says more
         around = [self._balls_around.get(v, ()) for v in ids]
-        for members, radius in min(around, key=len, default=self.balls):
+        for members, radius in min(around, key=len):
             if ids <= members:
                 degree = mono.degrees(basis)
                 powers = np.unique(degree)

@@ -140,6 +140,16 @@ def test_what_other_threads_write_during_a_solve_is_kept(capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_the_constant_alone_looks_at_no_ball():
+    """One look at every ball for each block made certifying long chains quadratic."""
+    from sosdp.algebra import monomials as mono
+    from sosdp.reduction.bounds import VariableBounds
+
+    bounds = VariableBounds({}, ((frozenset({1, 2}), 2.0),))
+    vars(bounds)["_balls_around"] = None  # whoever looks fails
+    assert 1.0 <= bounds.squared_norm(mono.constant(1)) <= 1.0 + 1e-9
+
+
 def test_a_callback_sees_the_stages_and_may_stop_the_work():
     a = sd.polynomial("a")
     seen = []

@@ -98,7 +98,10 @@ def planted(seed: int) -> Planted:
         parts.append(_touching_forall(xs, point, mode, draw))
     parts = [c for c in parts if c is not True]
     objective = some_polynomial(xs, degree, mode, draw)
-    return Planted(kind, xs, point, sd.System(*parts), objective, degree, dict(draw.choice(OPTIONS)))
+    options = dict(draw.choice(OPTIONS))
+    if kind in ("program", "expectation"):
+        options.pop("tolerance", None)  # not an option of how a program is built
+    return Planted(kind, xs, point, sd.System(*parts), objective, degree, options)
 
 
 def _touching_matrix(xs: tuple, point: dict, mode: str, draw: random.Random) -> list[list[Any]]:
