@@ -101,6 +101,26 @@ PICTURES: dict[str, tuple[Picture, ...]] = {
             log="xy",
         ),
     ),
+    "gaussian": (
+        Picture(
+            "Median error",
+            "A mean of 2000 clean records at epsilon 1: Euclidean error over the number of columns",
+            "d",
+            ("mean", "pure", "approximate", "Laplace", "quantiles", "CoinPress, eps^2/8"),
+            "error in standard deviations",
+            keep={"wrong 5 %": "none", "n": 2000, "epsilon": 1.0},
+            log="xy",
+        ),
+        Picture(
+            "Thirty real",
+            "Thirty real columns in raw units: error in standard errors (columns in order of each)",
+            "column",
+            ("no bounds, contamination .05", "wide bounds, contamination 0", "tight", "logarithms"),
+            "standard errors",
+            kind="profile",
+            log="y",
+        ),
+    ),
     "nearest_correlation": (
         Picture(
             "Nearest correlation",

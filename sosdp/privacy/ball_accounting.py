@@ -24,6 +24,7 @@ COSINES = 1 << 16
 FLOATS = 1.0 + 1e-6  # relative error of all floating-point sums and special functions, generously
 ORDERS = np.geomspace(1.0, 4000.0, 160)
 LARGEST_DIMENSION = 256
+LARGEST_EPSILON = 50.0  # beyond it exponentials of losses leave floating point, and nothing is protected
 
 
 @lru_cache(maxsize=256)
@@ -31,7 +32,7 @@ def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int)
     """A rate (within 1e-4 of the largest provable) so that noise after `before`-zCDP is (epsilon, delta)-DP.
 
     The questions before may be adaptive; the noise is drawn by `ball_noise`, whose distance delta pays for.
-    0.0 where no rate above epsilon / 1000 is proven.
+    0.0 where no rate above epsilon / 1000 is proven, and for epsilon above 50.
 
     Raises:
         ValueError: epsilon, delta or the dimension (1 to 256) out of range.
@@ -40,7 +41,7 @@ def largest_rate(epsilon: float, delta: float, before: Fraction, dimension: int)
     if not 1 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(f"the dimension must lie in 1..{LARGEST_DIMENSION}, got {dimension}")
     low = epsilon / 1000.0
-    if not proven(low, epsilon, delta, before, dimension):
+    if epsilon > LARGEST_EPSILON or not proven(low, epsilon, delta, before, dimension):
         return 0.0
     high = 2.0 * low
     while proven(high, epsilon, delta, before, dimension):
@@ -67,8 +68,9 @@ def total_delta(rate: float, epsilon: float, before: float, dimension: int) -> f
     # the first end delta(x) is at most 1, from the last on it is 0
     with np.errstate(divide="ignore"):
         logs = np.log(np.concatenate([[1.0], deltas]))
-    worst = np.max(logs[:, None] - np.outer(epsilon - ends, ORDERS), axis=0)
-    least = float(np.min(worst + ORDERS * (ORDERS + 1.0) * before))
+    orders = ORDERS / min(1.0, epsilon)
+    worst = np.max(logs[:, None] - np.outer(epsilon - ends, orders), axis=0)
+    least = float(np.min(worst + orders * (orders + 1.0) * before))
     return min(1.0, math.exp(min(0.0, least)) * FLOATS)
 
 

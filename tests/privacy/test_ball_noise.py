@@ -88,7 +88,7 @@ def test_what_came_before_is_paid_for():
 
 def test_steps_are_rounded_up(monkeypatch):
     """With one order b, Laplace: the supremum over x of delta(x) e^(-b (epsilon - x)) on a fine grid."""
-    rate, epsilon, b = 1.0, 0.8, 7.0
+    rate, epsilon, b = 1.0, 1.0, 7.0
     monkeypatch.setattr(ball_accounting, "ORDERS", np.array([b]))
     x = np.linspace(-rate, rate, 100_001)
     true = np.max((1 - np.exp((x - rate) / 2)) * np.exp(-b * (epsilon - x)))
@@ -107,6 +107,7 @@ def test_the_rate_found_is_proven_and_nearly_the_largest():
         assert total_delta(rate, 1.0, float(before), d) + charge <= delta
     assert largest_rate(1.0, 1e-12, Fraction(0), 10) == 0.0  # less than what the sampler's distance costs
     assert largest_rate(1.0, 1e-6, Fraction(1, 10), 10) == 0.0  # all spent before
+    assert largest_rate(1000.0, 1e-6, Fraction(0), 2) == 0.0
     for d in (0, 257):
         with pytest.raises(ValueError, match="dimension"):
             largest_rate(1.0, 1e-6, Fraction(0), d)
