@@ -45,7 +45,8 @@ def to_ball(y: Array, radius: float, *, redescend: bool) -> Array:
 
 
 def image(columns: Array, matrix: Array) -> Array:
-    """Row by row matrix @ y, (n, d), column by column."""
+    """Row by row matrix @ y, (n, d), column by column (in an order of memory in which columns are dense)."""
+    columns = np.asfortranarray(columns)
     out = np.zeros_like(columns)
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
