@@ -114,3 +114,12 @@ def test_a_tolerance_decides_no_verdict(tolerance):
 def test_an_uncertified_optimum_says_on_what_it_rests():
     result = sd.minimize(x**2 * y**2 + (x - 1) ** 2, S(), 4)
     assert result.status != "optimal" or result.certified_bound is not None or "rests on" in result.reason
+
+
+@pytest.mark.parametrize("e", [1, F(1, 10**150), F(1, 10**200)])
+def test_the_scale_of_an_equation_says_nothing(e):
+    """Found by the fuzzer: scaled by 1e-200 no solver saw it, and "unbounded" was claimed."""
+    system = S((e * (4 * x**2 - 9)).equals(0))
+    for ask, truth in ((sd.minimize, -1.0), (sd.maximize, 2.0)):
+        result = ask(x + F(1, 2), system, 2)
+        assert result.status == "optimal" and result.bound == pytest.approx(truth, abs=1e-6)

@@ -80,7 +80,7 @@ def _is_exact(identity: Identity, scaling: Scaling) -> bool:
     if scaling.trivial:
         return True
     factors = np.concatenate([scaling.gram, scaling.free])
-    if not ((factors > _SMALLEST) & (factors < 1 / _SMALLEST)).all():
+    if not ((factors > TINY) & (factors < 1 / TINY)).all():
         return False
     column = scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)
     rows = [
