@@ -273,7 +273,6 @@ def _misspelt():
         "Relaxation.minimize": lambda: relax.minimize(x, **wrong),
         "Relaxation.maximize": lambda: relax.maximize(x, **wrong),
         "Relaxation.feasible": lambda: relax.feasible(**wrong),
-        "bisect": lambda: relax.bisect(x, 0, 1, time_limits=1),
         "SosProgram": lambda: sd.SosProgram([c], sparsty="dense"),
         "SosProgram.minimize": lambda: program.minimize(-c, **wrong),
         "SosProgram.maximize": lambda: program.maximize(c, **wrong),
@@ -282,13 +281,19 @@ def _misspelt():
 
 @pytest.mark.parametrize("name", _misspelt())
 def test_a_misspelt_option_is_named_with_the_function_that_was_called(name):
-    near = {"bisect": ("time_limits", "time_limit"), "SosProgram": ("sparsty", "sparsity")}
+    near = {"SosProgram": ("sparsty", "sparsity")}
     wrong, right = near.get(name, ("tolerence", "tolerance"))
     complaint = (
         rf"^{name}\(\) got an unexpected keyword argument '{wrong}'; did you mean '{right}'\? it takes "
     )
     with pytest.raises(TypeError, match=complaint):
         _misspelt()[name]()
+
+
+def test_bisect_has_keywords_of_its_own():
+    x = sd.polynomial("x")
+    with pytest.raises(TypeError, match=r"bisect\(\) got an unexpected keyword argument 'time_limits'"):
+        sd.Relaxation(sd.System(x >= 0, x <= 1), 2).bisect(x, 0, 1, time_limits=1)
 
 
 def test_options_that_resemble_nothing_or_begin_a_known_one():
