@@ -8,7 +8,7 @@ import numpy as np
 
 from sosdp.privacy.inputs import check_schema, floats
 
-UNREADABLE = {"M": "dates", "m": "times", "c": "complex numbers", "V": "structures"}
+UNREADABLE = {"M": "dates", "m": "times", "V": "structures"}
 
 
 def read_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
@@ -18,8 +18,8 @@ def read_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
     types included. One column may come as a vector.
 
     Raises:
-        TypeError: column types that are no numbers (`check_schema`), arrays of dates or complex numbers.
-        ValueError: no table of at least two records.
+        TypeError: column types that are no numbers (`check_schema`), arrays of dates or structures.
+        ValueError: no table of at least two records; complex numbers.
     """
     check_schema(X)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
