@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .eigenvalues import least_eigenvalue
 from .program import Cones, ConicProgram, ConicSolution
 from .svec import SQRT2, smat
 
@@ -221,5 +222,5 @@ def cone_violation(cones: Cones, s: np.ndarray) -> float:
     ends = slice(cones.zero, cones.zero + cones.nonnegative)
     worst = max(worst, -float(s[ends].min(initial=0.0)))
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-        worst = max(worst, -float(la.eigvalsh(smat(s[rows], side), subset_by_index=[0, 0])[0]))
+        worst = max(worst, -least_eigenvalue(smat(s[rows], side)))
     return worst

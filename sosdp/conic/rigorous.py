@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
+from .eigenvalues import least_eigenvalue
+
 UNIT = 2.0**-53
 _UNDERFLOW = 1e-290
 _OVERFLOW = 1e150  # beyond it eigenvalue routines may overflow
@@ -44,7 +46,7 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
     if side <= _STACK_SIDE:  # one eigenvalue of many is cheaper only where the matrix is not tiny
         guess = float(np.linalg.eigvalsh(matrix)[0])
     else:
-        guess = float(la.eigvalsh(matrix, subset_by_index=[0, 0])[0])
+        guess = least_eigenvalue(matrix)
     margin = 4.0 * side * UNIT * scale
     for _ in range(60):
         shift = guess - margin

@@ -7,34 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
+from sosdp.conic.eigenvalues import eigenvalues_between as eigenvalues_between
+from sosdp.conic.eigenvalues import eigenvectors_between as eigenvectors_between
+
 ROUNDING = float(np.finfo(float).eps) / 2
-
-
-def eigenvalues_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Eigenvalues number first..last, ascending, of a dense symmetric matrix, without vectors.
-
-    LAPACK's search for a range may come back with fewer than asked for, or fail, where eigenvalues cluster
-    (the empty graph on 16 vertices does it); then the whole spectrum is computed. Raises LinAlgError or
-    ValueError only if that fails too.
-    """
-    try:
-        found = sl.eigh(matrix, eigvals_only=True, subset_by_index=[first, last], check_finite=False)
-    except np.linalg.LinAlgError:
-        found = np.empty(0)
-    if len(found) != last - first + 1 or not np.all(np.isfinite(found)):
-        found = sl.eigh(matrix, eigvals_only=True, driver="evd", check_finite=False)[first : last + 1]
-    return np.asarray(found)
-
-
-def eigenvectors_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Unit eigenvectors (n, last - first + 1) of these eigenvalues; as `eigenvalues_between`."""
-    try:
-        found = sl.eigh(matrix, subset_by_index=[first, last], check_finite=False)[1]
-    except np.linalg.LinAlgError:
-        found = np.empty((len(matrix), 0))
-    if found.shape[1] != last - first + 1 or not np.all(np.isfinite(found)):
-        found = sl.eigh(matrix, driver="evd", check_finite=False)[1][:, first : last + 1]
-    return np.asarray(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sosdp.conic.rigorous import least_eigenvalue_bound
 from sosdp.structured import residual_proof
 from sosdp.structured.residual_proof import inverse_proof, least_eigenvalue_proof
 from sosdp.structured.spectrum import eigenvalues_between, eigenvectors_between
@@ -98,3 +99,10 @@ def test_clusters_in_which_lapack_finds_nothing(n):
         vector = eigenvectors_between(sign * matrix, n - 1, n - 1)[:, 0]
         assert np.linalg.norm(vector) == pytest.approx(1)
     assert least_eigenvalue_proof(-matrix) == pytest.approx(-0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [48, 64])
+def test_clusters_have_a_proven_bound_in_conic_too(n):
+    matrix = 0.5 * (np.eye(n) - np.ones((n, n)))
+    for signed, least in ((matrix, 0.5 * (1 - n)), (-matrix, -0.5)):
+        assert least - 1e-9 <= least_eigenvalue_bound(signed) <= least + 1e-12
