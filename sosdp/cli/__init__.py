@@ -7,6 +7,7 @@ line on standard error.  With `--json` standard output is one JSON object and no
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,8 @@ from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
 from sosdp.cli.output import BAD_INPUT, InputError, one_line
 from sosdp.extras import MissingPackage
+
+BROKEN_PIPE = 141  # as a shell reports a command that a closed pipe ended
 
 
 class _Parser(argparse.ArgumentParser):
@@ -157,7 +160,12 @@ def parser() -> argparse.ArgumentParser:
     )
     private.add_argument("--threshold", type=float, help="public: edges are the pairs above it")
     private.add_argument("--alphabet", type=int, metavar="K", help="public: entries are the symbols 0..K-1")
-    private.add_argument("--header", action="store_true", help="the first row of the table names its columns")
+    private.add_argument(
+        "--header", action="store_true", help="the first row of the table or edge list names its columns"
+    )
+    private.add_argument(
+        "--columns", metavar="A,B", help="tables: only the columns of these names (with --header, or Parquet)"
+    )
     private.add_argument("--json", action="store_true", help="print one JSON object")
     private.add_argument(
         "--insecure-seed",
@@ -219,7 +227,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             from sosdp.cli.proofs import run
         else:
             from sosdp.cli.demo import run
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read the output (`| head`) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except InputError as error:
         print(one_line(error), file=sys.stderr)
         return BAD_INPUT

@@ -43,12 +43,19 @@ class GraphInput:
 
 
 def read_graph(
-    source: str, nodes: int | None = None, *, as_pairs: bool = False, weighted: bool = False
+    source: str,
+    nodes: int | None = None,
+    *,
+    as_pairs: bool = False,
+    weighted: bool = False,
+    header: bool = False,
 ) -> GraphInput:
     """Read a graph; `nodes` states the number of vertices 0..nodes-1 of an integer edge list.
 
     as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  weighted: a third column of an
     edge list, or "weight" in networkx's dictionary at the end of a line, is the weight; else it must be 1.
+    header: the first line of an edge list names its columns, whatever the names (without it, only a line of
+    the usual ones, HEADERS, in .csv and .tsv is taken for names).
     Raises GraphFileError.  Linear time in the size of the file.
     """
     if source.startswith("builtin:"):
@@ -62,8 +69,11 @@ def read_graph(
         raise GraphFileError(source, "--nodes", f"must be at least 1, got {nodes}")
     if nodes is not None and suffix not in EDGE_LISTS:
         raise GraphFileError(source, "--nodes", "only an edge list needs it; this format states its vertices")
+    if header and suffix not in EDGE_LISTS:
+        raise GraphFileError(source, "--header", "only an edge list has a line that names its columns")
     if suffix in EDGE_LISTS:
-        return (_plain_pairs(path, nodes) if as_pairs else None) or _edge_list(path, nodes, weighted)
+        plain = _plain_pairs(path, nodes) if as_pairs and not header else None
+        return plain or _edge_list(path, nodes, weighted, header)
     if suffix == ".gml":
         return _with_networkx(path, "read_gml", "GML")
     if suffix in {".graphml", ".xml"}:
@@ -106,7 +116,7 @@ def _plain_pairs(path: Path, nodes: int | None) -> GraphInput | None:
     )
 
 
-def _edge_list(path: Path, nodes: int | None, weighted: bool) -> GraphInput:
+def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool) -> GraphInput:
     import scipy.sparse as sp
 
     source = str(path)
@@ -119,6 +129,9 @@ def _edge_list(path: Path, nodes: int | None, weighted: bool) -> GraphInput:
             for number, line in enumerate(lines, 1):
                 text = line.split("#", 1)[0].split("%", 1)[0].strip()
                 if not text:
+                    continue
+                if header:
+                    header = False
                     continue
                 text, attributes = _attributes(text, source, number)
                 fields = [part.strip().strip('"') for part in _split(text)] + attributes

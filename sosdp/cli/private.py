@@ -13,20 +13,39 @@ from sosdp.cli.output import InputError
 
 # Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "sbm": ("private_sbm", ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes")),
-    "cuts": ("private_cuts", ("delta", "method", "calibration", "nodes", "queries", "weight_bound")),
+    "sbm": (
+        "private_sbm",
+        ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes", "header"),
+    ),
+    "cuts": (
+        "private_cuts",
+        ("delta", "method", "calibration", "nodes", "queries", "weight_bound", "header"),
+    ),
     "gaussian": (
         "private_tables",
-        ("delta", "estimate", "radius", "bounds", "contamination", "sigma", "covariance_range", "header"),
+        (
+            "delta",
+            "estimate",
+            "radius",
+            "bounds",
+            "contamination",
+            "sigma",
+            "covariance_range",
+            "header",
+            "columns",
+        ),
     ),
     "gmm": (
         "private_tables",
-        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", "header"),
+        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", "header", "columns"),
     ),
-    "tuples": ("private_tables", ("delta", "clusters", "separation", "sigma", "least_weight", "header")),
+    "tuples": (
+        "private_tables",
+        ("delta", "clusters", "separation", "sigma", "least_weight", "header", "columns"),
+    ),
     "mrf": (
         "private_mrf",
-        ("delta", "method", "calibration", "width", "threshold", "alphabet", "header"),
+        ("delta", "method", "calibration", "width", "threshold", "alphabet", "header", "columns"),
     ),
 }
 COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed")

@@ -40,7 +40,12 @@ def run(arguments: Namespace) -> int:
     if arguments.queries is None and arguments.calibration is not None:
         raise InputError(f"{WHERE}: --calibration: it is the online mechanism's; only --queries has one")
     try:
-        given = read_graph(arguments.input, arguments.nodes, weighted=arguments.weight_bound is not None)
+        given = read_graph(
+            arguments.input,
+            arguments.nodes,
+            weighted=arguments.weight_bound is not None,
+            header=bool(arguments.header),
+        )
     except GraphFileError as error:
         raise InputError(one_line(error)) from error
     queries = None if arguments.queries is None else _read_queries(arguments.queries, given)

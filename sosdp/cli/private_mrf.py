@@ -14,7 +14,7 @@ from sosdp.cli.output import (
     promise_fields,
     quiet_stdout,
 )
-from sosdp.cli.tables import TableFileError, read_table
+from sosdp.cli.tables import TableFileError, named, read_table
 
 # class and, by the names of the parsed arguments, what each method needs and takes
 METHODS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -33,14 +33,14 @@ OTHERS = {
     ),
     ("structure", "width"): ("VotedStructure", ("delta", "width", "threshold"), ()),
 }
-ALWAYS = ("command", "name", "input", "epsilon", "method", "header", "json", "insecure_seed")
+ALWAYS = ("command", "name", "input", "epsilon", "method", "header", "columns", "json", "insecure_seed")
 
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     estimator = _estimator(arguments)
     try:
-        table = read_table(arguments.input, bool(arguments.header))
+        table = read_table(arguments.input, bool(arguments.header), named(arguments.columns))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
     try:

@@ -17,7 +17,7 @@ from sosdp.cli.output import (
     promise_fields,
     quiet_stdout,
 )
-from sosdp.cli.tables import TableFileError, read_table
+from sosdp.cli.tables import TableFileError, named, read_table
 
 MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
 TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
     makers = {"gaussian": private_gaussian.estimator, "gmm": _mixture, "tuples": _tuples}
     estimator = makers[arguments.name](arguments)
     try:
-        table = read_table(arguments.input, bool(arguments.header))
+        table = read_table(arguments.input, bool(arguments.header), named(arguments.columns))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
     try:

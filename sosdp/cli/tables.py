@@ -7,6 +7,7 @@ its record the zero record, silently, and no error depends on it.
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,23 @@ class TableFileError(ValueError):
         super().__init__(f"{source}: {place}: {reason}")
 
 
-def read_table(source: str, header: bool = False) -> np.ndarray:
+def read_table(source: str, header: bool = False, columns: Sequence[str] | None = None) -> np.ndarray:
     """The rows of a table as an (n, d) array: float64, or objects where the file is text.
 
     Args:
         source: a file, or builtin:NAME. header: whether the first row of a text file names the columns. It is
-            never guessed: a first row of data may hold anything, and the number of rows is public.
+            never guessed: a first row of data may hold anything, and the number of rows is public. Where it
+            has no comma but semicolons or tabs, these separate the entries of a .csv. columns: names of the
+            columns to keep, in this order, of a text file with a header or of Parquet; by default all.
 
     Raises:
-        TableFileError: no such file or format, rows of different lengths, no rows.
+        TableFileError: no such file or format, rows of different lengths, no rows, no such column.
     """
+    named = Path(source).suffix.lower()
+    if columns is not None and not (header and named in TEXT) and named != ".parquet":
+        raise TableFileError(
+            source, "--columns", "only a text table with --header, and Parquet, name their columns"
+        )
     if source.startswith("builtin:"):
         return _builtin(source)
     path = Path(source)
@@ -43,7 +51,7 @@ def read_table(source: str, header: bool = False) -> np.ndarray:
         raise TableFileError(source, "file", "no such file (built-in tables are written builtin:iris)")
     suffix = path.suffix.lower()
     if suffix in TEXT:
-        return _text(path, TEXT[suffix], header)
+        return _text(path, TEXT[suffix], header, columns)
     if suffix == ".npy":
         try:
             table = np.load(path, allow_pickle=False)
@@ -51,20 +59,24 @@ def read_table(source: str, header: bool = False) -> np.ndarray:
             raise TableFileError(source, "file", "not a .npy file of numbers") from error
         return _checked(source, table)
     if suffix == ".parquet":
-        return _parquet(path)
+        return _parquet(path, columns)
     known = ", ".join([*TEXT, ".npy", ".parquet"])
     raise TableFileError(source, "file", f"the ending says no table format; known are: {known}")
 
 
-def _text(path: Path, delimiter: str | None, header: bool) -> np.ndarray:
+def _text(path: Path, delimiter: str | None, header: bool, columns: Sequence[str] | None) -> np.ndarray:
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
+            if delimiter == "," and header:
+                delimiter = _separator(lines.readline())
+                lines.seek(0)
             if delimiter is None:
                 rows = [line.split() for line in lines if line.strip()]
             else:
                 rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise TableFileError(str(path), "file", "not a text table in UTF-8") from error
+    names = [name.strip() for name in rows[0]] if header and rows else []
     if header:
         rows = rows[1:]
     lengths = {len(row) for row in rows}
@@ -72,11 +84,35 @@ def _text(path: Path, delimiter: str | None, header: bool) -> np.ndarray:
         raise TableFileError(str(path), "file", "no rows of data")
     if len(lengths) > 1:
         raise TableFileError(str(path), "file", "rows of different lengths: not a table")
-    out = np.empty((len(rows), lengths.pop()), dtype=object)
+    if columns is not None:
+        if len(names) not in lengths:
+            raise TableFileError(str(path), "header", "it names another number of columns than the rows have")
+        kept = _places(str(path), names, columns)
+        rows = [[row[j] for j in kept] for row in rows]
+    out = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             out[i, j] = float(entry) if _is_number(entry) else entry
     return _checked(str(path), out)
+
+
+def named(columns: str | None) -> list[str] | None:
+    """The names in `--columns a,b`; None where the option is not given."""
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def _separator(names: str) -> str:
+    """What separates the entries of a .csv, by the line of its column names: the data have no say."""
+    return next((mark for mark in (",", ";", "\t") if mark in names), ",")
+
+
+def _places(source: str, names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """The places of the columns among the names."""
+    for column in columns:
+        if names.count(column) != 1:
+            reason = "no such column" if column not in names else "several columns have this name"
+            raise TableFileError(source, "--columns", f"{column}: {reason}; there are: {', '.join(names)}")
+    return [names.index(column) for column in columns]
 
 
 def _is_number(text: str) -> bool:
@@ -87,7 +123,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _parquet(path: Path) -> np.ndarray:
+def _parquet(path: Path, columns: Sequence[str] | None) -> np.ndarray:
     try:
         import pandas
     except ModuleNotFoundError as error:
@@ -95,7 +131,12 @@ def _parquet(path: Path) -> np.ndarray:
             str(path), "file", "Parquet needs pandas and pyarrow: pip install pandas pyarrow"
         ) from error
     try:
-        return _checked(str(path), pandas.read_parquet(path).to_numpy())
+        frame = pandas.read_parquet(path)
+        if columns is not None:
+            frame = frame.iloc[:, _places(str(path), [str(name) for name in frame.columns], columns)]
+        return _checked(str(path), frame.to_numpy())
+    except TableFileError:
+        raise
     except (ValueError, OSError, ImportError) as error:
         raise TableFileError(str(path), "file", "not a Parquet file that can be read here") from error
 

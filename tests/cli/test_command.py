@@ -144,6 +144,18 @@ def test_as_a_process(tmp_path):
     assert done.stdout.endswith("\nvalid\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_reader_who_has_seen_enough(tmp_path):
+    """`sosdp ... | head` ends without a traceback."""
+    path = file(tmp_path, "c.json", CERTIFICATE)
+    with subprocess.Popen(
+        [sys.executable, "-m", "sosdp.cli", "verify", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
 def test_verify_on_a_terminal(tmp_path):
     import io
 

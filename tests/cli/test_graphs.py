@@ -127,3 +127,14 @@ def test_builtin_names():
     assert "Katherina" not in read_graph("builtin:florentine").nodes
     with pytest.raises(GraphFileError, match="known: karate"):
         read_graph("builtin:nonsense")
+
+
+def test_a_line_of_column_names_is_no_edge(tmp_path):
+    """Unusual names would be two more vertices, joined by an edge, unless they are said to be names."""
+    path = written(tmp_path, "a.csv", "person,friend\nzoe,adam\nadam,bob\n")
+    assert read_graph(path, header=True).nodes == ("adam", "bob", "zoe")
+    assert len(read_graph(path).nodes) == 5
+    numbers = written(tmp_path, "b.txt", "person friend\n0 1\n1 2\n")
+    assert read_graph(numbers, as_pairs=True, header=True).nodes == (0, 1, 2)
+    with pytest.raises(GraphFileError, match="--header"):
+        read_graph(written(tmp_path, "a.gml", "graph []"), header=True)

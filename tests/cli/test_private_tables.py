@@ -148,3 +148,44 @@ def test_a_first_row_without_numbers_is_a_record_unless_it_is_said_to_be_a_heade
     (tmp_path / "f.npy").write_bytes(b"nothing")
     with pytest.raises(TableFileError, match="npy"):
         read_table(str(tmp_path / "f.npy"))
+
+
+def test_columns_are_chosen_by_their_names(table, capsys):
+    rows = "\n".join(f"P{i},{70000 + i % 7},x,{(1 + i % 5) * 1e-9!r}" for i in range(400))
+    (table / "w.csv").write_text("patient,weight,ward,mol\n" + rows + "\n")
+    assert read_table(str(table / "w.csv"), True, ["mol", "weight"])[0].tolist() == [1e-9, 70000.0]
+    code, out, err = _run(
+        capsys, "private", "gaussian", table / "w.csv", "--header", "--columns", "weight, mol",
+        "--epsilon", 1, "--delta", "1e-6", "--estimate", "mean", "--bounds", "0:300000,0:1e-8", "--json",
+    )  # fmt: skip
+    assert code == 0 and not err
+    mean = json.loads(out)["value"]["mean"]
+    assert abs(mean[0] - 70003) < 3000 and abs(mean[1] - 3e-9) < 1e-9
+    for columns, header, words in (
+        (["age"], True, "age: no such column; there are: patient"),
+        (["age"], False, "--header"),
+    ):
+        with pytest.raises(TableFileError, match=words):
+            read_table(str(table / "w.csv"), header, columns)
+    (table / "twice.csv").write_text("a,a\n1,2\n")
+    with pytest.raises(TableFileError, match="several columns"):
+        read_table(str(table / "twice.csv"), True, ["a"])
+    with pytest.raises(TableFileError, match="--columns"):
+        read_table(str(table / "t.npy"), True, ["a"])
+
+
+def test_columns_of_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pandas.DataFrame({"name": ["x", "y"], "age": [1.0, 2.0]}).to_parquet(tmp_path / "t.parquet")
+    assert read_table(str(tmp_path / "t.parquet"), False, ["age"]).tolist() == [[1.0], [2.0]]
+    with pytest.raises(TableFileError, match="no such column"):
+        read_table(str(tmp_path / "t.parquet"), False, ["size"])
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_the_separator_is_that_of_the_column_names(tmp_path, mark):
+    """Spreadsheets of half the world write semicolons; the names are public, so they may decide."""
+    (tmp_path / "a.csv").write_text(f"\ufeffa{mark}b\n1{mark}2\n3{mark}4\n", encoding="utf-8")
+    assert read_table(str(tmp_path / "a.csv"), header=True).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert read_table(str(tmp_path / "a.csv")).shape == (3, 1)
