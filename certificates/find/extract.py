@@ -35,6 +35,14 @@ def _divided(result: Any, claim: Claim) -> Any:
 CHANGED = (("in shifted variables", _rescaled), ("with a redundant box", _boxed))
 
 
+_INSTEAD = {
+    "MeasureSolution": "; extract its dual: program, value = measures.dual(objective), then "
+    "program.maximize(value) (to maximise: measures.dual(objective, 'maximize'), program.minimize(value))",
+    "ComplexExpectation": ", which has no exact certificates yet; its certified_bound is proven, or state "
+    "the problem in the real and imaginary parts as real variables",
+}
+
+
 def extract(result: Any) -> Any:
     """The float certificate of a solved relaxation, ready for `.exact()`.
 
@@ -44,7 +52,8 @@ def extract(result: Any) -> Any:
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if not hasattr(result, "recentre"):
-        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
+        name = type(result).__name__
+        raise TypeError(f"extract() takes a solved relaxation, not {name}{_INSTEAD.get(name, '')}")
     system = result.system
     if system.foralls:
         raise NotCertifiable(

@@ -3,7 +3,7 @@ rounding)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,22 @@ class SyntheticGraph:
         if self.error_bound is None or not isinstance(query, CutQuery):
             return value, None
         return value, self.error_bound * (4.0 if len(query.both) >= 2 else 1.0)
+
+    def cut(
+        self, first: Iterable[Hashable], second: Iterable[Hashable], *, count: str = "pairs"
+    ) -> tuple[float, float | None]:
+        """`query` of the edges between two lists of vertices, by their names.
+
+        Raises:
+            ValueError: a name that is no vertex.
+        """
+        place = {node: position for position, node in enumerate(self.nodes)}
+        sides = [list(first), list(second)]
+        for node in [*sides[0], *sides[1]]:
+            if node not in place:
+                raise ValueError(f"{node!r} is no vertex of this graph")
+        places = [[place[node] for node in side] for side in sides]
+        return self.query(CutQuery(self.n, places[0], places[1], count=count))
 
     def edges(self, least: float = 0.0) -> list[list[Any]]:
         """[[u, v, weight], ...] of the pairs whose weight exceeds `least`."""

@@ -91,6 +91,12 @@ def _require_two(n: int) -> None:
 
 
 def _require_square(shape: tuple[int, ...]) -> None:
+    if len(shape) == 2 and shape[0] != shape[1] and shape[1] in (2, 3):
+        raise GraphInputError(
+            f"an adjacency matrix must be square, got shape {tuple(shape)}; a list of edges is passed "
+            "as pandas.DataFrame(edges, columns=['source', 'target']) or, for numbers,"
+            " EdgeList(n, edges)"
+        )
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphInputError(f"an adjacency matrix must be square, got shape {tuple(shape)}")
     _require_two(shape[0])
@@ -169,7 +175,11 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
     if edges.size and not (edges.min() >= 0 and edges.max() < n):
         raise GraphInputError("the vertices of an EdgeList must be 0..n-1; relabel them or state a larger n")
     if np.any(edges[:, 0] == edges[:, 1]):
-        raise GraphInputError(_LOOPS.format(how="edges[edges[:, 0] != edges[:, 1]]"))
+        raise GraphInputError(
+            _LOOPS.format(
+                how="edges[edges[:, 0] != edges[:, 1]], of a frame frame[frame.source != frame.target]"
+            )
+        )
     return n, edges
 
 

@@ -55,7 +55,8 @@ def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
 def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
     """The conic program that cvxpy would hand to Clarabel, its constant included.
 
-    A maximisation becomes the minimisation of minus its objective; a second-order cone of size k becomes a
+    A maximisation becomes the minimisation of minus its objective, so the value of its solution is minus the
+    maximum (``solve_cvxpy`` writes the maximum into the problem); a second-order cone of size k becomes a
     matrix inequality of side k, so its cost grows with the square of k. cvxpy's own auxiliary variables are
     part of x. Raises ValueError for a problem that is not convex by cvxpy's rules, that has integer
     variables, or that needs exponential or power cones; the message names the cone.

@@ -49,7 +49,8 @@ def volume(
         much better bounds, for sets that do not reach the box.
 
     ``certified_bound`` is proven: ``mu.mass`` of the first measure of ``solution.program``. Raises ValueError
-    for equalities and matrices, and with ``stokes`` for a set that is not proven to lie in the box.
+    for equalities and matrices, and with ``stokes`` for a set that is not proven to lie in the box;
+    TypeError for a box that is no mapping.
 
     Source: Henrion, Lasserre and Savorgnan, SIAM Review 51 (2009); Stokes: Lasserre, Math. Program. 2017.
     """
@@ -57,6 +58,8 @@ def volume(
         raise ValueError(
             "the volume is that of a set described by inequalities, one at least, and nothing else"
         )
+    if not isinstance(box, Mapping):
+        raise TypeError(f"the box says whose intervals these are: {{x: (-1, 1), ...}}, got {box!r}")
     exact = {v: (_fraction(low), _fraction(high)) for v, (low, high) in box.items()}
     xs = list(exact)
     if any(v not in exact for v in system.variables):

@@ -343,3 +343,13 @@ def test_errors_within_the_tails():
     bounds = [flip_error(1.0, len(q.first) * len(q.second), 300, 0.05) for q in queries]
     worst = max(f / b for f, b in zip(found, bounds, strict=True))
     assert 1 / 3 < worst <= 1
+
+
+def test_cuts_of_the_released_graph_by_names():
+    from problems.cuts.synthetic import SyntheticGraph
+
+    weights = np.array([[0, 1.0, 0.5], [1.0, 0, 0.25], [0.5, 0.25, 0]])
+    graph = SyntheticGraph(weights, ("a", "b", "c"), 2.0, 0.95)
+    assert graph.cut(["a"], ["b", "c"]) == (1.5, 2.0) == graph.query(CutQuery(3, [0], [1, 2]))
+    with pytest.raises(ValueError, match="'d' is no vertex"):
+        graph.cut(["a"], ["d"])

@@ -369,3 +369,9 @@ def test_a_mixture_obeys_the_limits(monkeypatch):
     seen = []
     mixture.proven_mixture(program, over, lambda g, f, point: not seen.append(point[1]))
     assert seen and max(seen) <= 0.0
+
+
+def test_a_box_is_a_mapping():
+    t = sd.polynomial("t")
+    with pytest.raises(TypeError, match="the box says"):
+        sd.volume(sd.System(t**2 <= 1), [(-2, 2)], 4)

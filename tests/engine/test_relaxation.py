@@ -336,3 +336,9 @@ def test_uncertified_bounds_say_what_is_missing():
         assert "no bound on" in result.reason
     asked = sd.minimize(x**2, certify_bound=False)
     assert asked.certified_bound is None and "not asked for" in asked.reason
+
+
+def test_a_second_constraint_in_place_of_the_degree():
+    x = sd.polynomial("x")
+    with pytest.raises(ValueError, match="constraints go into one list"):
+        sd.minimize(x, x >= 0, x <= 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -322,3 +323,19 @@ def test_a_hostile_record_is_a_record_that_is_missing(hostile):
         with_it = private_sum(kept_values, low=0, high=5, users=owners, **owned)
         without = private_sum(kept_values[:2], low=0, high=5, users=owners[:2], **owned)
         assert with_it.value == without.value
+
+
+def test_a_column_of_true_and_false_counted_whole_gets_a_warning():
+    with pytest.warns(UserWarning, match="equal_to=True"):
+        private_count(np.array([True, False] * 500), epsilon=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert abs(private_count(np.array([True, False] * 500), equal_to=True, epsilon=1.0).value - 500) < 60
+        private_count([True, False], epsilon=1.0)
+
+
+def test_a_step_beyond_the_grid_is_refused():
+    """A step of 1 for a column of 1e-9 left one point, 0, for an answer."""
+    with pytest.raises(ValueError, match="wider than the grid"):
+        private_quantile([1e-9] * 10, q=0.5, low=0, high=1e-8, step=1, epsilon=1.0)
+    assert private_quantile([1.0] * 10, q=0.5, low=0, high=1, step=1, epsilon=50.0).value == 1.0

@@ -177,3 +177,12 @@ def test_arrays_are_plain_in_json() -> None:
     value = NoisyArray(np.array([[0, 3], [3, 0]]), 0.5, 1.0)
     data = Release(value, pair(1.0, 0.0)).to_dict()
     assert json.loads(json.dumps(data))["value"] == {"counts": [[0, 3], [3, 0]], "grid": 0.5, "scale": 1.0}
+
+
+def test_releases_compose_as_their_guarantees():
+    from sosdp.privacy.mechanisms import private_count
+
+    releases = [private_count([1, 2, 3], epsilon=0.25) for _ in range(2)]
+    assert compose(releases).epsilon == compose([release.guarantee for release in releases]).epsilon == 0.5
+    with pytest.raises(TypeError, match="guarantee_"):
+        compose([releases[0], 0.5])

@@ -150,3 +150,8 @@ def test_sparse_input_is_left_as_it_was():
     assert all(
         np.array_equal(old, new) for old, new in zip(before, (matrix.data, matrix.indices, matrix.indptr))
     )
+
+
+def test_a_list_of_pairs_is_told_what_it_could_be():
+    with pytest.raises(GraphInputError, match="EdgeList"):
+        canonical_graph([("zoe", "adam"), ("adam", "bob"), ("bob", "eve")])

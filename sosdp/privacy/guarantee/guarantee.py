@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sosdp.privacy.guarantee.adjacency import (
     ONE_EDGE,
@@ -354,13 +354,30 @@ def merged_assumptions(parts: Iterable[Guarantee]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mechanism: str = "") -> Guarantee:
+class _Carrier(Protocol):
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+
+def _guarantee_of(part: Guarantee | _Carrier) -> Guarantee:
+    found = part if isinstance(part, Guarantee) else getattr(part, "guarantee", None)
+    if not isinstance(found, Guarantee):
+        raise TypeError(
+            f"guarantees and releases compose, got {type(part).__name__}; of a fitted estimator: "
+            "estimator.guarantee_"
+        )
+    return found
+
+
+def compose(
+    guarantees: Iterable[Guarantee | _Carrier], *, delta: float | None = None, mechanism: str = ""
+) -> Guarantee:
     """Guarantee of releasing all of them, each chosen possibly after seeing the earlier outputs.
 
     The numbers of every part are fixed beforehand; where they too depend on earlier outputs, use a `Budget`.
 
     Args:
-        guarantees: at least one, all with the same adjacency.
+        guarantees: at least one, all with the same adjacency; a `Release` counts as its guarantee.
         delta: None for the plain sum rule (epsilons add, deltas add; rhos add when every part has one).
             A number in (0, 1): the total delta to aim at; zCDP parts are added and converted optimally,
             the others are composed with dp-accounting's privacy loss distributions (pessimistic
@@ -369,10 +386,11 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None, mech
         mechanism: name for the composed release.
 
     Raises:
+        TypeError: a part that is neither a guarantee nor a release.
         ValueError: different adjacencies, zCDP and (epsilon, delta) parts mixed without a `delta`, or a
             `delta` too small for the parts.
     """
-    parts = tuple(guarantees)
+    parts = tuple(map(_guarantee_of, guarantees))
     if not parts:
         raise ValueError("nothing to compose: give at least one guarantee")
     adjacencies = sorted({part.adjacency for part in parts})

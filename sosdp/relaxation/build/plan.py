@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 
 from ...algebra import monomials as mono
-from ...algebra.constraint import ForAll
+from ...algebra.constraint import Equality, ForAll, Inequality
 from ...algebra.polynomial import Polynomial
 from ...conic.program import ProblemTooLarge
 from ...model.expectation import ExpectationConstraint
@@ -197,7 +197,12 @@ def _add_expectations(
 
 def _check_degree(system: System, degree: int, data: list[Polynomial]) -> None:
     if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)) or degree < 1:
-        raise ValueError(f"degree must be an integer >= 1, not {degree!r}")
+        several = (
+            " (constraints go into one list, or a System)"
+            if isinstance(degree, Equality | Inequality)
+            else ""
+        )
+        raise ValueError(f"degree must be an integer >= 1, not {degree!r}{several}")
     largest = max((p.degree for p in data), default=0)
     if largest > degree:
         raise ValueError(

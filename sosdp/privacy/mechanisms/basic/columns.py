@@ -6,6 +6,7 @@ Proof: docs/proofs/columns.md
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -43,7 +44,7 @@ def private_count(
         values: one column (list, array, series) of texts, numbers, anything.
         epsilon: budget.
         equal_to: public value (True and 1 and 1.0 are equal); without it, entries other than None, NaN and
-            objects that are no plain values are counted.
+            objects that are no plain values are counted, False too (columns of bools get a warning).
         adjacency: "one record (replace)" (default) or "one record (add or remove)"; with users, "one user
             (replace)" (default) or "one user (add or remove)".
         users: whose records they are, one id a record; then
@@ -55,6 +56,11 @@ def private_count(
     Raises:
         ValueError, TypeError: public arguments or the form of the column; never because of an entry.
     """
+    if equal_to is PRESENT and getattr(getattr(values, "dtype", None), "kind", "") == "b":
+        warnings.warn(
+            "all entries of this column of True and False are counted; to count the true ones: equal_to=True",
+            stacklevel=2,
+        )
     unit = unit_of(adjacency, users, most)
     wanted = PRESENT if equal_to is PRESENT else canonical(equal_to)
     if wanted is LEFT_OUT:

@@ -45,12 +45,17 @@ def grid(low: Any, high: Any, step: Any) -> Grid:
     """The points low, low + step, ... up to high.
 
     Raises:
-        ValueError: not low < high, finite, with a step > 0.
+        ValueError: not low < high, finite, with 0 < step <= high - low (a grid of one point answers nothing).
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"the grid needs finite low < high, got [{low}, {high}]")
     width = Fraction(high) - Fraction(low)
-    return Grid(Fraction(low), Fraction(step), math.floor(width / positive(step, "step")) + 1)
+    if positive(step, "step") > width:
+        raise ValueError(
+            f"a step of {float(step):g} is wider than the grid from {low} to {high}: give a smaller one, in "
+            "the units of the values"
+        )
+    return Grid(Fraction(low), Fraction(step), math.floor(width / Fraction(step)) + 1)
 
 
 @dataclass(frozen=True)
