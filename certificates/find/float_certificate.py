@@ -23,6 +23,7 @@ from certificates.find.zeros import local_minimisers, minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
+from sosdp.model.progress import shown
 from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.pseudoexpectation import dual_data
 from sosdp.relaxation.solve.solve import cubic_work, solve_program
@@ -115,6 +116,7 @@ class FloatCertificate:
         unknowns = np.array([at + float(paid), *map(float, self.squares)])
         return self._renamed(self.result.recentre(unknowns))
 
+    @shown("exact certificate")
     def exact(
         self,
         bound: Any = None,

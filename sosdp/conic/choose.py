@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.model.progress import shown
+
 from . import multiprecision
 from .brackets import Bracket, bracket, upper_bound
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
@@ -115,6 +117,7 @@ def order(program: ConicProgram) -> tuple[str, ...]:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
+@shown("conic program")
 def solve_conic(
     program: ConicProgram,
     solver: str = "auto",

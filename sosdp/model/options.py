@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any, Literal, TypedDict, TypeVar
 
 from .option_names import check_options
+from .progress import stage as stage_begins
 
 PRODUCTS = ("putinar", "schmudgen")
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")
@@ -202,7 +203,11 @@ class Options:
             raise ValueError("basis=... cannot be combined with quotient='groebner'")
 
     def report(self, stage: str, started: float) -> None:
-        """Tell the callback, if there is one, which stage begins; ``started``: of ``time.perf_counter``."""
+        """Tell the terminal and the callback, if there are any, which stage begins.
+
+        ``started``: of ``time.perf_counter``.
+        """
+        stage_begins(stage)
         if self.callback is not None:
             self.callback(stage, time.perf_counter() - started)
 

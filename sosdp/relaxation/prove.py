@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..algebra.polynomial import Polynomial
 from ..model.options import SolveOptions, read_options
+from ..model.progress import shown
 from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
 from .build.assemble import assemble
@@ -28,6 +29,7 @@ from .solve.solve import block_identity_vector, solve_program, unproducible, wit
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 
 
+@shown("build")
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def prove_sum_of_squares(
     relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Unpack[SolveOptions]

@@ -22,6 +22,7 @@ from ..model.expectation import (
     flatten_constraints,
 )
 from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
+from ..model.progress import shown
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -226,6 +227,7 @@ class Relaxation:
         )
         return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
+    @shown("build")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _bound(
         self,

@@ -16,6 +16,7 @@ from ..algebra.build import monomials, polynomial, quadratic_form, variables
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
+from ..model.progress import shown
 from ..model.system import System
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -309,6 +310,7 @@ class SosProgram:
             return replace(self.options, symmetries=inner)
         return replace(self.options, symmetry="sign", symmetries=None)
 
+    @shown("build")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _solve(
         self, objective: Polynomial, sense: str, **solver_options: Unpack[SolveOptions]

@@ -29,6 +29,10 @@ from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
 _CENTRE_WORK = 3e9
+_REFUTATION = (
+    "an identity -1 = sum of squares, multipliers and constraints, checked in floats with all rounding "
+    "bounded; certificates.extract(result).exact() writes it in rational numbers"
+)
 _CHEAP_WORK = 1e6  # up to it (milliseconds) that solve is made for the sixth digit, beyond it for the fifth
 _SLACK = 1e-3
 _AGREE = 1e-6
@@ -361,7 +365,7 @@ class Answer:
         identity = replace(whole, target=nothing, unknown=whole.unknown[:1], errors=errors)
         program = GramProgram(identity, np.ones(1), np.ones(1))
         checked = certify(identity, gram, free, np.ones(1), self.scaling.bounds)
-        label, reason = "infeasible", ""
+        label, reason = "infeasible", _REFUTATION
         if not checked.loss < 1:
             inside = centre(program, np.ones(1))
             if inside is not None:

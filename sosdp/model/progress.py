@@ -1,0 +1,73 @@
+"""A line on the terminal that says which stage of a long computation runs, and since when.
+
+Only where standard error is a terminal, and only from the third second on: scripts, pipes, notebooks and code
+that works on private data in silence (`sosdp.privacy.silence` takes standard error away) see nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+AFTER = 2.0
+"""Seconds of silence."""
+
+
+class _Line:
+    """The stage, and the display once it is open; a timer's thread opens it."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self.text = what
+        self._lock = threading.Lock()
+        self._closed = False
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._display = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+        self._task = self._display.add_task(what, total=None)
+
+    def open(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._display.start()
+
+    def say(self, text: str) -> None:
+        self._display.update(self._task, description=text)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._display.stop()
+
+
+_current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)
+
+
+@contextlib.contextmanager
+def shown(what: str) -> Iterator[None]:
+    """Show a line about the work inside, if it lasts; inside another one, the other one stays."""
+    if _current.get() is not None or not sys.stderr.isatty():
+        yield
+        return
+    line = _Line(what)
+    token = _current.set(line)
+    timer = threading.Timer(AFTER, line.open)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        line.close()
+        _current.reset(token)
+
+
+def stage(name: str) -> None:
+    """Tell the line, if there is one, what happens now."""
+    line = _current.get()
+    if line is not None:
+        line.say(name)

@@ -1,0 +1,72 @@
+"""The line on the terminal: what it says, and where it says nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+
+import pytest
+
+import sosdp as sd
+from sosdp.model import progress
+from sosdp.privacy.silence import no_output
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(progress, "AFTER", 0.05)
+    monkeypatch.setenv("TERM", "xterm")
+    return Terminal()
+
+
+def test_a_long_piece_of_work_shows_its_stages(terminal):
+    with contextlib.redirect_stderr(terminal), progress.shown("build"):
+        time.sleep(0.3)
+        progress.stage("solve")
+        time.sleep(0.3)
+    seen = terminal.getvalue()
+    assert "build" in seen and "solve" in seen
+    time.sleep(0.2)
+    assert terminal.getvalue() == seen  # nothing after the end
+
+
+def test_the_stages_of_a_relaxation_reach_it(terminal):
+    x = sd.polynomial("x")
+
+    def slow(stage, seconds):
+        time.sleep(0.25)
+
+    with contextlib.redirect_stderr(terminal):
+        result = sd.minimize(x**2 - x, callback=slow)
+    assert result.bound == pytest.approx(-0.25)
+    assert all(stage in terminal.getvalue() for stage in ("build", "solve", "certify"))
+
+
+def test_short_work_pipes_and_silence_show_nothing(terminal, monkeypatch):
+    x = sd.polynomial("x")
+    pipe = io.StringIO()
+    with contextlib.redirect_stderr(pipe), progress.shown("build"):
+        time.sleep(0.2)
+    with contextlib.redirect_stderr(terminal), no_output(), progress.shown("build"):
+        time.sleep(0.2)
+    monkeypatch.setattr(progress, "AFTER", 30.0)
+    with contextlib.redirect_stderr(terminal):
+        sd.minimize(x**2 - x)
+    assert terminal.getvalue() == pipe.getvalue() == ""
+
+
+def test_an_exception_closes_it_and_inner_work_shares_it(terminal):
+    with contextlib.redirect_stderr(terminal), pytest.raises(ZeroDivisionError), progress.shown("outer"):
+        with progress.shown("inner"):
+            time.sleep(0.2)
+        raise ZeroDivisionError
+    seen = terminal.getvalue()
+    assert "outer" in seen and "inner" not in seen
+    time.sleep(0.2)
+    assert terminal.getvalue() == seen
