@@ -82,7 +82,7 @@ def hockey_sticks(rate: float, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     ends = np.linspace(-rate, rate, LOSSES + 1)
     ends[0], ends[-1] = -rate, rate
     tails = _tails(rate, dimension, ends[:-1])
-    pieces = tails * -np.diff(np.exp(-ends))
+    pieces = tails * np.exp(-ends[:-1]) * -np.expm1(-np.diff(ends))  # no cancellation at small rates
     sums = np.cumsum(pieces[::-1])[::-1]
     return ends, np.minimum(1.0, sums * np.exp(ends[:-1]) * FLOATS)
 

@@ -180,6 +180,7 @@ def _restricted(system: System, xs: tuple[Polynomial, ...]) -> System:
 def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
     """A proven lower bound on a denominator over the set; 0 where no positive one was found."""
     if q.is_constant:
-        return max(Fraction(q.as_exact().constant), Fraction(0))
+        # a float stands for two numbers, its shortest decimal and its binary value
+        return max(min(Fraction(q.as_exact().constant), Fraction(q.constant)), Fraction(0))
     found = minimize(q, system, degree).certified_bound
     return max(Fraction(found), Fraction(0)) if found is not None else Fraction(0)

@@ -167,8 +167,9 @@ class MeasureProgram:
         prices = [c.body.constant * (1 if t else -1) for c, t in zip(self.constraints, turned, strict=True)]
         rows = [[c.body.of(m) for m in self.measures] for c in self.constraints]
         caps = masses(rows, [-c.body.constant for c in self.constraints], turned)
+        caps = caps or [None] * len(self.measures)  # where there is no constraint at all
         whole, scaled, scalings, pieces = [], [], [], []
-        for k, (measure, cap) in enumerate(zip(self.measures, caps or [None], strict=False)):
+        for k, (measure, cap) in enumerate(zip(self.measures, caps, strict=True)):
             unknowns = [row[k] if t else -row[k] for row, t in zip(rows, turned, strict=True)]
             identity, bounds = self._identity(measure, signed.of(measure), unknowns, wanted)
             scaling = find_scaling(identity, bounds)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from .solve.sos_cone.circle import CircleBound, bound_on_circle
+
+_FAR = 100  # binary digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +71,14 @@ def minimize_trigonometric(
     sign = -1 if sense == "maximize" else 1
     c: list[float | Fraction | int] = [sign * v for v in cosines] or [0]
     s: list[float | Fraction | int] = [sign * v for v in sines]
-    if not np.isfinite([float(v) for v in (*c, *s)]).all():
+    try:
+        floats = [float(v) for v in (*c, *s)]
+    except OverflowError:  # a huge integer or fraction
+        floats = [math.inf]
+    if not all(map(math.isfinite, floats)):
         raise ValueError("a coefficient is not finite")
     began = time.perf_counter()
-    raw = bound_on_circle(c, s, tolerance, time_limit)
+    raw = _bound(c, s, max(map(abs, floats)), tolerance, time_limit)
     proven = raw.proven if np.isfinite(raw.proven) else None
     close = proven is not None and raw.value - proven <= 1e-5 * max(1.0, abs(raw.value))
     return TrigonometricBound(
@@ -84,3 +91,33 @@ def minimize_trigonometric(
         seconds=time.perf_counter() - began,
         raw=raw,
     )
+
+
+def _bound(
+    c: Sequence[float | Fraction | int],
+    s: Sequence[float | Fraction | int],
+    largest: float,
+    tolerance: float | None,
+    time_limit: float | None,
+) -> CircleBound:
+    """The least value; where the largest coefficient is far from 1, all are scaled by a power of two."""
+    if largest == 0 or 2.0**-_FAR <= largest <= 2.0**_FAR:
+        return bound_on_circle(list(c), list(s), tolerance, time_limit)
+    power = math.frexp(largest)[1]
+    unit = Fraction(2) ** power
+    raw = bound_on_circle(
+        [Fraction(v) / unit for v in c], [Fraction(v) / unit for v in s], tolerance, time_limit
+    )
+    proven = _times(raw.proven, power)
+    if math.isfinite(proven) and Fraction(proven) > Fraction(raw.proven) * unit:  # among the subnormal
+        proven = math.nextafter(proven, -math.inf)
+    with np.errstate(all="ignore"):
+        gram = np.ldexp(raw.gram, power)
+    return replace(raw, value=_times(raw.value, power), proven=proven, gram=gram)
+
+
+def _times(value: float, power: int) -> float:
+    try:
+        return math.ldexp(value, power)
+    except OverflowError:
+        return math.copysign(math.inf, value)

@@ -13,6 +13,7 @@ import certificates
 import sosdp as sd
 from sosdp.algebra.build import polynomial
 from sosdp.reduction.bounds import deduce_bounds
+from sosdp.relaxation import measure_problems
 from sosdp.relaxation import measure_program as module
 from sosdp.relaxation.build.assemble import assemble
 from sosdp.relaxation.build.plan import plan
@@ -283,6 +284,20 @@ def test_masses_are_checked_exactly():
                 assert bound is None
             elif most.status == 0:
                 assert bound is not None and float(bound) >= -most.fun - 1e-9
+
+
+def test_several_measures_without_any_constraint():
+    program = sd.MeasureProgram()
+    mu, nu = program.measure([x], on=SEGMENT), program.measure([x], on=SEGMENT)
+    found = program.minimize(mu(x**2) + nu(1 + x**2))
+    assert found.status == "optimal" and -1e-6 <= found.certified_bound <= 0
+    assert program.minimize(mu(x**2) - nu(1 + x**2)).certified_bound is None
+
+
+def test_a_constant_denominator_is_both_of_its_readings():
+    # 0.3 is below 3/10 as a binary number: a mass of 10/3 would be too small for it
+    assert 0 < measure_problems._floor(polynomial(0.3), sd.System(), 2) == F(0.3) < F(3, 10)
+    assert measure_problems._floor(polynomial(0.1), sd.System(), 2) == F(1, 10) < F(0.1)
 
 
 def test_a_multiplier_of_the_wrong_sign_is_not_used():

@@ -48,6 +48,14 @@ def test_one_dimension_is_laplace():
     assert largest_rate(1.0, 1e-6, Fraction(0), 1) == pytest.approx(1.0, rel=3e-3)
 
 
+@pytest.mark.parametrize("rate", [1e-6, 1e-10, 1e-12, 1e-14])
+def test_small_rates_keep_their_digits(rate):
+    # one dimension: the loss is Laplace's, and delta(x) = 1 - e^((x - rate) / 2) is known to every digit
+    ends, deltas = hockey_sticks(rate, 1)
+    exact = -np.expm1((ends[:-1] - rate) / 2)
+    assert (deltas >= exact).all() and (deltas <= exact * 1.002).all()
+
+
 def test_a_laplace_of_integers_keeps_the_bound_for_all_neighbours():
     """Three rows in {-1, 0, 1}, scale 2 M / rate: the exact law of the rounded sum, all neighbours."""
     rate = 1.5

@@ -339,3 +339,11 @@ def test_a_step_beyond_the_grid_is_refused():
     with pytest.raises(ValueError, match="wider than the grid"):
         private_quantile([1e-9] * 10, q=0.5, low=0, high=1e-8, step=1, epsilon=1.0)
     assert private_quantile([1.0] * 10, q=0.5, low=0, high=1, step=1, epsilon=50.0).value == 1.0
+
+
+def test_a_scale_beyond_float64_is_refused_whatever_the_records():
+    for values in ([], [0.0], [1e308, math.nan]):
+        with pytest.raises(ValueError, match="beyond the range of float64"):
+            private_sum(values, low=-1e308, high=1e308, epsilon=1.0)
+        with pytest.raises(ValueError, match="beyond the range of float64"):
+            private_count(values, epsilon=1e-310)

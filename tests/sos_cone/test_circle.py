@@ -92,3 +92,19 @@ def test_what_is_refused():
         sd.minimize_trigonometric([0, np.inf])
     with pytest.raises(ValueError, match="sense"):
         sd.minimize_trigonometric([0, 1], sense="least")
+    with pytest.raises(ValueError, match="finite"):
+        sd.minimize_trigonometric([10**400])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [Fraction(2) ** -1074, 1e-170, 1e150, 1e300])
+def test_coefficients_far_from_one(size):
+    for c, s, least in (([1], [], 1), ([0, 3], [4], -5), ([0, 3], [3], -Fraction(3 * 2**0.5))):
+        c, s = [v * Fraction(size) for v in c], [v * Fraction(size) for v in s]
+        found = sd.minimize_trigonometric(c, s)
+        assert found.status == "optimal"
+        assert Fraction(found.certified_bound) <= least * Fraction(size)
+        error = Fraction(found.certified_bound) - least * Fraction(size)
+        assert abs(error) <= max(Fraction(size) / 10**6, Fraction(2) ** -1070)
+        most = sd.minimize_trigonometric([-v for v in c], [-v for v in s], sense="maximize")
+        assert Fraction(most.certified_bound) >= -least * Fraction(size)

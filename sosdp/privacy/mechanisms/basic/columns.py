@@ -17,7 +17,7 @@ from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.guarantee.rounding import float_near
+from sosdp.privacy.guarantee.rounding import float_near, float_up
 from sosdp.privacy.inputs import LEFT_OUT, canonical, number, source
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.seal import seal
@@ -228,6 +228,7 @@ def _sealed(
     """The total with discrete Laplace noise of scale moved / epsilon, in units of `step` (None: integers)."""
     epsilon = calibrate.check_epsilon(epsilon)
     scale = moved / Fraction(epsilon)
+    shown = float_up(scale if step is None else step * scale)  # refused where it is beyond float64
     bits = source(insecure_seed)
     noisy = total + exact.discrete_laplace(scale, bits)
     return seal(
@@ -235,5 +236,5 @@ def _sealed(
         Guarantee(mechanism=name, adjacency=unit.adjacency, epsilon=epsilon, delta=0.0),
         bits,
         evidence=proven_by("columns", Law("discrete laplace", (scale, moved))),
-        public={**public, "scale": float(scale if step is None else step * scale), **_most(unit)},
+        public={**public, "scale": shown, **_most(unit)},
     )
