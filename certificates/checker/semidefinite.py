@@ -6,6 +6,7 @@ Standard library only; python-flint makes products and eliminations faster when 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from operator import mul
 from typing import Any
 
@@ -16,6 +17,10 @@ try:
     import flint
 except ImportError:  # the pure Python paths below give the same verdicts, a little slower
     flint = None
+
+BITS = 52  # binary places of a factor found in doubles
+MORE_BITS = (128, 256, 512)  # of a factor found in integers
+LONG = 1000  # bits of the longest entry times the side: from here on elimination is slower than those
 
 
 def is_positive_semidefinite(matrix: list[list[int]], work: int = WORK) -> bool:
@@ -51,7 +56,7 @@ def definite(matrix: list[list[int]], meter: Meter) -> bool:
 def _dominant_remainder(matrix: list[list[int]], meter: Meter) -> bool:
     """True only if matrix = M M^T + R exactly, R diagonally dominant: a quick proof for definite matrices.
 
-    M is a floating-point Cholesky factor rounded to integers, so how it was found does not matter: the
+    M is a rounded Cholesky factor, in doubles or with more digits, so how it was found does not matter: the
     remainder is computed with integers, and a wrong factor makes the test fail, never succeed.
     """
     size = len(matrix)
@@ -59,17 +64,35 @@ def _dominant_remainder(matrix: list[list[int]], meter: Meter) -> bool:
     meter.hold(size * size, 4 * BITS)
     # Congruence with powers of two brings the diagonal into [1/2, 4): entries of any size fit in doubles.
     half = [matrix[i][i].bit_length() // 2 for i in range(size)]
+    for factor in _in_doubles(matrix, half):
+        if _remainder_dominates(matrix, half, factor, BITS):
+            return True
+    # Bases such as high powers of one variable need more digits than a double has; elimination costs more.
+    longest = max((abs(v).bit_length() for row in matrix for v in row), default=0)
+    for bits in MORE_BITS if longest * size > LONG else ():
+        meter.spend(size**3 * bits // 800)
+        meter.hold(size * size, 4 * bits)
+        longer = integer_cholesky(matrix, half, bits)
+        if longer is not None and _remainder_dominates(matrix, half, longer, bits):
+            return True
+    return False
+
+
+def _in_doubles(matrix: list[list[int]], half: list[int]) -> Iterator[list[list[int]]]:
+    """Cholesky factors of the scaled matrix, less a little of the identity, in units of 2^-BITS."""
+    size = len(matrix)
     try:
         scaled = [[matrix[i][j] / (1 << (half[i] + half[j])) for j in range(i + 1)] for i in range(size)]
     except OverflowError:
-        return False
+        return
     for shift in (size * 2.0**-46, size * 2.0**-38):
         factor = cholesky(scaled, shift)
         if factor is None:
-            return False
-        if _remainder_dominates(matrix, half, factor):
-            return True
-    return False
+            return
+        try:
+            yield [[round(value * 2.0**BITS) for value in row] for row in factor]
+        except (OverflowError, ValueError):
+            return
 
 
 def cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None:
@@ -87,16 +110,36 @@ def cholesky(lower: list[list[float]], shift: float) -> list[list[float]] | None
     return factor
 
 
-BITS = 52
+def integer_cholesky(matrix: list[list[int]], half: list[int], bits: int) -> list[list[int]] | None:
+    """The lower triangular factor, in units of 2^-bits, of matrix[i][j] / 2^(half[i] + half[j]) less a little
+    of the identity; None if that is not positive. Every product of two rows is off by at most two units.
+    """
+    shift, largest = 4 * len(matrix) << bits, 2 << bits
+    factor: list[list[int]] = []
+    for i, row in enumerate(matrix):
+        new: list[int] = []
+        for j in range(i):
+            entry = _shifted(row[j], half[i] + half[j] - 2 * bits)
+            value = (entry - sum(map(mul, new, factor[j]))) // factor[j][j]
+            if not -largest <= value <= largest:  # a diagonal below 4 has none: and hostile ones stay short
+                return None
+            new.append(value)
+        pivot = _shifted(row[i], 2 * (half[i] - bits)) - shift - sum(map(mul, new, new))
+        if pivot <= 0:
+            return None
+        new.append(math.isqrt(pivot))
+        factor.append(new)
+    return factor
 
 
-def _remainder_dominates(matrix: list[list[int]], half: list[int], factor: list[list[float]]) -> bool:
+def _shifted(value: int, move: int) -> int:
+    """value / 2^move, rounded down."""
+    return value >> move if move > 0 else value << -move
+
+
+def _remainder_dominates(matrix: list[list[int]], half: list[int], whole: list[list[int]], bits: int) -> bool:
+    """Whether the scaled matrix less M M^T is diagonally dominant, M = whole / 2^bits lower triangular."""
     size = len(matrix)
-    scale = 2.0**BITS
-    try:
-        whole = [[round(value * scale) for value in row] for row in factor]
-    except (OverflowError, ValueError):
-        return False
     if flint is not None and size > 12:
         dense = flint.fmpz_mat([row + [0] * (size - len(row)) for row in whole])
         flat = [int(v) for v in (dense * dense.transpose()).entries()]
@@ -108,10 +151,9 @@ def _remainder_dominates(matrix: list[list[int]], half: list[int], factor: list[
     slack = [0] * size
     for i in range(size):
         for j in range(i + 1):
-            # Entry of the scaled matrix in units of 2^(-2 BITS), rounded down: at most one unit too small.
-            move = half[i] + half[j] - 2 * BITS
-            entry = matrix[i][j] >> move if move > 0 else matrix[i][j] << -move
-            rest = entry - product[i][j]
+            # Entry of the scaled matrix in units of 2^(-2 bits), rounded down: at most one unit too small.
+            move = half[i] + half[j] - 2 * bits
+            rest = _shifted(matrix[i][j], move) - product[i][j]
             if i == j:
                 slack[i] += rest
             else:

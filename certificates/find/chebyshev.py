@@ -57,6 +57,7 @@ class _Rational:
         self.ids = [int(v) for v in self.frame.ids]
         self.lines = self._lines(result)
         self.powers: list[list[list[Any]]] = [[[fmpq(1)]] for _ in self.ids]
+        self.polynomials: list[list[list[Any]]] = [[[fmpq(1)]] for _ in self.ids]
         self.exponents = [mono.exponents(b.basis, self.frame.ids) for b in self.blocks]
         self.grams: list[list[list[Any]]] = []
         self.factors = [self._factor(k) for k in range(len(self.blocks))]
@@ -142,13 +143,18 @@ class _Rational:
     def _power(self, j: int, p: int) -> list[Any]:
         """Chebyshev coefficients of ``(c + r t)**p``."""
         table, (c, r) = self.powers[j], self.lines[j]
+        half = _HALF * r
         while len(table) <= p:
             last = table[-1]
             row = [fmpq(0)] * (len(last) + 1)
             for k, value in enumerate(last):
-                row[k] += c * value
-                row[k + 1] += _HALF * r * value
-                row[abs(k - 1)] += _HALF * r * value
+                if not value:  # every other one, on an interval around 0
+                    continue
+                moved = half * value
+                row[k + 1] += moved
+                row[abs(k - 1)] += moved
+                if c:
+                    row[k] += c * value
             table.append(row)
         return table[p]
 
@@ -204,34 +210,21 @@ class _Rational:
         for number, block in enumerate(self.blocks):
             side = block.side
             change = self._change(self.exponents[number])
-            gram = (
-                change.transpose()
-                * fmpq_mat(side, side, [v for row in self.grams[number] for v in row])
-                * change
-            )
+            entries = fmpq_mat(side, side, [v for row in self.grams[number] for v in row])
+            gram = change.transpose() * entries * change
             if block.kind != "sos":
                 gram = gram * self.factors[number]
             whole, denominator = gram.numer_denom()
-            rows = tuple(tuple(int(whole[i, j]) for j in range(side)) for i in range(side))
+            flat = tuple(map(int, whole.entries()))
+            rows = tuple(flat[i : i + side] for i in range(0, side * side, side))
             basis: tuple[Monomial, ...] = tuple(tuple(filter(None, row)) for row in block.basis.tolist())
             out.append(Multiplier(block.kind, block.index, basis, rows, int(denominator)))
         return out
 
     def _change(self, exponents: np.ndarray) -> fmpq_mat:
         """Products of Chebyshev polynomials of t in terms of the monomials in x of the same exponents."""
-        tables = []
-        for j, (c, r) in enumerate(self.lines):
-            rows: list[list[Any]] = [[fmpq(1)]]
-            for k in range(1, int(exponents[:, j].max(initial=0)) + 1):
-                twice = fmpq(1 if k == 1 else 2)
-                row = [-twice * c / r * v for v in rows[-1]] + [fmpq(0)]
-                for p, v in enumerate(rows[-1]):
-                    row[p + 1] += twice / r * v
-                if k > 1:
-                    for p, v in enumerate(rows[-2]):
-                        row[p] -= v
-                rows.append(row)
-            tables.append(rows)
+        zero = fmpq(0)
+        tables = [self._chebyshev(j, int(exponents[:, j].max(initial=0))) for j in range(len(self.lines))]
         listed = exponents.tolist()
         entries = []
         for a in listed:
@@ -239,12 +232,32 @@ class _Rational:
                 value = fmpq(1)
                 for j, (k, p) in enumerate(zip(a, b, strict=True)):
                     if p > k:
-                        value = fmpq(0)
+                        value = zero
                         break
                     if k:
-                        value *= tables[j][k][p]
+                        value = value * tables[j][k][p]
+                    if not value:
+                        break
                 entries.append(value)
         return fmpq_mat(len(listed), len(listed), entries)
+
+    def _chebyshev(self, j: int, degree: int) -> list[list[Any]]:
+        """Coefficients of ``T_k((x - c) / r)`` in powers of x, k = 0, ..., degree or more: computed once."""
+        (c, r), rows = self.lines[j], self.polynomials[j]
+        shift, stretch = -c / r, 1 / r
+        while len(rows) <= degree:
+            twice = 1 if len(rows) == 1 else 2
+            row = [fmpq(0)] * (len(rows) + 1)
+            for p, v in enumerate(rows[-1]):
+                if v:
+                    row[p + 1] += twice * stretch * v
+                    if c:
+                        row[p] += twice * shift * v
+            if len(rows) > 1:
+                for p, v in enumerate(rows[-2]):
+                    row[p] -= v
+            rows.append(row)
+        return rows
 
 
 def _insert(pending: list[Exponent], name: Exponent) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import random
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,53 @@ def test_the_quick_test_never_accepts_an_indefinite_matrix():
         assert is_positive_semidefinite(plus)
         assert not is_positive_semidefinite(minus)
         assert not _dominant_remainder(minus, Meter(WORK))
+
+
+def hilbert(size):
+    """1 / (i + j + 1) times its common denominator: eigenvalues from 1 to 33^-size."""
+    common = math.lcm(*range(1, 2 * size))
+    return [[common // (i + j + 1) for j in range(size)] for i in range(size)]
+
+
+@pytest.mark.parametrize("with_flint", [True, False])
+@pytest.mark.parametrize("size", [16, 25, 40])
+def test_matrices_beyond_doubles_need_no_elimination(size, with_flint, monkeypatch):
+    """A factor with more digits decides matrices whose smallest eigenvalue is 1e-22 to 1e-59 of the largest,
+    and refuses them just beyond the boundary of the cone."""
+    if not with_flint:
+        monkeypatch.setattr(semidefinite, "flint", None)
+    monkeypatch.setattr(semidefinite, "_elimination", lambda *_: pytest.fail("eliminated"))
+    matrix = [[v << 40 for v in row] for row in hilbert(size)]
+    assert semidefinite.is_positive_semidefinite(matrix)
+    # the inverse of the Hilbert matrix begins with size^2: less 1 / size^2 there it is singular, and less
+    # another unit of the last place indefinite
+    matrix[0][0] -= matrix[0][0] // size**2 + 1
+    assert not _dominant_remainder(matrix, Meter(WORK))
+
+
+def test_whatever_the_factor_is_a_dominant_remainder_proves_semidefiniteness():
+    """All small matrices and factors, for both directions of rounding: none that passes is indefinite."""
+    passed = 0
+    for half, bits, first, last in ((1, 0, 12, 12), (0, 1, 3, 4)):
+        for left, right in product(range(1, 3), repeat=2):
+            for below in range(-2, 3):
+                factor = [[left], [below, right]]
+                for a, d in product(range(1, first + 1), range(1, last + 1)):
+                    for b in range(-first, first + 1):
+                        if semidefinite._remainder_dominates([[a, b], [b, d]], [half] * 2, factor, bits):
+                            passed += 1
+                            assert a * d >= b * b, (half, bits, factor, a, b, d)
+    assert passed > 100
+
+
+def test_a_factor_of_a_matrix_far_from_semidefinite_stays_short():
+    """Entries that no semidefinite matrix has beside its diagonal are given up at once."""
+    size = 40
+    matrix = [[int(i == j) for j in range(size)] for i in range(size)]
+    for j in range(size - 1):
+        matrix[size - 1][j] = matrix[j][size - 1] = 1 << 100_000
+    assert semidefinite.integer_cholesky(matrix, [0] * size, 128) is None
+    assert not semidefinite._dominant_remainder(matrix, Meter(WORK))
 
 
 # --------------------------------------------------------------------------------------------------- files

@@ -9,7 +9,9 @@ import pytest
 
 import certificates
 import sosdp as sd
+from certificates.checker import semidefinite
 from certificates.find.chebyshev import proof_from_inside
+from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.build.identity import RoundingErrors
 from sosdp.relaxation.solve import solve as solving
@@ -49,6 +51,22 @@ def test_exact_certificates_come_from_the_first_solve(make, monkeypatch):
         assert abs(float(proof.bound) - result.bound) <= 2e-5 * max(1.0, abs(result.bound))
         if optimum is not None:
             assert optimum - 2e-5 <= result.certified_bound <= optimum
+
+
+@pytest.mark.parametrize("degree", [40, 80])
+def test_high_powers_of_one_variable_are_checked_without_elimination(degree, monkeypatch):
+    """Doubles cannot factor these Gram matrices; the factor in integers can, and the kernel agrees."""
+    x = sd.polynomial("x")
+    c = np.random.default_rng(degree).standard_normal(degree + 1)
+    p = sum(float(v) * x**k for k, v in enumerate(c))
+    result = sd.minimize(p, sd.System(1 - x**2 >= 0), degree, solver="sos_cone")
+    assert result.status == "optimal"
+    monkeypatch.setattr(semidefinite, "_elimination", lambda *_: pytest.fail("eliminated"))
+    proof = certificates.extract(result).exact()
+    assert proof.verdict
+    assert 0 <= result.bound - float(proof.bound) <= 1e-5 * max(1.0, abs(result.bound))
+    if degree == 40:
+        assert replay(proof.to_dict())[0].bound == proof.bound
 
 
 def test_permuted_blocks_and_signs():
