@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import html.parser
+import html
 import http.server
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,38 +48,36 @@ def test_every_proof_and_notebook_has_a_page(site):
     assert (site / "api" / "generated" / "sosdp.minimize.html").is_file()
 
 
-class _Links(html.parser.HTMLParser):
+@dataclasses.dataclass(frozen=True)
+class _Page:
     """The targets of a page's links and pictures, and the anchors it offers."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.targets: set[str] = set()
-        self.anchors: set[str] = set()
+    targets: set[str]
+    anchors: set[str]
 
-    def handle_starttag(self, tag, attributes):
-        for name, value in attributes:
-            if value and name == "id":
-                self.anchors.add(value)
-            if value and name == {"a": "href", "img": "src", "link": "href", "script": "src"}.get(tag):
-                self.targets.add(value)
+
+def read_page(path):
+    tags = re.findall(r"<(?:a|img|link|script)\b[^>]*>", path.read_text(encoding="utf-8"))
+    found = re.findall(r'\s(?:href|src)="([^"]*)"', " ".join(tags))
+    anchors = re.findall(r'\sid="([^"]*)"', path.read_text(encoding="utf-8"))
+    return _Page({html.unescape(target) for target in found}, {html.unescape(anchor) for anchor in anchors})
 
 
 def test_every_link_inside_the_site_leads_somewhere(site):
-    pages = {}
-    for path in set(site.rglob("*.html")) - set((site / "_static").rglob("*")):
-        pages[path] = _Links()
-        pages[path].feed(path.read_text(encoding="utf-8"))
+    paths = set(site.rglob("*.html")) - set((site / "_static").rglob("*"))
+    pages = {path: read_page(path) for path in paths}
     lost = []
     for path, page in pages.items():
         for target in page.targets:
             parts = urllib.parse.urlsplit(target)
             if parts.scheme or parts.netloc:
                 continue
-            file = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
-            anchors = pages[file].anchors if file in pages else set()
+            file = (
+                Path(os.path.normpath(path.parent / urllib.parse.unquote(parts.path))) if parts.path else path
+            )
             # a source page names an object where it is defined, the reference where it is first exported
             asked = parts.fragment if file in pages and "_modules" not in path.parts else ""
-            if not file.exists() or (asked and asked not in anchors):
+            if (file not in pages and not file.exists()) or (asked and asked not in pages[file].anchors):
                 lost.append(f"{path.relative_to(site)}: {target}")
     assert len(pages) > 300 and not lost, "\n".join(lost[:20])
 

@@ -436,7 +436,17 @@ def test_mosek_builds_the_task_of_a_relaxation_in_the_dual_of_its_moment_form():
 # Stopping early: what was found is worth what can be certified of it.
 
 
-def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch):
+@pytest.fixture
+def interrupts_raise():
+    """Python's own handler, also where a shell started the tests in the background (it ignores SIGINT)."""
+    import signal
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch, interrupts_raise):
     """Ctrl-C arrives at Clarabel's sixth iteration, as a signal would."""
     import signal
 
@@ -472,7 +482,7 @@ def test_a_keyboard_interrupt_keeps_a_certified_bound(monkeypatch):
     assert found.status == "inaccurate" or found.certified_bound == pytest.approx(known.bound, abs=1e-4)
 
 
-def test_a_second_interrupt_raises_and_foreign_handlers_are_left_alone():
+def test_a_second_interrupt_raises_and_foreign_handlers_are_left_alone(interrupts_raise):
     import signal
 
     from sosdp.conic.interrupt import interruptible
