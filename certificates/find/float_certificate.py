@@ -23,7 +23,7 @@ from certificates.find.zeros import local_minimisers, minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
-from sosdp.model.progress import shown
+from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.pseudoexpectation import dual_data
 from sosdp.relaxation.solve.solve import cubic_work, solve_program

@@ -16,7 +16,7 @@ from certificates.find.rounding import NotCertifiable
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
 from sosdp.algebra.variables import variable_id, variable_name
-from sosdp.model.progress import shown
+from sosdp.progress import shown
 
 WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
 

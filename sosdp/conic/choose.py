@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.model.progress import shown
+from sosdp.progress import shown
 
 from . import multiprecision
 from .brackets import Bracket, bracket, upper_bound

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal, TypedDict, TypeVar
 
+from ..progress import stage as stage_begins
 from .option_names import check_options
-from .progress import stage as stage_begins
 
 PRODUCTS = ("putinar", "schmudgen")
 SPARSITY = ("auto", "dense", "correlative", "term", "chordal", "correlative+term", "correlative+chordal")

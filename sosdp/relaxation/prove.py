@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..algebra.polynomial import Polynomial
 from ..model.options import SolveOptions, read_options
-from ..model.progress import shown
+from ..progress import shown
 from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
 from .build.assemble import assemble

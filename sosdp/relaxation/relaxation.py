@@ -22,8 +22,8 @@ from ..model.expectation import (
     flatten_constraints,
 )
 from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
-from ..model.progress import shown
 from ..model.system import System
+from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant

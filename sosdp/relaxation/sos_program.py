@@ -16,8 +16,8 @@ from ..algebra.build import monomials, polynomial, quadratic_form, variables
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
-from ..model.progress import shown
 from ..model.system import System
+from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import sosdp as sd
-from sosdp.model import progress
+from sosdp import progress
 from sosdp.privacy.silence import no_output
 
 

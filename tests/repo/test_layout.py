@@ -152,6 +152,7 @@ def test_the_root_shows_the_house():
         "aliases.py",
         "answer.py",
         "extras.py",
+        "progress.py",
         "lazy.py",
         "pages.py",
         "prove.py",
