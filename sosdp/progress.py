@@ -11,37 +11,51 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Any
 
 AFTER = 2.0
 """Seconds of silence."""
 
 
 class _Line:
-    """The stage, and the display once it is open; a timer's thread opens it."""
+    """What is done and its stage; a timer's thread opens the display, which short work never makes."""
 
     def __init__(self, what: str) -> None:
+        self._what = self._text = what
+        self._lock = threading.Lock()
+        self._closed = False
+        self._display: Any = None
+
+    def open(self) -> None:
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        self.text = what
-        self._lock = threading.Lock()
-        self._closed = False
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        self._display = Progress(*columns, console=Console(file=sys.stderr), transient=True)
-        self._task = self._display.add_task(what, total=None)
-
-    def open(self) -> None:
         with self._lock:
-            if not self._closed:
-                self._display.start()
+            if self._closed:
+                return
+            # the streams of the process are left alone: code in silence, in another thread, may hold them
+            self._display = Progress(
+                *columns,
+                console=Console(file=sys.stderr),
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._display.add_task(self._text, total=None)
+            self._display.start()
 
-    def say(self, text: str) -> None:
-        self._display.update(self._task, description=text)
+    def say(self, stage: str) -> None:
+        with self._lock:
+            self._text = f"{self._what}: {stage}"
+            if self._display is not None:
+                self._display.update(self._display.task_ids[0], description=self._text)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._display.stop()
+            if self._display is not None:
+                self._display.stop()
 
 
 _current: ContextVar[_Line | None] = ContextVar("sosdp_progress", default=None)

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,21 +22,6 @@ class InputError(Exception):
 def one_line(error: BaseException) -> str:
     """An exception's message on one line."""
     return " ".join(str(error).split()) or type(error).__name__
-
-
-@contextlib.contextmanager
-def progress(text: str) -> Iterator[None]:
-    """Say on standard error what is going on, once it has taken a second, and only where a person watches."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    later = threading.Timer(1.0, warn, [text])
-    later.daemon = True
-    later.start()
-    try:
-        yield
-    finally:
-        later.cancel()
 
 
 def warn(text: str) -> None:

@@ -15,10 +15,10 @@ from sosdp.cli.output import (
     one_line,
     print_fields,
     print_json,
-    progress,
     quiet_stdout,
     warn,
 )
+from sosdp.progress import shown
 from sosdp.show import rounded_safely
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def run(arguments: Namespace) -> int:
     with quiet_stdout():
         if arguments.export is not None:
             export(problem, arguments.export)
-        with progress(f"solving {arguments.file}"):
+        with shown(f"solving {arguments.file}"):
             answer = solve_or_complain(problem, arguments.file)
         failed: dict[str, str] = {}
         if arguments.certificate is not None or others:
-            with progress("rounding to an exact certificate"):
+            with shown("rounding to an exact certificate"):
                 failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
     result = to_dict(problem, answer)
     result["certificate"] = None if "certificate" in failed else arguments.certificate

@@ -29,7 +29,7 @@ from .solve.solve import block_identity_vector, solve_program, unproducible, wit
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 
 
-@shown("build")
+@shown("relaxation")
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def prove_sum_of_squares(
     relaxation: Relaxation, p: Polynomial, zeros: Any = "auto", **solver_options: Unpack[SolveOptions]

@@ -227,7 +227,7 @@ class Relaxation:
         )
         return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
-    @shown("build")
+    @shown("relaxation")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _bound(
         self,

@@ -310,7 +310,7 @@ class SosProgram:
             return replace(self.options, symmetries=inner)
         return replace(self.options, symmetry="sign", symmetries=None)
 
-    @shown("build")
+    @shown("relaxation")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _solve(
         self, objective: Polynomial, sense: str, **solver_options: Unpack[SolveOptions]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import time
 
 import pytest
@@ -70,3 +71,13 @@ def test_an_exception_closes_it_and_inner_work_shares_it(terminal):
     assert "outer" in seen and "inner" not in seen
     time.sleep(0.2)
     assert terminal.getvalue() == seen
+
+
+def test_an_open_line_leaves_the_streams_of_the_process_alone(terminal):
+    """A thread in silence restores the stream that it found: it must not find one of ours."""
+    with contextlib.redirect_stderr(terminal), progress.shown("build"):
+        time.sleep(0.2)
+        assert sys.stderr is terminal
+        with no_output():
+            time.sleep(0.1)
+    assert "build" in terminal.getvalue()
