@@ -23,11 +23,11 @@ from ..algebra.complex import (
 from ..algebra.polynomial import Polynomial, variable
 from ..model.options import SolveOptions, read_options
 from ..model.system import System
+from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from .build.hermitian import hermitian_identity, order_of
 from .build.identity import GramProgram
 from .build.scaling import find_scaling, scale
-from .certify.bound import unused_columns
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -120,6 +120,7 @@ class ComplexExpectation:
         return np.array([[self(b * a.conj()) for b in basis] for a in basis])
 
 
+@shown("relaxation")
 def minimize_complex(
     objective: Any,
     constraints: Any = (),
@@ -184,17 +185,16 @@ def minimize_complex(
 
     def solve(p: ComplexPolynomial, what: str) -> PseudoExpectation:
         started = time.perf_counter()
+        options.report("build", started)
         identity = hermitian_identity(p, inequalities, equalities, ids, order)
         scaling = find_scaling(identity, bounds)
         upper = np.array([1.0 if what == "feasible" else np.inf])
         program = GramProgram(scale(identity, scaling), np.ones(1), upper)
         built = time.perf_counter()
-        missing = unused_columns(identity)
-        if missing.shape[0]:
-            raw = unproducible(identity, missing)
-        else:
-            raw = solve_program(program, **solver.solving())
+        options.report("solve", started)
+        raw = unproducible(identity) or solve_program(program, **solver.solving())
         solved = time.perf_counter()
+        options.report("certify", started)
         nothing = as_complex(0)
         assert nothing is not None
         stated = in_real_variables(p if what != "maximize" else -p, parts) if what != "feasible" else None

@@ -15,6 +15,7 @@ from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
 from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
 from ..model.system import System
+from ..progress import shown
 from ..reduction.bounds import deduce_bounds
 from ..reduction.groebner import with_groebner
 from .build.assemble import assemble
@@ -150,6 +151,7 @@ class MeasureProgram:
         bodies = [objective, *(c.body for c in self.constraints)]
         return max(least_degree(m.support, [b.of(m) for b in bodies]) for m in self.measures)
 
+    @shown("relaxation")
     def _solve(
         self, objective: Integral, sense: str, degree: int | None, **solver_options: Unpack[SolveOptions]
     ) -> MeasureSolution:
@@ -160,6 +162,7 @@ class MeasureProgram:
             raise ValueError("the program has no measure; call measure(variables, on=system) first")
         self._known(objective)
         started = time.perf_counter()
+        options.report("build", started)
         signed = objective * _sign(sense)
         wanted = self._degree(objective) if degree is None else degree
         # an inequality has a multiplier >= 0, which is minus an unknown with the limit 0
@@ -180,8 +183,10 @@ class MeasureProgram:
         upper = np.where(turned, 0.0, np.inf) if turned else np.zeros(0)
         program = GramProgram(stack(scaled), np.array([float(b) for b in prices]), upper)
         built = time.perf_counter()
+        options.report("solve", started)
         raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
+        options.report("certify", started)
         judge = _Judge(program, raw, pieces, prices, signed.constant, sense)
         status, certified, reason = judge.answer(options.certify_bound)
         finished = time.perf_counter()

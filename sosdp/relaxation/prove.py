@@ -20,7 +20,7 @@ from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import plan
 from .build.scaling import find_scaling, scale
 from .build.symmetry import with_symmetry
-from .certify.bound import certify, unused_columns
+from .certify.bound import certify
 from .certify.face import find_face
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .relaxation import Relaxation
@@ -51,11 +51,7 @@ def prove_sum_of_squares(
     program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
     built = time.perf_counter()
     options.report("solve", started)
-    missing = unused_columns(identity)
-    if missing.shape[0]:
-        raw = unproducible(identity, missing)
-    else:
-        raw = solve_program(program, **solving)
+    raw = unproducible(identity) or solve_program(program, **solving)
     solved = time.perf_counter()
     options.report("certify", started)
     status, reason, gram, free = _verdict(scaled, raw, scaling.bounds, cone)
@@ -96,7 +92,7 @@ def _prove_on_face(
     """The proof on the face of the polynomial's exact zeros, or None where that does not decide."""
     if zeros is None or relaxation.options.cone != "sos" or len(relaxation.system):
         return None
-    if unused_columns(identity).shape[0]:
+    if unproducible(identity) is not None:
         return None
     found = find_face(identity, p, find_zeros(p, None if isinstance(zeros, str) else zeros))
     if found is None:

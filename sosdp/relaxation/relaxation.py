@@ -33,7 +33,6 @@ from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
 from .build.scaling import find_scaling, scale
 from .build.symmetry import with_symmetry
-from .certify.bound import unused_columns
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
@@ -258,11 +257,7 @@ class Relaxation:
         program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
         built = time.perf_counter()
         options.report("solve", started)
-        missing = unused_columns(identity)
-        if missing.shape[0]:
-            raw = unproducible(identity, missing)
-        else:
-            raw = solve_program(program, **options.solving())
+        raw = unproducible(identity) or solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)
         question = Question(

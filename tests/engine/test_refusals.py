@@ -162,6 +162,10 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
     class Enough(Exception):
         pass
 
+    z = sd.complex_variables("z")
+    measures = sd.MeasureProgram()
+    mu = measures.measure([a], on=sd.System(a**2 <= 1))
+
     def stop(stage, seconds):
         if stage == "solve":
             raise Enough
@@ -174,6 +178,8 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
             .require(a**2 - sd.polynomial("u"))
             .maximize(sd.polynomial("u"), callback=stop)
         ),
+        lambda: sd.minimize(z + z.conj(), [1 - z * z.conj() >= 0], callback=stop),
+        lambda: measures.minimize(mu(a**2), callback=stop),
     ):
         with pytest.raises(Enough):
             ask()

@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra import monomials as mono
 from ...algebra.variables import variable_name
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
@@ -293,12 +292,3 @@ def mixture_for_margin(
         best = (point[2], result)
         weight /= 4
     return best
-
-
-def unused_columns(identity: Identity) -> np.ndarray:
-    """Monomials of the target or the unknowns that no block and no equality can produce (rows of
-    monomials)."""
-    produced = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
-    wanted = (identity.target != 0) | (identity.unknown.getnnz(axis=0) > 0)
-    hits = np.flatnonzero((produced == 0) & wanted)
-    return identity.columns[hits] if hits.size else mono.constant(0)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra import monomials as mono
 from ...conic.choose import backend, check_memory, choose, is_installed
 from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
@@ -132,11 +131,16 @@ def _solve_with(program: GramProgram, name: str, options: dict, **more: int) -> 
     return read_gram_form(program, module.solve(conic, **options))
 
 
-def unproducible(identity: Identity, missing: np.ndarray) -> RawSolution:
-    """A coefficient that no multiplier can produce: the functional that reads it decides, without a
-    solver."""
+def unproducible(identity: Identity) -> RawSolution | None:
+    """A coefficient of the target or the unknowns that no block and no equality can produce: the functional
+    that reads it decides, without a solver. None where there is no such coefficient."""
+    produced = identity.gram.getnnz(axis=0) + identity.free.getnnz(axis=0)
+    wanted = (identity.target != 0) | (identity.unknown.getnnz(axis=0) > 0)
+    missing = np.flatnonzero((produced == 0) & wanted)
+    if not missing.size:
+        return None
+    column = int(missing[0])
     moments = np.zeros(identity.columns.shape[0])
-    column = int(np.flatnonzero(mono.keys(identity.columns) == mono.keys(missing)[0])[0])
     moments[column] = -np.sign(identity.target[column])
     rows, free = identity.gram.shape[0], identity.free.shape[0]
     return RawSolution(
