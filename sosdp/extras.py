@@ -7,6 +7,7 @@ comes with extras, and whoever asks for it without having it is told which.
 from __future__ import annotations
 
 from importlib import import_module, util
+from pathlib import Path
 from typing import Any
 
 EXTRAS = {
@@ -58,6 +59,13 @@ def _is_installed(package: str) -> bool:
         return util.find_spec(package) is not None
     except (ImportError, ValueError):  # a finder that refuses it, or a module without a spec
         return False
+
+
+def folder_of(package: str) -> Path | None:
+    """Where the files of an installed package lie, without importing it; None where it is not installed."""
+    found = util.find_spec(package) if _is_installed(package) else None
+    places = [] if found is None else list(found.submodule_search_locations or [])
+    return Path(places[0]) if places else None
 
 
 def need(module: str, purpose: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sosdp.extras import need
+from sosdp.extras import folder_of, need
 
 # Zachary 1977, figure 1: the later friends of each member, and the faction of Mr. Hi (members from 0).
 _KARATE: tuple[tuple[int, ...], ...] = (
@@ -146,11 +145,10 @@ def mouse_connectome(
     Wang et al., NeuroImage 2020. Raises FileNotFoundError without them, ValueError for other subjects.
     """
     if folder is None:
-        found = importlib.util.find_spec("graspologic")
-        places = [] if found is None else list(found.submodule_search_locations or [])
-        if not places:
+        wheel = folder_of("graspologic")
+        if wheel is None:
             raise FileNotFoundError(MICE)
-        folder = Path(places[0]) / "datasets" / "mice"
+        folder = wheel / "datasets" / "mice"
     files = sorted((Path(folder) / "edgelists").glob("*.edgelist"))
     if not files:
         raise FileNotFoundError(MICE)

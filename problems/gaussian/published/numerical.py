@@ -136,13 +136,11 @@ class NumericalScore:
 
     def _completes(self, kept: np.ndarray, count: int, theta: float) -> bool:
         ends = (theta - self.alpha, theta + self.alpha)
-        if count == 0:
-            places = [float(kept.mean())]
-        elif kept.size == 0:
+        if kept.size == 0:
             return True
-        else:  # least where its derivative vanishes: at the mean of what is kept
-            places = [float(np.clip(kept.mean(), *ends))]
-        m = places[0]
+        m = float(kept.mean())  # where the spread is least
+        if count:
+            m = min(max(m, ends[0]), ends[1])
         if not ends[0] <= m <= ends[1]:
             return False
         pulled = float((kept - m).sum())

@@ -12,7 +12,7 @@ Proof: docs/proofs/gaussian_published.md, 2
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -22,10 +22,9 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import VolumeTheorem, truncated_exponential
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
-from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import RationalBase, rational_base
-from sosdp.privacy.scores.sampling import Sampler
+from sosdp.privacy.scores.sampling import Sampler, draw_listed
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
 from sosdp.privacy.seal import join
 
@@ -174,8 +173,6 @@ def plan_truncated_draw(
 class ListedBox(Sampler):
     """Every level of the box that holds the levels up to the top is computed: exact, for one coordinate."""
 
-    limit: int = field(default=1 << 20)
-
     def draw(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
@@ -183,14 +180,7 @@ class ListedBox(Sampler):
         box = levels.box(top)
         if box is None:
             raise ValueError("no finite box holds the levels up to the top: lower it")
-        found: dict[int, list[Point]] = {}
-        for point in points_of(box):
-            level = levels.level(point)
-            if level <= top:
-                found.setdefault(level, []).append(point)
-        counts = {level: len(points) for level, points in found.items()}
-        chosen = found[exact.categorical_levels(counts, base.inverse, bits)]
-        return chosen[exact.random_below(len(chosen), bits)]
+        return draw_listed(points_of(box), levels, base, top, bits)
 
 
 def published_location(

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_epsilon, check_positive
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
 
 from ..graph_input import CanonicalGraph
-from ..labelling import canonical_signs, leading_eigenvector, majority_polish
-from .base import ADJACENCY, RecoveryEstimator, release_value, silenced
+from .base import silenced
+from .flips import FlipsRecovery
 
 
 def debiased(noisy: np.ndarray, probability: float, density: float | None = None) -> np.ndarray:
@@ -37,40 +34,17 @@ def debiased(noisy: np.ndarray, probability: float, density: float | None = None
     return matrix
 
 
-class RandomizedResponseRecovery(RecoveryEstimator):
+class RandomizedResponseRecovery(FlipsRecovery):
     """epsilon-edge-private recovery from a randomly flipped graph: the baseline to beat; always answers.
 
-    Parameters (all public):
-        epsilon: budget of one fit, > 0; pure differential privacy (delta = 0), even in the local model.
-        average_degree: public d, to centre the noisy graph; by default its own density, which is private
-        already. rounds: at most this many rounds of majority voting after the spectral step (free
-        post-processing). insecure_seed: for tests and figures only; voids the guarantee.
-
-    Extra attribute after fit: noisy_graph_, the released graph as an (n, n) uint8 array. Useful for gamma *
-    d above about sqrt(n) / epsilon (`theory.randomised_response_threshold`). Cost: O(n^2) time and memory.
+    Parameters: see `FlipsRecovery`; epsilon > 0. Extra attribute after fit: noisy_graph_, the released graph
+    as an (n, n) uint8 array. Useful for gamma * d above about sqrt(n) / epsilon
+    (`theory.randomised_response_threshold`). Cost: O(n^2) time and memory.
     """
 
     noisy_graph_: np.ndarray
-
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        average_degree: float | None = None,
-        rounds: int = 30,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.average_degree = average_degree
-        self.rounds = rounds
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.average_degree is not None:
-            check_positive(self.average_degree, "average_degree")
-        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 0:
-            raise ValueError(f"rounds must be an integer >= 0, got {self.rounds!r}")
+    _mechanism = "sbm.randomized_response"
+    _method = "randomized response"
 
     def _release(self, graph: CanonicalGraph) -> Release:
         rule = flip_rule(self.epsilon)
@@ -78,22 +52,7 @@ class RandomizedResponseRecovery(RecoveryEstimator):
         noisy = flip_edges(graph.adjacency, rule, bits)
         # From here on everything is post-processing of the noisy graph.
         self.noisy_graph_ = noisy
-        density = None if self.average_degree is None else float(self.average_degree) / graph.n
+        q = float(rule.probability)
         with silenced():
-            matrix = debiased(noisy, float(rule.probability), density)
-            labels = canonical_signs(leading_eigenvector(matrix))
-            if self.rounds:
-                labels = majority_polish(matrix, labels, int(self.rounds))
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=0.0,
-            adjacency=ADJACENCY,
-            assumptions=("the vertex set is public",),
-            mechanism="sbm.randomized_response",
-        )
-        return seal(
-            release_value(labels, graph, "randomized response"),
-            promise,
-            bits,
-            public={"n": graph.n, "flip_probability": float(rule.probability)},
-        )
+            labels = self._labels(debiased(noisy, q, self._density(graph.n)))
+        return self._sealed(labels, graph, q, bits)

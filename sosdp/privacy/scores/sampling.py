@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -84,14 +84,7 @@ class FiniteGrid(Sampler):
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits
     ) -> Point:
         """A level by its number of points, then a uniform point of it."""
-        found: dict[int, list[Point]] = {}
-        for point in score.lattice.points():
-            level = levels.level(point)
-            if level <= top:
-                found.setdefault(level, []).append(point)
-        counts = {level: len(points) for level, points in found.items()}
-        chosen = found[exact.categorical_levels(counts, base.inverse, bits)]
-        return chosen[exact.random_below(len(chosen), bits)]
+        return draw_listed(score.lattice.points(), levels, base, top, bits)
 
 
 @dataclass(frozen=True)
@@ -211,6 +204,21 @@ class Layered(Sampler):
                     return point, trials
 
         return draw
+
+
+def draw_listed(
+    points: Iterable[Point], levels: Levels, base: RationalBase, top: int, bits: RandomBits
+) -> Point:
+    """The law r^level of the listed points of level <= top: a level by its number of points, then a uniform
+    point of it."""
+    found: dict[int, list[Point]] = {}
+    for point in points:
+        level = levels.level(point)
+        if level <= top:
+            found.setdefault(level, []).append(point)
+    counts = {level: len(points) for level, points in found.items()}
+    chosen = found[exact.categorical_levels(counts, base.inverse, bits)]
+    return chosen[exact.random_below(len(chosen), bits)]
 
 
 def _finite(box: Box | None) -> Box:
