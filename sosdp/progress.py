@@ -80,6 +80,16 @@ def shown(what: str) -> Iterator[None]:
         _current.reset(token)
 
 
+@contextlib.contextmanager
+def hidden() -> Iterator[None]:
+    """Show no line about the work inside: whoever calls it shows another sign of progress."""
+    token = _current.set(_Line(""))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def stage(name: str) -> None:
     """Tell the line, if there is one, what happens now."""
     line = _current.get()

@@ -35,6 +35,7 @@ import numpy as np
 from sosdp.extras import need
 
 from ..model.option_names import did_you_mean
+from ..progress import hidden
 from .claims import Claims
 
 BACKENDS = {"sequential": "sequential", "threads": "threading", "processes": "loky", "dask": "dask"}
@@ -339,7 +340,8 @@ def _compute(function: Callable[..., Any], job: Job) -> Row:
     error: str | None = None
     try:
         extra = {} if job.seed is None else {"seed": job.seed}
-        value = function(**job.setting, **extra)
+        with hidden():  # the bar of the sweep is what is shown
+            value = function(**job.setting, **extra)
         named = dict(value) if isinstance(value, Mapping) else {"value": value}
         result = json.loads(_text(named, ordered=False))
         clash = sorted(set(result) & {*job.setting, "seed", "exception", "seconds"})

@@ -49,6 +49,18 @@ def test_the_stages_of_a_relaxation_reach_it(terminal):
     assert all(stage in terminal.getvalue() for stage in ("build", "solve", "certify"))
 
 
+def test_the_work_of_a_sweep_shows_the_bar_of_the_sweep_alone(terminal):
+    def setting(a):
+        with progress.shown("build"):
+            time.sleep(0.2)
+            progress.stage("solve")
+        return a
+
+    with contextlib.redirect_stderr(terminal):
+        sd.sweep.run(setting, {"a": [1, 2]}, backend="sequential", progress=False)
+    assert terminal.getvalue() == ""
+
+
 def test_short_work_pipes_and_silence_show_nothing(terminal, monkeypatch):
     x = sd.polynomial("x")
     pipe = io.StringIO()
