@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.conic.eigenvalues import eigenvectors_between
 from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, least_eigenvalue_proof
-from sosdp.structured.spectrum import eigenvectors_between
 
 from .certificate import SETTLED, UNRESOLVED, CertifiedBisection
 from .labelling import canonical_signs

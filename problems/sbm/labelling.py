@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as sla
 
-from sosdp.structured.spectrum import eigenvectors_between
+from sosdp.conic.eigenvalues import eigenvectors_between
 
 LARGEST_FALLBACK = 20_000
 """Most vertices of a dense matrix in place of Lanczos."""

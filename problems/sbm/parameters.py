@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import sosdp.privacy.randomness as noise
+from sosdp.conic.eigenvalues import eigenvalues_between
 from sosdp.privacy.calibrate import check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
@@ -20,7 +21,6 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
-from sosdp.structured.spectrum import eigenvalues_between
 
 from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.conic.eigenvalues import eigenvalues_between
 from sosdp.privacy.mechanisms.propose_test_release.stability import SMALLEST_COIN
 from sosdp.structured import StructuredMatrix
-from sosdp.structured.spectrum import eigenvalues_between
 
 UNIT_ROUNDOFF = float(np.finfo(float).eps) / 2
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.conic.eigenvalues import eigenvectors_between
 from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, inverse_proof, least_eigenvalue_proof
-from sosdp.structured.spectrum import eigenvectors_between
 
 from .program import slack_matrix
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .program import ConicProgram
+from .program import ConicProgram, SolverUnavailable
 
 T = TypeVar("T")
 
@@ -29,8 +29,9 @@ class Breakdown(ArithmeticError):
 def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descriptor | None = None) -> T:
     """``run()``, a call of a borrowed solver on this program; raises Breakdown for whatever it raises.
 
-    KeyboardInterrupt passes. What is written to the descriptor ``noisy`` is lost when the solver breaks down;
-    otherwise what came meanwhile (from other threads) follows when it is done.
+    KeyboardInterrupt, MemoryError and SolverUnavailable pass. What is written to the descriptor ``noisy`` is
+    lost when the solver breaks down; otherwise what came meanwhile (from other threads) follows when it is
+    done.
     """
     for data in (program.A.data, program.b, program.q):
         if not np.isfinite(data).all():
@@ -38,14 +39,19 @@ def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descri
     with nullcontext(lambda: None) if noisy is None else noisy.held() as drop:
         try:
             return run()
-        except MemoryError:
+        except (MemoryError, SolverUnavailable):
             raise
         except BaseException as error:
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            if not (isinstance(error, Exception) or is_panic(error)):
                 raise
             drop()
             said = str(error).splitlines() or [type(error).__name__]
             raise Breakdown(f"{solver} broke down ({said[0]}); scale the data") from None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether this is a panic of a solver written in Rust: an exception that is no `Exception`."""
+    return type(error).__name__ == "PanicException"
 
 
 class Descriptor:

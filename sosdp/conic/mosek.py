@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .breakdown import Breakdown, call
 from .program import ConicProgram, ConicSolution, SolverUnavailable
-from .reformulate import constant_program, linear_objective
+from .reformulate import constant_program, linear_objective, unsolved
 from .svec import SQRT2, svec_length, triangle
 
 FORM = "moment"
@@ -121,7 +122,26 @@ def solve(
         return known
     lifted = linear_objective(program)
     started = time.perf_counter()
-    with build_task(lifted.program) as task:
+
+    def run() -> ConicSolution:
+        return _optimized(mosek, lifted.program, tolerance, time_limit, max_iterations, verbose)
+
+    try:
+        answer = call("MOSEK", lifted.program, run)
+    except Breakdown as error:
+        return unsolved(program, "failed", message=str(error), solver="mosek")
+    return lifted.restore(replace(answer, seconds=time.perf_counter() - started))
+
+
+def _optimized(
+    mosek: Any,
+    program: ConicProgram,
+    tolerance: float | None,
+    time_limit: float | None,
+    max_iterations: int | None,
+    verbose: bool,
+) -> ConicSolution:
+    with build_task(program) as task:
         task.putintparam(mosek.iparam.num_threads, 1)
         if tolerance is not None:
             for parameter in ("rel_gap", "pfeas", "dfeas"):
@@ -137,8 +157,7 @@ def solve(
         except mosek.Error as error:
             missing = _licence_error(mosek, error)
             raise (error if missing is None else missing) from None
-        answer = _read(mosek, task, lifted.program, str(ended))
-    return lifted.restore(replace(answer, seconds=time.perf_counter() - started))
+        return _read(mosek, task, program, str(ended))
 
 
 def _read(mosek: Any, task: Any, program: ConicProgram, ended: str) -> ConicSolution:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .breakdown import STANDARD_ERROR
+from .breakdown import STANDARD_ERROR, is_panic
 
 
 def matrix_program(
@@ -50,6 +50,6 @@ def solve_quietly(solver: Any) -> Any:
         try:
             return solver.solve()
         except BaseException as error:
-            if type(error).__name__ != "PanicException":
+            if not is_panic(error):
                 raise
             return None

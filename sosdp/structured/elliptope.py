@@ -12,10 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg as sl
 
+from sosdp.conic.eigenvalues import eigenvalues_between
+
 from .burer_monteiro import minimise_over_rows, start_rows
 from .correlation_gap import normalised_rows
 from .matrix_input import MatrixLike, as_dense, as_matrix
-from .spectrum import ROUNDING, eigenvalues_between
+from .spectrum import ROUNDING
 
 Method = Literal["low-rank", "interior-point", "none"]
 

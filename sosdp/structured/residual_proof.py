@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from .spectrum import eigenvalues_between
+from sosdp.conic.eigenvalues import eigenvalues_between
 
 UNIT = 2.0**-53
 OUTWARD = 1.0 + 2.0**-20

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from sosdp.conic.eigenvalues import eigenvalues_between as eigenvalues_between
-from sosdp.conic.eigenvalues import eigenvectors_between as eigenvectors_between
-
 ROUNDING = float(np.finfo(float).eps) / 2
 
 

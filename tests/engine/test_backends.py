@@ -3,6 +3,7 @@
 import json
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -385,11 +386,11 @@ def test_mosek_without_the_module_says_what_to_install(monkeypatch):
         sd.minimize(x**2, solver="mosek")
 
 
-def test_the_licence_error_is_told_by_a_module_that_has_none(monkeypatch):
-    """Where MOSEK is not installed: a module of its shape whose optimizer finds no licence."""
+def fake_mosek(monkeypatch, raised):
+    """A module of MOSEK's shape whose optimizer raises this number of an error, or this exception."""
 
     class Error(Exception):
-        errno = "rescode.err_missing_license_file"
+        errno = raised
 
     class Anything:
         def __getattr__(self, name):
@@ -406,15 +407,33 @@ def test_the_licence_error_is_told_by_a_module_that_has_none(monkeypatch):
 
     class Task(Anything):
         def optimize(self):
-            raise Error()
+            raise Error(raised) if isinstance(raised, str) else raised
 
     fake = types.ModuleType("mosek")
     fake.Task, fake.Error = Task, Error
     for name in ("objsense", "boundkey", "iparam", "dparam", "streamtype"):
         setattr(fake, name, Anything())
     monkeypatch.setitem(sys.modules, "mosek", fake)
+
+
+def test_the_licence_error_is_told_by_a_module_that_has_none(monkeypatch):
+    fake_mosek(monkeypatch, "rescode.err_missing_license_file")
     with pytest.raises(SolverUnavailable, match=r"no usable licence here \(err_missing_license_file\); put"):
         mosek.solve(random_program(0), tolerance=1e-9, time_limit=5, max_iterations=50, verbose=True)
+
+
+def test_mosek_breaks_down_as_all_others_do(monkeypatch):
+    for raised in ("rescode.err_inf_in_double_data", ZeroDivisionError("a division\nby zero")):
+        fake_mosek(monkeypatch, raised)
+        answer = mosek.solve(random_program(0))
+        assert answer.status == "failed" and answer.message.startswith("MOSEK broke down")
+        assert "\n" not in answer.message
+    fake_mosek(monkeypatch, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        mosek.solve(random_program(0))
+    program = random_program(0)
+    huge = replace(program, b=program.b + np.inf)
+    assert mosek.solve(huge).message.startswith("the numbers are too large")
 
 
 def test_mosek_builds_the_task_of_a_relaxation_in_the_dual_of_its_moment_form():

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sosdp.conic.eigenvalues import eigenvalues_between, eigenvectors_between
 from sosdp.conic.rigorous import least_eigenvalue_bound
 from sosdp.structured import residual_proof
 from sosdp.structured.residual_proof import inverse_proof, least_eigenvalue_proof
-from sosdp.structured.spectrum import eigenvalues_between, eigenvectors_between
 
 
 def is_positive_definite_exactly(matrix, shift):

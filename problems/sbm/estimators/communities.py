@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.conic.eigenvalues import eigenvectors_between
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -17,7 +18,6 @@ from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, rele
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
-from sosdp.structured.spectrum import eigenvectors_between
 
 from ..clustering import check_clustering, cluster, renumbered
 from ..graph_input import CanonicalGraph
