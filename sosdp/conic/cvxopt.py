@@ -7,15 +7,13 @@ Equations with dependent rows, at which CVXOPT fails, are eliminated first.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from .breakdown import Breakdown, call
-from .program import ConicProgram, ConicSolution
-from .reformulate import Reformulated, constant_program, linear_objective, unsolved, without_equations
-from .svec import SQRT2, triangle, unpacking
+from .full_matrices import full_rows, vector_form
+from .program import Cones, ConicProgram, ConicSolution
+from .reformulate import solve_reduced, unsolved
 
 FORM = "moment"
 
@@ -47,42 +45,25 @@ def solve(
     """
     if time_limit is not None:
         raise ValueError("CVXOPT cannot stop at a time limit; use max_iterations, or another solver")
-    known = constant_program(program, "cvxopt")
-    if known is not None:
-        return known
-    lifted = linear_objective(program)
-    reduced = without_equations(lifted.program)
-    if isinstance(reduced, ConicSolution):
-        return lifted.restore(replace(reduced, solver="cvxopt"))
-    known = constant_program(reduced.program, "cvxopt")
-    if known is None:
-        known = _conelp(reduced, tolerance, max_iterations, verbose)
-    return lifted.restore(reduced.restore(known))
+    return solve_reduced(program, "cvxopt", lambda p: _conelp(p, tolerance, max_iterations, verbose))
 
 
 def _conelp(
-    reduced: Reformulated, tolerance: float | None, max_iterations: int | None, verbose: bool
+    program: ConicProgram, tolerance: float | None, max_iterations: int | None, verbose: bool
 ) -> ConicSolution:
     import cvxopt
     import cvxopt.solvers
 
-    program = reduced.program
     cones = program.cones
-    scalars = cones.nonnegative
-    rows = sp.csr_matrix(program.A)
-    parts, right = [rows[:scalars]], [program.b[:scalars]]
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        parts.append(unpack @ rows[here])
-        right.append(unpack @ program.b[here])
-    stacked = sp.vstack(parts).tocoo()
+    rows, right = full_rows(program)
+    stacked = rows.tocoo()
     G = cvxopt.spmatrix(stacked.data, stacked.row.tolist(), stacked.col.tolist(), stacked.shape)
-    h = cvxopt.matrix(np.concatenate(right))
+    h = cvxopt.matrix(right)
     epsilon = 1e-8 if tolerance is None else float(tolerance)
     options = {"show_progress": verbose, "abstol": epsilon, "reltol": epsilon, "feastol": epsilon}
     if max_iterations is not None:
         options["maxiters"] = int(max_iterations)
-    dims = {"l": scalars, "q": [], "s": list(cones.psd)}
+    dims = {"l": cones.nonnegative, "q": [], "s": list(cones.psd)}
     started = time.perf_counter()
     cost = cvxopt.matrix(program.q)
     try:  # at a singular scaling or dependent columns CVXOPT raises where others report
@@ -100,8 +81,8 @@ def _conelp(
     return ConicSolution(
         status=status,
         x=_vector(answer["x"], program.q.size),
-        s=_packed(program, answer["s"]),
-        z=_packed(program, answer["z"]),
+        s=_entries(cones, answer["s"]),
+        z=_entries(cones, answer["z"]),
         value=float("nan") if value is None else float(value) + program.constant,
         iterations=int(answer["iterations"]),
         solver="cvxopt",
@@ -114,16 +95,6 @@ def _vector(found: object, size: int) -> np.ndarray:
     return np.zeros(size) if found is None else np.array(found, dtype=float).reshape(-1)
 
 
-def _packed(program: ConicProgram, found: object) -> np.ndarray:
-    """Our vector form of CVXOPT's stacked columns (None in a certificate of the other kind: zeros)."""
-    cones = program.cones
-    if found is None:
-        return np.zeros(cones.rows)
-    full = _vector(found, 0)
-    parts, start = [full[: cones.nonnegative]], cones.nonnegative
-    for side in cones.psd:
-        block = full[start : start + side * side].reshape(side, side, order="F")
-        i, j = triangle(side)
-        parts.append(block[j, i] * np.where(i == j, 1.0, SQRT2))  # its lower triangle is what counts
-        start += side * side
-    return np.concatenate(parts)
+def _entries(cones: Cones, found: object) -> np.ndarray:
+    """Our vector form (zeros for the other kind's None in a certificate)."""
+    return np.zeros(cones.rows) if found is None else vector_form(cones, _vector(found, 0), lower=True)

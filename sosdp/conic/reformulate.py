@@ -166,6 +166,22 @@ def constant_program(program: ConicProgram, solver: str) -> ConicSolution | None
     return replace(answer, s=program.b.copy(), value=program.constant)
 
 
+def solve_reduced(
+    program: ConicProgram, solver: str, solve: Callable[[ConicProgram], ConicSolution]
+) -> ConicSolution:
+    """The answer of a solver that knows neither squares nor equations; ``solve`` gets a program of at least
+    one column without them."""
+    known = constant_program(program, solver)
+    if known is not None:
+        return known
+    lifted = linear_objective(program)
+    reduced = without_equations(lifted.program)
+    if isinstance(reduced, ConicSolution):
+        return lifted.restore(replace(reduced, solver=solver))
+    known = constant_program(reduced.program, solver)
+    return lifted.restore(reduced.restore(solve(reduced.program) if known is None else known))
+
+
 def _separating(cones: Cones, s: np.ndarray) -> np.ndarray | None:
     """A dual vector z with s'z < 0, or None when s is in the cone (to rounding)."""
     tolerance = 1e-9 * (1.0 + float(np.abs(s).max(initial=0.0)))

@@ -14,23 +14,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from .breakdown import Breakdown, call
+from .full_matrices import full_rows, vector_form
 from .program import ConicProgram, ConicSolution
 from .reformulate import (
-    Reformulated,
     checked_ray,
-    constant_program,
-    linear_objective,
     optimality_error,
+    solve_reduced,
     unsolved,
-    without_equations,
 )
-from .svec import SQRT2, triangle, unpacking
 
 FORM = "moment"
 
@@ -61,21 +57,11 @@ def solve(
     """
     if time_limit is not None:
         raise ValueError("SDPA cannot stop at a time limit; use max_iterations, or another solver")
-    known = constant_program(program, "sdpa")
-    if known is not None:
-        return known
-    lifted = linear_objective(program)
-    reduced = without_equations(lifted.program)
-    if isinstance(reduced, ConicSolution):
-        return lifted.restore(replace(reduced, solver="sdpa"))
-    known = constant_program(reduced.program, "sdpa")
-    if known is None:
-        known = _sedumi(reduced, tolerance, max_iterations, verbose)
-    return lifted.restore(reduced.restore(known))
+    return solve_reduced(program, "sdpa", lambda p: _sedumi(p, tolerance, max_iterations, verbose))
 
 
 def _sedumi(
-    reduced: Reformulated, tolerance: float | None, max_iterations: int | None, verbose: bool
+    program: ConicProgram, tolerance: float | None, max_iterations: int | None, verbose: bool
 ) -> ConicSolution:
     """The reduced program as the dual of SDPA's standard form: maximise -q'x with b - A x in K."""
     # the level below sdpap.solve, which spends more time on checking than on solving small programs
@@ -83,15 +69,9 @@ def _sedumi(
     from sdpap.sdpacall import sdpacall
     from sdpap.symcone import SymCone
 
-    program = reduced.program
     cones = program.cones
-    rows = sp.csr_matrix(program.A)
-    parts, right = [rows[: cones.nonnegative]], [program.b[: cones.nonnegative]]
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        parts.append(unpack @ rows[here])
-        right.append(unpack @ program.b[here])
-    A = sp.csc_matrix(sp.vstack(parts).T)
+    rows, right = full_rows(program)
+    A = sp.csc_matrix(rows.T)
     epsilon = 1e-8 if tolerance is None else float(tolerance)
     options = {
         "print": "display" if verbose else "no",
@@ -106,7 +86,7 @@ def _sedumi(
         options["maxIteration"] = int(max_iterations)
     started = time.perf_counter()
     with _output(verbose):
-        c, b = sp.csc_matrix(-program.q[:, None]), sp.csc_matrix(np.concatenate(right)[:, None])
+        c, b = sp.csc_matrix(-program.q[:, None]), sp.csc_matrix(right[:, None])
         cone = SymCone(l=cones.nonnegative, s=tuple(cones.psd))
         try:
             z, x, _, info = call("SDPA", program, lambda: sdpacall.solve_sdpa(A, c, b, cone, param(options)))
@@ -115,7 +95,7 @@ def _sedumi(
     seconds = time.perf_counter() - started
     phase = str(info["phasevalue"])
     point = np.asarray(x.todense()).reshape(-1)
-    dual = _packed(program, np.asarray(z.todense()).reshape(-1))
+    dual = vector_form(cones, np.asarray(z.todense()).reshape(-1))
     if phase in _FEASIBLE:
         status = "optimal" if optimality_error(program, point, dual) <= _ACCURATE else "inaccurate"
     else:
@@ -154,15 +134,3 @@ def _output(verbose: bool) -> Iterator[None]:
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
-
-
-def _packed(program: ConicProgram, full: np.ndarray) -> np.ndarray:
-    """Our vector form of SDPA's full matrices."""
-    cones = program.cones
-    parts, start = [full[: cones.nonnegative]], cones.nonnegative
-    for side in cones.psd:
-        block = full[start : start + side * side].reshape(side, side)
-        i, j = triangle(side)
-        parts.append((block[i, j] + block[j, i]) / 2 * np.where(i == j, 1.0, SQRT2))
-        start += side * side
-    return np.concatenate(parts)
