@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.relaxation.solve import solve as calls
-from sosdp.relaxation.solve.sos_cone.newton import _longest
+from sosdp.relaxation.solve.sos_cone.newton import longest
 from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
 from sosdp.relaxation.solve.sos_cone.sampled import SampledBlock, SampledProgram
 
@@ -76,14 +76,16 @@ def test_an_indefinite_matrix_has_no_factor():
 
 def test_the_longest_step_is_from_below():
     generator = np.random.default_rng(4)
-    for size in (2, 11, 60, 230):
-        change = generator.standard_normal((size, size))
-        change = change + change.T
-        s = generator.random(size) + 0.5
+    for count, size in ((1, 2), (5, 11), (1, 60), (3, 30), (1, 230)):
+        change = generator.standard_normal((count, size, size))
+        change = change + change.transpose(0, 2, 1)
+        s = generator.random((count, size)) + 0.5
         h = 1 / np.sqrt(s)
-        truth = min(1.0, -1.0 / np.linalg.eigvalsh(h[:, None] * change * h)[0])
-        found = _longest(s, change, 1.0)
+        least = np.linalg.eigvalsh(h[:, :, None] * change * h[:, None, :]).min()
+        truth = min(1.0, -1.0 / least)
+        found = longest(s, change, 1.0)
         assert truth - 0.032 <= found <= truth + 1e-12
+        assert longest(s, change, 0.5 * truth) == 0.5 * truth
 
 
 def box(n, degree, seed=0):

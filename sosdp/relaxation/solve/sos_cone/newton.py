@@ -2,7 +2,9 @@
 
 With ``V_i = P_i E_i`` and ``E_i' X_i E_i = E_i^-1 S_i E_i^-T = diag(s_i)`` the scaled Newton system has the
 Schur matrix ``sum_i (V_i V_i')**2`` and nothing is inverted (Nesterov and Todd 1998; Mehrotra 1992 for the
-corrector).
+corrector). The metric is carried from iterate to iterate: with ``diag(s) + step dS = R R'`` the next one is
+``E R A s_next^(-1/2)``, where ``R' (diag(s) + step dX) R = A diag(s_next)^2 A'``, so that no moment matrix is
+formed again, and X keeps its small eigenvalues to full relative accuracy.
 """
 
 from __future__ import annotations
@@ -10,15 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
 from scipy.linalg.lapack import dpotrf
 
-from .normal import Factored, NotDefinite, squares
+from .normal import Factored, NotDefinite, square_room, squares
 from .sampled import SampledProgram
+from .stacks import diagonals, eye, stacked
 
 _STEP_TOLERANCE = 0.01  # three times as much for large sides
+_ROUGH = 0.02  # for the predictor, whose step only says how much to centre
 _LARGE = 200
-_SQUARED_SIDE = 12
+_SPECTRAL = 24  # sides up to which eigenvalues are found faster than steps by bisection
 _ALIKE = 1e-7  # squared singular values: their relative error is then below 1e-8
 _SHORTER = 15  # times a step that left the cone is shortened
 _INSIDE = 1e-2  # least eigenvalue from which a moment matrix at the start counts as inside
@@ -26,34 +29,27 @@ _INSIDE = 1e-2  # least eigenvalue from which a moment matrix at the start count
 
 @dataclass(eq=False)
 class State:
-    """An iterate. ``factors``: D with S = D D'; ``apart``: X where it is not Lambda(x) yet; ``lowers``: the
-    Cholesky factors of X."""
+    """An iterate in its own metric. By stack: ``E``, shape (B, L, L); singular values ``s``, (B, L); rows
+    ``V = P E``, (B, R, L); ``apart``: X where it is not Lambda(x) yet."""
 
     x: np.ndarray
     u: np.ndarray
     tau: float
     kappa: float
-    factors: list[np.ndarray]
-    apart: list[np.ndarray | None]
-    lowers: list[np.ndarray]
-
-
-@dataclass(eq=False)
-class Metric:
-    """Scaling of one iterate: ``E``, singular values s, rows V = P E."""
-
     E: list[np.ndarray]
     s: list[np.ndarray]
     V: list[np.ndarray]
+    apart: list[np.ndarray | None]
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """What an iterate misses: moment side p, Gram side d, gap g."""
+    """What an iterate misses: moment side p, Gram side d, gap g; ``made``: ``sum_i A_i(S_i)``."""
 
     p: np.ndarray
     d: np.ndarray
     g: float
+    made: np.ndarray
 
 
 @dataclass(eq=False)
@@ -76,7 +72,7 @@ class Scaled:
         heights = np.abs(program.H).max(axis=0, initial=0.0) if program.H.size else np.zeros(program.c.size)
         self.heights = np.where(heights > 0, heights, 1.0)
         self.given = program
-        self.blocks = program.blocks
+        self.stacks = stacked(program)
         self.f = program.f / self.size
         self.H = program.H / self.heights
         c = program.c / self.heights
@@ -84,111 +80,119 @@ class Scaled:
         self.c = c / self.goal * program.points
         self.unit = self.goal / program.points
         self.order = sum(b.side for b in program.blocks)
-        self.room = (np.empty((program.points,) * 2), np.empty((program.points,) * 2))
+        self.room = (square_room(program.points), square_room(program.points))
 
     def start(self) -> State:
         """``x = 1`` (or the most central x where weights have signs), multiples of identities."""
         points = self.f.size
         kappa = points / max(self.order, 1)
         x = np.ones(points)
-        if any(b.sign is not None for b in self.blocks):
+        if any(b.sign is not None for b in self.given.blocks):
             x = self._most_central()
-        factors = [np.sqrt(kappa) * np.eye(b.side) for b in self.blocks]
+        E, s, V = [], [], []
         apart: list[np.ndarray | None] = []
-        lowers = []
-        for block in self.blocks:
-            matrix = block.moment(x)
-            inside = float(np.linalg.eigvalsh(matrix)[0]) > _INSIDE
-            apart.append(None if inside else np.eye(block.side))
-            lowers.append(_factor(matrix) if inside else np.eye(block.side))
-        return State(x, np.zeros(self.c.size), 1.0, kappa, factors, apart, lowers)
+        for stack in self.stacks:
+            moments = stack.moment(x)
+            inside = float(np.linalg.eigvalsh(moments).min()) > _INSIDE
+            identity = eye(len(stack.members), stack.side)
+            apart.append(None if inside else identity)
+            change, values = _diagonal(np.sqrt(kappa) * identity, moments if inside else identity)
+            E.append(change)
+            s.append(values)
+            V.append(stack.rows @ change)
+        return State(x, np.zeros(self.c.size), 1.0, kappa, E, s, V, apart)
 
     def _most_central(self) -> np.ndarray:
         """The x whose moment matrices are nearest to identities: where signs differ, x = 1 may be outside."""
-        lower = squares(self.given, [b.rows for b in self.blocks])
-        lower.flat[:: lower.shape[0] + 1] *= 1 + 1e-12
-        return Factored(lower).solve(self.given.produced([np.eye(b.side) for b in self.blocks]))
-
-    def metric(self, state: State) -> Metric:
-        """Nesterov and Todd's scaling; raises NotDefinite at the end of accuracy."""
-        E, s, V = [], [], []
-        for block, factor, lower in zip(self.blocks, state.factors, state.lowers, strict=True):
-            left, values = _left_singular(factor.T @ lower)
-            if not values.min() > 0:
-                raise NotDefinite
-            scaled = (factor @ left) / np.sqrt(values)
-            E.append(scaled)
-            s.append(values)
-            V.append(block.rows @ scaled)
-        return Metric(E, s, V)
+        blocks = self.given.blocks
+        lower = squares(self.given, [b.rows for b in blocks])
+        lower.T.reshape(-1)[:: lower.shape[0] + 1] *= 1 + 1e-12
+        return Factored(lower).solve(self.given.produced([np.eye(b.side) for b in blocks]))
 
     def drift(self, state: State) -> float:
         """How far the matrices that are kept apart are from ``Lambda(x)``."""
-        pairs = zip(self.blocks, state.apart, strict=True)
+        pairs = zip(self.stacks, state.apart, strict=True)
         return max([0.0, *(float(np.abs(b.moment(state.x) - a).max()) for b, a in pairs if a is not None)])
 
-    def produced(self, metric: Metric) -> np.ndarray:
-        """``sum_i A_i(S_i)`` at the iterate of the metric."""
+    def produced(self, state: State) -> np.ndarray:
+        """``sum_i A_i(S_i)`` at an iterate."""
         total = np.zeros(self.f.size)
-        for block, v, s in zip(self.blocks, metric.V, metric.s, strict=True):
-            total += block.spread((v * v) @ s, total.size)
+        for stack, v, s in zip(self.stacks, state.V, state.s, strict=True):
+            total += stack.diagonal(v, s, total.size)
         return total
 
-
-def _left_singular(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors and singular values. Near the central path these are all alike, so that the
-    squared matrix, in a third of the time, loses nothing; where they are not, it is not used."""
-    if matrix.shape[0] == 1:
-        return np.ones((1, 1)), np.abs(matrix[0])
-    if matrix.shape[0] > _SQUARED_SIDE:
-        squared, left = np.linalg.eigh(matrix @ matrix.T)
-        if squared[0] > _ALIKE * squared[-1]:
-            return left, np.sqrt(squared)
-    left, values, _ = np.linalg.svd(matrix)
-    return left, values
+    def grams(self, state: State) -> list[np.ndarray]:
+        """The Gram matrices of the blocks, in the order of the program."""
+        found: list[np.ndarray] = [np.zeros(0)] * len(self.given.blocks)
+        for stack, e, s in zip(self.stacks, state.E, state.s, strict=True):
+            for k, gram in zip(stack.members, (e * s[:, None, :]) @ e.transpose(0, 2, 1), strict=True):
+                found[k] = gram
+        return found
 
 
-def _factor(matrix: np.ndarray) -> np.ndarray:
-    lower, info = dpotrf(matrix, lower=1, clean=1)
-    if info:
-        raise NotDefinite
-    return lower
+def _diagonal(half: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The change T of basis with ``T' X T = T^-1 S T^-T = diag(s)``, for ``S = half half'``, and s.
+
+    Near the central path the singular values of ``half' chol(X)`` are all alike, so that the squared matrix,
+    in a third of the time, loses nothing; where they are not, it is not used.
+    """
+    turned = half.transpose(0, 2, 1)
+    squared, left = np.linalg.eigh(turned @ moments @ half)
+    if (squared[:, 0] > _ALIKE * squared[:, -1]).all():
+        values = np.sqrt(squared)
+    else:
+        left, values, _ = np.linalg.svd(turned @ np.linalg.cholesky(moments))
+        if not values.min(initial=np.inf) > 0:
+            raise NotDefinite
+    return (half @ left) / np.sqrt(values)[:, None, :], values
 
 
 class Newton:
     """The factored system of one iterate."""
 
-    def __init__(self, solver: Scaled, state: State, metric: Metric, residuals: Residuals) -> None:
-        self.solver, self.state, self.metric, self.residuals = solver, state, metric, residuals
+    def __init__(self, solver: Scaled, state: State, residuals: Residuals) -> None:
+        self.solver, self.state, self.residuals = solver, state, residuals
+        rows: list[np.ndarray] = [np.zeros(0)] * len(solver.given.blocks)
+        for stack, v in zip(solver.stacks, state.V, strict=True):
+            for k, p in zip(stack.members, v, strict=True):
+                rows[k] = p
         matrix, work = solver.room
-        self.system = Factored(squares(solver.given, metric.V, out=matrix), out=work)
+        self.system = Factored(squares(solver.given, rows, out=matrix, work=work), out=work)
         self.MH = self.system.solve(solver.H)
         self.Mf = self.system.solve(solver.f)
         self.K = solver.H.T @ self.MH
         self.ub = self._unknowns(solver.c + solver.H.T @ self.Mf)
         self.b = self.MH @ self.ub - self.Mf
-        # E'(Lambda(x) - X)E of the blocks whose X is apart
-        self.drift = [
-            None if apart is None else block.moment(state.x, rows=v) - e.T @ apart @ e
-            for block, apart, v, e in zip(solver.blocks, state.apart, metric.V, metric.E, strict=True)
-        ]
+        # E'(Lambda(x) - X)E of the stacks whose X is apart, and what it adds to the residual
+        self.drift: list[np.ndarray | None] = []
+        self.residual = residuals.d
+        for stack, apart, v, e in zip(solver.stacks, state.apart, state.V, state.E, strict=True):
+            drift = None
+            if apart is not None:
+                drift = stack.moment(state.x, rows=v) - e.transpose(0, 2, 1) @ apart @ e
+                self.residual = self.residual + stack.produced(v, drift, solver.f.size)
+            self.drift.append(drift)
 
     def _unknowns(self, right: np.ndarray) -> np.ndarray:
         if right.size == 1 and self.K[0, 0] > 0:
             return right / self.K[0]
         return np.linalg.lstsq(self.K, right, rcond=1e-15)[0] if right.size else right
 
-    def direction(self, targets: list[np.ndarray], eta: float, t: float) -> Direction:
-        """Towards ``dX + dS = targets`` (scaled; a vector stands for a diagonal), residuals times 1 - eta,
-        and ``kappa dtau + tau dkappa = t``."""
+    def affine(self) -> Direction:
+        """The predictor: towards ``dX + dS = -diag(s)``, without residuals."""
+        return self._direction(-self.residuals.made, None, 1.0, -self.state.kappa * self.state.tau)
+
+    def towards(self, targets: list[np.ndarray], eta: float, t: float) -> Direction:
+        """Towards ``dX + dS = targets`` (scaled), residuals times 1 - eta, and
+        ``kappa dtau + tau dkappa = t``."""
+        q = np.zeros(self.solver.f.size)
+        for stack, v, r in zip(self.solver.stacks, self.state.V, targets, strict=True):
+            q += stack.produced(v, r, q.size)
+        return self._direction(q, targets, eta, t)
+
+    def _direction(self, q: np.ndarray, targets: list[np.ndarray] | None, eta: float, t: float) -> Direction:
         solver, state, rest = self.solver, self.state, self.residuals
-        points = solver.f.size
-        q = np.zeros(points)
-        for block, v, r, drift in zip(solver.blocks, self.metric.V, targets, self.drift, strict=True):
-            if drift is not None:
-                r = (np.diag(r) if r.ndim == 1 else r) - eta * drift
-            q += block.spread((v * v) @ r if r.ndim == 1 else np.einsum("ij,ij->i", v @ r, v), points)
-        g = self.system.solve(q - eta * rest.d)
+        g = self.system.solve(q - eta * self.residual)
         ua = self._unknowns(eta * rest.p - solver.H.T @ g)
         a = g + self.MH @ ua
         f, c = solver.f, solver.c
@@ -196,113 +200,125 @@ class Newton:
         dtau = float(top / (c @ self.ub - f @ self.b + state.kappa / state.tau))
         dx = a + dtau * self.b
         dX, dS = [], []
-        for block, v, r, drift in zip(solver.blocks, self.metric.V, targets, self.drift, strict=True):
-            moved = block.moment(dx, rows=v)
+        for k, (stack, v) in enumerate(zip(solver.stacks, state.V, strict=True)):
+            moved, drift = stack.moment(dx, rows=v), self.drift[k]
             if drift is not None:
                 moved += eta * drift
-            change = -moved
-            if r.ndim == 1:
-                change.flat[:: change.shape[0] + 1] += r
+            if targets is None:
+                change = -moved
+                diagonals(change)[:] -= state.s[k]
             else:
-                change += r
+                change = targets[k] - moved
             dX.append(moved)
             dS.append(change)
         dkappa = (t - state.kappa * dtau) / state.tau
         return Direction(dx, ua + dtau * self.ub, dtau, dkappa, dX, dS)
 
-    def longest(self, direction: Direction, most: float) -> float:
-        """The longest step up to ``most`` that stays in the cones, from below, to a hundredth of ``most``."""
+    def longest(self, direction: Direction, most: float, tolerance: float = _STEP_TOLERANCE) -> float:
+        """The longest step up to ``most`` that stays in the cones, from below, up to a share of ``most``."""
         step = most
         for value, change in ((self.state.tau, direction.tau), (self.state.kappa, direction.kappa)):
             if change < 0:
                 step = min(step, -value / change)
-        for s, moved, made in zip(self.metric.s, direction.X, direction.S, strict=True):
-            step = _longest(s, made, _longest(s, moved, step))
+        for s, moved, made in zip(self.state.s, direction.X, direction.S, strict=True):
+            step = longest(s, made, longest(s, moved, step, tolerance), tolerance)
         return step
 
 
-def _longest(s: np.ndarray, change: np.ndarray, most: float) -> float:
-    """The longest step up to ``most`` from ``diag(s)`` that stays definite: bisection by Cholesky
-    factorisations, each of which is ten to fifty times as fast as an eigenvalue."""
-    room = np.empty_like(change)
-    if _stays(s, change, most, room):
-        return most
-    low, high = 0.0, most
-    enough = _STEP_TOLERANCE * (3 if s.size > _LARGE else 1) * most
-    while high - low > enough:
-        middle = 0.5 * (low + high)
-        if _stays(s, change, middle, room):
-            low = middle
-        else:
-            high = middle
-    return low
+def longest(s: np.ndarray, change: np.ndarray, most: float, tolerance: float = _STEP_TOLERANCE) -> float:
+    """The longest step up to ``most`` from the stack of ``diag(s)`` that stays definite, from below: from
+    eigenvalues where sides are small, else by bisection with Cholesky factorisations, each of which is ten to
+    fifty times as fast as an eigenvalue."""
+    root = 1.0 / np.sqrt(s)
+    relative = change * (root[:, :, None] * root[:, None, :])
+    if s.shape[1] <= _SPECTRAL:
+        least = float(np.linalg.eigvalsh(relative)[:, 0].min())
+        return most if 1.0 + most * least > 0 else min(most, (1 - 1e-9) / -least)
+    room = np.empty_like(relative[0])
+    diagonal = room.reshape(-1)[:: room.shape[0] + 1]
+    enough = tolerance * (3 if s.shape[1] > _LARGE else 1) * most
+
+    def stays(matrix: np.ndarray, step: float) -> bool:
+        np.multiply(matrix, step, out=room)
+        np.add(diagonal, 1.0, out=diagonal)
+        return bool(dpotrf(room.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
+
+    for matrix in relative:
+        if stays(matrix, most):
+            continue
+        low, high = 0.0, most
+        while high - low > enough:
+            middle = 0.5 * (low + high)
+            if stays(matrix, middle):
+                low = middle
+            else:
+                high = middle
+        most = low
+    return most
 
 
-def _stays(s: np.ndarray, change: np.ndarray, step: float, moved: np.ndarray) -> bool:
-    np.multiply(change, step, out=moved)
-    moved.flat[:: s.size + 1] += s
-    return bool(dpotrf(moved.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
-
-
-def advance(solver: Scaled, state: State, metric: Metric, residuals: Residuals, mu: float) -> State:
+def advance(solver: Scaled, state: State, residuals: Residuals, mu: float) -> State:
     """One predictor and corrector step; raises NotDefinite at the end of accuracy."""
-    newton = Newton(solver, state, metric, residuals)
-    affine = newton.direction([-s for s in metric.s], 1.0, -state.kappa * state.tau)
-    alpha = newton.longest(affine, 1.0)
+    newton = Newton(solver, state, residuals)
+    affine = newton.affine()
+    alpha = newton.longest(affine, 1.0, _ROUGH)
     sigma = max(1e-6, (1 - alpha) ** 2 * max(1 - alpha, 1e-3))
     targets = []
-    for s, dX, dS in zip(metric.s, affine.X, affine.S, strict=True):
+    for s, dX, dS in zip(state.s, affine.X, affine.S, strict=True):
         product = dX @ dS
-        target = -(product + product.T)
-        target.flat[:: s.size + 1] += 2 * (sigma * mu - s * s)
-        targets.append(target / (s[:, None] + s))
+        target = -(product + product.transpose(0, 2, 1))
+        diagonals(target)[:] += 2 * (sigma * mu - s * s)
+        targets.append(target / (s[:, :, None] + s[:, None, :]))
     t = sigma * mu - state.kappa * state.tau - affine.tau * affine.kappa
-    chosen = newton.direction(targets, 1 - sigma, t)
+    chosen = newton.towards(targets, 1 - sigma, t)
     share = 0.9 + 0.09 * alpha
     step = share * newton.longest(chosen, 1.0 / share)
     for _ in range(_SHORTER):
-        moved = _moved(solver, state, metric, chosen, step, sigma)
-        if moved is not None:
-            return moved
-        step *= 0.8
+        try:
+            return _moved(solver, state, chosen, step, sigma)
+        except np.linalg.LinAlgError:
+            step *= 0.8
     raise NotDefinite
 
 
-def _moved(
-    solver: Scaled, state: State, metric: Metric, chosen: Direction, step: float, sigma: float
-) -> State | None:
-    """The next iterate, or None when a matrix would not be definite there."""
+def _moved(solver: Scaled, state: State, chosen: Direction, step: float, sigma: float) -> State:
+    """The next iterate; raises LinAlgError when a matrix would not be definite there."""
     x = state.x + step * chosen.x
-    factors, lowers = [], []
+    E, S, V = [], [], []
     apart_next: list[np.ndarray | None] = []
-    for e, s, change in zip(metric.E, metric.s, chosen.S, strict=True):
-        inner = (0.5 * step) * (change + change.T)
-        inner.flat[:: s.size + 1] += s
-        lower, info = dpotrf(inner, lower=1, clean=1)
-        if info:
-            return None
-        factors.append(e @ lower)
-    for block, apart in zip(solver.blocks, state.apart, strict=True):
-        matrix, kept = block.moment(x), None
+    for k, stack in enumerate(solver.stacks):
+        made = _plus(state.s[k], chosen.S[k], step)
+        moved = _plus(state.s[k], chosen.X[k], step)
+        apart, kept = state.apart[k], None
         if apart is not None:
             # the drift shrinks by 1 - step (1 - sigma); once the moment matrix itself will do, it is used
-            change = block.moment(chosen.x) + (1 - sigma) * (block.moment(state.x) - apart)
+            change = stack.moment(chosen.x) + (1 - sigma) * (stack.moment(state.x) - apart)
             kept = apart + step * change
-            if _near(matrix, kept):
-                kept = None
-        lower, info = dpotrf(matrix if kept is None else kept, lower=1, clean=1)
-        if info:
-            return None
-        lowers.append(lower)
+            if _near(stack.moment(x), kept):
+                moved, kept = stack.moment(x, rows=state.V[k]), None
+        change, values = _diagonal(np.linalg.cholesky(made), moved)
+        E.append(state.E[k] @ change)
+        S.append(values)
+        V.append(stack.rows @ E[-1])
         apart_next.append(kept)
     tau, kappa = state.tau + step * chosen.tau, state.kappa + step * chosen.kappa
-    return State(x, state.u + step * chosen.u, tau, kappa, factors, apart_next, lowers)
+    return State(x, state.u + step * chosen.u, tau, kappa, E, S, V, apart_next)
+
+
+def _plus(s: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
+    """``diag(s) + step change``, symmetric."""
+    found = (0.5 * step) * (change + change.transpose(0, 2, 1))
+    diagonals(found)[:] += s
+    return found
 
 
 def _near(moved: np.ndarray, apart: np.ndarray) -> bool:
     """Whether ``Lambda(x)`` is definite and close to X in X's own metric, so that it may take its place."""
-    lower, info = dpotrf(apart, lower=1, clean=1)
-    if info or dpotrf(moved, lower=1, clean=0)[1]:
+    try:
+        lower = np.linalg.cholesky(apart)
+        np.linalg.cholesky(moved)
+    except np.linalg.LinAlgError:
         return False
-    inner = la.solve_triangular(lower, la.solve_triangular(lower, moved - apart, lower=True).T, lower=True)
+    half = np.linalg.solve(lower, moved - apart)
+    inner = np.linalg.solve(lower, half.transpose(0, 2, 1))
     return float(np.abs(inner).max()) < 0.1
