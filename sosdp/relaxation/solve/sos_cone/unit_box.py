@@ -22,7 +22,7 @@ from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
 
 _UPWARD = 1 + 1e-12
-_FINE, _FINE_POINTS, _COARSE = 1e-9, 400, 1e-8  # tolerances: values are as good as coefficients here
+_FINE, _FINE_POINTS, _COARSE = 5e-10, 400, 1e-8  # tolerances: values are as good as coefficients here
 
 
 @dataclass(frozen=True, eq=False)
