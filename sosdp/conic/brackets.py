@@ -3,30 +3,25 @@
 Upper bound: a point x whose slack ``b - A x`` is proven to be in the cone, rounding included. Lower bound: a
 dual vector z with ``A'z = -q`` exactly; the floats miss that by a residual r, but an exact solution lies
 within ``|r| / sigma`` of them, sigma a proven lower bound on the least singular value of A, and it is in the
-dual cone when the floats are inside by more than that distance. Solvers end on the boundary of the cones;
-the same program with both cones shrunk by a little (one more solve) has its solution inside. Faces of the
-cones and dependent equations that integer data show are taken out first (``exact_face``). Source: Jansson,
-Chaykin, Keil, SIAM J. Numer. Anal. 46 (2007).
+dual cone when the floats are inside by more than that distance. Which programs to solve for such points and
+vectors is in ``strategies``. Source: Jansson, Chaykin, Keil, SIAM J. Numer. Anal. 46 (2007).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .exact_face import exact_face, primal_face
-from .program import Cones, ConicProgram, ConicSolution
+from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
 from .svec import smat, triangle
 
 _OUTWARD = 1 + 1e-11
 _UNDERFLOW = 1e-300
 _COLUMNS = 4000  # the dense test of independence beyond it is not made (minutes)
-_SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
 
 
 @dataclass(frozen=True)
@@ -134,128 +129,6 @@ def is_empty(
     if errors is not None:
         rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
     return bool(value + 2 * rounding < 0)
-
-
-def bracket(
-    program: ConicProgram,
-    found: ConicSolution,
-    solve: Callable[[ConicProgram], ConicSolution],
-    relative: float,
-    largest: float | None = None,
-) -> Bracket:
-    """A bracket of the optimal value of a linear program from a solver's answer; with ``largest`` the lower
-    bound is over the points whose entries are at most that in absolute value.
-
-    ``solve`` is called for the shrunk programs, until the bracket is within ``relative``. Cost: a dense
-    factorisation of the columns, and at most as many solves as there are sizes of shrinking.
-    """
-    if found.status == "infeasible":
-        return _emptiness(program, found, solve)
-    face = exact_face(program)
-    below = _Side(program, found) if face is None else _Side(face.program, solve(face.program), face.errors)
-    stated = primal_face(program)
-    above = _Side(program, found) if stated is program else _Side(stated, solve(stated))
-    if not (below.usable or above.usable):
-        return Bracket(-np.inf, np.inf, reason=f"the solver gave no point ({found.message})")
-    best = Bracket(below.lower(), above.upper())
-    if largest is not None and found.status in ("optimal", "inaccurate"):
-        best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
-    for shrink in _SHRINK:
-        if best.agrees(relative):
-            break
-        together = below.program is above.program
-        low = below.shrunk(shrink, solve)
-        high = low if together else above.shrunk(shrink, solve)
-        best = Bracket(max(best.lower, low.lower()), min(best.upper, high.upper()))
-    reason = "" if best.agrees(relative) else _missing(best)
-    if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
-        size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
-        within = bounded_lower_bound(program, found.z, size)
-        if np.isfinite(within):
-            reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
-    return replace(best, reason=reason)
-
-
-def _emptiness(
-    program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
-) -> Bracket:
-    """Whether a claimed infeasibility is proven, by the ray found or by one inside the cone."""
-    face = exact_face(replace(program, q=np.zeros_like(program.q)))
-    inner = program if face is None else face.program
-    errors = None if face is None else face.errors
-    if is_empty(inner, found.z if face is None else face.dual(found.z), errors):
-        return Bracket(np.inf, np.inf, empty=True)
-    ray = _inner_ray(inner, solve)
-    if ray is not None and is_empty(inner, ray, errors):
-        return Bracket(np.inf, np.inf, empty=True)
-    return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
-
-
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """A program with a solver's answer to it: for bounds from below, or from above."""
-
-    program: ConicProgram
-    answer: ConicSolution
-    errors: tuple[np.ndarray, np.ndarray] | None = None
-
-    @property
-    def usable(self) -> bool:
-        """Whether there is a point to start from."""
-        return self.answer.status in ("optimal", "inaccurate")
-
-    def lower(self) -> float:
-        """The lower bound that the dual vector proves."""
-        return lower_bound(self.program, self.answer.z, self.errors) if self.usable else -np.inf
-
-    def upper(self) -> float:
-        """The upper bound that the point proves."""
-        return upper_bound(self.program, self.answer.x) if self.usable else np.inf
-
-    def shrunk(self, shrink: float, solve: Callable[[ConicProgram], ConicSolution]) -> _Side:
-        """The same program with point and dual vector of the one whose cones are shrunk so that each costs
-        about ``shrink`` of the value."""
-        if not self.usable:
-            return self
-        program, found = self.program, self.answer
-        inside = _interior(program.cones)
-        size = shrink * max(1.0, abs(found.value) if np.isfinite(found.value) else 1.0)
-        primal_step = size / max(1e-6, float(inside @ np.abs(found.z)))
-        dual_step = size / max(1e-6, float(inside @ np.abs(found.s)))
-        q = program.q + dual_step * (program.A.T @ inside)
-        answer = solve(replace(program, b=program.b - primal_step * inside, q=q))
-        return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
-
-
-def _missing(best: Bracket) -> str:
-    sides = [name for name, value in (("lower", best.lower), ("upper", best.upper)) if not np.isfinite(value)]
-    if sides:
-        return f"no {' and no '.join(sides)} bound was proven: there seems to be no interior on that side"
-    return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
-
-
-def _inner_ray(program: ConicProgram, solve: Callable[[ConicProgram], ConicSolution]) -> np.ndarray | None:
-    """A ray inside the dual cone: maximise t with ``A'z = 0``, ``b'z = -1``, ``z - t J`` in the cone, J the
-    identity; stated as the dual of a program in (x, y)."""
-    inside = _interior(program.cones)
-    matrix = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
-    at = program.cones.zero
-    stacked = sp.vstack([matrix[:at], sp.csr_matrix(inside @ matrix), matrix[at:]], format="csc")
-    right = np.zeros(program.b.size + 1)
-    right[at] = -1.0
-    cost = np.append(np.zeros(program.q.size), 1.0)
-    cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
-    answer = solve(ConicProgram(q=cost, A=stacked, b=right, cones=cones))
-    if answer.status not in ("optimal", "inaccurate"):
-        return None
-    return np.delete(answer.z, at) + answer.z[at] * inside
-
-
-def _interior(cones: Cones) -> np.ndarray:
-    """A point inside the cone: ones and identity matrices (zeros for equations)."""
-    parts = [np.zeros(cones.zero), np.ones(cones.nonnegative)]
-    parts += [np.where(np.equal(*triangle(side)), 1.0, 0.0) for side in cones.psd]
-    return np.concatenate(parts)
 
 
 def _product_error(A: sp.csr_matrix, b: np.ndarray, x: np.ndarray) -> np.ndarray:

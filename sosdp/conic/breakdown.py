@@ -148,6 +148,7 @@ _NOISE = (
     b" ** On entry to ",
     b"KKT matrix has < n",
     b"ERROR: init_lin",
+    b"WARNING - large complementary",
 )
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from sosdp.progress import shown
 
 from . import multiprecision
-from .brackets import Bracket, bracket, upper_bound
+from .brackets import Bracket, upper_bound
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
+from .strategies import bracket, is_unbounded
 from .svec import svec_length
 
 # The one list of solvers: name -> (module that must be importable, what to install for it). Each has a file
@@ -209,8 +210,11 @@ def _unbounded(
     improves = upper_bound(replace(program, b=np.zeros_like(program.b), constant=0.0), found.x) < 0
     still = solve(replace(program, q=np.zeros_like(program.q)))
     point = still.status in ("optimal", "inaccurate") and np.isfinite(upper_bound(program, still.x))
-    if improves and point:
+    proven = improves and point or is_unbounded(program, solve)
+    if proven:
         return replace(found, lower=-np.inf, upper=-np.inf)
+    if proven is None:
+        return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
     reason = "a feasible point and an improving direction could not both be proven"
     return replace(found, status="inaccurate", reason=reason)
 

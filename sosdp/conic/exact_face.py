@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .exact_points import Face, is_semidefinite
 from .program import Cones, ConicProgram
 from .rigorous import UNIT
 from .svec import SQRT2, smat, svec, triangle
@@ -54,13 +55,19 @@ class ExactFace:
         return np.concatenate(parts)
 
 
-def exact_face(program: ConicProgram) -> ExactFace | None:
-    """The smaller program, or None where nothing is found, or where the data are not exact or too large."""
+def exact_face(program: ConicProgram, guess: Face | None = None) -> ExactFace | None:
+    """The smaller program, or None where nothing is found, or where the data are not exact or too large.
+
+    ``guess``: a face to which dual vectors are confined whether they must be or not; what comes out bounds
+    the value from below all the same.
+    """
     cones = program.cones
     rows, columns = program.A.shape
     if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
         return None
     state = _State(program, *_entries(program))
+    if guess is not None and not state.confine(guess):
+        return None
     while state.reduce():
         pass
     state.drop_dependent()
@@ -114,6 +121,15 @@ class _State:
         self.bases: list[np.ndarray | None] = [None] * len(matrices)
         self.changed = False
 
+    def confine(self, guess: Face) -> bool:
+        """Go to a face that is given; whether that was possible."""
+        self.rows = np.setdiff1d(self.rows, self.program.cones.zero + np.array(guess.scalars, dtype=int))
+        for k, found in enumerate(guess.kernels):
+            if found and not self._substitute(k, _nullspace(found)):
+                return False
+        self.changed = True
+        return True
+
     def reduce(self) -> bool:
         """One step of facial reduction by a column that shows a face; whether there was one."""
         free = (self.program.q[self.columns] == 0) & self.exact[self.columns]
@@ -149,19 +165,19 @@ class _State:
             signs.add(sign)
             if len(signs) > 1 or np.linalg.eigvalsh(sign * matrix)[0] < -1e-9 * np.abs(matrix).max():
                 return None
-            if not _is_semidefinite(sign * matrix):
+            if not is_semidefinite(_integral(sign * matrix)):
                 return None
             kernels.append(_nullspace(_integral(matrix)))
         return kernels if signs and len(signs) == 1 else None
 
     def _substitute(self, k: int, kernel: np.ndarray) -> bool:
         stack = self.matrices[k]
-        if not kernel.shape[1] or np.abs(kernel).max() >= _EXACT:
+        if np.abs(kernel).max(initial=0.0) >= _EXACT:
             return False
         wide = np.abs(kernel)
         size = np.einsum("ai,cab,bj->cij", wide, np.abs(stack), wide, optimize=True)
         # of exact columns every partial sum is exact while it has few enough digits
-        self.exact = self.exact & (size.max(axis=(1, 2)) * 2.0**_DIGITS < _EXACT)
+        self.exact = self.exact & (size.max(axis=(1, 2), initial=0.0) * 2.0**_DIGITS < _EXACT)
         inherited = np.einsum("ai,cab,bj->cij", wide, self.errors[k], wide, optimize=True)
         made = (2 * stack.shape[1] + 8) * 2 * UNIT * size * ~self.exact[:, None, None]
         self.errors[k] = inherited * (1 + 1e-12) + made
@@ -189,7 +205,7 @@ class _State:
             return None
         program, cones = self.program, self.program.cones
         chosen = np.append(self.columns, program.q.size)
-        sides = tuple(stack.shape[1] for stack in self.matrices)
+        sides = tuple(stack.shape[1] for stack in self.matrices if stack.shape[1])
         parts = [self.scalars[self.rows][:, chosen]]
         errors = [np.zeros_like(parts[0])]
         for stack, error in zip(self.matrices, self.errors, strict=True):
@@ -207,71 +223,6 @@ class _State:
             constant=program.constant,
         )
         return ExactFace(reduced, (error[:, :-1], error[:, -1]), cones, tuple(self.bases), self.rows)
-
-
-def primal_face(program: ConicProgram) -> ConicProgram:
-    """The same points x, stated so that their slacks may have an interior: equations that are combinations of
-    others left out, rows of matrices whose diagonal entry is zero made equations, and kernels that all
-    matrices of a block share cut off. The program itself where nothing is found."""
-    cones = program.cones
-    rows, columns = program.A.shape
-    if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
-        return program
-    scalars, matrices, exact = _entries(program)
-    if not exact.all():
-        return program
-    changed = False
-    equations = [scalars[: cones.zero]]
-    parts, sides = [scalars[cones.zero :]], []
-    for stack in matrices:
-        if not stack.shape[1]:
-            continue
-        vanishing = np.flatnonzero(~np.einsum("cii->ci", stack).any(axis=0))
-        if vanishing.size:
-            changed = True
-            equations += [stack[:, i, :].T for i in vanishing]
-            keep = np.setdiff1d(np.arange(stack.shape[1]), vanishing)
-            stack = stack[:, keep][:, :, keep]
-        cut = _without_kernel(stack)
-        changed = changed or cut is not None
-        stack = stack if cut is None else cut
-        if stack.shape[1]:
-            sides.append(stack.shape[1])
-            row, column = triangle(stack.shape[1])
-            parts.append(stack[:, row, column].T * np.where(row == column, 1.0, SQRT2)[:, None])
-    every = np.concatenate(equations)
-    every = every[every.any(axis=1)]
-    independent = _independent_rows(every)
-    if not changed and independent.size == cones.zero:
-        return program
-    dense = np.concatenate([every[independent], *parts])
-    return ConicProgram(
-        q=program.q,
-        A=sp.csc_matrix(dense[:, :-1]),
-        b=dense[:, -1],
-        cones=Cones(independent.size, cones.nonnegative, tuple(sides)),
-        constant=program.constant,
-    )
-
-
-def _without_kernel(stack: np.ndarray) -> np.ndarray | None:
-    """The matrices without the kernel that they share (``W'SW``, W a basis of its complement), or None."""
-    side = stack.shape[1]
-    if side < 2:
-        return None
-    together = np.abs(stack).sum(axis=0) @ np.ones(side)
-    product = np.einsum("cij,cik->jk", stack, stack)
-    if not (together == 0).any() and np.linalg.eigvalsh(product)[0] > 1e-9 * np.abs(product).max():
-        return None
-    tall = stack.reshape(-1, side)
-    kernel = _nullspace(_integral(tall[tall.any(axis=1)]))
-    if not kernel.shape[1]:
-        return None
-    complement = _nullspace(_integral(kernel.T))
-    size = np.einsum("ai,cab,bj->cij", np.abs(complement), np.abs(stack), np.abs(complement), optimize=True)
-    if not size.max(initial=0.0) * 2.0**_DIGITS < _EXACT:
-        return None
-    return np.asarray(np.einsum("ai,cab,bj->cij", complement, stack, complement, optimize=True))
 
 
 def _independent_rows(rows: np.ndarray) -> np.ndarray:
@@ -300,24 +251,6 @@ def _full_rank(dense: np.ndarray) -> bool:
         return False
     size = np.abs(np.diag(la.qr(dense, mode="r", pivoting=True)[0]))
     return bool(size.min() > 1e-9 * size.max())
-
-
-def _is_semidefinite(matrix: np.ndarray) -> bool:
-    """Whether a symmetric matrix of dyadic numbers is positive semidefinite, by elimination in integers."""
-    rest = np.array(_integral(matrix), dtype=object)
-    while rest.size:
-        diagonal = rest.diagonal()
-        if (diagonal < 0).any():
-            return False
-        pivot = int(np.argmax(diagonal > 0))
-        if not diagonal[pivot] > 0:
-            return not rest.any()
-        keep = np.arange(rest.shape[0]) != pivot
-        column = rest[keep, pivot]
-        rest = rest[np.ix_(keep, keep)] * rest[pivot, pivot] - np.outer(column, column)
-        common = math.gcd(*(int(v) for v in rest.reshape(-1))) if rest.size else 1
-        rest = rest // common if common > 1 else rest
-    return True
 
 
 def _nullspace(rows: list[list[int]]) -> np.ndarray:

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import brackets, choose, multiprecision
-from sosdp.conic.exact_face import _is_semidefinite, exact_face, primal_face
+from sosdp.conic.exact_face import _integral, exact_face
+from sosdp.conic.exact_points import is_semidefinite, restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import svec
 from tests.engine.test_brackets import SDPLIB
@@ -95,6 +96,8 @@ def test_free_variables_that_were_split():
     # with another price the two copies contradict each other: nothing bounds the value
     wrong = ConicProgram(np.append(plain.q, [plain.q[0] - 1, -plain.q[0]]), doubled, plain.b, plain.cones)
     assert sd.solve_conic(wrong).status == "unbounded"
+    kept = exact_face(wrong)
+    assert kept is None or kept.program.q.size == wrong.q.size
 
 
 def test_dependent_equations_of_the_primal():
@@ -107,32 +110,32 @@ def test_dependent_equations_of_the_primal():
     assert answer.status == "optimal" and width(answer) <= 1e-5
     # a contradiction among them is never dropped
     right = np.append([0.0, 1.0, 0.0], plain.b)
-    assert primal_face(ConicProgram(plain.q, A, right, both)).cones.zero == 3
-    assert sd.solve_conic(ConicProgram(plain.q, A, right, both)).status != "optimal"
+    assert restrict(ConicProgram(plain.q, A, right, both)) is True
+    assert sd.solve_conic(ConicProgram(plain.q, A, right, both)).status == "infeasible"
 
 
 def test_a_zero_on_the_diagonal_is_an_equation():
     """Minimise y with [[0, x, 0], [x, y, 0], [0, 0, x + 1]] positive semidefinite: 0; its dual says -1."""
     columns = [unit(3, 0, 1) + unit(3, 2, 2), unit(3, 1, 1)]
     program = lmi([0, 1], columns, -unit(3, 2, 2))
-    stated = primal_face(program)
-    assert stated.cones.zero == 1 and stated.cones.psd == (2,)
+    stated = restrict(program).program
+    assert stated.q.size == 1 and stated.cones.psd == (2,)
     answer = sd.solve_conic(program)
-    assert answer.upper < 1e-5 and answer.lower <= 0 <= answer.upper
+    assert answer.status == "optimal" and answer.lower <= 0 <= answer.upper < 1e-5
 
 
 def test_a_kernel_that_all_matrices_share_is_cut_off():
     onto = 4 * np.eye(4) - np.ones((4, 4))
     program = lmi([1], [onto], -onto)
-    assert primal_face(program).cones.psd == (3,)
+    assert restrict(program).program.cones.psd == (3,)
     answer = sd.solve_conic(program)
     assert answer.status == "optimal" and answer.lower <= -1 <= answer.upper
 
 
 def test_definite_matrices_and_priced_columns_show_no_face():
-    assert _is_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    assert not _is_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-19]]))
-    assert not _is_semidefinite(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    assert is_semidefinite(_integral(np.array([[1.0, 1.0], [1.0, 1.0]])))
+    assert not is_semidefinite(_integral(np.array([[1.0, 1.0], [1.0, 1.0 - 2.0**-19]])))
+    assert not is_semidefinite(_integral(np.array([[0.0, 1.0], [1.0, 1.0]])))
     ones = np.ones((3, 3))
     assert exact_face(lmi([1, 1], [np.eye(3), ones], ones)) is None  # the column of ones has a price
     assert exact_face(lmi([1, 0], [np.eye(3), ones], ones)) is not None
@@ -146,7 +149,7 @@ def test_nearly_semidefinite_shows_no_face():
     nearly = np.ones((3, 3)) - 2.0**-19 * unit(3, 0, 0)
     wide = np.kron(np.diag([0.0, 2.0**14]), np.ones((3, 3)))
     wide[:3, :3] = nearly  # small against the rest: floats do not tell
-    assert np.linalg.eigvalsh(wide)[0] > -1e-9 * 2.0**14 and not _is_semidefinite(wide)
+    assert np.linalg.eigvalsh(wide)[0] > -1e-9 * 2.0**14 and not is_semidefinite(_integral(wide))
     identity = np.eye(6)
     assert exact_face(lmi([1, 0], [identity, np.diag([1.0, 0, 0, 0, 0, 0])], identity)) is not None
     assert exact_face(lmi([1, 0], [identity, np.kron(np.diag([1.0, 0.0]), nearly)], identity)) is None

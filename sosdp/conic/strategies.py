@@ -1,0 +1,276 @@
+"""What is solved to prove a bracket of a conic program: shrunk cones, faces, rays, points.
+
+Solvers end on the boundary of the cones, where rounding proves nothing; the same program with its cones
+shrunk by a little has its solution inside. Where there is no inside, the program is restricted to a face: to
+one that integers show (``exact_points`` for the points, ``exact_face`` for the dual vectors), and then to one
+that a solver's numbers suggest (``guessed_faces``). Every number that comes out is proven by ``brackets`` or
+in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+
+from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
+from .exact_face import exact_face
+from .exact_points import Restricted, restrict, rounded
+from .guessed_faces import dual_face, interior, lifted, primal_face, relaxed
+from .program import ConicProgram, ConicSolution
+from .reformulate import unsolved
+
+_ROUNDS = 3  # of facial reduction by guesses
+_SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
+
+Solve = Callable[[ConicProgram], ConicSolution]
+
+
+def bracket(
+    program: ConicProgram,
+    found: ConicSolution,
+    solve: Solve,
+    relative: float,
+    largest: float | None = None,
+) -> Bracket:
+    """A bracket of the optimal value of a linear program from a solver's answer; with ``largest`` the lower
+    bound is over the points whose entries are at most that in absolute value.
+
+    ``solve`` is called for the shrunk programs, until the bracket is within ``relative``, and then for the
+    faces that numbers suggest. Cost: a dense factorisation of the columns, and at most as many solves as
+    there are sizes of shrinking, on the program and on each face.
+    """
+    inner = restrict(program)
+    if inner is True:
+        return Bracket(np.inf, np.inf, empty=True)
+    if found.status == "infeasible":
+        proven = _emptiness(program, found, solve)
+        if not proven.empty and find_point(program, solve) is True:
+            proven = Bracket(np.inf, np.inf, empty=True)
+        return proven
+    above = _Side(program, found)
+    if isinstance(inner, Restricted):
+        above = _Side(inner.program, solve(inner.program) if inner.changed else found, inner.errors, inner)
+    # what is exact shows its face; a program whose entries were rounded shows none
+    start = above if above.inner is not None and above.exact else _Side(program, found)
+    face = exact_face(start.program)
+    below = start
+    if face is not None:
+        below = replace(start, program=face.program, answer=solve(face.program), errors=face.errors)
+    if not (below.usable or above.usable):
+        point = find_point(program, solve)
+        if point is True:
+            return Bracket(np.inf, np.inf, empty=True)
+        upper = np.inf if point is False else point[0].upper_bound(point[1])
+        return Bracket(-np.inf, upper, reason=f"the solver gave no point ({found.message})")
+    best = Bracket(below.lower(), above.upper())
+    if largest is not None and found.status in ("optimal", "inaccurate"):
+        best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
+    best = _closer(best, below, above, solve, relative)
+    if not best.agrees(relative):
+        best = _on_faces(best, below, above, solve, relative)
+    reason = "" if best.agrees(relative) else _missing(best)
+    if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
+        size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
+        within = bounded_lower_bound(program, found.z, size)
+        if np.isfinite(within):
+            reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
+    return replace(best, reason=reason)
+
+
+def _closer(
+    best: Bracket,
+    below: _Side,
+    above: _Side,
+    solve: Solve,
+    relative: float,
+) -> Bracket:
+    """The bracket with what the answers on both sides prove, and those of the programs shrunk ever more."""
+    best = Bracket(max(best.lower, below.lower()), min(best.upper, above.upper()))
+    for shrink in _SHRINK:
+        if best.agrees(relative):
+            break
+        low = high = below.shrunk(shrink, solve) if below is above else below
+        if below is not above or not low.usable:
+            # where one side has no interior, shrinking both spoils the other
+            low = below.shrunk(shrink, solve, point=False)
+            high = above.shrunk(shrink, solve, dual=False)
+        best = Bracket(max(best.lower, low.lower()), min(best.upper, high.upper()))
+    return best
+
+
+def _on_faces(
+    best: Bracket,
+    below: _Side,
+    above: _Side,
+    solve: Solve,
+    relative: float,
+) -> Bracket:
+    """The bracket with what the faces prove that a solver's numbers suggest, for points and dual vectors."""
+    inner = above.inner
+    for _ in range(_ROUNDS):
+        seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
+        if inner is None or seen is None:
+            break
+        narrow = restrict(inner.whole, lifted(seen, inner))
+        if narrow is True:
+            return Bracket(np.inf, np.inf, empty=True)
+        if not isinstance(narrow, Restricted):
+            break
+        above = _Side(narrow.program, solve(narrow.program), narrow.errors, narrow)
+        best = _closer(best, above, above, solve, relative)
+        if best.agrees(relative):
+            return best
+        inner = narrow
+    if below.errors is not None and not below.exact:
+        return best
+    turned = dual_face(below.program, solve)
+    smaller = None if turned is None else exact_face(below.program, turned)
+    if smaller is None:
+        return best
+    side = replace(below, program=smaller.program, answer=solve(smaller.program), errors=smaller.errors)
+    return _closer(best, side, above, solve, relative)
+
+
+def _emptiness(program: ConicProgram, found: ConicSolution, solve: Solve) -> Bracket:
+    """Whether a claimed infeasibility is proven, by the ray found or by one inside the cone."""
+    face = exact_face(replace(program, q=np.zeros_like(program.q)))
+    inner = program if face is None else face.program
+    errors = None if face is None else face.errors
+    if is_empty(inner, found.z if face is None else face.dual(found.z), errors):
+        return Bracket(np.inf, np.inf, empty=True)
+    ray = _inner_ray(inner, solve)
+    if ray is not None and is_empty(inner, ray, errors):
+        return Bracket(np.inf, np.inf, empty=True)
+    return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A program with a solver's answer to it: for bounds from below, or from above. ``inner``: where it is a
+    program restricted to a face of another."""
+
+    program: ConicProgram
+    answer: ConicSolution
+    errors: tuple[np.ndarray, np.ndarray] | None = None
+    inner: Restricted | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a point to start from."""
+        return self.answer.status in ("optimal", "inaccurate")
+
+    def lower(self) -> float:
+        """The lower bound that the dual vector proves."""
+        if not self.usable or self.inner is not None and not self.inner.implied:
+            return -np.inf
+        if self.inner is None:
+            return lower_bound(self.program, self.answer.z, self.errors)
+        found = lower_bound(replace(self.program, constant=0.0), self.answer.z, self.errors)
+        return rounded(Fraction(found) + self.inner.constant, -1) if np.isfinite(found) else found
+
+    def upper(self) -> float:
+        """The upper bound that the point proves."""
+        if not self.usable:
+            return np.inf
+        if self.inner is None:
+            return upper_bound(self.program, self.answer.x)
+        return self.inner.upper_bound(self.answer.x)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the entries of the program are what they are meant to be."""
+        return self.errors is not None and not any(e.any() for e in self.errors)
+
+    def shrunk(
+        self,
+        shrink: float,
+        solve: Solve,
+        point: bool = True,
+        dual: bool = True,
+    ) -> _Side:
+        """The same program with point and dual vector of the one whose cones are shrunk so that each costs
+        about ``shrink`` of the value: the cone of the slacks (``point``), of the dual vectors (``dual``)."""
+        if not self.usable:
+            return self
+        program, found = self.program, self.answer
+        inside = interior(program.cones)
+        size = shrink * max(1.0, abs(found.value) if np.isfinite(found.value) else 1.0)
+        primal_step = size / max(1e-6, float(inside @ np.abs(found.z))) if point else 0.0
+        dual_step = size / max(1e-6, float(inside @ np.abs(found.s))) if dual else 0.0
+        q = program.q + dual_step * (program.A.T @ inside)
+        answer = solve(replace(program, b=program.b - primal_step * inside, q=q))
+        return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
+
+
+def _missing(best: Bracket) -> str:
+    sides = [name for name, value in (("lower", best.lower), ("upper", best.upper)) if not np.isfinite(value)]
+    if sides:
+        return f"no {' and no '.join(sides)} bound was proven: there seems to be no interior on that side"
+    return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
+
+
+def _inner_ray(program: ConicProgram, solve: Solve) -> np.ndarray | None:
+    """A ray inside the dual cone: maximise t with ``A'z = 0``, ``b'z = -1``, ``z - t J`` in the cone, J the
+    identity; stated as the dual of a program in (x, y)."""
+    inside = interior(program.cones)
+    matrix = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
+    at = program.cones.zero
+    stacked = sp.vstack([matrix[:at], sp.csr_matrix(inside @ matrix), matrix[at:]], format="csc")
+    right = np.zeros(program.b.size + 1)
+    right[at] = -1.0
+    cost = np.append(np.zeros(program.q.size), 1.0)
+    cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
+    answer = solve(ConicProgram(q=cost, A=stacked, b=right, cones=cones))
+    if answer.status not in ("optimal", "inaccurate"):
+        return None
+    return np.delete(answer.z, at) + answer.z[at] * inside
+
+
+def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
+    """Whether a feasible point and a direction that improves it are both proven; None: proven to have no
+    point."""
+    point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
+    if point is True:
+        return None
+    row = sp.csr_matrix(program.q.reshape(1, -1))
+    falls = ConicProgram(
+        q=np.zeros_like(program.q),
+        A=sp.vstack([row, program.A], format="csc"),
+        b=np.append(-1.0, np.zeros(program.b.size)),
+        cones=replace(program.cones, zero=program.cones.zero + 1),
+    )
+    return point is not False and not isinstance(find_point(falls, solve), bool)
+
+
+def _has_ray(inner: Restricted, z: np.ndarray, solve: Solve) -> bool:
+    """Whether multipliers near z prove that a restricted program has no point."""
+    if not inner.exact:
+        return is_empty(inner.program, z, inner.errors)
+    ray = unsolved(inner.program, "infeasible", dual=z)
+    return _emptiness(inner.program, ray, solve).empty
+
+
+def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, np.ndarray] | bool:
+    """A point that is proven feasible, in the coordinates of a restricted program; True where it is proven
+    that there is none, False where nothing is."""
+    inner = restrict(program)
+    for _ in range(_ROUNDS):
+        if not isinstance(inner, Restricted):
+            return inner
+        if not inner.program.q.size:
+            at = np.zeros(0)
+            return (inner, at) if inner.upper_bound(at) < np.inf else inner.implied
+        answer = solve(relaxed(inner.program))
+        if inner.upper_bound(answer.x[:-1]) < np.inf:
+            return inner, answer.x[:-1]
+        if answer.x[-1] < 0 and inner.implied and _has_ray(inner, answer.z[1:], solve):
+            return True
+        face = primal_face(inner.program, answer)
+        if face is None:
+            return False
+        inner = restrict(program, lifted(face, inner))
+    return False

@@ -1,0 +1,174 @@
+"""Programs whose points have no interior: equations, faces, weak infeasibility, unattained values."""
+
+import time
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import clarabel, guessed_faces
+from sosdp.conic.exact_points import Face, restrict, rounded
+from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.strategies import _Side, find_point
+from sosdp.conic.svec import svec
+
+
+def unit(side, i, j):
+    matrix = np.zeros((side, side))
+    matrix[i, j] = matrix[j, i] = 1.0
+    return matrix
+
+
+def lmi(q, columns, constant, scalars=()):
+    """Minimise q'x with ``constant + sum x_i columns_i`` positive semidefinite and ``b - a'x >= 0``."""
+    A = np.array([-svec(matrix) for matrix in columns]).T
+    A = np.concatenate([np.array([a for a, _ in scalars], dtype=float).reshape(-1, len(q)), A])
+    b = np.concatenate([[float(v) for _, v in scalars], svec(constant)])
+    return ConicProgram(
+        np.array(q, dtype=float), sp.csc_matrix(A), b, Cones(0, len(scalars), (len(constant),))
+    )
+
+
+def on_a_line(sense):
+    x, y = sd.variables("x y")
+    objective = x**4 + y**4 - x * y if sense == "minimize" else x * y - x**4
+    return sd.Relaxation(sd.System((x + y).equals(1)), 4).to_conic(objective, sense=sense)
+
+
+@pytest.mark.parametrize("sense, value", [("minimize", -0.125), ("maximize", None)])
+def test_moments_on_a_line(sense, value):
+    """A linear equation leaves a moment matrix no interior: it took 6 s and ended `inaccurate`, or 50 s."""
+    x, y = sd.variables("x y")
+    relax = sd.Relaxation(sd.System((x + y).equals(1)), 4)
+    program = relax.to_conic(x**4 + y**4 - x * y, sense=sense)
+    inner = restrict(program)
+    assert inner.program.q.size == 4 and inner.program.cones == Cones(0, 0, (3,))
+    started = time.process_time()
+    answer = sd.solve_conic(program)
+    assert time.process_time() - started < 2
+    if value is None:
+        assert answer.status == "unbounded"
+    else:
+        assert answer.status == "optimal" and answer.lower <= value <= answer.upper
+
+
+def test_moments_on_a_triangle():
+    x, y, z = sd.variables("x y z")
+    relax = sd.Relaxation(sd.System((x + y + z).equals(1), x >= 0, y >= 0, z >= 0), 4)
+    started = time.process_time()
+    answer = sd.solve_conic(relax.to_conic(x * y + y * z - x**2))
+    assert answer.status == "optimal" and answer.lower <= -1 <= answer.upper
+    assert time.process_time() - started < 2
+
+
+def test_points_satisfy_the_equations_exactly():
+    program = on_a_line("minimize")
+    inner = restrict(program)
+    t = np.array([0.1, -0.3, 1 / 3, 7.7])
+    x = inner.point(t)
+    rows = program.A.toarray()[: program.cones.zero]
+    for row, right in zip(rows, program.b, strict=False):
+        assert sum(F(a) * v for a, v in zip(row.tolist(), x, strict=True)) == F(float(right))
+    # the slack takes the kernels to zero, so that this is the smallest face
+    assert inner.kernels[0] and inner.upper_bound(t) == np.inf
+
+
+def test_an_upper_bound_is_not_below_the_exact_value():
+    third = lmi([1 / 3], [unit(1, 0, 0)], np.zeros((1, 1)))
+    for t in (3.0, 0.1, 7e-200, 1e300):
+        assert F(restrict(third).upper_bound(np.array([t]))) >= F(1 / 3) * F(t)
+    assert restrict(third).upper_bound(np.array([-5e-324])) == np.inf
+    assert rounded(F(1, 3), 1) > F(1, 3) > rounded(F(1, 3), -1)
+    assert rounded(F(10) ** 400, 1) == np.inf and rounded(F(10) ** 400, -1) < np.inf
+    assert rounded(F(-(10**400)), 1) > -np.inf
+
+
+def test_the_boundary_counts_and_a_hair_beyond_does_not():
+    program = lmi([1.0], [unit(3, 0, 0)], np.ones((3, 3)) + unit(3, 1, 1) + unit(3, 2, 2))
+    inner = restrict(program)
+    assert inner.upper_bound(np.array([-1 / 3])) < np.inf  # the float is above -1/3
+    assert inner.upper_bound(np.array([np.nextafter(-1 / 3, -1)])) == np.inf
+    # the same with entries that may be off by their rounding: nothing on the boundary is proven
+    inexact = ConicProgram(program.q, program.A * 0.1, program.b * 0.1, program.cones)
+    assert restrict(inexact).upper_bound(np.array([-1 / 3])) == np.inf
+    assert restrict(inexact).upper_bound(np.array([-0.33])) < np.inf
+
+
+def test_inexact_entries_show_no_kernel():
+    onto = 0.1 * (4 * np.eye(4) - np.ones((4, 4)))
+    inner = restrict(lmi([1], [onto], -onto))
+    assert inner.program.cones.psd == (4,) and not inner.kernels[0]
+    assert restrict(lmi([1], [onto], -onto), Face([[[1, 1, 1, 1]]], ())) is False
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)),
+        lmi([1, 0], [unit(2, 0, 0), unit(2, 1, 1)], unit(2, 0, 1), [([0, 1], 0)]),
+        lmi([0, 1], [unit(3, 0, 1) + unit(3, 2, 2), unit(3, 1, 1)], -unit(3, 2, 2)),
+    ],
+    ids=["a zero on the diagonal", "a diagonal that must vanish", "a contradiction on the face"],
+)
+def test_weak_infeasibility_is_proven(program):
+    """No ray proves it: the points come as near to feasible as one likes."""
+    assert sd.solve_conic(program).status == "infeasible"
+
+
+def test_a_value_that_is_not_attained():
+    answer = sd.solve_conic(lmi([1, 0], [unit(2, 0, 0), unit(2, 1, 1)], unit(2, 0, 1)))
+    assert answer.status == "optimal" and answer.lower <= 0 <= answer.upper < 1e-6
+
+
+def hidden(seed):
+    """Slacks that the data confine to the complement of (1, 2, -1), which no single matrix shows."""
+    rng = np.random.default_rng(seed)
+    u = np.array([1, 2, -1.0])
+
+    def onto(matrix):
+        return 36 * matrix - (u @ matrix @ u) * np.outer(u, u)
+
+    def draw():
+        matrix = rng.integers(-3, 4, (3, 3)).astype(float)
+        return onto(matrix + matrix.T)
+
+    columns = [draw() for _ in range(4)]
+    basis = np.array([[1, 0, 1.0], [0, 1, 2]])
+    inside = basis.T @ np.array([[3, 1], [1, 2]]) @ basis
+    dual = 2 * np.eye(3) + np.ones((3, 3))
+    return lmi([float((f * dual).sum()) for f in columns], columns, inside)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slack_that_is_forced_to_a_face(seed):
+    program = hidden(seed)
+    answer = sd.solve_conic(program)
+    assert answer.status == "optimal" and answer.upper - answer.lower <= 1e-5 * max(1, abs(answer.lower))
+    inner = restrict(program)
+    face = guessed_faces.primal_face(
+        inner.program, clarabel.solve(guessed_faces.relaxed(inner.program), tolerance=None)
+    )
+    assert face.implied and np.linalg.matrix_rank(np.array(face.kernels[0] + [[1, 2, -1]])) == 1
+
+
+def test_a_face_that_is_only_a_guess_proves_nothing_empty():
+    """Minimise x with [[x, 1], [1, y]] positive semidefinite: with y = 0 there is no point, but y > 0."""
+    program = lmi([1, 0], [unit(2, 0, 0), unit(2, 1, 1)], unit(2, 0, 1))
+    assert restrict(program, Face([[[0, 1]]], ())) is False
+    assert restrict(program, Face([[[0, 1]]], (), implied=True)) is True
+    multipliers = np.append(0.0, svec(unit(2, 1, 1)))
+    assert not guessed_faces._is_implied(program, Face([[[0, 1]]], ()), multipliers[1:])
+    # minimise x - y with x >= -2 and 0 <= y <= 1: where y = 0 is guessed, -2 is no bound from below
+    wide = lmi([1, -1], [unit(2, 0, 0), unit(2, 1, 1)], 2 * unit(2, 0, 0), [([0, 1], 1)])
+    for implied in (False, True):
+        guessed = restrict(wide, Face([[[0, 1]]], (), implied))
+        side = _Side(guessed.program, clarabel.solve(guessed.program), guessed.errors, guessed)
+        assert side.lower() == (pytest.approx(-2, abs=1e-6) if implied else -np.inf)
+
+
+def test_a_point_that_is_proven():
+    inner, at = find_point(on_a_line("maximize"), clarabel.solve)
+    assert inner.upper_bound(at) < np.inf
+    assert find_point(lmi([1], [unit(2, 0, 0)], unit(2, 0, 1)), clarabel.solve) is True
