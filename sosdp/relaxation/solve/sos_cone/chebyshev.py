@@ -173,8 +173,7 @@ def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series
         high = np.trunc(np.ldexp(values, -limb))
         low = values - np.ldexp(high, limb)
         part = np.bincount(pairs.target, weights=(low * weight)[pairs.place], minlength=len(sums))
-        for k in np.flatnonzero(part).tolist():
-            sums[k] += int(part[k]) << up
+        sums = [s + (p << up) for s, p in zip(sums, part.astype(np.int64).tolist(), strict=True)]
         values, up = high, up + limb
     kept = {name: value for name, value in zip(names(pairs.exponents), sums, strict=True) if value}
     return Series(kept, scale + most)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from scipy.linalg.lapack import dtrcon
 
 from ....algebra import monomials as mono
 from ....conic.svec import SQRT2, smat, triangle
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ...build.identity import Block, Identity, SymmetryReduction
 
 _DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
+_INDEPENDENT = 1e-6  # reciprocal condition number from which no column is
 _RANK = 1e-11  # eigenvalues of a matrix constraint at a point below this (relative) are zero
 _MANY = 6  # candidates a column
 _ROUNDS = 60  # of three candidates a column, until enough satisfy the inequalities
@@ -86,6 +88,8 @@ class Piece:
             everywhere[in_expectation(identity)] = False
             free = sp.csr_matrix(self.free[everywhere][:, columns])
             self.free = sp.csr_matrix(free[np.diff(free.indptr) > 0])
+        self.known: dict[bytes, np.ndarray] = {}
+        self.bases: dict[bytes, tuple[np.ndarray, np.ndarray | None]] = {}
         self.points = self._choose()
         self.values = monomial_values(self.points, self.exponents)
 
@@ -253,26 +257,40 @@ class Piece:
         block = self.identity.blocks[number]
         rows = self._rows(self.slices[number])
         change = None
-        if block.entry is None:
-            exponents = mono.exponents(block.basis, self.ids)
-            basis = monomial_values(self.points, exponents)
-        if block.entry is None and self._as_said(block, rows, basis):
-            weight = self._weight(block, rows, basis)
-            if not self.quotiented and closed(exponents, self.middle):
-                # products of Chebyshev polynomials stand for the monomials of this basis
-                basis = chebyshev_products((self.points - self.middle) / self.half, exponents)
-                change = self._change(exponents)
+        monomials = None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
+        if monomials is not None and self._as_said(block, rows, monomials):
+            weight = self._weight(block, rows, monomials)
+            basis, change = self._basis(mono.exponents(block.basis, self.ids))
             table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         else:
             table, owner, weight = self._matrix_rows(block, rows)
         sign = np.where(weight < 0, -1.0, 1.0)
-        q, r, pivots = la.qr(table, mode="economic", pivoting=True, check_finite=False, overwrite_a=True)
+        q, r, pivots = _qr(table)
         size = np.abs(r.diagonal())
         rank = int((size > _DEPENDENT * size.max(initial=0.0)).sum())
         if rank == 0:
             raise NotSampled("a multiplier vanishes at all points")
         factor = Factor(r[:rank, :rank], pivots[:rank], block.side, change)
         return np.ascontiguousarray(q[:, :rank]), owner, None if (sign > 0).all() else sign, factor
+
+    def _monomials(self, exponents: np.ndarray) -> np.ndarray:
+        """Values of monomials at the points; kept, for blocks often have the same basis."""
+        key = exponents.tobytes()
+        if key not in self.known:
+            self.known[key] = monomial_values(self.points, exponents)
+        return self.known[key]
+
+    def _basis(self, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Values of the basis of the factorisation at the points, and what it is in the monomials: products of
+        Chebyshev polynomials stand for them where they span the same space. Kept as ``_monomials``."""
+        key = exponents.tobytes()
+        if key not in self.bases:
+            if self.quotiented or not closed(exponents, self.middle):
+                self.bases[key] = self._monomials(exponents), None
+            else:
+                unit = (self.points - self.middle) / self.half
+                self.bases[key] = chebyshev_products(unit, exponents), self._change(exponents)
+        return self.bases[key]
 
     def _rows(self, places: slice | np.ndarray) -> sp.csr_matrix:
         """Rows of the identity over the columns of this piece."""
@@ -358,6 +376,15 @@ class OrbitPiece(Piece):
         if chosen.size < count:
             raise NotSampled("the orbits of monomials are dependent on the points that the rules leave")
         return candidates[chosen]
+
+
+def _qr(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An economic QR factorisation with its order of the columns: pivoted, three times as slow, only where the
+    columns may be dependent."""
+    q, r = la.qr(table, mode="economic", check_finite=False)
+    if r.shape[0] == r.shape[1] and dtrcon(r)[0] > _INDEPENDENT:
+        return q, r, np.arange(r.shape[1])
+    return la.qr(table, mode="economic", pivoting=True, check_finite=False, overwrite_a=True)
 
 
 def closed(exponents: np.ndarray, middle: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ same points; then the pivots of an LU factorisation with row exchanges of their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -40,11 +41,20 @@ def chebyshev_values(x: np.ndarray, degree: int) -> np.ndarray:
 
 def chebyshev_products(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Products of Chebyshev polynomials, one factor a coordinate, shape (points, exponents)."""
-    values = np.ones((points.shape[0], exponents.shape[0]))
-    for j in range(points.shape[1]):
-        table = chebyshev_values(points[:, j], int(exponents[:, j].max(initial=0)))
-        values *= table[exponents[:, j]].T
-    return values
+    tables = (chebyshev_values(x, int(e.max(initial=0))) for x, e in zip(points.T, exponents.T, strict=True))
+    return _products(tables, exponents, points.shape[0])
+
+
+def _products(tables: Iterable[np.ndarray], exponents: np.ndarray, points: int) -> np.ndarray:
+    """Products of rows of one table a coordinate, shape (points, exponents)."""
+    values = np.ones((exponents.shape[0], points))
+    for table, column in zip(tables, exponents.T, strict=True):
+        used = np.flatnonzero(column)
+        if used.size == column.size:
+            values *= table[column]
+        elif used.size:
+            values[used] *= table[column[used]]
+    return np.ascontiguousarray(values.T)
 
 
 def chebyshev_in_monomials(degree: int, middle: float, half: float) -> np.ndarray:
@@ -61,13 +71,15 @@ def chebyshev_in_monomials(degree: int, middle: float, half: float) -> np.ndarra
 
 def monomial_values(points: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Monomials at the points, shape (points, exponents)."""
-    values = np.ones((points.shape[0], exponents.shape[0]))
-    for j in range(points.shape[1]):
-        top = int(exponents[:, j].max(initial=0))
-        if top:
-            table = np.power.outer(points[:, j], np.arange(top + 1))
-            values *= table[:, exponents[:, j]]
-    return values
+    return _products(map(_powers, points.T, exponents.max(axis=0, initial=0)), exponents, points.shape[0])
+
+
+def _powers(x: np.ndarray, top: int) -> np.ndarray:
+    """``1, x, ..., x**top``, shape (top + 1, x.size)."""
+    table = np.ones((top + 1, x.size))
+    for k in range(top):
+        np.multiply(table[k], x, out=table[k + 1])
+    return table
 
 
 def padua_points(degree: int) -> np.ndarray:

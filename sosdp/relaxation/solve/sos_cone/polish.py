@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from sosdp.conic.eigenvalues import least_eigenvalue
-
 from .normal import Factored, NotDefinite, squares
 from .sampled import SampledProgram
 
@@ -58,7 +56,7 @@ def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     grams = [b.moment(y) for b in program.blocks]
     if not all(np.isfinite(g).all() for g in grams):
         return None
-    least = min(least_eigenvalue(g) for g in grams)
+    least = min(_least(g) for g in grams)
     return Centre(factor, grams, least) if least > 0 else None
 
 
@@ -113,4 +111,8 @@ def inside(
 def _outside(grams: list[np.ndarray]) -> float:
     if not all(np.isfinite(g).all() for g in grams):
         return np.inf
-    return max(0.0, *(-least_eigenvalue(g) for g in grams))
+    return max(0.0, *(-_least(g) for g in grams))
+
+
+def _least(gram: np.ndarray) -> float:
+    return float(np.linalg.eigvalsh(gram)[0])
