@@ -63,9 +63,10 @@ def bound_on_circle(
     f += full[:, degree + 1 : degree + 1 + len(sines)] @ np.array([float(s) for s in sines])
     block = SampledBlock(rows, np.arange(count))
     program = SampledProgram(f, np.ones((count, 1)), np.ones(1), (block,))
-    found = solve_sampled(program, _FINE if tolerance is None else tolerance, time_limit, verbose=verbose)
-    value = float(found.unknowns[0])
     at = centre(program, np.ones(count))
+    tolerance = _FINE if tolerance is None else tolerance
+    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
+    value = float(found.unknowns[0])
     grams, lowered = found.grams, value
     if at is not None and found.status in ("optimal", "floor"):
         grams, delta = inside(program, at, polish(program, at, found.grams, found.unknowns))
@@ -108,9 +109,8 @@ def gram_series(matrix: np.ndarray, scale: int) -> tuple[list[int], list[int], i
         even += np.bincount(apart[both], weights=low[both], minlength=length)
         odd = np.bincount(above[mixed], weights=2 * low[mixed], minlength=length)
         odd += np.bincount(apart[mixed], weights=(2 * turn * low)[mixed], minlength=length)
-        for j in range(length):
-            cosines[j] += int(even[j]) << up
-            sines[j] += int(odd[j]) << up
+        cosines = [c + (p << up) for c, p in zip(cosines, even.astype(np.int64).tolist(), strict=True)]
+        sines = [c + (p << up) for c, p in zip(sines, odd.astype(np.int64).tolist(), strict=True)]
         values, up = high, up + limb
     return cosines, sines, scale + 1
 

@@ -17,9 +17,11 @@ import numpy as np
 from ....conic.interrupt import interruptible
 from .newton import Residuals, Scaled, State, advance
 from .normal import NotDefinite
+from .polish import Centre
 from .sampled import SampledProgram
 
 _PATIENCE = 5  # iterations without a better point before the floor of accuracy is called
+_CLOSED = 1e-2
 _RAY_TAU = 1e-3
 _LOOSER = 10.0
 
@@ -49,14 +51,16 @@ def solve_sampled(
     time_limit: float | None = None,
     iterations: int = 80,
     verbose: bool = False,
+    at: Centre | None = None,
 ) -> SampledSolution:
     """Solve a sampled program; never raises for what the numbers do. Cost an iteration: U**3/3 + U**2 sum L.
 
-    ``tolerance``: of the relative gap and of both relative residuals. Ctrl-C ends it after the iteration with
-    what it has, a second one raises.
+    ``at``: the centre of the first unknown's part, if it is known: the method starts from there, without a
+    residual. ``tolerance``: of the relative gap and of both relative residuals. Ctrl-C ends it after the
+    iteration with what it has, a second one raises.
     """
     with interruptible() as pressed:
-        return _solve(program, tolerance, time_limit, iterations, verbose, pressed)
+        return _solve(program, tolerance, time_limit, iterations, verbose, at, pressed)
 
 
 def _solve(
@@ -65,13 +69,14 @@ def _solve(
     time_limit: float | None,
     iterations: int,
     verbose: bool,
+    at: Centre | None,
     pressed: Callable[[], bool],
 ) -> SampledSolution:
     began = time.perf_counter()
     solver = Scaled(program)
     best: tuple[float, float, float, State] | None = None
     since, status, count = 0, "stopped", 0
-    state = solver.start()
+    state = solver.start(at)
     for count in range(iterations):
         if count and (pressed() or time_limit is not None and time.perf_counter() - began > time_limit):
             break
@@ -97,19 +102,21 @@ def _solve(
         if ray:
             status = ray
             break
-        merit = max(gap, 100 * worst_d, worst_p)
-        if best is None or merit < best[0]:
-            best, since = (merit, gap, max(worst_d, worst_p), state), 0
-        else:
-            since += state.tau > state.kappa  # else a ray is on its way
-            if since >= _PATIENCE:
-                status = "floor"
-                break
         # what is left of the identity is polished away afterwards: it need not be perfect where it does not
         # count, and what it moves the bound by is what the functional makes of it
         worth = abs(float(rd @ state.x)) / state.tau / scale
         allowed = _LOOSER * tolerance if gap + worth <= tolerance else tolerance
-        if gap <= tolerance and worst_d <= allowed and worst_p <= tolerance:
+        merit = max(gap, 10 * worth, 10 * worst_d, worst_p)
+        optimal = gap <= tolerance and worst_d <= allowed and worst_p <= tolerance
+        if best is None or optimal or merit < best[0]:
+            best, since = (merit, gap, max(worst_d, worst_p), state), 0
+        else:
+            # else a ray is on its way, or a gap between numbers that are still large
+            since += state.tau > state.kappa and gap <= _CLOSED
+            if since >= _PATIENCE:
+                status = "floor"
+                break
+        if optimal:
             status = "optimal"
             break
         try:

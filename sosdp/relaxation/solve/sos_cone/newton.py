@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from .normal import Factored, NotDefinite, square_room, squares
+from .polish import Centre
 from .sampled import SampledProgram
 from .stacks import diagonals, eye, stacked
 
@@ -24,6 +25,9 @@ _LARGE = 200
 _SPECTRAL = 24  # sides up to which eigenvalues are found faster than steps by bisection
 _ALIKE = 1e-7  # squared singular values: their relative error is then below 1e-8
 _SHORTER = 15  # times a step that left the cone is shortened
+_START_TOLERANCE = 0.03  # of max |f|
+_HIGHEST = 1e6
+_SLACK = 3.0  # kappa at the start over what is central
 _INSIDE = 1e-2  # least eigenvalue from which a moment matrix at the start counts as inside
 
 
@@ -82,25 +86,55 @@ class Scaled:
         self.order = sum(b.side for b in program.blocks)
         self.room = (square_room(program.points), square_room(program.points))
 
-    def start(self) -> State:
-        """``x = 1`` (or the most central x where weights have signs), multiples of identities."""
+    def start(self, at: Centre | None = None) -> State:
+        """``x = 1`` (or the most central x where weights have signs). Given the centre of the first unknown's
+        part, Gram matrices of f that lie inside the cone once that unknown is low enough, so that the Gram
+        side has no residual from the beginning; else multiples of identities."""
         points = self.f.size
         kappa = points / max(self.order, 1)
         x = np.ones(points)
         if any(b.sign is not None for b in self.given.blocks):
             x = self._most_central()
+        u = np.zeros(self.c.size)
+        within = None if at is None else self._inside(at)
+        if within is not None:
+            u[0] = -within[1] * np.sign(self.c[0])
         E, s, V = [], [], []
         apart: list[np.ndarray | None] = []
-        for stack in self.stacks:
+        for k, stack in enumerate(self.stacks):
             moments = stack.moment(x)
             inside = float(np.linalg.eigvalsh(moments).min()) > _INSIDE
             identity = eye(len(stack.members), stack.side)
             apart.append(None if inside else identity)
-            change, values = _diagonal(np.sqrt(kappa) * identity, moments if inside else identity)
+            half = np.sqrt(kappa) * identity if within is None else within[0][k]
+            change, values = _diagonal(half, moments if inside else identity)
             E.append(change)
             s.append(values)
             V.append(stack.rows @ change)
-        return State(x, np.zeros(self.c.size), 1.0, kappa, E, s, V, apart)
+        if within is not None:
+            kappa = _SLACK * sum(float(np.vdot(v, v)) for v in s) / self.order
+        return State(x, u, 1.0, kappa, E, s, V, apart)
+
+    def _inside(self, at: Centre) -> tuple[list[np.ndarray], float] | None:
+        """Cholesky factors of ``S + t S1`` with ``sum_i A_i(S_i) = f``, and t: a little more than the least
+        one for which they exist, by bisection; None where there is none."""
+        y, unit = at.factor.solve(self.f), at.point / self.heights[0]
+        pairs = [(stack.moment(y), stack.moment(unit)) for stack in self.stacks]
+
+        def halves(t: float) -> list[np.ndarray] | None:
+            try:
+                return [np.linalg.cholesky(s + t * one) for s, one in pairs]
+            except np.linalg.LinAlgError:
+                return None
+
+        low, high = -1.0, 1.0
+        while halves(high) is None and high < _HIGHEST:
+            low, high = high, 2 * high
+        while high - low > _START_TOLERANCE:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if halves(middle) is None else (low, middle)
+        found = halves(high + _START_TOLERANCE)
+        return None if found is None else (found, high + _START_TOLERANCE)
 
     def _most_central(self) -> np.ndarray:
         """The x whose moment matrices are nearest to identities: where signs differ, x = 1 may be outside."""

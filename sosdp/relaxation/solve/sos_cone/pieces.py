@@ -257,7 +257,9 @@ class Piece:
         block = self.identity.blocks[number]
         rows = self._rows(self.slices[number])
         change = None
-        monomials = None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
+        monomials = (
+            None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
+        )
         if monomials is not None and self._as_said(block, rows, monomials):
             weight = self._weight(block, rows, monomials)
             basis, change = self._basis(mono.exponents(block.basis, self.ids))
@@ -281,8 +283,9 @@ class Piece:
         return self.known[key]
 
     def _basis(self, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Values of the basis of the factorisation at the points, and what it is in the monomials: products of
-        Chebyshev polynomials stand for them where they span the same space. Kept as ``_monomials``."""
+        """Values of the basis of the factorisation at the points, and what it is in the monomials.
+
+        Products of Chebyshev polynomials stand for them where they span the same space. Kept too."""
         key = exponents.tobytes()
         if key not in self.bases:
             if self.quotiented or not closed(exponents, self.middle):
@@ -379,8 +382,8 @@ class OrbitPiece(Piece):
 
 
 def _qr(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An economic QR factorisation with its order of the columns: pivoted, three times as slow, only where the
-    columns may be dependent."""
+    """An economic QR factorisation with its order of the columns: pivoted, three times as slow, only where
+    the columns may be dependent."""
     q, r = la.qr(table, mode="economic", check_finite=False)
     if r.shape[0] == r.shape[1] and dtrcon(r)[0] > _INDEPENDENT:
         return q, r, np.arange(r.shape[1])

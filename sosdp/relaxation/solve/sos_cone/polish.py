@@ -26,10 +26,11 @@ _ROUNDING = 3e-14
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """``sum_i A_i(S1_i) = 1`` at every point: the factor of ``sum_i A_i Lambda_i``, S1, and its least
-    eigenvalue."""
+    """``sum_i A_i(S1_i) = 1`` at every point: the factor of ``sum_i A_i Lambda_i``, y with
+    ``S1_i = Lambda_i(y)``, S1, and its least eigenvalue."""
 
     factor: Factored
+    point: np.ndarray
     grams: list[np.ndarray]
     least: float
 
@@ -57,7 +58,7 @@ def centre(program: SampledProgram, direction: np.ndarray) -> Centre | None:
     if not all(np.isfinite(g).all() for g in grams):
         return None
     least = min(_least(g) for g in grams)
-    return Centre(factor, grams, least) if least > 0 else None
+    return Centre(factor, y, grams, least) if least > 0 else None
 
 
 def polish(

@@ -11,7 +11,7 @@ from ...build.identity import GramProgram, Inside, RawSolution
 from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
 from .points import NotSampled
-from .polish import centre, inside, polish
+from .polish import Centre, centre, inside, polish
 from .sample import Sample, sample
 
 NAME = "sos_cone"
@@ -34,10 +34,11 @@ def solve_at_points(
     began = time.perf_counter()
     try:
         sampled = sample(program)
-        found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose)
+        at = _centre(sampled)
+        found = solve_sampled(sampled.program, tolerance or 1e-8, time_limit, verbose=verbose, at=at)
         if not all(np.isfinite(part).all() for part in (*found.grams, found.unknowns, found.x)):
             raise OverflowError("the iterates are not finite")
-        raw = read_solution(sampled, found, began)
+        raw = read_solution(sampled, found, began, at)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         return _broken(program, str(error), time.perf_counter() - began)
     symmetry = program.identity.symmetry
@@ -83,7 +84,7 @@ def at_points(
         return None
 
 
-def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawSolution:
+def read_solution(sampled: Sample, found: SampledSolution, began: float, at: Centre | None) -> RawSolution:
     """The answer in the form of every other solver, with multipliers inside the cone where there are any."""
     status = {"floor": None, "stopped": None}.get(found.status, found.status)
     if status is None:
@@ -92,10 +93,8 @@ def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawS
     blocks = len(sampled.factors)
     grams, unknowns = found.grams, found.unknowns[: program.objective.size]
     within = None
-    if status in ("optimal", "inaccurate"):
-        within, polished = _inside(sampled, found)
-        if polished is not None:
-            grams = polished
+    if status in ("optimal", "inaccurate") and at is not None:
+        within, grams = _inside(sampled, found, at)
     gram = sampled.gram_vector(grams[:blocks])
     ray = status == "infeasible"
     target = np.zeros_like(program.identity.target) if ray else program.identity.target
@@ -115,8 +114,8 @@ def read_solution(sampled: Sample, found: SampledSolution, began: float) -> RawS
     )
 
 
-def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, list[np.ndarray] | None]:
-    """Multipliers inside the cone at a lower bound, and those at the bound itself with no residual left."""
+def _centre(sampled: Sample) -> Centre | None:
+    """The centre of the first unknown's part, where it alone is maximised."""
     program = sampled.program
     first = np.eye(1, program.c.size)[0]
     if (
@@ -124,10 +123,13 @@ def _inside(sampled: Sample, found: SampledSolution) -> tuple[Inside | None, lis
         or not np.array_equal(program.c, first)
         and not np.array_equal(program.c > 0, first > 0)
     ):
-        return None, None
-    at = centre(program, program.H[:, 0] * np.sign(program.c[0]))
-    if at is None:
-        return None, None
+        return None
+    return centre(program, program.H[:, 0] * np.sign(program.c[0]))
+
+
+def _inside(sampled: Sample, found: SampledSolution, at: Centre) -> tuple[Inside, list[np.ndarray]]:
+    """Multipliers inside the cone at a lower bound, and those at the bound itself with no residual left."""
+    program = sampled.program
     moved = polish(program, at, found.grams, found.unknowns)
     grams, delta = inside(program, at, moved)
     unknowns = found.unknowns[: sampled.source.objective.size].copy()

@@ -22,7 +22,7 @@ from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
 
 _UPWARD = 1 + 1e-12
-_FINE, _FINE_POINTS, _COARSE = 5e-10, 400, 1e-8  # tolerances: values are as good as coefficients here
+_FINE, _FINE_POINTS, _COARSE = 1e-9, 400, 1e-8  # tolerances: values are as good as coefficients here
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,9 @@ def bound_on_unit_box(
     program = SampledProgram(f, np.ones((f.size, 1)), np.ones(1), tuple(blocks))
     if tolerance is None:
         tolerance = _FINE if f.size <= _FINE_POINTS else _COARSE
-    found = solve_sampled(program, tolerance, time_limit, verbose=verbose)
-    value = float(found.unknowns[0])
     at = centre(program, np.ones(f.size))
+    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
+    value = float(found.unknowns[0])
     grams, lowered = found.grams, value
     if at is not None and found.status in ("optimal", "floor"):
         moved = polish(program, at, found.grams, found.unknowns)
