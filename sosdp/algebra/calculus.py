@@ -13,8 +13,16 @@ from sosdp.algebra import linear
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.coefficients import INT_LIMIT, peak, settle
-from sosdp.algebra.polynomial import Polynomial, coerce, constant, to_variable_id
+from sosdp.algebra.coefficients import INT_LIMIT, peak, reads_as_float, settle
+from sosdp.algebra.polynomial import (
+    Polynomial,
+    as_float_again,
+    coerce,
+    constant,
+    small_with_floats,
+    to_variable_id,
+    within_floats,
+)
 
 
 def diff(p: Polynomial, variable: Any, order: int = 1) -> Polynomial:
@@ -86,6 +94,18 @@ def substitute(p: Polynomial, values: Mapping[Any, Any]) -> Polynomial:
     table = {i: q for i, q in table.items() if i in occurring}
     if not table:
         return p
+    small = small_with_floats([p, *table.values()])
+    if small is not None:
+        found = _substitute(p, table) if small else None
+        if found is not None and within_floats(found.coefs):
+            return found
+        # with exact numbers that are no small integers, and where a sum may have lost one
+        precise = _substitute(p.as_exact(binary=True), {i: q.as_exact(binary=True) for i, q in table.items()})
+        return as_float_again(precise) if small else precise
+    return _substitute(p, table)
+
+
+def _substitute(p: Polynomial, table: dict[int, Polynomial]) -> Polynomial:
     if all(q.coefs.size <= 1 for q in table.values()):
         return _substitute_terms(p, table)
     replaced = np.isin(p.monos, np.array(sorted(table), dtype=mono.MONOMIAL))
@@ -162,17 +182,21 @@ def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
         if not all(end.is_constant for end in ends):
             raise ValueError("the ends of an interval of integration must be numbers")
         low_end, high_end = (end.constant for end in ends)
+        # with an end that no float equals, a float is the binary number that it is
+        floating = not all(end.is_exact for end in ends) and all(
+            not end.is_exact or reads_as_float(end.constant) for end in ends
+        )
         inner, outer = _split_monomials(p.monos, np.array([identifier]))
         powers = mono.degrees(inner) + 1
         total = Polynomial(0)
         for power in np.unique(powers).tolist():
             here = powers == power
             part = Polynomial.from_arrays(outer[here], p.coefs[here])
-            if part.is_exact and all(end.is_exact for end in ends):
-                factor: Any = (Fraction(high_end) ** power - Fraction(low_end) ** power) / power
+            if floating:
+                factor: Any = float(high_end) ** power - float(low_end) ** power
             else:
-                factor = (float(high_end) ** power - float(low_end) ** power) / power
-            total = total + part * factor
+                factor = Fraction(high_end) ** power - Fraction(low_end) ** power
+            total = total + part * factor / power
         p = total
     return p
 

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.algebra.coefficients import Number, as_number, plus, times
 from sosdp.algebra.parse import ParseError, read_number
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id, variable_name
 
 Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
-Number = int | float | Fraction
-
 _HALF = Fraction(1, 2)
 MAX_DEGREE = 100_000
 _TOKEN = re.compile(
@@ -33,7 +32,7 @@ class ChebyshevPolynomial:
     """An immutable polynomial in Chebyshev coefficients; ``terms`` maps a term to its coefficient.
 
     Combines with +, - and * with numbers and its like, with integer powers; ``p(x=0.3)`` is a value. Exact
-    coefficients stay exact under sums and products.
+    coefficients stay exact under sums and products, and where they meet floats.
     """
 
     __slots__ = ("terms",)
@@ -119,7 +118,7 @@ class ChebyshevPolynomial:
             return NotImplemented
         out = dict(self.terms)
         for term, c in right.terms.items():
-            out[term] = out.get(term, 0) + c
+            out[term] = plus(out[term], c) if term in out else c
         return ChebyshevPolynomial(out)
 
     __radd__ = __add__
@@ -142,7 +141,8 @@ class ChebyshevPolynomial:
         for a, p in self.terms.items():
             for b, q in right.terms.items():
                 for term, weight in _product(a, b):
-                    out[term] = out.get(term, 0) + p * q * weight
+                    part = times(times(p, q), weight)
+                    out[term] = plus(out[term], part) if term in out else part
         return ChebyshevPolynomial(out)
 
     __rmul__ = __mul__
@@ -157,8 +157,10 @@ class ChebyshevPolynomial:
 
     def __truediv__(self, number: Any) -> ChebyshevPolynomial:
         divisor = _number(number)
-        factor = Fraction(1) / divisor if isinstance(divisor, int | Fraction) else 1.0 / divisor
-        return self * factor
+        if divisor == 0:
+            raise ZeroDivisionError("a polynomial was divided by zero")
+        quotients = {term: (Polynomial(c) / divisor).constant for term, c in self.terms.items()}
+        return ChebyshevPolynomial(quotients)
 
     def __eq__(self, other: object) -> bool:
         right = _operand(other)
@@ -204,23 +206,19 @@ def _variable(x: Any) -> int:
 
 
 def _number(value: Any) -> Number:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+    number = None if isinstance(value, bool) else as_number(value)
+    if number is None:
         raise TypeError(f"a coefficient must be a number, not {type(value).__name__}")
-    if isinstance(value, float) and not np.isfinite(value):
-        raise ValueError("a coefficient must be finite")
-    return value
+    return number
 
 
 def _operand(other: Any) -> ChebyshevPolynomial | None:
     if isinstance(other, ChebyshevPolynomial):
         return other
-    if isinstance(other, int | float | Fraction | np.generic) and not isinstance(other, bool):
-        return ChebyshevPolynomial({(): _number(other)})
     if isinstance(other, Polynomial):
         return from_polynomial(other)
-    return None
+    number = None if isinstance(other, bool) else as_number(other)
+    return None if number is None else ChebyshevPolynomial({(): number})
 
 
 def from_polynomial(p: Polynomial) -> ChebyshevPolynomial:

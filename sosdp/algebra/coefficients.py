@@ -1,14 +1,16 @@
 """Coefficients: int64 while they fit, Python integers and Fractions when they do not, float64 otherwise.
 
 An array of coefficients is exact when its dtype is int64 or object (elements ``int`` or ``Fraction``, a
-Fraction only where an integer would not do). One float makes the whole array float64.
+Fraction only where an integer would not do), else float64. Where exact numbers meet floats nothing exact is
+rounded: the array is float64 only if the exact ones are floats, and otherwise the floats in it are the binary
+numbers that they are.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,6 +21,9 @@ Number = int | float | Fraction
 
 # int64 arithmetic is used only while bounds on the result stay below this
 INT_LIMIT = 1 << 62
+
+# integers below are floats, whatever they are added to
+SMALL_LIMIT = 1 << 53
 
 
 def as_number(value: Any) -> Number | None:
@@ -34,7 +39,7 @@ def as_number(value: Any) -> Number | None:
             raise ValueError(f"a coefficient must be a finite number, not {value!r}")
         return value
     if kind is Fraction:
-        return value.numerator if value.denominator == 1 else value
+        return plain(value)
     if isinstance(value, np.ndarray):
         return (
             as_number(value[()].item() if value.dtype != object else value[()]) if value.ndim == 0 else None
@@ -50,8 +55,10 @@ def as_number(value: Any) -> Number | None:
             raise ValueError(f"a coefficient must be a finite number, not {value}")
         return as_number(Fraction(value))
     if isinstance(value, numbers.Real):
-        return as_number(float(value))
+        return _wide_float(value)
     module = kind.__module__ or ""  # classes made by sympy may have none
+    if module.startswith("gmpy2") and hasattr(value, "as_integer_ratio"):
+        return _wide_float(value)
     if module.startswith("flint") and hasattr(value, "p") and hasattr(value, "q"):
         return as_number(Fraction(int(value.p), int(value.q)))
     if module.startswith("flint") and hasattr(value, "__int__"):
@@ -67,13 +74,13 @@ def as_coefs(values: Any) -> np.ndarray:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         if values.dtype == np.int64:
             return settle(values.astype(object)) if _peak_int(values) >= INT_LIMIT else values.copy()
-        if values.dtype.kind == "f":
+        if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
             return check_finite(values.astype(np.float64))
         if values.dtype.kind in "bi" or values.dtype in (np.uint8, np.uint16, np.uint32):
             return values.astype(np.int64)
         if values.dtype.kind == "c":
             raise TypeError("coefficients must be real numbers, not complex ones")
-        values = values.tolist()
+        values = list(values) if values.dtype.kind == "f" else values.tolist()
     items = []
     inexact = False
     for value in values:
@@ -82,9 +89,33 @@ def as_coefs(values: Any) -> np.ndarray:
             raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
         inexact = inexact or type(number) is float
         items.append(number)
-    if inexact:
-        return np.array([to_float(c) for c in items], dtype=np.float64)
-    return settle(object_array(items))
+    if inexact and all(type(c) is float or reads_as_float(c) for c in items):
+        return np.array([float(c) for c in items], dtype=np.float64)
+    return settle(object_array(binary_value(c) if type(c) is float else c for c in items))
+
+
+def _wide_float(value: Any) -> Number:
+    """A real number of another kind (numpy's, mpmath's): a float where that is the same number."""
+    try:
+        if hasattr(value, "as_integer_ratio"):
+            top, bottom = value.as_integer_ratio()
+            exact = Fraction(int(top), int(bottom))
+        elif hasattr(value, "_mpf_"):  # mpmath, sympy
+            sign, mantissa, exponent, _ = value._mpf_
+            if not mantissa and exponent:
+                raise ValueError
+            exact = Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+        else:
+            exact = Fraction(float(value))
+    except (OverflowError, ValueError):
+        raise ValueError(f"a coefficient must be a finite number, not {value}") from None
+    narrow = as_equal_floats(object_array([exact]))
+    return plain(exact) if narrow is None else float(narrow[0])
+
+
+def plain(value: Fraction) -> int | Fraction:
+    """A Fraction, as an int where it is one."""
+    return value.numerator if value.denominator == 1 else value
 
 
 def object_array(items: Iterable[Any]) -> np.ndarray:
@@ -140,11 +171,77 @@ def peak(coefs: np.ndarray) -> int | None:
 
 def shortest_decimal(value: float) -> int | Fraction:
     """The rational that ``repr`` writes: the one rule by which floats become exact in this project."""
-    exact = Fraction(repr(float(value)))
-    return exact.numerator if exact.denominator == 1 else exact
+    return plain(Fraction(repr(float(value))))
+
+
+def reads_as_float(value: Number) -> bool:
+    """Whether an exact number is a float, and the shortest decimal of that float is the number as well.
+
+    True for small integers and 1/2, false for 10**17 - 1, 1/3 and 2**60, printed as 1.152921504606847e+18.
+    """
+    if type(value) is int and -SMALL_LIMIT < value < SMALL_LIMIT:
+        return True
+    try:
+        rounded = float(value)
+    except OverflowError:
+        return False
+    return Fraction(rounded) == value and Fraction(repr(rounded)) == value
+
+
+def are_small(coefs: np.ndarray) -> bool:
+    """Whether the numbers of an array are integers below 2**53, in int64."""
+    return coefs.dtype == np.int64 and _peak_int(coefs) < SMALL_LIMIT
+
+
+def read_as_floats(coefs: np.ndarray) -> bool:
+    """Whether every number of an exact array is a float, however that is read."""
+    return are_small(coefs) or all(map(reads_as_float, coefs.tolist()))
+
+
+def plus(left: Number, right: Number) -> Number:
+    """The sum of two numbers, in which nothing exact is rounded, as in sums of polynomials."""
+    return _across(left, right, lambda a, b: a + b, sums=True)
+
+
+def times(left: Number, right: Number) -> Number:
+    """The product of two numbers, in which nothing exact is rounded, as in products of polynomials."""
+    return _across(left, right, lambda a, b: a * b)
+
+
+def _across(left: Number, right: Number, operation: Callable[[Any, Any], Any], sums: bool = False) -> Number:
+    exact = left if type(right) is float else right
+    if (type(left) is float) == (type(right) is float):
+        return as_number(operation(left, right))  # type: ignore[return-value]
+    if type(exact) is int and -SMALL_LIMIT < exact < SMALL_LIMIT:
+        found = as_number(operation(float(left), float(right)))
+        assert type(found) is float
+        if not sums or abs(found) < SMALL_LIMIT:
+            return found
+    precise = as_number(operation(Fraction(left), Fraction(right)))
+    assert precise is not None
+    floats = as_equal_floats(object_array([precise])) if reads_as_float(exact) else None
+    return precise if floats is None else float(floats[0])
+
+
+def binary(coefs: np.ndarray) -> np.ndarray:
+    """The numbers that the floats of an array are, exactly; an exact array as it is."""
+    if coefs.dtype != np.float64:
+        return coefs
+    if (np.abs(coefs) < SMALL_LIMIT).all() and (coefs == np.rint(coefs)).all():
+        return coefs.astype(np.int64)
+    return settle(object_array(map(binary_value, coefs.tolist())))
+
+
+def as_equal_floats(coefs: np.ndarray) -> np.ndarray | None:
+    """An exact array in float64, or None where that would round a number."""
+    items = coefs.tolist()
+    try:
+        rounded = [float(c) for c in items]
+    except OverflowError:
+        return None
+    return np.array(rounded) if all(Fraction(f) == c for f, c in zip(rounded, items)) else None
 
 
 def binary_value(value: float) -> int | Fraction:
     """The rational that a float is."""
-    exact = Fraction(value)
-    return exact.numerator if exact.denominator == 1 else exact
+    return plain(Fraction(value))

@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import INT_LIMIT, as_coefs, as_number, floats, peak
-from sosdp.algebra.polynomial import Polynomial, coerce, constant
+from sosdp.algebra.polynomial import (
+    Polynomial,
+    add_at_once,
+    coerce,
+    constant,
+    small_with_floats,
+    within_floats,
+)
 
 _CHUNK = 1 << 22  # term pairs held in memory at a time
 
@@ -23,7 +30,10 @@ def union_of_ids(polynomials: list[Polynomial]) -> np.ndarray:
 
 
 class Stack:
-    """The terms of several polynomials in one set of arrays, with the position of their owner."""
+    """The terms of several polynomials in one set of arrays, with the position of their owner.
+
+    All exact, or all float or in integers below 2**53.
+    """
 
     def __init__(self, polynomials: list[Polynomial]) -> None:
         self.counts = np.array([p.coefs.size for p in polynomials], dtype=np.int64)
@@ -51,14 +61,23 @@ def total(polynomials: list[Any]) -> Polynomial:
         return constant(0)
     if len(items) == 1:
         return items[0]
-    stack = Stack(items)
-    return Polynomial._merged(mono.trim(stack.monos), stack.coefs, stack.keys)
+    small = small_with_floats(items)
+    if small is not False:
+        stack = Stack(items)
+        found = Polynomial._merged(mono.trim(stack.monos), stack.coefs, stack.keys)
+        if small is None or within_floats(found.coefs):
+            return found
+    exact, floating = ([p for p in items if p.is_exact is kind] for kind in (True, False))
+    return add_at_once(total(exact), total(floating))
 
 
 def inner(left: list[Polynomial], right: list[Polynomial]) -> Polynomial:
     """Sum of the products ``left[k] * right[k]``, merged once (in chunks when there are many term pairs)."""
     if not left:
         return constant(0)
+    small = small_with_floats([*left, *right])
+    if small is False:
+        return total([p * q for p, q in zip(left, right)])
     pairs = [p.coefs.size * q.coefs.size for p, q in zip(left, right)]
     if sum(pairs) > _CHUNK:
         if len(left) == 1:
@@ -71,7 +90,7 @@ def inner(left: list[Polynomial], right: list[Polynomial]) -> Polynomial:
     owner = np.repeat(np.arange(counts.size), counts)
     row, column = np.divmod(offset, b.counts[owner])
     i, j = a.starts[owner] + row, b.starts[owner] + column
-    ca, cb = merging.common_kind(a.coefs, b.coefs)
+    ca, cb = (floats(c) if small else c for c in (a.coefs, b.coefs))
     if ca.dtype == np.int64 and cb.dtype == np.int64:
         if (peak(ca) or 0) * (peak(cb) or 0) * max(i.size, 1) >= INT_LIMIT:
             ca = ca.astype(object)
@@ -80,6 +99,8 @@ def inner(left: list[Polynomial], right: list[Polynomial]) -> Polynomial:
     first, keys, coefs = merging.merge(a.keys[i] + b.keys[j], products)
     monos = mono.multiply(a.monos[i[first]], b.monos[j[first]])
     monos, coefs, keys = merging.finish(monos, coefs, keys)
+    if small and not within_floats(coefs):
+        return total([p * q for p, q in zip(left, right)])
     return Polynomial._make(mono.trim(monos), coefs, keys)
 
 
@@ -149,23 +170,28 @@ def _combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
     """The linear combinations of the polynomials with the rows of ``a`` as weights."""
     if not polynomials:
         return [constant(0)] * a.shape[0]
-    stack = Stack(polynomials)
     weights = a.data if sp.issparse(a) else a
     if weights.dtype.kind == "c":
         raise TypeError("polynomials are multiplied by real matrices, not complex ones")
+    if weights.dtype.itemsize > 8 or weights.dtype == np.uint64:
+        return _exact_combinations(a, polynomials)
     if sp.issparse(a) and not (a.dtype == np.float64 or a.dtype == np.int64):
         a = a.astype(np.float64 if a.dtype.kind == "f" else np.int64)
         weights = a.data
-    if weights.dtype == np.float64:
-        if not np.isfinite(weights).all():
-            raise ValueError("a matrix that multiplies polynomials holds a NaN or an infinity")
-        coefs = floats(stack.coefs)
-    else:
-        coefs = stack.coefs
-        if coefs.dtype == np.float64:
-            a = a.astype(np.float64) if sp.issparse(a) else floats(a.reshape(-1)).reshape(a.shape)
-        elif coefs.dtype == object or weights.dtype == object or _overflows(weights, coefs):
-            return _exact_combinations(a, polynomials)
+    if weights.dtype == np.float64 and not np.isfinite(weights).all():
+        raise ValueError("a matrix that multiplies polynomials holds a NaN or an infinity")
+    small = small_with_floats(polynomials, weights.reshape(-1))
+    if small is False:
+        return _exact_combinations(a, polynomials)
+    stack = Stack(polynomials)
+    coefs = stack.coefs
+    weighted = a
+    if small:
+        coefs, a = floats(coefs), a.astype(np.float64)
+    elif weights.dtype != np.float64 and (
+        coefs.dtype == object or weights.dtype == object or _overflows(weights, coefs)
+    ):
+        return _exact_combinations(a, polynomials)
     keys, first, column = np.unique(stack.keys, return_index=True, return_inverse=True)
     monos = stack.monos[first]
     table = sp.csr_matrix((coefs, (stack.owners, column)), shape=(len(polynomials), keys.size))
@@ -180,6 +206,8 @@ def _combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
             where = product.indices[chosen]
             parts = merging.finish(monos[where], product.data[chosen].copy(), keys[where])
             results.append(Polynomial._make(mono.trim(parts[0]), *parts[1:]))
+    if small and weighted.dtype != np.float64 and not all(within_floats(p.coefs) for p in results):
+        return _exact_combinations(weighted, polynomials)
     return results
 
 
@@ -188,7 +216,7 @@ def _overflows(weights: np.ndarray, coefs: np.ndarray) -> bool:
 
 
 def _exact_combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
-    """Linear combinations in Python integers and Fractions, one row at a time."""
+    """Linear combinations one row at a time, every product and sum by the rules of polynomials."""
     rows = a.tocsr() if sp.issparse(a) else a
     results = []
     for k in range(a.shape[0]):

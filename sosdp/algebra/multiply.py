@@ -48,14 +48,15 @@ class HasTerms(Protocol):
 
 
 def multiply(left: HasTerms, right: HasTerms, bound: int | None) -> Terms:
-    """Monomials, coefficients and keys of the product of two polynomials that are not constant.
+    """Monomials, coefficients and keys of the product of two polynomials that are not constant, both exact or
+    both float.
 
     Zero coefficients may remain. ``bound``: on the absolute values of its coefficients, None unless both
     factors are int64.
     """
     small, large = (left, right) if left.coefs.size <= right.coefs.size else (right, left)
     pairs = small.coefs.size * large.coefs.size
-    a, b = merging.common_kind(small.coefs, large.coefs)
+    a, b = small.coefs, large.coefs
     if pairs > 256 and a.dtype != np.float64 and (a.dtype == object or b.dtype == object):
         cleared = _clear_denominators(a, b)
         if cleared is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +11,20 @@ from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
 from sosdp.algebra.coefficients import (
     INT_LIMIT,
+    SMALL_LIMIT,
     Number,
+    are_small,
     as_coefs,
+    as_equal_floats,
     as_number,
-    binary_value,
     floats,
     object_array,
     peak,
+    read_as_floats,
     settle,
     shortest_decimal,
-    to_float,
 )
+from sosdp.algebra.coefficients import binary as binary_values
 from sosdp.algebra.multiply import multiply
 from sosdp.algebra.variables import variable_id, variable_ids, variable_name
 
@@ -47,7 +50,8 @@ class Polynomial:
     ``monos`` (t, w) int32: one sorted, left-padded row of variable ids per term; ``keys`` (t,) uint64: the
     additive hash of each row, in increasing order; ``coefs`` (t,): int64, object (Python integers and
     Fractions) or float64. No coefficient is zero; the zero polynomial has t = 0. Exact with exact stays
-    exact, exact with float is float. ``Polynomial(value)`` reads a number, a string or a sympy expression.
+    exact, float with float is float arithmetic; where they meet nothing exact is rounded (``_across``).
+    ``Polynomial(value)`` reads a number, a string or a sympy expression.
     """
 
     __slots__ = ("monos", "coefs", "keys", "_hash", "_bound", "_summands")
@@ -164,6 +168,12 @@ class Polynomial:
             _set(self, "_bound", peak(self.coefs) or 0)
         return self._bound  # type: ignore[return-value]
 
+    def _is_small(self) -> bool:
+        """Whether the coefficients are integers below 2**53."""
+        return self.coefs.dtype == np.int64 and (
+            self._peak() < SMALL_LIMIT or self._peak(tight=True) < SMALL_LIMIT
+        )
+
     @property
     def degree(self) -> int:
         """Total degree; 0 for constants, the zero polynomial included."""
@@ -272,14 +282,15 @@ class Polynomial:
 
     def _scaled(self, number: Number) -> Polynomial:
         """This polynomial times a number."""
-        if number == 1 and (type(number) is int or not self.is_exact):
+        floating = self.coefs.dtype == np.float64
+        if number == 1 and (type(number) is int or floating):
             return self
-        if self.coefs.dtype == np.float64:
+        small = type(number) is int and -SMALL_LIMIT < number < SMALL_LIMIT if floating else self._is_small()
+        if floating != (type(number) is float) and not small:
+            return _across(self, constant(number), _multiply)
+        if floating or type(number) is float:
             with np.errstate(over="ignore"):  # infinities are reported by ``finish``
-                coefs = self.coefs * to_float(number)
-        elif type(number) is float:
-            with np.errstate(over="ignore"):
-                coefs = floats(self.coefs) * number
+                coefs = self.coefs * float(number)
         elif (
             type(number) is int
             and self.coefs.dtype == np.int64
@@ -300,9 +311,13 @@ class Polynomial:
             return _apply(other, lambda q: self / q)
         if number == 0:
             raise ZeroDivisionError("a polynomial was divided by zero")
-        if type(number) is float or not self.is_exact:
+        floating = self.coefs.dtype == np.float64
+        small = type(number) is int and -SMALL_LIMIT < number < SMALL_LIMIT if floating else self._is_small()
+        if floating != (type(number) is float) and not small:
+            return _across(self, constant(number), Polynomial.__truediv__)
+        if floating or type(number) is float:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                coefs = floats(self.coefs) / floats(as_coefs([number]))
+                coefs = self.coefs / float(number)
         else:
             coefs = object_array(exact_quotient(c, number) for c in self.coefs.tolist())
         return self._make(*merging.finish(self.monos, coefs, self.keys))
@@ -434,8 +449,9 @@ class Polynomial:
         """
         if self.is_exact:
             return self
-        read = binary_value if binary else shortest_decimal
-        coefs = settle(object_array(read(c) for c in self.coefs.tolist()))
+        if binary:
+            return self._make(self.monos, binary_values(self.coefs), self.keys)
+        coefs = settle(object_array(map(shortest_decimal, self.coefs.tolist())))
         return self._make(self.monos, coefs, self.keys)
 
     # ------------------------------------------------------------------ other forms
@@ -611,11 +627,19 @@ def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomia
             summands.append(last)
             if summands[count] is last:  # else another thread was faster
                 return Polynomial._later(summands, count + 1)
+    return add_at_once(left, right, negate)
+
+
+def add_at_once(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomial:
+    """The sum, or with ``negate`` the difference, merged now."""
     if right.coefs.size == 0 and (right.is_exact or not left.is_exact):
         return left
     if left.coefs.size == 0 and (left.is_exact or not right.is_exact):
         return -right if negate else right
-    a, b = merging.common_kind(left.coefs, right.coefs)
+    a, b = left.coefs, right.coefs
+    mixed = a.dtype != b.dtype and np.float64 in (a.dtype, b.dtype)
+    if mixed and not _are_small(left, right):
+        return _across(left, right, lambda p, q: add_at_once(p, q, negate))
     bound = _bound(left, right, lambda p, q: p + q)
     if bound is not None and bound >= INT_LIMIT:
         a = a.astype(object)
@@ -623,7 +647,53 @@ def _add(left: Polynomial, right: Polynomial, negate: bool = False) -> Polynomia
     width = max(left.monos.shape[1], right.monos.shape[1])
     monos = np.concatenate([mono.pad(left.monos, width), mono.pad(right.monos, width)])
     first, keys, coefs = merging.merge(np.concatenate([left.keys, right.keys]), coefs, monos)
+    if mixed and coefs.size < a.size + b.size and not within_floats(coefs):
+        return _across(left, right, lambda p, q: add_at_once(p, q, negate))
     return Polynomial._make(*merging.finish(monos[first], coefs, keys), bound)
+
+
+def _are_small(left: Polynomial, right: Polynomial) -> bool:
+    """Whether the exact one of two polynomials has integers below 2**53 only.
+
+    These are floats, and what is done with them and floats is the user's float arithmetic, unless a sum
+    leaves these bounds, where a summand could vanish.
+    """
+    return (left if left.is_exact else right)._is_small()
+
+
+def small_with_floats(polynomials: Sequence[Polynomial], weights: np.ndarray | None = None) -> bool | None:
+    """Of polynomials, and numbers that multiply them: None if all are exact or all are float.
+
+    Otherwise whether the exact ones are integers below 2**53.
+    """
+    exact = [p for p in polynomials if p.coefs.dtype != np.float64]
+    floats_too = len(exact) < len(polynomials)
+    numbers = weights is not None and weights.dtype != np.float64
+    if weights is not None and not numbers:
+        floats_too = True
+    if not floats_too or not (exact or numbers):
+        return None
+    return all(p._is_small() for p in exact) and (weights is None or not numbers or are_small(weights))
+
+
+def _across(left: Polynomial, right: Polynomial, operation: Callable[[Any, Any], Polynomial]) -> Polynomial:
+    """An operation between an exact polynomial and a float one, done exactly: a float is the binary number
+    that it is. The result is float again if that rounds no coefficient.
+    """
+    exact = left if left.is_exact else right
+    precise = operation(left.as_exact(binary=True), right.as_exact(binary=True))
+    return as_float_again(precise) if read_as_floats(exact.coefs) else precise
+
+
+def within_floats(coefs: np.ndarray) -> bool:
+    """Whether sums with integers are smaller than 2**53."""
+    return coefs.size == 0 or -SMALL_LIMIT < coefs.min() <= coefs.max() < SMALL_LIMIT
+
+
+def as_float_again(p: Polynomial) -> Polynomial:
+    """An exact polynomial with float coefficients if these are the same numbers, else as it is."""
+    coefs = as_equal_floats(p.coefs)
+    return p if coefs is None else Polynomial._make(p.monos, coefs, p.keys)
 
 
 def _bound(left: Polynomial, right: Polynomial, combine: Callable[[int, int], int]) -> int | None:
@@ -639,6 +709,10 @@ def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
         return right._scaled(left.constant if left or left.is_exact else 0.0)
     if right.is_constant:
         return left._scaled(right.constant if right or right.is_exact else 0.0)
+    if left.is_exact != right.is_exact:
+        if not _are_small(left, right):
+            return _across(left, right, _multiply)
+        left, right = left.as_float(), right.as_float()
     fewer = min(left.coefs.size, right.coefs.size)
     bound = _bound(left, right, lambda p, q: p * q * fewer)
     return Polynomial._make(*merging.finish(*multiply(left, right, bound)), bound)

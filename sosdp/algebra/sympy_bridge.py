@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.algebra import linear
+from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.polynomial import Polynomial, constant, variable
 from sosdp.algebra.printing import _ordered
 from sosdp.algebra.variables import variable_id, variable_name
@@ -41,8 +42,9 @@ def _to_sympy_number(value: Any) -> Any:
 def from_sympy(expression: Any) -> Polynomial:
     """Polynomial from a sympy expression or sympy.Poly.
 
-    Symbols become the variables of the same names. Integers and rationals stay exact, Floats become floats
-    (of 53 bits). ValueError for anything that is not a polynomial with real rational or float coefficients.
+    Symbols become the variables of the same names. Integers and rationals stay exact, Floats of up to 53 bits
+    become floats, longer ones the binary numbers that they are. ValueError for anything that is not a
+    polynomial with real rational or float coefficients.
     """
     need("sympy", "the bridge to sympy")
     import sympy
@@ -96,5 +98,7 @@ def _leaf(node: Any) -> Polynomial:
     if node.is_Rational:
         return constant(Fraction(int(node.p), int(node.q)))
     if node.is_Float:
-        return constant(float(node))
+        number = as_number(node)
+        assert number is not None
+        return constant(number)
     raise ValueError(f"{node} is not a polynomial with rational or float coefficients")

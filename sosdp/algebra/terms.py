@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sosdp.algebra import monomials as mono
-from sosdp.algebra.coefficients import INT_LIMIT, check_finite, floats, peak, settle
+from sosdp.algebra.coefficients import INT_LIMIT, check_finite, peak, settle
 
 _FEW = 40
 
@@ -49,16 +49,6 @@ def safe_sum_dtype(coefs: np.ndarray, summands: int) -> np.ndarray:
     if largest is not None and largest * summands >= INT_LIMIT:
         return coefs.astype(object)
     return coefs
-
-
-def common_kind(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both arrays ready for arithmetic with each other: one float makes both float."""
-    if left.dtype != right.dtype:
-        if left.dtype == np.float64:
-            return left, floats(right)
-        if right.dtype == np.float64:
-            return floats(left), right
-    return left, right
 
 
 def distinct_ids(monos: np.ndarray) -> np.ndarray:

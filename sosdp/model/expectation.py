@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.coefficients import Number, as_number, times
 from ..algebra.constraint import ForAll, Inequality
 from ..algebra.polynomial import Polynomial
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) or type(value).__name__ == "Fraction"
+    return as_number(value) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class Expectation:
     def __pow__(self, power: int) -> QuadraticExpectation:
         if power != 2:
             raise ValueError("only the square of an expectation is convex and allowed: use E(p) ** 2")
-        return QuadraticExpectation(_ZERO, ((1.0, self.polynomial),))
+        return QuadraticExpectation(_ZERO, ((1, self.polynomial),))
 
     def __ge__(self, other: Any) -> ExpectationConstraint:
         return ExpectationConstraint("inequality", (self - other).polynomial)
@@ -92,7 +93,7 @@ class QuadraticExpectation:
     """``E[linear] + sum_k weight_k * E[p_k] ** 2`` with non-negative weights: a convex objective."""
 
     linear: Polynomial
-    squares: tuple[tuple[float, Polynomial], ...]
+    squares: tuple[tuple[Number, Polynomial], ...]
 
     def polynomials(self) -> list[Polynomial]:
         """Every polynomial whose expectation occurs."""
@@ -115,8 +116,10 @@ class QuadraticExpectation:
             return NotImplemented
         if factor < 0:
             raise ValueError("a negative multiple of a square is not convex and cannot be minimised")
+        number = as_number(factor)
+        assert number is not None
         return QuadraticExpectation(
-            self.linear * factor, tuple((w * float(factor), p) for w, p in self.squares)
+            self.linear * number, tuple((times(w, number), p) for w, p in self.squares)
         )
 
     __rmul__ = __mul__

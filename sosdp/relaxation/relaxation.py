@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..algebra.coefficients import Number
 from ..algebra.polynomial import Polynomial
 from ..conic.formats.files import write_program
 from ..conic.program import ConicProgram
@@ -241,7 +242,7 @@ class Relaxation:
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
             objective = objective.polynomial
-        squares: tuple[tuple[float, Polynomial], ...] = ()
+        squares: tuple[tuple[Number, Polynomial], ...] = ()
         linear = objective
         if isinstance(objective, QuadraticExpectation):
             linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)

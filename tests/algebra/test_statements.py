@@ -1,0 +1,251 @@
+"""Where exact numbers meet floats nothing exact is rounded: against Fractions, term by term."""
+
+from __future__ import annotations
+
+import decimal
+import pickle
+import random
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sympy
+
+import sosdp as sd
+from sosdp.algebra import Polynomial, polynomial, variables
+from sosdp.algebra.coefficients import plus, reads_as_float, times
+
+x, y, z = variables("x y z")
+BIG = 10**17 - 1
+F = Fraction
+Terms = dict[tuple, Fraction]
+
+
+def values(p: Polynomial) -> Terms:
+    """The numbers that the coefficients are."""
+    return {tuple(sorted(m.items())): F(c) for c, m in p.terms()}
+
+
+def added(*summands: Terms) -> Terms:
+    total: Terms = {}
+    for summand in summands:
+        for monomial, c in summand.items():
+            total[monomial] = total.get(monomial, F(0)) + c
+    return {m: c for m, c in total.items() if c}
+
+
+def scaled(p: Terms, c: Fraction) -> Terms:
+    return {m: v * c for m, v in p.items() if v * c}
+
+
+def product(p: Terms, q: Terms) -> Terms:
+    parts = []
+    for a, c in p.items():
+        for b, d in q.items():
+            powers: dict[str, int] = {}
+            for name, k in (*a, *b):
+                powers[name] = powers.get(name, 0) + k
+            parts.append({tuple(sorted(powers.items())): c * d})
+    return added(*parts)
+
+
+def random_float(rng: random.Random) -> float:
+    return rng.choice(
+        [
+            rng.uniform(-3, 3),
+            float(rng.randint(1, 9)),
+            1e16,
+            1e-17,
+            rng.uniform(-1, 1) * 10.0 ** rng.randint(-20, 20),
+        ]
+    )
+
+
+def random_exact(rng: random.Random) -> Fraction:
+    """A number that is no float, or whose shortest decimal is another number."""
+    return F(
+        rng.choice(
+            [
+                F(rng.randint(1, 9), rng.choice([3, 7])) + F(1, 11),
+                rng.randint(2**53, 2**70) | 1,
+                -BIG,
+                F(rng.randint(1, 9), 2**70),
+                10**400,
+                2**60,
+            ]
+        )
+    )
+
+
+def random_polynomial(rng: random.Random, number) -> Polynomial:
+    count = rng.randint(1, 4)
+    return sum(
+        (number(rng) * rng.choice([x, y, x * y, x**2, z, polynomial(1)]) for _ in range(count)), polynomial(0)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_and_float_polynomials_keep_both_values(seed):
+    rng = random.Random(seed)
+    for _ in range(150):
+        f, e = random_polynomial(rng, random_float), random_polynomial(rng, random_exact)
+        c, d = random_float(rng), random_exact(rng)
+        a, b = values(f), values(e)
+        assert values(f + e) == values(e + f) == values(sum([f, e])) == added(a, b)
+        assert values(f - e) == added(a, scaled(b, F(-1))) and values(e - f) == scaled(values(f - e), F(-1))
+        assert values(f * e) == values(e * f) == product(a, b)
+        assert values(e * c) == values(c * e) == scaled(b, F(c)) and values(e / c) == scaled(b, 1 / F(c))
+        assert values(f * d) == values(d * f) == scaled(a, d) and values(f / d) == scaled(a, 1 / d)
+        assert values(e + c) == added(b, {(): F(c)}) and values(d - f) == added({(): d}, scaled(a, F(-1)))
+        assert values((f >= e).polynomial) == values(f - e) == values((f == e).polynomial)
+        assert values(pickle.loads(pickle.dumps(f + e))) == added(a, b)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_arrays_sums_and_substitution_keep_both_values(seed):
+    rng = random.Random(seed)
+    for _ in range(30):
+        f, e = random_polynomial(rng, random_float), random_polynomial(rng, random_exact)
+        c, d = random_float(rng), random_exact(rng)
+        a, b = values(f), values(e)
+        wanted = added(scaled(a, d), scaled(b, F(c)))
+        column = sd.PolynomialArray([f, e])
+        assert values(np.array([d, c], dtype=object) @ column) == wanted
+        assert values(column @ sd.PolynomialArray([d, c])) == wanted
+        assert values(column.sum()) == added(a, b)
+        assert values((np.array([[c]]) @ sd.PolynomialArray([e]))[0]) == scaled(b, F(c))
+        assert values((sd.PolynomialArray([e]) @ sp.csr_array([[c]]))[0]) == scaled(b, F(c))
+        assert values(Polynomial.from_arrays(np.array([[1], [2]]), [c, d])) == added(
+            values(Polynomial.from_arrays(np.array([[1]]), [c])),
+            values(Polynomial.from_arrays(np.array([[2]]), [d])),
+        )
+        at = {x: c, y: z + c}
+        image = added(*(scaled(_image(m, F(c)), v) for m, v in b.items()))
+        assert values(e.subs(at)) == image
+        assert values((e + c * x**2).diff(x)) == added(
+            *({_less(m): v * dict(m)["x"]} for m, v in values(e + c * x**2).items() if "x" in dict(m))
+        )
+
+
+def _image(monomial: tuple, c: Fraction) -> Terms:
+    """A monomial at x = c, y = z + c."""
+    found: Terms = {(): F(1)}
+    for name, k in monomial:
+        factor = {"x": {(): c}, "y": {(("z", 1),): F(1), (): c}, "z": {(("z", 1),): F(1)}}[name]
+        for _ in range(k):
+            found = product(found, factor)
+    return found
+
+
+def _less(monomial: tuple) -> tuple:
+    return tuple((n, k - (n == "x")) for n, k in monomial if k > (n == "x"))
+
+
+def test_small_integers_are_floats_and_sums_beyond_them_are_exact():
+    assert (x + 0.1 * x).coefs.tolist() == [1.1] and (3 * (0.1 * x)).coefs.tolist() == [3 * 0.1]
+    assert not (0.1 * y + x / 2).is_exact and str(0.1 * y + x / 2) == "0.5*x + 0.1*y"
+    assert values(1e16 * x + x) == {(("x", 1),): F(10**16 + 1)}
+    assert values(x - 2.0**53 * x) == {(("x", 1),): F(1 - 2**53)}
+    assert values(sum([1e16 * x, y, x])) == added(values(y), {(("x", 1),): F(10**16 + 1)})
+    assert values(np.array([1, 1]) @ sd.PolynomialArray([1e16 * x, x])) == {(("x", 1),): F(10**16 + 1)}
+    assert values(sd.PolynomialArray([x, x]) @ sd.PolynomialArray([1e16 * y, y])) == {
+        (("x", 1), ("y", 1)): F(10**16 + 1)
+    }
+    assert values((x + y).subs({x: 1e16 * z, y: z})) == {(("z", 1),): F(10**16 + 1)}
+    assert not (1e20 * y + x).is_exact and (1e16 * x + 2 * x).coefs.tolist() == [1e16 + 2]
+    assert (0.1 * x + 0.2 * x).coefs.tolist() == [0.1 + 0.2]  # two floats: the user's arithmetic
+    assert values(0.1 * x + x / 2) == {(("x", 1),): F(0.1) + F(1, 2)}
+    chain = sum((k * x**k for k in range(1, 90)), polynomial(0)) + 0.5 * y + BIG * y
+    assert chain.coefficient(y) == BIG + F(1, 2)
+
+
+def test_numbers_of_every_kind_keep_their_value():
+    third = np.longdouble(1) / 3
+    with mpmath.workprec(200):
+        long = mpmath.mpf(1) / 3
+        tiny = mpmath.mpf(2) ** -2000
+    kinds = {
+        np.float32(0.1): F(float(np.float32(0.1))),
+        third: F(*third.as_integer_ratio()),
+        np.longdouble("0.5"): F(1, 2),
+        decimal.Decimal("0.1"): F(1, 10),
+        decimal.Decimal("1e-400"): F(1, 10**400),
+        sympy.Rational(1, 3): F(1, 3),
+        sympy.Float("0.1"): F(0.1),
+        tiny: F(1, 2**2000),
+        np.uint64(2**64 - 1): F(2**64 - 1),
+    }
+    for given, value in kinds.items():
+        for p in (
+            x * given,
+            given * x,
+            polynomial(given) * x,
+            sd.PolynomialArray([x])[0] * given,
+            x / 3 + given * x - x / 3,
+        ):
+            assert values(polynomial(p)) == {(("x", 1),): value}, (given, p)
+    assert abs(F((long * x).coefs[0]) - F(1, 3)) < F(1, 2**190)
+    assert abs(F(polynomial(sympy.Float("0.1", 50)).constant) - F(1, 10)) < F(1, 10**50)
+    assert values(sd.PolynomialArray([x, y]) @ (np.ones(2, dtype=np.longdouble) / 3)) == {
+        (("x", 1),): kinds[third],
+        (("y", 1),): kinds[third],
+    }
+    assert values((sd.PolynomialArray([x]) @ sp.csr_array(np.array([[2**64 - 1]], dtype=np.uint64)))[0]) == {
+        (("x", 1),): F(2**64 - 1)
+    }
+    for irrational in (sympy.sqrt(2), sympy.pi):
+        with pytest.raises(ValueError, match="is not a polynomial"):
+            x * irrational
+    for bad in (mpmath.inf, mpmath.nan, np.longdouble("inf"), sympy.Float("inf"), decimal.Decimal("nan")):
+        with pytest.raises(ValueError, match="finite|not a polynomial"):
+            x * bad
+
+
+def test_text_and_sympy_keep_both_values():
+    p = BIG * x**2 / 3 + 0.1 * y
+    assert polynomial(str(p)) == p and Polynomial.from_sympy(p.to_sympy()) == p
+    s = sympy.Symbol("x")
+    e = Polynomial.from_sympy(sympy.Add(sympy.Float(0.1) * s, s / 3, evaluate=False))
+    assert values(e) == {(("x", 1),): F(0.1) + F(1, 3)}
+    assert values(sd.integrate(0.1 * x**2 * y, {x: (0, F(1, 3))})) == {(("y", 1),): F(0.1) / 81}
+    assert values(sd.integrate(x**2 * y, {x: (0.1, F(1, 3))})) == {(("y", 1),): (F(1, 27) - F(0.1) ** 3) / 3}
+
+
+def test_chebyshev_coefficients_keep_both_values():
+    t = sd.chebyshev(x, 2)
+    assert (t * BIG + 0.5 * t).terms == {next(iter(t.terms)): BIG + F(1, 2)}
+    assert (t / 3 + 0.1 * t).terms == {next(iter(t.terms)): F(0.1) + F(1, 3)}
+    assert (t * BIG * 0.1).terms == {next(iter(t.terms)): BIG * F(0.1)}
+    assert (0.1 * t / 3).terms == {next(iter(t.terms)): 0.1 / 3} and (t / F(1, 3)).terms == {
+        next(iter(t.terms)): 3
+    }
+    rng = random.Random(5)
+    for _ in range(300):
+        c, d = random_float(rng), random_exact(rng)
+        assert plus(c, d) == plus(d, c) == F(c) + d and times(c, d) == times(d, c) == F(c) * d
+        n = rng.randint(-9, 9)
+        assert times(c, n) == c * n and plus(c, n) == (c + n if abs(c + n) < 2**53 else F(c) + n)
+
+
+def test_a_float_is_an_exact_number_by_both_readings():
+    assert all(map(reads_as_float, [0, 1, -(2**53) + 1, F(1, 2), 10**22, F(-3, 8)]))
+    assert not any(map(reads_as_float, [2**60, BIG, F(1, 3), F(1, 2**60), 10**400, F(1, 10**400)]))
+
+
+def test_bounds_refer_to_what_was_stated():
+    """Rounded, the first is certified as 0."""
+    on = sd.System(x**2 == 1)
+    found = sd.minimize(BIG * x**2 - (BIG + 1) + 0.5 * y**2, on, 2)
+    assert -1.001 < found.certified_bound <= -1
+    assert (
+        sd.feasible(sd.System(x**2 == 1, (BIG + 2) * x**2 - (BIG + 1) - 1.0 * y >= 0, y >= 0.5), 2).status
+        == "optimal"
+    )
+    u = variables("u")
+    program = sd.SosProgram([u]).require(BIG * x**2 - (BIG + 1) + 0.5 * y**2 - u, on=on, degree=2)
+    assert -1.001 < program.maximize(u).certified_bound <= -1
+    relaxation = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    squares = relaxation.E(x) ** 2 * F(1, 3) * decimal.Decimal("0.1")
+    assert squares.squares[0][0] == F(1, 30)
