@@ -82,20 +82,30 @@ def solve_problem(problem: Problem) -> Answer:
         call = minimize if problem.sense == "minimize" else maximize
         assert problem.objective is not None
         solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
-    has_bound = problem.sense != "feasible"
+    has_bound, optimal = problem.sense != "feasible", solved.status == "optimal"
+    return _said(
+        solved,
+        solved.degree,
+        has_bound,
+        exact=optimal and has_bound and bool(solved.exact),
+        parts=(solved,),
+        atoms=_atoms(problem, solved) if optimal else [],
+    )
+
+
+def _said(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) -> Answer:
+    """What one solution says, with the bounds where some were asked for."""
     return Answer(
         status=solved.status,
         bound=_finite(solved.bound) if has_bound else None,
         certified_bound=solved.certified_bound if has_bound else None,
         bound_kind=solved.bound_kind if has_bound else None,
         reason=solved.reason,
-        exact=solved.status == "optimal" and has_bound and bool(solved.exact),
-        degree=solved.degree,
+        degree=degree,
         sizes=solved.sizes,
         solver=solved.solver,
         times=solved.times,
-        parts=(solved,),
-        atoms=_atoms(problem, solved) if solved.status == "optimal" else [],
+        **{"exact": False, **more},
     )
 
 
@@ -108,18 +118,7 @@ def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str,
     call = minimize if problem.sense == "minimize" else maximize
     assert problem.chebyshev is not None
     solved = call(problem.chebyshev, problem.system, problem.degree, **solving)
-    return Answer(
-        status=solved.status,
-        bound=_finite(solved.bound),
-        certified_bound=solved.certified_bound,
-        bound_kind=solved.bound_kind,
-        reason=solved.reason,
-        exact=False,
-        degree=solved.degree,
-        sizes=solved.sizes,
-        solver=solved.solver,
-        times=solved.times,
-    )
+    return _said(solved, solved.degree)
 
 
 def failed(problem: Problem, reason: str) -> Answer:
@@ -149,21 +148,8 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
         program.require(p, problem.system, problem.degree)
     objective = problem.objective if problem.objective is not None else polynomial(0)
     found: SosSolution = program.minimize(objective, **solving)
-    optimises = problem.objective is not None
-    return Answer(
-        status=found.status,
-        bound=_finite(found.bound) if optimises else None,
-        certified_bound=found.certified_bound if optimises else None,
-        bound_kind=found.bound_kind if optimises else None,
-        reason=found.reason,
-        exact=False,
-        degree=problem.degree,
-        sizes=found.sizes,
-        solver=found.solver,
-        times=found.times,
-        values=found.values or None,
-        parts=(found,),
-    )
+    has_bound = problem.objective is not None
+    return _said(found, problem.degree, has_bound, values=found.values or None, parts=(found,))
 
 
 def _sums_of_squares(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:

@@ -208,6 +208,13 @@ def _values(p: Polynomial, values: dict, rows: int) -> np.ndarray:
     return np.asarray(p.evaluate(values), dtype=np.float64)
 
 
+def as_system(value: Any) -> System:
+    """A system from a system, one constraint, nested lists of them, or None for no constraint."""
+    if value is None:
+        return System()
+    return value if isinstance(value, System) else System(value)
+
+
 def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
     """All constraints in nested sequences, arrays and systems, in order."""
     found: list[Equality | Inequality | PSD | ForAll] = []

@@ -15,7 +15,7 @@ from ..algebra.calculus import integrate
 from ..algebra.polynomial import Polynomial, coerce, variable
 from ..model.measures import Measure
 from ..model.options import SolveOptions, spelled_out
-from ..model.system import System
+from ..model.system import System, as_system
 from ..reduction.bounds import deduce_bounds
 from .measure_program import MeasureProgram, MeasureSolution
 from .minimize import minimize
@@ -130,7 +130,7 @@ def minimize_ratios(
     pairs = [(coerce(p), coerce(q)) for p, q in ratios]
     if not pairs:
         raise ValueError("there is no ratio to minimise")
-    whole = System() if system is None else system if isinstance(system, System) else System(system)
+    whole = as_system(system)
     least = max([whole.degree, 2, *(r.degree for pair in pairs for r in pair)])
     wanted = least + least % 2 if degree is None else degree
     ids = [np.asarray(r.variable_ids) for pair in pairs for r in pair] + [np.asarray(whole.variable_ids)]

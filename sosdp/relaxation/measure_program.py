@@ -14,7 +14,7 @@ from ..algebra.coefficients import Number
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
 from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
-from ..model.system import System
+from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.bounds import deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -70,7 +70,7 @@ class MeasureProgram:
         flat = tuple(np.asarray(listed, dtype=object).reshape(-1).tolist())
         if not flat or any(not isinstance(v, Polynomial) or not v.is_variable for v in flat):
             raise ValueError("the variables of a measure are variables, for example measure([x, y])")
-        support = System() if on is None else on if isinstance(on, System) else System(on)
+        support = as_system(on)
         foreign = [v for v in support.variables if v not in flat]
         if foreign:
             raise ValueError(f"{foreign[0]} describes the support but is not a variable of the measure")

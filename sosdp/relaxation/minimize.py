@@ -15,7 +15,7 @@ from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
 from ..model.options import AllOptions, ComplexOptions, names, read_options, spelled_out
 from ..model.problem_file import Problem
-from ..model.system import System
+from ..model.system import System, as_system
 from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
 from .prove import prove_sum_of_squares
@@ -58,12 +58,6 @@ def relaxation_of(problem: Problem) -> Relaxation:
     return relaxation_for(problem.system, problem.objective, problem.degree, **building)
 
 
-def _as_system(system: Any) -> System:
-    if system is None:
-        return System()
-    return system if isinstance(system, System) else System(system)
-
-
 def _as_polynomial(p: Any) -> Polynomial:
     if isinstance(p, Polynomial):
         return p
@@ -81,7 +75,7 @@ def _in_chebyshev(
     chosen = dict(options)
     if chosen.pop("solver", "auto") not in ("auto", "sos_cone"):
         raise ValueError("polynomials in Chebyshev coefficients are solved by solver='sos_cone' only")
-    return minimize_chebyshev(objective, _as_system(system), degree, sense=sense, **chosen)
+    return minimize_chebyshev(objective, as_system(system), degree, sense=sense, **chosen)
 
 
 @overload
@@ -149,16 +143,7 @@ def minimize(
     Raises ValueError for a degree that is too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
     """
-    given: dict[str, Any] = {**options}
-    if isinstance(objective, Problem):
-        objective, system, degree, given = _of_file(objective, "minimize", system, degree, given)
-    if isinstance(objective, ChebyshevPolynomial):
-        return _in_chebyshev(objective, system, degree, "minimize", given)
-    if isinstance(objective, ComplexPolynomial):
-        return minimize_complex(objective, system, degree, sense="minimize", **given)
-    building, solving = _split("minimize", given, "system", "degree", "subject_to")
-    objective = _as_polynomial(objective)
-    return relaxation_for(_as_system(system), objective, degree, **building).minimize(objective, **solving)
+    return _bound("minimize", objective, system, degree, {**options})
 
 
 @overload
@@ -203,16 +188,23 @@ def maximize(
     objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[AllOptions]
 ) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
-    given: dict[str, Any] = {**options}
+    return _bound("maximize", objective, system, degree, {**options})
+
+
+def _bound(
+    sense: str, objective: Any, system: Any, degree: int | None, given: dict[str, Any]
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
+    """``minimize`` or ``maximize``, by what kind of thing the objective is."""
     if isinstance(objective, Problem):
-        objective, system, degree, given = _of_file(objective, "maximize", system, degree, given)
+        objective, system, degree, given = _of_file(objective, sense, system, degree, given)
     if isinstance(objective, ChebyshevPolynomial):
-        return _in_chebyshev(objective, system, degree, "maximize", given)
+        return _in_chebyshev(objective, system, degree, sense, given)
     if isinstance(objective, ComplexPolynomial):
-        return minimize_complex(objective, system, degree, sense="maximize", **given)
-    building, solving = _split("maximize", given, "system", "degree", "subject_to")
+        return minimize_complex(objective, system, degree, sense=sense, **given)
+    building, solving = _split(sense, given, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
-    return relaxation_for(_as_system(system), objective, degree, **building).maximize(objective, **solving)
+    relaxation = relaxation_for(as_system(system), objective, degree, **building)
+    return (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
 
 
 @spelled_out("build", "solve")
@@ -224,7 +216,7 @@ def feasible(
     if isinstance(system, Problem):
         _, system, degree, given = _of_file(system, "feasible", None, degree, given)
     building, solving = _split("feasible", given, "degree", "subject_to")
-    return relaxation_for(_as_system(system), None, degree, **building).feasible(**solving)
+    return relaxation_for(as_system(system), None, degree, **building).feasible(**solving)
 
 
 @spelled_out("build", "solve")
@@ -255,5 +247,5 @@ def prove_sos(
         p = quadratic_form(entries, "sosdp_y_")
         degree = None if degree is None else degree + 2
     p = _as_polynomial(p)
-    relaxation = relaxation_for(_as_system(system), p, degree, **building)
+    relaxation = relaxation_for(as_system(system), p, degree, **building)
     return prove_sum_of_squares(relaxation, p, zeros, **solving)
