@@ -152,10 +152,15 @@ def test_an_exact_sum_of_squares_on_the_boundary():
 
 
 def test_rational_and_decimal_data_are_taken_literally():
+    p = (x - 0.3) ** 2 + 0.1
+    proof = certificates.extract(sd.minimize(p, sd.System(x**2 <= 1), degree=2)).exact()
+    # a float polynomial: its coefficients are read as their shortest decimals
+    assert proof.claim.objective.coefficient(x) == Fraction(repr(-0.6))
     p = (x - sd.polynomial(Fraction(1, 3))) ** 2 + 0.1
     proof = certificates.extract(sd.minimize(p, sd.System(x**2 <= 1), degree=2)).exact()
-    # one float coefficient makes a float polynomial, whose coefficients are read as their shortest decimals
-    assert proof.claim.objective.coefficient(x) == Fraction(repr(-2 / 3))
+    # the float meets an exact number that is no float: it is its binary value there, and nothing is rounded
+    assert proof.claim.objective.coefficient(x) == Fraction(-2, 3)
+    assert proof.claim.objective.constant == Fraction(1, 9) + Fraction(0.1)
     q = x**2 - Fraction(2, 3) * x
     proof = certificates.extract(sd.minimize(q, sd.System(x**2 <= 1), degree=2)).exact()
     assert proof.claim.objective.equals(q)
