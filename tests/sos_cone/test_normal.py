@@ -10,6 +10,7 @@ from sosdp.relaxation.solve import solve as calls
 from sosdp.relaxation.solve.sos_cone.newton import longest
 from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
 from sosdp.relaxation.solve.sos_cone.sampled import SampledBlock, SampledProgram
+from sosdp.relaxation.solve.sos_cone.stacks import diagonals, stacked
 
 
 def programs():
@@ -86,6 +87,30 @@ def test_the_longest_step_is_from_below():
         found = longest(s, change, 1.0)
         assert truth - 0.032 <= found <= truth + 1e-12
         assert longest(s, change, 0.5 * truth) == 0.5 * truth
+
+
+def test_diagonals_are_views_in_any_order():
+    for matrices in (np.zeros((2, 3, 3)), np.asfortranarray(np.zeros((3, 3)))[None]):
+        diagonals(matrices)[:] += 1.0
+        assert np.array_equal(matrices, np.stack([np.eye(3)] * matrices.shape[0]))
+
+
+def test_blocks_of_one_size_are_done_in_one_call():
+    generator = np.random.default_rng(5)
+    points = 40
+    blocks = [SampledBlock(generator.standard_normal((points, n)), np.arange(points)) for n in (5, 9, 5)]
+    program = SampledProgram(
+        generator.standard_normal(points), np.ones((points, 1)), np.ones(1), tuple(blocks)
+    )
+    found = stacked(program)
+    assert [s.members for s in found] == [(1,), (0, 2)]
+    x, values = generator.standard_normal(points), generator.random((2, 5))
+    moments = found[1].moment(x)
+    assert np.allclose(moments[1], blocks[2].moment(x), rtol=1e-12)
+    wanted = program.produced([np.diag(values[0]), np.zeros((9, 9)), np.diag(values[1])])
+    assert np.allclose(found[1].diagonal(found[1].rows, values, points), wanted, rtol=1e-12)
+    full = np.stack([np.diag(v) for v in values])
+    assert np.allclose(found[1].produced(found[1].rows, full, points), wanted, rtol=1e-12)
 
 
 def box(n, degree, seed=0):
