@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     solve.add_argument("file", metavar="FILE", help="the problem file")
     solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation")
     solve.add_argument(
-        "--solver", metavar="NAME", help="auto (by block sizes), clarabel, scs, mosek, sdpa or cvxopt"
+        "--solver", metavar="NAME", help="auto (by sizes), clarabel, scs, mosek, sdpa, cvxopt or newton_cg"
     )
     solve.add_argument("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ...")
     solve.add_argument("--certificate", metavar="OUT.json", help="write an exact certificate here")

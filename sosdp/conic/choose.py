@@ -31,6 +31,7 @@ SOLVERS = {
     "mosek": ("mosek", "mosek"),
     "sdpa": ("sdpap", "sdpa-python"),
     "cvxopt": ("cvxopt", "cvxopt"),
+    "newton_cg": ("scipy", "scipy"),  # our own, of what is always there
 }
 INTERIOR_POINT_SIDE = (
     60  # beyond it a first-order method is faster by a factor that grows as the cube of the side

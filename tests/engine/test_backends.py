@@ -20,6 +20,7 @@ from sosdp.conic.svec import smat, svec
 CASES = Path(__file__).parent.parent / "cases"
 EXPECTED = json.loads((CASES / "expected.json").read_text())
 OPTIONAL = ("cvxopt", "sdpa")
+TRIED = (*OPTIONAL, "newton_cg")
 
 
 def module(name):
@@ -66,7 +67,7 @@ def assert_optimal(program, answer, accuracy):
 
 @pytest.mark.parametrize("rank", [0, 1, 3])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_random_programs(name, seed, rank):
     program = random_program(seed, rank=rank)
     answer, expected = module(name).solve(program), clarabel.solve(program)
@@ -77,7 +78,7 @@ def test_random_programs(name, seed, rank):
 
 
 @pytest.mark.parametrize("shape", [(0, 3, (2,)), (3, 0, (5,)), (0, 0, (3, 3)), (0, 12, ())])
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_programs_without_some_kind_of_row(name, shape):
     zero, nonnegative, sides = shape
     program = random_program(1, zero=zero, nonnegative=nonnegative, sides=sides, columns=5)
@@ -122,7 +123,7 @@ def unbounded_program():
     return ConicProgram(np.array([-1.0, 0, 0]), sp.csc_matrix(A), right, Cones(zero=1, psd=(2,)))
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_infeasible_programs_end_with_a_ray_or_without_a_verdict(name):
     program = infeasible_program()
     answer = module(name).solve(program)
@@ -152,7 +153,7 @@ def test_a_ray_must_prove_itself():
     assert reformulate.checked_ray(program, np.array([-1.0, 0, 0]), np.zeros(4)) == "failed"
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_programs_whose_variables_are_all_fixed(name):
     # x = (1, 2); then [[1, 2], [2, t]] is psd for t = 4 only from there on
     for t, status in [(5.0, "optimal"), (3.0, "infeasible")]:
@@ -170,7 +171,7 @@ def test_programs_whose_variables_are_all_fixed(name):
             assert program.b @ answer.z < 0 and np.allclose(program.A.T @ answer.z, 0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_an_early_stop_is_never_called_solved(name):
     answer = module(name).solve(random_program(0), max_iterations=3)
     assert answer.status in ("inaccurate", "failed")
@@ -183,7 +184,7 @@ def test_a_time_limit_that_cannot_be_kept_is_refused(name):
         module(name).solve(random_program(0), time_limit=1.0)
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", TRIED)
 def test_nothing_is_printed_unless_asked_for(name, capfd):
     program = random_program(0)
     module(name).solve(program, tolerance=1e-13)  # out of reach: SDPA remarks on it whatever its options
@@ -196,6 +197,7 @@ def test_nothing_is_printed_unless_asked_for(name, capfd):
 DECLINES = {
     "sdpa": {"gloptipoly_concave_d3", "robust_mean_6_4"},
     "cvxopt": {"gloptipoly_concave_d2", "gloptipoly_concave_d3", "robust_mean_6_4"},
+    "newton_cg": {"gloptipoly_concave_d2", "gloptipoly_concave_d3", "robinson_ball", "rosenbrock20"},
 }
 LONG = {"rosenbrock100", "box_indef_qp6", "broyden_tri20"}
 
@@ -219,7 +221,7 @@ def solve_case(name, solver):
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in sorted(EXPECTED)]
 )
-@pytest.mark.parametrize("solver", OPTIONAL)
+@pytest.mark.parametrize("solver", TRIED)
 def test_no_case_comes_out_wrong(solver, name):
     module(solver)
     expected = EXPECTED[name]
@@ -238,7 +240,7 @@ def test_no_case_comes_out_wrong(solver, name):
         assert result.certified_bound <= expected["optimum"] + 1e-9 * max(1.0, abs(value))
 
 
-@pytest.mark.parametrize("name", ["clarabel", "scs", *OPTIONAL])
+@pytest.mark.parametrize("name", ["clarabel", "scs", *TRIED])
 def test_any_conic_program_is_solved_by_name_or_by_choice(name):
     module(name)
     program = random_program(3)
