@@ -270,7 +270,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     if set(values or ()) != set(problem.get("unknowns") or ()) or question not in questions:
         raise NotProven("a problem asks one question, and all its unknowns, and nothing else, have values")
     asked = [] if question == "feasible" else problem[question]
-    terms = isinstance(asked, list) and any(isinstance(t, list) and isinstance(t[-1], dict) for t in asked)
+    terms = type(asked) is list and any(type(t) is list and [*map(type, t[-1:])] == [dict] for t in asked)
     several = question == "feasible" or (question == "sos" and isinstance(asked, list) and not terms)
     wanted = tuple(_read(p, known) for p in (asked if several else [asked]))
     squares: dict[Polynomial, Fraction] = {}

@@ -198,7 +198,10 @@ def certify_optimum(answer: Answer) -> Proof:
 
     if len(answer.parts) != 1 or answer.status != "optimal":
         raise ValueError(f"an answer of status {answer.status!r} has no optimum")
-    return certificates.extract(answer.parts[0]).optimum()
+    found = certificates.extract(answer.parts[0])
+    if not hasattr(found, "optimum"):
+        raise ValueError("the optimum of a program with unknown coefficients is not looked for exactly")
+    return found.optimum()
 
 
 def certify(answer: Answer) -> Proof:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
-from sosdp.cli.output import BAD_INPUT, InputError, one_line
+from sosdp.cli.output import BAD_INPUT, InputError, brief, one_line
 from sosdp.extras import MissingPackage
 
 BROKEN_PIPE = 141  # as a shell reports a command that a closed pipe ended
@@ -25,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Complain in one line and leave with exit code 2."""
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {brief(' '.join(message.split()))} (see {self.prog} --help)\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -234,10 +234,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except InputError as error:
-        print(one_line(error), file=sys.stderr)
+        print(brief(one_line(error)), file=sys.stderr)
         return BAD_INPUT
     except (MissingPackage, ForeignPackage) as error:
-        print(f"sosdp: {one_line(error)}", file=sys.stderr)
+        print(brief(f"sosdp: {one_line(error)}"), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

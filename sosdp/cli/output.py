@@ -13,6 +13,7 @@ from typing import Any
 ANSWERED = 0
 NOT_ANSWERED = 1
 BAD_INPUT = 2
+LONGEST = 1000  # characters of a complaint
 
 
 class InputError(Exception):
@@ -22,6 +23,11 @@ class InputError(Exception):
 def one_line(error: BaseException) -> str:
     """An exception's message on one line."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def brief(line: str) -> str:
+    """The line, its middle left out where a hostile value makes it very long."""
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
 def warn(text: str) -> None:

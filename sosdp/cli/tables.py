@@ -55,7 +55,7 @@ def read_table(source: str, header: bool = False, columns: Sequence[str] | None 
     if suffix == ".npy":
         try:
             table = np.load(path, allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
+        except Exception as error:  # a broken header breaks numpy's reader in many ways
             raise TableFileError(source, "file", "not a .npy file of numbers") from error
         return _checked(source, table)
     if suffix == ".parquet":

@@ -60,9 +60,8 @@ def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
         return np.inf
     value = float(program.q @ x)
     rounding = (x.size + 4) * UNIT * float(np.abs(program.q) @ np.abs(x)) + moved * norm(program.q)
-    return float(
-        np.nextafter(value + program.constant + (rounding + UNIT * abs(program.constant)) * 2, np.inf)
-    )
+    bound = np.nextafter(value + program.constant + (rounding + UNIT * abs(program.constant)) * 2, np.inf)
+    return float(bound) if np.isfinite(bound) else np.inf
 
 
 def lower_bound(
@@ -81,7 +80,8 @@ def lower_bound(
     rounding = rounding * 2 + UNIT * abs(program.constant) * 2
     if errors is not None:
         rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
-    return float(np.nextafter(value + program.constant - rounding, -np.inf))
+    bound = np.nextafter(value + program.constant - rounding, -np.inf)
+    return float(bound) if np.isfinite(bound) else -np.inf
 
 
 def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) -> float:
@@ -110,7 +110,8 @@ def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) ->
     value = -float(program.b @ z)
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + UNIT * abs(program.constant)
     paid = float(missed.sum()) * largest * _OUTWARD
-    return float(np.nextafter(value + program.constant - paid - 2 * rounding, -np.inf))
+    bound = np.nextafter(value + program.constant - paid - 2 * rounding, -np.inf)
+    return float(bound) if np.isfinite(bound) else -np.inf
 
 
 def is_empty(
@@ -196,6 +197,8 @@ def _exactly(
     orthogonal, triangular = la.qr(dense, mode="economic")
     for _ in range(3):
         residual = target - up @ z
+        if not np.isfinite(residual).all():  # an iterate beyond what products can hold
+            return None
         z = z + orthogonal @ la.solve_triangular(triangular, residual, trans="T")
     missed = np.abs(target - up @ z) + _product_error(up, target, z)
     if error is not None:

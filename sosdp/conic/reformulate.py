@@ -90,6 +90,8 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
         return Reformulated(program, lambda solution: solution)
     rows = sp.csr_matrix(program.A)
     left, right = rows[:zero], program.b[:zero]
+    if not (np.isfinite(program.b).all() and np.isfinite(program.A.data).all()):
+        return unsolved(program, "failed", message="the numbers are too large for floating point")
     Q, R, order = la.qr(left.toarray(), mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     rank = int((size > _RANK * max(1.0, float(size.max(initial=0.0)))).sum())

@@ -202,7 +202,10 @@ class _Side:
         primal_step = size / max(1e-6, float(inside @ np.abs(found.z))) if point else 0.0
         dual_step = size / max(1e-6, float(inside @ np.abs(found.s))) if dual else 0.0
         q = program.q + dual_step * (program.A.T @ inside)
-        answer = solve(replace(program, b=program.b - primal_step * inside, q=q))
+        b = program.b - primal_step * inside
+        if not (np.isfinite(b).all() and np.isfinite(q).all()):  # a value or an iterate near the largest float
+            return self
+        answer = solve(replace(program, b=b, q=q))
         return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
 
 

@@ -8,6 +8,7 @@ vary. The entries of A and b are integers times sqrt 2 off the diagonal, which i
 from __future__ import annotations
 
 import random
+import traceback
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -142,8 +143,8 @@ def false_brackets(seed: int, solver: str = "auto") -> list[str]:
     case = known(seed)
     try:
         answer = solve_conic(case.program, solver, time_limit=1)
-    except Exception as error:
-        return [f"{type(error).__name__}: {error}"]
+    except Exception:
+        return [traceback.format_exc()]
     if case.value is None:
         return (
             [f"{answer.status}, but there is no point"] if answer.status in ("optimal", "unbounded") else []

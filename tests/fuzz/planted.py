@@ -81,9 +81,9 @@ def planted(seed: int) -> Planted:
             parts.append(draw.choice((1, 3, Fraction(1, 7), 10**9)) * (radius - ball) >= 0)
         else:
             # the scale of a constraint says nothing about its set
-            scale = draw.choice((1, 1, 1e-170, Fraction(1, 10**200), Fraction(1, 10**400), 1e-5))
+            scale = Fraction(draw.choice((1, 1, 1e-170, Fraction(1, 10**200), Fraction(1, 10**400), 1e-5)))
             parts += [
-                exact(scale * (x - c + draw.choice((0, 1, 9))) * (c + draw.choice((0, 1, 9)) - x)) >= 0
+                scale * (x - c + draw.choice((0, 1, 9))) * (c + draw.choice((0, 1, 9)) - x) >= 0
                 for x, c in point.items()
             ]
     for _ in range(draw.randint(0, 2)):
@@ -101,7 +101,10 @@ def planted(seed: int) -> Planted:
     options = dict(draw.choice(OPTIONS))
     if kind in ("program", "expectation"):
         options.pop("tolerance", None)  # not an option of how a program is built
-    return Planted(kind, xs, point, sd.System(*parts), objective, degree, options)
+    system = sd.System(*parts)
+    assert all(value(h, point) == 0 for h in system.equalities)
+    assert all(value(g, point) >= 0 for g in system.inequalities)
+    return Planted(kind, xs, point, system, objective, degree, options)
 
 
 def _touching_matrix(xs: tuple, point: dict, mode: str, draw: random.Random) -> list[list[Any]]:

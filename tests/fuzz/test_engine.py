@@ -11,13 +11,10 @@ import pytest
 from tests.fuzz.conic import false_brackets
 from tests.fuzz.instances import false_theorems, random_instance
 from tests.fuzz.planted import false_claims
+from tests.fuzz.report import nothing_wrong
 
 FINITE, PLANTED, CONIC = 60, 80, 20  # what every run looks at
 MANY = 20_000  # all three together, with --slow
-
-
-def wrong_in(check, seeds):
-    return {seed: wrong for seed in seeds if (wrong := check(seed))}
 
 
 def about_points(seed):
@@ -26,26 +23,26 @@ def about_points(seed):
 
 @pytest.mark.parametrize("part", range(0, FINITE, 30))
 def test_no_false_theorem_about_finite_sets(part):
-    assert wrong_in(about_points, range(part, part + 30)) == {}
+    nothing_wrong(about_points, range(part, part + 30))
 
 
 @pytest.mark.parametrize("part", range(0, PLANTED, 40))
 def test_no_false_claim_about_a_planted_point(part):
-    assert wrong_in(false_claims, range(part, part + 40)) == {}
+    nothing_wrong(false_claims, range(part, part + 40))
 
 
 @pytest.mark.parametrize("part", range(0, CONIC, 20))
 def test_no_false_bracket_of_a_conic_program(part):
-    assert wrong_in(false_brackets, range(part, part + 20)) == {}
+    nothing_wrong(false_brackets, range(part, part + 20))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(100))
 def test_nothing_is_false_among_twenty_thousand(part):
     count = MANY // 100
-    assert wrong_in(about_points, range(part * count // 4, (part + 1) * count // 4)) == {}
-    assert wrong_in(false_claims, range(part * count // 2, (part + 1) * count // 2)) == {}
-    assert wrong_in(false_brackets, range(part * count // 4, (part + 1) * count // 4)) == {}
+    nothing_wrong(about_points, range(part * count // 4, (part + 1) * count // 4))
+    nothing_wrong(false_claims, range(part * count // 2, (part + 1) * count // 2))
+    nothing_wrong(false_brackets, range(part * count // 4, (part + 1) * count // 4))
 
 
 def test_the_fuzzer_finds_a_lying_backend(monkeypatch):
@@ -59,4 +56,8 @@ def test_the_fuzzer_finds_a_lying_backend(monkeypatch):
 
     fake = SimpleNamespace(FORM="gram", memory=lambda program: 0.0, solve=liar)
     monkeypatch.setattr(choose, "backend", lambda name: fake)
-    assert wrong_in(lambda seed: false_brackets(seed, "clarabel"), range(20)) == {}
+
+    def about_liars(seed):
+        return false_brackets(seed, "clarabel")
+
+    nothing_wrong(about_liars, range(20))

@@ -5,6 +5,7 @@ How each law gives back a guarantee: docs/proofs/releases.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,9 @@ LAWS: dict[str, tuple[str, ...]] = {
     "sparse vector": ("first", "second", "sensitivity", "positives", "factor"),
 }
 """Every law by name, with the exact numbers it is given by (docs/proofs/releases.md)."""
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,4000}(?:/[0-9]{1,4000}|\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,11 @@ class Law:
         missing = [key for key in LAWS[name] if key not in data]
         if missing:
             raise ValueError(f"{name}: {', '.join(missing)} missing")
+        texts = [str(data[key]) for key in LAWS[name]]
         try:
-            numbers = tuple(Fraction(str(data[key])) for key in LAWS[name])
+            if not all(_NUMBER.fullmatch(text) for text in texts):
+                raise ValueError("not a number, or of too many digits")  # 1e999999999 would take hours
+            numbers = tuple(map(Fraction, texts))
         except (ValueError, ZeroDivisionError) as error:
             raise ValueError(f"{name}: numbers are exact texts such as 3/2") from error
         times = data.get("times", 1)
@@ -82,8 +89,18 @@ class Law:
 
     def describe(self) -> str:
         """The law in a few words."""
-        shown = [f"{key} {float(n):.6g}" for key, n in zip(LAWS[self.name], self.numbers, strict=True)]
+        shown = [f"{key} {_shown(n)}" for key, n in zip(LAWS[self.name], self.numbers, strict=True)]
         return f"{self.name} ({', '.join(shown)}){f', {self.times} times' if self.times > 1 else ''}"
+
+
+def _shown(number: Exact) -> str:
+    """Some digits; numbers beyond the largest float too."""
+    try:
+        return f"{float(number):.6g}"
+    except OverflowError:
+        return (
+            f"about 2^{Fraction(number).numerator.bit_length() - Fraction(number).denominator.bit_length()}"
+        )
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,17 @@ class ReleaseCheck:
         return {"valid": 0, "invalid": 1}.get(self.status, 3)
 
 
+LONGEST_CURVE = 100_000
+"""Values of an acceptance curve that are computed again: some seconds."""
+
+
+_SMALLEST = 4096  # binary digits after the point of a number that is rounded up
+
+
+class TooLong(ValueError):
+    """A law whose price would take too long to recompute."""
+
+
 # which numbers of a law are whole, by place
 WHOLE = {
     "exponential base": (0, 1, 2),
@@ -86,7 +97,7 @@ def price(law: Law, guarantee: Guarantee) -> Price:
         epsilon = n[0] * n[1]
         return Price(epsilon, Fraction(0), epsilon**2 / 2)
     if law.name == "exponential base":
-        if not 0 < n[0] <= Fraction(2) ** int(n[1]) or n[1] > 4096:
+        if n[1] > 4096 or not 0 < n[0] <= Fraction(2) ** int(n[1]):
             raise ValueError("exponential base: r = numerator / 2^bits lies in (0, 1]")
         epsilon = _log_up(2 * int(n[2]), Fraction(2) ** int(n[1]) / n[0])
         return Price(epsilon, Fraction(0), epsilon**2 / 8)
@@ -117,6 +128,10 @@ def _curve(epsilon: Fraction, delta: Fraction) -> Price:
     """The acceptance curve made again, and its inequalities checked at every value of the statistic."""
     from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_profile
 
+    # it reaches 1 after about that many values
+    steps = 2 / float(epsilon) * math.log1p(math.tanh(float(epsilon) / 2) / float(delta))
+    if not steps < LONGEST_CURVE:
+        raise TooLong(f"an acceptance curve of {steps:.2g} values is longer than what is recomputed")
     curve = accept_profile(calibrate.float_down(epsilon), delta)
     factor = curve.factor
     if calibrate.decide(lambda: calibrate.ball(factor) - calibrate.ball(epsilon).exp()) is not False:
@@ -154,13 +169,13 @@ def check_release(data: Mapping[str, Any]) -> ReleaseCheck:
         return ReleaseCheck("not recomputable", "the release names no law of its noise", words)
     try:
         prices = [price(law, guarantee) for law in laws]
+        wrong = _short(guarantee, prices, [law.times for law in laws]) or _foreign(guarantee)
+    except TooLong as problem:
+        return ReleaseCheck("not recomputable", str(problem), words)
     except ValueError as problem:
         return ReleaseCheck("invalid", str(problem), words)
     except (OverflowError, ArithmeticError) as problem:
         return ReleaseCheck("invalid", f"a law out of range: {problem}", words)
-    if any(not isinstance(law.times, int) or law.times < 1 for law in laws):
-        return ReleaseCheck("invalid", "a law is drawn a whole number of times", words)
-    wrong = _short(guarantee, prices, [law.times for law in laws]) or _foreign(guarantee)
     if wrong:
         return ReleaseCheck("invalid", wrong, words)
     conditions = f", under {len(guarantee.conditions)} condition(s)" if guarantee.conditions else ""
@@ -241,6 +256,10 @@ def _upper(build: Any) -> Fraction:
     import flint
 
     with flint.ctx.workprec(256):
-        mantissa, exponent = build().upper().man_exp()
-    value = int(mantissa) * Fraction(2) ** int(exponent)
-    return value if math.isfinite(float(value)) else Fraction(1)
+        mantissa, exponent = map(int, build().upper().man_exp())
+    size = mantissa.bit_length() + exponent
+    if mantissa > 0 and size > 1024:
+        raise OverflowError("a number beyond the largest float")
+    if mantissa and size < -_SMALLEST:  # not computed: it may have as many digits as a law likes
+        return Fraction(1, 2**_SMALLEST) if mantissa > 0 else Fraction(0)
+    return mantissa * Fraction(2) ** exponent

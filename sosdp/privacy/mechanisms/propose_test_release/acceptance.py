@@ -111,12 +111,18 @@ def tail_margin(units: float, probability: float) -> int:
     undecided comparison would count as "too large".
     """
     guess = -units * (math.log(probability) + math.log1p(math.exp(-1.0 / units)))
-    j = max(1, math.floor(guess) - 1)
-    while j > 1 and _tail_at_most(units, j - 1, probability):
-        j -= 1
-    while not _tail_at_most(units, j, probability):
-        j += 1
-    return j
+    # the guess is off by its rounding, which is many steps where the noise is large: double them, then halve
+    low, high, step = 0, max(1, math.floor(min(guess, 1e308)) - 1), 1
+    while not _tail_at_most(units, high, probability):
+        low, high, step = high, high + step, 2 * step
+    if low == 0:
+        while high > step and _tail_at_most(units, high - step, probability):
+            high, step = high - step, 2 * step
+        low = max(high - step, 0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _tail_at_most(units, middle, probability) else (middle, high)
+    return high
 
 
 def _tail_at_most(units: float, j: int, probability: float) -> bool:

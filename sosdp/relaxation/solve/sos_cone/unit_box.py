@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.linalg as la
 
+from ....algebra.coefficients import to_float
 from ....conic.rigorous import least_eigenvalue_bound, round_down
 from .chebyshev import Series, dyadic, gram_series, integers, names, product, total
 from .interior_point import SampledSolution, solve_sampled
@@ -50,7 +51,7 @@ def bound_on_unit_box(
 ) -> UnitBoxBound:
     """The largest gamma of the module docstring, with a proof. ``exponents``: shape (terms, n)."""
     n = exponents.shape[1]
-    floats = np.array([float(c) for c in coefficients])
+    floats = np.array([to_float(c) for c in coefficients])
     points = box_points(n, 2 * half_degree)
     bases = [total_degree(n, half_degree)] + [total_degree(n, half_degree - 1)] * (n if half_degree else 0)
     f = _values(points, exponents, floats)

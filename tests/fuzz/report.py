@@ -1,0 +1,18 @@
+"""What a run over seeds found, every seed with its words in full."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+
+
+def nothing_wrong(check: Callable[[int], list[str]], seeds: Iterable[int]) -> None:
+    """AssertionError that names every seed about which ``check`` complains, and what it says."""
+    found = []
+    for seed in seeds:
+        try:
+            wrong = check(seed)
+        except Exception:
+            wrong = [traceback.format_exc()]
+        found += [f"seed {seed}: {what}" for what in wrong]
+    assert not found, f"{check.__name__}:\n" + "\n".join(found)
