@@ -108,10 +108,10 @@ class Restricted:
         for k, side in enumerate(cones.psd):
             entries = _integers_of(point * self._data.blocks[k])
             matrix = _square(entries, side)
-            off = 0.0
+            off = Fraction(0)
             if self._data.errors[k]:
                 size = _row([abs(v) for v in top]) * _absolute(self._data.blocks[k])
-                off = self._data.errors[k] * max(int(v) for v in _integers_of(size)) * side
+                off = Fraction(self._data.errors[k]) * max(int(v) for v in _integers_of(size)) * side
             keep = self.kept[k]
             if not _definite([[matrix[i][j] for j in keep] for i in keep], off):
                 return False
@@ -425,7 +425,7 @@ def _forced(table: list[list[int]], side: int, known: list[list[int]]) -> list[l
     return fresh
 
 
-def _definite(matrix: list[list[int]], off: float) -> bool:
+def _definite(matrix: list[list[int]], off: Fraction) -> bool:
     """Whether every symmetric matrix within ``off`` of an integer one, in norm, is positive semidefinite."""
     side = len(matrix)
     if not side:
@@ -435,7 +435,7 @@ def _definite(matrix: list[list[int]], off: float) -> bool:
         return off == 0
     scale = 1 << largest.bit_length()
     floats = np.array([[v / scale for v in row] for row in matrix])
-    slack = 2 * UNIT * side + (off / scale) * (1 + 1e-12)
+    slack = 2 * UNIT * side + float(min(off / scale, Fraction(10**6))) * (1 + 1e-12)
     if least_eigenvalue_bound(floats) >= slack:
         return True
     return off == 0 and side <= _TINY and is_semidefinite(matrix)

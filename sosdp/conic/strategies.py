@@ -203,7 +203,7 @@ class _Side:
         dual_step = size / max(1e-6, float(inside @ np.abs(found.s))) if dual else 0.0
         q = program.q + dual_step * (program.A.T @ inside)
         b = program.b - primal_step * inside
-        if not (np.isfinite(b).all() and np.isfinite(q).all()):  # a value or an iterate near the largest float
+        if not (np.isfinite(b).all() and np.isfinite(q).all()):  # values near the largest float
             return self
         answer = solve(replace(program, b=b, q=q))
         return replace(self, answer=replace(answer, z=answer.z + dual_step * inside))
