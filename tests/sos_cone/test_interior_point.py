@@ -132,7 +132,7 @@ def test_the_dispatcher_knows_sizes_only():
     small, large = (generator.standard_normal(len(b)) @ b for b in (sd.monomials(x, 4), sd.monomials(x, 12)))
     assert sd.minimize(small, box(x), 4).solver == "clarabel"
     assert sd.minimize(large, box(x), 12).solver == "sos_cone"
-    assert sd.minimize(large, box(x), 12, solver="borrowed").solver == "clarabel"
+    assert sd.minimize(large, box(x), 12, solver="borrowed").solver in ("clarabel", "sdpa")
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.conic.choose import is_installed
 from sosdp.relaxation.solve import solve as calls
 from sosdp.relaxation.solve.sos_cone.newton import longest
 from sosdp.relaxation.solve.sos_cone.normal import Factored, NotDefinite, squares
@@ -122,14 +123,33 @@ def box(n, degree, seed=0):
 
 
 def test_scs_is_tried_where_it_may_be_faster():
-    p, system = box(6, 4)
+    p, system = box(9, 4)
     assert sd.minimize(p, system, 4).solver == "scs"
-    p, system = box(2, 16)
-    assert sd.minimize(p, system, 16).solver == "sos_cone"
+    for p, system, degree in ((*box(2, 16), 16), (*box(6, 4), 4)):
+        assert sd.minimize(p, system, degree).solver == "sos_cone"
+
+
+@pytest.mark.skipif(not is_installed("sdpa"), reason="SDPA is not installed")
+def test_sdpa_comes_before_clarabel_where_it_is_faster(monkeypatch):
+    asked = []
+    solve = calls._solve_with
+
+    def recorded(program, name, options, **more):
+        asked.append(name)
+        return solve(program, name, options, **more)
+
+    monkeypatch.setattr(calls, "_solve_with", recorded)
+    p, system = box(6, 4)
+    assert sd.minimize(p, system, 4, solver="borrowed").status == "optimal" and asked[0] == "sdpa"
+    asked.clear()
+    sd.minimize(p, system, 4, solver="borrowed", time_limit=60)  # it cannot be stopped
+    monkeypatch.setattr(calls, "is_installed", lambda name: name != "sdpa")
+    sd.minimize(p, system, 4, solver="borrowed")
+    assert asked == ["clarabel", "clarabel"]
 
 
 def test_ours_is_next_where_the_trial_fails(monkeypatch):
-    p, system = box(6, 4)
+    p, system = box(9, 4)
     monkeypatch.setattr(calls, "trial", lambda program: 3)
     found = sd.minimize(p, system, 4)
     assert found.solver == "sos_cone" and found.status == "optimal"

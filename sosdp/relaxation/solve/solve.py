@@ -19,6 +19,7 @@ from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
+_SDPA_SIDE, _SDPA_COLUMNS = 28, 600
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -70,6 +71,10 @@ def solve_program(
         if ours is not None and ours.status == "optimal":
             return ours
     name = choose(program.identity.sides) if solver in ("auto", "borrowed") else solver
+    if solver in ("auto", "borrowed") and name == "clarabel" and time_limit is None and _suits_sdpa(program):
+        raw = _solve_with(program, "sdpa", options)
+        if raw.status == "optimal":
+            return raw
     raw = _solve_with(program, name, options)
     if (
         solver == "auto"
@@ -94,6 +99,17 @@ def solve_program(
             if again.status == "optimal" or raw.status == "failed":
                 return again
     return raw
+
+
+def _suits_sdpa(program: GramProgram) -> bool:
+    """Whether SDPA is there and was measured to be two to six times as fast as Clarabel: one unknown, no
+    equations, a block of side 28 or more. (It cannot be stopped, and is not asked where there is a limit.)"""
+    identity = program.identity
+    if not is_installed("sdpa") or program.quadratic is not None or identity.dominance is not None:
+        return False
+    if identity.unknown.shape[0] != 1 or identity.free.shape[0] or identity.hermitian:
+        return False
+    return max(identity.sides, default=0) >= _SDPA_SIDE and identity.columns.shape[0] <= _SDPA_COLUMNS
 
 
 def solve_moments(program: GramProgram, name: str, time_limit: float | None = None) -> RawSolution:
