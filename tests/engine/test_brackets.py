@@ -26,7 +26,7 @@ OPTIMA = {
     "theta1": 23.0,
     "truss1": -8.999996,
 }
-NO_INTERIOR = {"hinf1"}  # its dual has none, and its data are floats: no lower bound is proven
+NO_INTERIOR = {"hinf1"}  # its dual has none: see test_hinf1
 
 
 def symmetric(rng, side):
