@@ -9,12 +9,13 @@ vectors is in ``strategies``. Source: Jansson, Chaykin, Keil, SIAM J. Numer. Ana
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .equilibrate import Equilibrated, equilibrated, unscaled
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
 from .svec import smat, triangle
@@ -43,6 +44,21 @@ class Bracket:
 
 def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible."""
+    plain, found = replace(program, constant=0.0), np.inf
+    for scaled in _stated(plain):
+        found = scaled.value(_upper_bound(scaled.program, scaled.point(x)), program.constant, 1)
+        if found < np.inf:
+            break
+    return found
+
+
+def _stated(program: ConicProgram) -> list[Equilibrated]:
+    """The program as it is and, where its numbers are far from one, scaled."""
+    scaled = equilibrated(program)
+    return [unscaled(program)] if scaled.program.A is program.A else [unscaled(program), scaled]
+
+
+def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     if not np.isfinite(x).all():
         return np.inf
     A, cones = sp.csr_matrix(program.A), program.cones
@@ -60,7 +76,7 @@ def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
         return np.inf
     value = float(program.q @ x)
     rounding = (x.size + 4) * UNIT * float(np.abs(program.q) @ np.abs(x)) + moved * norm(program.q)
-    bound = np.nextafter(value + program.constant + (rounding + UNIT * abs(program.constant)) * 2, np.inf)
+    bound = np.nextafter(value + rounding * 2 + x.size * _UNDERFLOW, np.inf)
     return float(bound) if np.isfinite(bound) else np.inf
 
 
@@ -69,6 +85,16 @@ def lower_bound(
 ) -> float:
     """A proven lower bound on the optimal value of a linear program from a dual vector; minus infinity when
     none is proven. ``errors``: what the entries of A and b are off by at most."""
+    found = -np.inf
+    for scaled in _stated(replace(program, constant=0.0)):
+        found = _lower_bound(scaled.program, scaled.dual(z), scaled.errors(errors))
+        found = scaled.value(found, program.constant, -1)
+        if found > -np.inf:
+            break
+    return found
+
+
+def _lower_bound(program: ConicProgram, z: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None) -> float:
     exact = _exactly(program, z, -program.q, None if errors is None else errors[0])
     if exact is None:
         return -np.inf
@@ -77,10 +103,10 @@ def lower_bound(
         return -np.inf
     value = -float(program.b @ z)
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
-    rounding = rounding * 2 + UNIT * abs(program.constant) * 2
+    rounding = rounding * 2 + z.size * _UNDERFLOW
     if errors is not None:
         rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
-    bound = np.nextafter(value + program.constant - rounding, -np.inf)
+    bound = np.nextafter(value - rounding, -np.inf)
     return float(bound) if np.isfinite(bound) else -np.inf
 
 
@@ -119,6 +145,10 @@ def is_empty(
 ) -> bool:
     """Whether a dual vector near the given one proves that no point is feasible: ``A'z = 0``, z in the dual
     cone, ``b'z < 0``."""
+    return any(_is_empty(s.program, s.dual(ray), s.errors(errors)) for s in _stated(program))
+
+
+def _is_empty(program: ConicProgram, ray: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None) -> bool:
     exact = _exactly(program, ray, np.zeros(program.q.size), None if errors is None else errors[0])
     if exact is None:
         return False
@@ -129,7 +159,7 @@ def is_empty(
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
     if errors is not None:
         rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
-    return bool(value + 2 * rounding < 0)
+    return bool(value + 2 * rounding + z.size * _UNDERFLOW < 0)
 
 
 def _product_error(A: sp.csr_matrix, b: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import os
@@ -19,7 +18,9 @@ from sosdp.progress import shown
 
 from . import multiprecision
 from .brackets import Bracket, upper_bound
+from .equilibrate import equilibrated
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
+from .reformulate import unsolved
 from .strategies import bracket, is_unbounded
 from .svec import svec_length
 
@@ -38,6 +39,9 @@ INTERIOR_POINT_SIDE = (
 )
 AGREE = 1e-5  # relative width of the proven bounds up to which a program counts as solved
 _HOURS = 5e11  # sum of R^3 from which on Clarabel is not asked for a second opinion
+_PATIENCE = 8.0  # CPU seconds for all second opinions together, or ...
+_PATIENCE_TIMES = 10  # ... this multiple of what the first took with its proof
+_UNSTOPPABLE = ("sdpa", "cvxopt")  # they take no time limit
 INTERIOR_POINT_WORK = 4e10  # sum of R^3 over the blocks: about 10 s an iteration
 
 
@@ -137,28 +141,25 @@ def solve_conic(
     1e-5 relative, ``infeasible`` only with a proof; with ``solver="auto"`` the next solver is asked
     otherwise; for a small program our own method in numbers of many digits is among them. A program with a
     quadratic objective gets no bounds, and the status is the solver's word.
-    ``tolerance``: of the solver. ``time_limit``: for everything, in seconds. ``largest``: the entries of x
-    that are of interest are at most this in absolute value. Where the dual has no interior (the control
-    problems of SDPLIB) no bound from below can be proven without; with it, ``lower`` is about those points.
+    ``tolerance``: of the solver. ``time_limit``: for everything, in seconds; without it second opinions take
+    together at most 8 CPU seconds, or ten times what the first solver and its proof took. ``largest``: the
+    entries of x that are of interest are at most this in absolute value. Where the dual has no interior (the
+    control problems of SDPLIB) no bound from below can be proven without; with it, ``lower`` is about those.
 
     Raises SolverUnavailable and ProblemTooLarge.
     """
     if largest is not None and not 0 < largest < np.inf:
         raise ValueError(f"largest must be a positive number, not {largest!r}")
     started = time.perf_counter()
-    options: dict[str, Any] = {"max_iterations": max_iterations, "verbose": verbose}
-
-    def solve_by(name: str, given: ConicProgram, accuracy: float | None) -> ConicSolution:
-        module = multiprecision if name == multiprecision.NAME else backend(name)
-        if name != multiprecision.NAME:
-            check_memory(name, given)
-        left = None if time_limit is None else max(time_limit - (time.perf_counter() - started), 0.01)
-        limit = {} if left is None else {"time_limit": left}
-        return module.solve(given, tolerance=accuracy, **limit, **options)
-
+    asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
+    if not program.q.size and program.P is None:
+        only = unsolved(program, "optimal", message="no variables")
+        return _judged(
+            program, replace(only, s=program.b.copy(), value=program.constant), asked.again("none")
+        )
     names = order(program) if solver == "auto" else (solver,)
     if time_limit is not None and solver == "auto":
-        names = tuple(n for n in names if n not in ("sdpa", "cvxopt"))  # they cannot be stopped
+        names = tuple(n for n in names if n not in _UNSTOPPABLE)
     if solver == "auto" and multiprecision.suits(program):
         # where the interior points of doubles end early, a first-order method gets no further
         early = [n for n in names if n in ("clarabel", "sdpa")]
@@ -166,19 +167,75 @@ def solve_conic(
     best: ConicSolution | None = None
     for name in names:
         try:
-            found = solve_by(name, program, tolerance)
+            found = asked.solve(name, program, tolerance)
         except ProblemTooLarge:
             if name == names[-1] and best is None:
                 raise
             continue
-        judged = _judged(program, found, functools.partial(solve_by, name, accuracy=None), largest)
+        judged = _judged(program, found, asked.again(name), largest)
         best = judged if best is None else _better(best, judged)
-        late = time_limit is not None and time.perf_counter() - started > time_limit
-        if best.status in ("optimal", "infeasible", "unbounded") or late:
+        asked.grant()
+        if best.status in ("optimal", "infeasible", "unbounded") or asked.over():
             break
     if best is None:
-        return solve_by(names[-1], program, tolerance)
+        return asked.solve(names[-1], program, tolerance)
     return replace(best, seconds=time.perf_counter() - started)
+
+
+class _Asked:
+    """What one call asked of the solvers, and the time that is left: that of its limit, on the clock, and for
+    second opinions a multiple of what the first solver and its proof took, in CPU seconds."""
+
+    def __init__(self, time_limit: float | None, started: float, options: dict[str, Any]) -> None:
+        self._time_limit = time_limit
+        self._started = started
+        self._options = options
+        self._begun = time.process_time()
+        self._budget = np.inf
+
+    def grant(self) -> None:
+        """The first opinion is there: what the others may take together."""
+        if self._budget == np.inf:
+            self._budget = max(_PATIENCE, _PATIENCE_TIMES * (time.process_time() - self._begun))
+
+    def left(self) -> float:
+        """Seconds that the next solve may take."""
+        budget = self._budget - (time.process_time() - self._begun)
+        if self._time_limit is None:
+            return budget
+        return min(budget, self._time_limit - (time.perf_counter() - self._started))
+
+    def over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left() <= 0
+
+    def solve(self, name: str, program: ConicProgram, tolerance: float | None) -> ConicSolution:
+        """The answer of a solver to a program, scaled; raises ProblemTooLarge and SolverUnavailable."""
+        module = multiprecision if name == multiprecision.NAME else backend(name)
+        if name != multiprecision.NAME:
+            check_memory(name, program)
+        limit = {}
+        if self._time_limit is not None or np.isfinite(self._budget) and name not in _UNSTOPPABLE:
+            limit = {"time_limit": max(self.left(), 0.01)}
+        scaled = equilibrated(program)
+        if scaled.program.A is not program.A:
+            found = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
+            return scaled.restore(found, program)
+        answer: ConicSolution = module.solve(program, tolerance=tolerance, **limit, **self._options)
+        return answer
+
+    def again(self, name: str) -> Callable[[ConicProgram], ConicSolution]:
+        """What solves a variation of the program: ``failed`` where no time is left, or no memory."""
+
+        def solve(program: ConicProgram) -> ConicSolution:
+            if self.over() or name == "none":
+                return unsolved(program, "failed", message="no time left", solver=name)
+            try:
+                return self.solve(name, program, None)
+            except ProblemTooLarge as error:
+                return unsolved(program, "failed", message=str(error), solver=name)
+
+        return solve
 
 
 def _judged(
@@ -188,7 +245,7 @@ def _judged(
     largest: float | None = None,
 ) -> ConicSolution:
     """A solver's answer with what is proven of it."""
-    if program.P is not None and program.P.nnz or not program.q.size:
+    if program.P is not None and program.P.nnz:
         return found
     if found.status == "unbounded":
         return _unbounded(program, found, solve)

@@ -27,9 +27,11 @@ from .svec import SQRT2, triangle
 _WORK = 1e8  # entries times columns of the data that are looked at
 _DIGITS = 32  # binary digits of numbers off the diagonal that count as exact
 _SEEN = 1e-9  # what floats see as a kernel; only what is one exactly counts
+_DENOMINATORS = (1, 12, 1000)
 _TINY = 16  # side up to which a matrix on the boundary is decided in integers
 
 Kernels = list[list[list[int]]]
+Point = list[Fraction] | list[float]
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,15 @@ class Restricted:
         """Whether floats hold the entries of the program."""
         return not any(e.any() for e in self.errors)
 
-    def point(self, t: np.ndarray) -> list[Fraction]:
+    def point(self, t: Point) -> list[Fraction]:
         """The point x of given coordinates, which satisfies all equations exactly."""
-        weights, bottom = _common([Fraction(float(v)) for v in t] + [Fraction(1)])
+        weights, bottom = _common([*map(Fraction, t), Fraction(1)])
         total = _row(weights) * self._map
         return [Fraction(-int(total[0, j]), bottom * self._denominator) for j in range(self.whole.q.size)]
 
-    def upper_bound(self, t: np.ndarray) -> float:
+    def upper_bound(self, t: Point) -> float:
         """The value at the point, rounded upwards, when it is feasible; infinity otherwise."""
-        if not np.isfinite(t).all():
+        if not all(map(math.isfinite, t)):
             return np.inf
         x = self.point(t)
         if not self._feasible(x):
@@ -116,6 +118,15 @@ class Restricted:
             if not _definite([[matrix[i][j] for j in keep] for i in keep], off):
                 return False
         return True
+
+
+def near(t: np.ndarray) -> list[Point]:
+    """A point in floats, and fractions of small denominators next to it: where few points are feasible, an
+    integer one may be though no float near it is."""
+    if not np.isfinite(t).all():
+        return [t.tolist()]
+    values = [Fraction(v) for v in t.tolist()]
+    return [t.tolist(), *([v.limit_denominator(d) for v in values] for d in _DENOMINATORS)]
 
 
 def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | bool:

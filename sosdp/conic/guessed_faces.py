@@ -24,6 +24,7 @@ from .svec import smat, triangle
 
 _INTERIOR = 1e-5  # a larger tau is an interior
 _RANGE = 1e-4  # eigenvalues below this multiple of the largest belong to the kernel
+_UNKNOWNS = 30_000  # times equations, of the proof that a face is implied: some seconds
 _NEAR = 1e-5  # how near a fraction must be
 _DENOMINATORS = (12, 1000)
 
@@ -59,7 +60,8 @@ def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
     from flint import fmpz_mat
 
     data = read(program)
-    if any(data.errors):
+    unknowns = len(face.scalars) + sum(len(found) ** 2 for found in face.kernels)
+    if any(data.errors) or unknowns * program.q.size > _UNKNOWNS:
         return False
     columns: list[list[int]] = []
     near: list[Fraction] = []

@@ -18,12 +18,13 @@ import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
 from .exact_face import exact_face
-from .exact_points import Restricted, restrict, rounded
+from .exact_points import Point, Restricted, near, restrict, rounded
 from .guessed_faces import dual_face, interior, lifted, primal_face, relaxed
 from .program import ConicProgram, ConicSolution
 from .reformulate import unsolved
 
 _ROUNDS = 3  # of facial reduction by guesses
+_GUESSED = 300_000  # entries of a program for which faces are guessed: some seconds
 _SHRINK = (1e-8, 1e-7, 1e-6, 3e-6)  # of the value, what each cone's shrinking may cost
 
 Solve = Callable[[ConicProgram], ConicSolution]
@@ -51,15 +52,17 @@ def bracket(
         if not proven.empty and find_point(program, solve) is True:
             proven = Bracket(np.inf, np.inf, empty=True)
         return proven
-    above = _Side(program, found)
-    if isinstance(inner, Restricted):
-        above = _Side(inner.program, solve(inner.program) if inner.changed else found, inner.errors, inner)
-    # what is exact shows its face; a program whose entries were rounded shows none
-    start = above if above.inner is not None and above.exact else _Side(program, found)
+    above = start = _Side(program, found)
+    if isinstance(inner, Restricted) and inner.changed:
+        above = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
+        # what is exact shows its face; a program whose entries were rounded shows none
+        start = above if above.exact else start
+    elif isinstance(inner, Restricted):
+        above = start = _Side(program, found, None, inner)
     face = exact_face(start.program)
     below = start
     if face is not None:
-        below = replace(start, program=face.program, answer=solve(face.program), errors=face.errors)
+        below = replace(start, program=face.program, answer=_answer(face.program, solve), errors=face.errors)
     if not (below.usable or above.usable):
         point = find_point(program, solve)
         if point is True:
@@ -79,6 +82,13 @@ def bracket(
         if np.isfinite(within):
             reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
     return replace(best, reason=reason)
+
+
+def _answer(program: ConicProgram, solve: Solve) -> ConicSolution:
+    """A solver's answer; where there are no variables, the only point, which is not looked at here."""
+    if program.q.size:
+        return solve(program)
+    return replace(unsolved(program, "optimal"), s=program.b.copy(), value=program.constant)
 
 
 def _closer(
@@ -110,6 +120,8 @@ def _on_faces(
     relative: float,
 ) -> Bracket:
     """The bracket with what the faces prove that a solver's numbers suggest, for points and dual vectors."""
+    if below.program.A.shape[0] * below.program.q.size > _GUESSED:
+        return best
     inner = above.inner
     for _ in range(_ROUNDS):
         seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
@@ -120,7 +132,7 @@ def _on_faces(
             return Bracket(np.inf, np.inf, empty=True)
         if not isinstance(narrow, Restricted):
             break
-        above = _Side(narrow.program, solve(narrow.program), narrow.errors, narrow)
+        above = _Side(narrow.program, _answer(narrow.program, solve), narrow.errors, narrow)
         best = _closer(best, above, above, solve, relative)
         if best.agrees(relative):
             return best
@@ -131,7 +143,8 @@ def _on_faces(
     smaller = None if turned is None else exact_face(below.program, turned)
     if smaller is None:
         return best
-    side = replace(below, program=smaller.program, answer=solve(smaller.program), errors=smaller.errors)
+    found = _answer(smaller.program, solve)
+    side = replace(below, program=smaller.program, answer=found, errors=smaller.errors)
     return _closer(best, side, above, solve, relative)
 
 
@@ -169,7 +182,9 @@ class _Side:
             return -np.inf
         if self.inner is None:
             return lower_bound(self.program, self.answer.z, self.errors)
-        found = lower_bound(replace(self.program, constant=0.0), self.answer.z, self.errors)
+        found = 0.0  # without variables all points have one value
+        if self.program.q.size:
+            found = lower_bound(replace(self.program, constant=0.0), self.answer.z, self.errors)
         return rounded(Fraction(found) + self.inner.constant, -1) if np.isfinite(found) else found
 
     def upper(self) -> float:
@@ -178,7 +193,7 @@ class _Side:
             return np.inf
         if self.inner is None:
             return upper_bound(self.program, self.answer.x)
-        return self.inner.upper_bound(self.answer.x)
+        return min(self.inner.upper_bound(t) for t in near(self.answer.x))
 
     @property
     def exact(self) -> bool:
@@ -194,7 +209,7 @@ class _Side:
     ) -> _Side:
         """The same program with point and dual vector of the one whose cones are shrunk so that each costs
         about ``shrink`` of the value: the cone of the slacks (``point``), of the dual vectors (``dual``)."""
-        if not self.usable:
+        if not self.usable or not self.program.q.size:
             return self
         program, found = self.program, self.answer
         inside = interior(program.cones)
@@ -257,7 +272,7 @@ def _has_ray(inner: Restricted, z: np.ndarray, solve: Solve) -> bool:
     return _emptiness(inner.program, ray, solve).empty
 
 
-def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, np.ndarray] | bool:
+def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] | bool:
     """A point that is proven feasible, in the coordinates of a restricted program; True where it is proven
     that there is none, False where nothing is."""
     inner = restrict(program)
@@ -265,11 +280,12 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, np.ndar
         if not isinstance(inner, Restricted):
             return inner
         if not inner.program.q.size:
-            at = np.zeros(0)
+            at: Point = []
             return (inner, at) if inner.upper_bound(at) < np.inf else inner.implied
         answer = solve(relaxed(inner.program))
-        if inner.upper_bound(answer.x[:-1]) < np.inf:
-            return inner, answer.x[:-1]
+        for t in near(answer.x[:-1]):
+            if inner.upper_bound(t) < np.inf:
+                return inner, t
         if answer.x[-1] < 0 and inner.implied and _has_ray(inner, answer.z[1:], solve):
             return True
         face = primal_face(inner.program, answer)

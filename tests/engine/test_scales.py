@@ -1,0 +1,96 @@
+"""Conic programs whose numbers are far from one, and solves that do not end: what both may cost."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import choose, clarabel
+from sosdp.conic.equilibrate import equilibrated
+from sosdp.conic.program import Cones, ConicProgram, ProblemTooLarge
+from sosdp.conic.reformulate import unsolved
+from tests.engine.test_brackets import random_program
+
+
+@pytest.mark.parametrize(
+    "rows, columns, cost", [(1e-300, 1.0, 1.0), (1e200, 1e-150, 1e150), (1.0, 1e250, 1e-300)]
+)
+def test_programs_of_any_scale(rows, columns, cost):
+    plain = random_program(3)
+    truth = sd.solve_conic(replace(plain, constant=0.0)).value
+    scaled = ConicProgram(
+        plain.q * columns * cost, sp.csc_matrix(plain.A * (rows * columns)), plain.b * rows, plain.cones
+    )
+    answer = sd.solve_conic(scaled)
+    assert answer.value == pytest.approx(truth * cost, rel=1e-5)
+    if cost >= 1:  # a bracket is relative to one at least
+        assert answer.status == "optimal"
+
+
+def test_scaling_is_by_powers_of_two_and_undone():
+    plain = random_program(1)
+    program = replace(plain, q=plain.q * 1e30, b=plain.b * 1e-20)
+    scaled = equilibrated(program)
+    assert 0.2 < np.abs(scaled.program.q).max() < 5 and 0.2 < np.abs(scaled.program.b).max() < 5
+    ratio = scaled.program.A.toarray()[plain.A.toarray() != 0] / plain.A.toarray()[plain.A.toarray() != 0]
+    assert (np.frexp(ratio)[0] == 0.5).all()
+    answer = scaled.restore(clarabel.solve(scaled.program), program)
+    assert np.abs(program.A @ answer.x + answer.s - program.b).max() < 1e-6 * np.abs(program.b).max()
+    assert np.abs(program.A.T @ answer.z + program.q).max() < 1e-6 * np.abs(program.q).max()
+    assert answer.value == pytest.approx(float(program.q @ answer.x) + program.constant)
+    # numbers of usual size are left alone
+    assert equilibrated(plain).program.A is plain.A
+
+
+@pytest.mark.parametrize(
+    "b, status", [([0.0, 1.0], "optimal"), ([0.0, -1e-12], "infeasible"), ([1e-12, 1.0], "infeasible")]
+)
+def test_programs_without_variables(b, status):
+    program = ConicProgram(np.zeros(0), sp.csc_matrix((2, 0)), np.array(b), Cones(1, 1), constant=3.0)
+    answer = sd.solve_conic(program)
+    assert answer.status == status
+    if status == "optimal":
+        assert answer.lower == answer.value == answer.upper == 3.0
+
+
+def nearly(given, **options):
+    """A backend that proves nothing."""
+    return replace(unsolved(given, "inaccurate"), value=0.0)
+
+
+def test_second_opinions_end(monkeypatch):
+    asked = []
+
+    def solve(given, time_limit=None, **options):
+        asked.append(time_limit)
+        time.sleep(0.01)
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+        return nearly(given)
+
+    fake = type("Fake", (), {"solve": staticmethod(solve), "memory": staticmethod(lambda p: 0.0)})
+    monkeypatch.setattr(choose, "backend", lambda name: fake)
+    monkeypatch.setattr(choose.multiprecision, "suits", lambda program: False)
+    monkeypatch.setattr(choose, "order", lambda program: ("clarabel", "scs", "mosek"))
+    sd.solve_conic(random_program(2))
+    first = len(asked)
+    assert asked[0] is None and max(v for v in asked if v is not None) <= choose._PATIENCE
+    monkeypatch.setattr(choose, "_PATIENCE", 0.0)
+    monkeypatch.setattr(choose, "_PATIENCE_TIMES", 0.0)
+    asked.clear()
+    sd.solve_conic(random_program(2))
+    assert 0 < len(asked) < first and set(asked) == {None}
+
+
+def test_a_variation_too_large_is_no_error(monkeypatch):
+    def check(name, program):
+        if program.q.size > 5:
+            raise ProblemTooLarge("too large")
+
+    monkeypatch.setattr(choose, "check_memory", check)
+    answer = sd.solve_conic(random_program(2, columns=5))
+    assert answer.lower <= answer.upper
