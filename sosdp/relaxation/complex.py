@@ -148,6 +148,7 @@ def minimize_complex(
     Raises ValueError for an objective that is not real or a degree too small. Source: Josz and Molzahn 2018;
     Wang and Magron, TSSOS for complex polynomials (2021).
     """
+    began = time.perf_counter()
     options = read_options("minimize", {**solver_options}, ["solve"], more=("degree", "basis"))
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
@@ -170,13 +171,19 @@ def minimize_complex(
         [in_real_variables(h, parts) for h in equalities],
         [in_real_variables(g, parts) for g in inequalities],
     )
-    if basis == "real":
+
+    def in_parts(since: float | None = None) -> PseudoExpectation:
         whole = in_real_variables(target, parts)
         top = max([whole.degree, system.degree, 2 * order])
         relaxation = Relaxation(system, top + top % 2)
         ask = relaxation.minimize if sense == "minimize" else relaxation.maximize
-        solved = ask(whole, **solver_options)
-        return ComplexExpectation(solved, basis, tuple(ids), parts)
+        limited = solver_options.copy()
+        if since is not None and options.time_limit is not None:
+            limited["time_limit"] = max(options.time_limit - (time.perf_counter() - since), 0.01)
+        return ask(whole, **limited)
+
+    if basis == "real":
+        return ComplexExpectation(in_parts(), basis, tuple(ids), parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
@@ -210,7 +217,15 @@ def minimize_complex(
         }
         return replace(found, times=times, sizes=sizes)
 
-    return ComplexExpectation(solve(signed, sense), basis, tuple(ids), parts)
+    solved = solve(signed, sense)
+    late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
+    if solved.status in ("failed", "inaccurate") and solved.certified_bound is None and not late:
+        # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
+        # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
+        wider = in_parts(began)
+        if wider.status in ("unbounded", "infeasible"):
+            solved = replace(solved, status=wider.status, bound=wider.bound, reason=wider.reason)
+    return ComplexExpectation(solved, basis, tuple(ids), parts)
 
 
 def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexPolynomial]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import sosdp as sd
+from sosdp.conic import choose, clarabel
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import svec
 
@@ -49,6 +51,15 @@ def test_unbounded_needs_a_direction_that_provably_improves(scale, solver):
     A = np.vstack([E, -np.eye(3)[:1]])
     found = sd.solve_conic(conic(-scale * E[0], A, [0, 0], Cones(1, 1, ())), solver)
     assert found.status != "unbounded" and found.lower <= 0 <= found.upper
+
+
+def test_a_direction_that_misses_the_equations_does_not_improve():
+    E = np.array([[2000.0, 3000.0, -3000.0]])
+    program = conic(-1e6 * E[0], np.vstack([E, -np.eye(3)[:1]]), [0, 0], Cones(1, 1, ()))
+    ray = np.array([3.0, 2.0, 4.0 - 1e-7])
+    assert program.q @ ray < 0 and (program.A @ ray)[1] < 0
+    found = replace(clarabel.solve(program), status="unbounded", x=ray)
+    assert choose._unbounded(program, found, clarabel.solve).status != "unbounded"
 
 
 def test_refuted_on_a_set_is_proven():

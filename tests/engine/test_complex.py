@@ -1,6 +1,7 @@
 """Complex variables: the algebra, the real form of Hermitian squares, published optima, and finite sets."""
 
 import itertools
+import math
 from fractions import Fraction as F
 
 import numpy as np
@@ -220,6 +221,17 @@ def test_infeasible_unbounded_and_refused():
         sd.minimize(z.real, [z.abs2() <= 1], 2, sparsty="dense")
     with pytest.raises(ValueError, match="solver='sos_cone'"):
         sd.minimize(z.real, [z.abs2() <= 1], 2, solver="sos_cone")
+
+
+@pytest.mark.parametrize("degree", [2, 4])
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_a_linear_form_has_no_bound_on_all_of_c(degree, sense):
+    """It was `failed`: the moments of z have no ray, those of its parts do."""
+    for p in (z.real, z.imag, z.real + w.real):
+        found = getattr(sd, sense)(p, [], degree)
+        assert found.status == "unbounded" and found.certified_bound is None
+        assert found.bound == (-math.inf if sense == "minimize" else math.inf)
+    assert getattr(sd, sense)(z.real, [z.abs2() <= 1], degree).status == "optimal"
 
 
 def test_terms_that_cancel_are_added_up_exactly():
