@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from time import process_time
 from types import ModuleType
 from typing import Any
 
@@ -190,17 +191,17 @@ class _Asked:
         self._time_limit = time_limit
         self._started = started
         self._options = options
-        self._begun = time.process_time()
+        self._begun = process_time()
         self._budget = np.inf
 
     def grant(self) -> None:
         """The first opinion is there: what the others may take together."""
         if self._budget == np.inf:
-            self._budget = max(_PATIENCE, _PATIENCE_TIMES * (time.process_time() - self._begun))
+            self._budget = max(_PATIENCE, _PATIENCE_TIMES * (process_time() - self._begun))
 
     def left(self) -> float:
         """Seconds that the next solve may take."""
-        budget = self._budget - (time.process_time() - self._begun)
+        budget = self._budget - (process_time() - self._begun)
         if self._time_limit is None:
             return budget
         return min(budget, self._time_limit - (time.perf_counter() - self._started))
