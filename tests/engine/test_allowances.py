@@ -20,6 +20,7 @@ from sosdp.reduction import redundant
 from sosdp.reduction.bounds import VariableBounds, _principal_minors, _propagate, _Propagation, _root
 from sosdp.relaxation.build import scaling
 from sosdp.relaxation.build.entries import Coefficients
+from sosdp.relaxation.build.forall import interior_matrix
 from sosdp.relaxation.build.identity import GramProgram
 from sosdp.relaxation.certify import bound, free_directions
 from sosdp.relaxation.certify.bound import Certified, certify
@@ -201,7 +202,11 @@ def test_settled_matrices_are_inside_by_the_distance(monkeypatch):
     identity = forall_identity()
     null = free_directions.null_conditions(identity)
     monkeypatch.setattr(NullConditions, "_distance", lambda self, gram: 0.5)
-    found = null.settle(identity, np.zeros(identity.gram.shape[0]))
+    gram = np.zeros(identity.gram.shape[0])
+    for k in null.blocks:  # inside, but by less than the distance
+        inside = interior_matrix(identity.blocks[k])
+        gram[identity.slices()[k]] = svec(0.1 * inside / np.linalg.eigvalsh(inside)[0])
+    found = null.settle(identity, gram)
     assert found is not None
     for k in null.blocks:
         rows, side = identity.slices()[k], identity.blocks[k].side
