@@ -183,18 +183,18 @@ def partition(
         free, free_error, equalities = _without_repetition(free, free_error, equalities)
     gram, gram_error = entries.part(0, gram_height, width)
     unknown, unknown_error = entries.part(free_end + 1, height, width)
-    target, target_error = entries.part(free_end, free_end + 1, width)
+    target, target_error = entries.row(free_end, width)
     errors = None
     if entries.error is not None:
         assert target_error is not None
-        errors = RoundingErrors(gram_error, free_error, target_error.toarray()[0], unknown_error)
+        errors = RoundingErrors(gram_error, free_error, target_error, unknown_error)
     return Identity(
         blocks=tuple(blocks),
         equalities=tuple(equalities),
         columns=columns,
         gram=gram,
         free=free,
-        target=target.toarray()[0],
+        target=target,
         unknown=unknown,
         quotient=quotient,
         errors=errors,

@@ -123,6 +123,13 @@ class Entries:
         """A matrix without entries."""
         return cls(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(height + 1, dtype=np.int32))
 
+    def row(self, index: int, width: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """One row of the matrix and of the bounds, with the zeros."""
+        start, stop = self.indptr[index], self.indptr[index + 1]
+        values = np.zeros(width)
+        np.add.at(values, self.indices[start:stop], self.data[start:stop])
+        return values, None if self.error is None else self.error[index : index + 1].toarray()[0]
+
     def part(self, low: int, high: int, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix | None]:
         """Rows ``low`` to ``high`` of the matrix and of the bounds."""
         start, stop = self.indptr[low], self.indptr[high]
