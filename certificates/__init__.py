@@ -28,6 +28,7 @@ _HOME = {
     "Outcome": "find.float_certificate",
     "attained": "find.float_certificate",
     "InExpectation": "identity",
+    "MeasureCertificate": "find.measures",
     "ProgramCertificate": "find.program",
     "semidefinite_bound": "derive.convex",
     "nearest_correlation_bound": "derive.convex",
@@ -50,6 +51,7 @@ __all__ = [
     "FloatCertificate",
     "InExpectation",
     "LabelledMatrix",
+    "MeasureCertificate",
     "Multiplier",
     "NotCertifiable",
     "NotDerived",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
     from .find.extract import decide, extract
     from .find.float_certificate import FloatCertificate, Outcome, attained
+    from .find.measures import MeasureCertificate
     from .find.program import ProgramCertificate
     from .find.rounding import CertificateError, NotCertifiable
     from .identity import Claim, InExpectation, Multiplier

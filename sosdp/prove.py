@@ -38,9 +38,30 @@ def prove_sos(
     """
     result = minimize.prove_sos(p, system, degree, zeros=zeros, **options)
     small = max(result.sizes["blocks"], default=0) <= _SIDE
-    if result.status == "proved" or result.cone != "sos":
+    if result.status == "proved":
         return result
+    if result.cone != "sos":
+        return _in_smaller_cone(result) if small and result.status == "unknown" else result
     return unproven(decided_exactly(result) if small else result)
+
+
+def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
+    """The result, proved if an exact certificate has Gram matrices that are (scaled) diagonally dominant."""
+    from certificates.checker.semidefinite import is_positive_semidefinite
+
+    proof = _decided(result)[0]
+    grams = (
+        [] if proof is None or proof.claim.kind != "sos" else [m.gram for m in proof.multipliers if m.gram]
+    )
+    if not grams:
+        return result
+    for gram in grams:
+        # symmetric and scaled diagonally dominant: if and only if the comparison matrix is semidefinite
+        compared = [[c if i == j else -abs(c) for j, c in enumerate(row)] for i, row in enumerate(gram)]
+        if result.cone == "dsos" and min(map(sum, compared)) < 0 or not is_positive_semidefinite(compared):
+            return result
+    told = f"an exact certificate with cone={result.cone!r} was found and checked"
+    return replace(result, status="proved", reason=told)
 
 
 _CHECKED = "an exact functional shows it, checked"
@@ -61,6 +82,16 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
     It is about the binary numbers that floats are: 0.1*(x - y)**2 + 0.3*(x*y - 1)**2 in floats is negative at
     (1, 1). Write fractions (or use a problem file, whose decimals are read exactly) where decimals are meant.
     """
+    proof, status, reason = _decided(result)
+    if proof is None:
+        return replace(result, reason=f"{result.reason}; exactly: {reason}")
+    if status == "proved":
+        return replace(result, status="proved", reason="an exact certificate was found and checked")
+    return replace(result, status="refuted", reason=f"{result.reason}; {_CHECKED}")
+
+
+def _decided(result: PseudoExpectation) -> tuple[Any, str, str]:
+    """A verified proof about the binary numbers that floats are, or None; the verdict; the reason without."""
     from certificates import CertificateError
     from certificates.find.extract import decide
 
@@ -70,9 +101,6 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
     try:
         outcome = decide(asked)
     except (CertificateError, ArithmeticError, ValueError) as error:
-        return replace(result, reason=f"{result.reason}; exactly: {error}")
-    if outcome.proof is None or not outcome.proof.verify():
-        return replace(result, reason=f"{result.reason}; exactly: {outcome.reason}")
-    if outcome.status == "proved":
-        return replace(result, status="proved", reason="an exact certificate was found and checked")
-    return replace(result, status="refuted", reason=f"{result.reason}; {_CHECKED}")
+        return None, "undecided", str(error)
+    verified = outcome.proof is not None and outcome.proof.verify()
+    return outcome.proof if verified else None, outcome.status, outcome.reason

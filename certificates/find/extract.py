@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from certificates.find.float_certificate import FloatCertificate, Outcome
+from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
 from certificates.find.redundant import boxed_proof
@@ -35,25 +36,22 @@ def _divided(result: Any, claim: Claim) -> Any:
 CHANGED = (("in shifted variables", _rescaled), ("with a redundant box", _boxed))
 
 
-_INSTEAD = {
-    "MeasureSolution": "; extract its dual: program, value = measures.dual(objective), then "
-    "program.maximize(value) (to maximise: measures.dual(objective, 'maximize'), program.minimize(value))",
-    "ComplexExpectation": ", which has no exact certificates yet; its certified_bound is proven, or state "
-    "the problem in the real and imaginary parts as real variables",
-}
-
-
 def extract(result: Any) -> Any:
     """The float certificate of a solved relaxation, ready for `.exact()`.
 
-    `result`: what sosdp.minimize, maximize, feasible or prove_sos return.  Raises NotCertifiable when the
-    result claims nothing (a feasible system, an unbounded relaxation, a failed solve).
+    `result`: what sosdp.minimize, maximize, feasible or prove_sos return, or what a SosProgram or a
+    MeasureProgram does. A complex problem is certified in the real and imaginary parts of its variables (and
+    solved in them first, where it was not). Raises NotCertifiable when the result claims nothing (a feasible
+    system, an unbounded relaxation, a failed solve).
     """
+    if hasattr(result, "in_reals"):
+        return extract(result.in_reals())
+    if hasattr(result, "multipliers") and hasattr(result, "laws"):
+        return MeasureCertificate(result, extract)
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if not hasattr(result, "recentre"):
-        name = type(result).__name__
-        raise TypeError(f"extract() takes a solved relaxation, not {name}{_INSTEAD.get(name, '')}")
+        raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system = result.system
     if system.foralls:
         raise NotCertifiable(
@@ -116,7 +114,7 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
         found = extract(result)
     except NotCertifiable as error:
         return Outcome("undecided", None, str(error))
-    if isinstance(found, ProgramCertificate):
+    if isinstance(found, ProgramCertificate | MeasureCertificate):
         try:
             return Outcome("proved", found.exact(), "")
         except NotCertifiable as error:

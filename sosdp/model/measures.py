@@ -117,8 +117,10 @@ class Integral:
         return next((p for m, p in self.parts if m is measure), Polynomial(0))
 
     def __repr__(self) -> str:
-        shown = [f"{m.name}[{p}]" for m, p in self.parts]
-        return " + ".join([*shown, str(self.constant)] if self.constant or not shown else shown)
+        shown = " + ".join(f"{m.name}[{p}]" for m, p in self.parts)
+        if not shown or not self.constant:
+            return shown or str(self.constant)
+        return f"{shown} {'-' if self.constant < 0 else '+'} {abs(self.constant)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ import scipy.linalg as la
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial, variable
 
-_RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
+RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
+_ROUGHER = 1e-3  # and below this one, where the points of the other rank do not check
 _FEASIBLE = 1e-4
 _ATTAINS = 1e-6
 
@@ -43,9 +44,21 @@ def extract_atoms(pe: Any, rank: int | None = None) -> Atoms:
         return Atoms(none, f"moments with cone={pe.cone!r} need not form a positive matrix", False)
     if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
         return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
-    candidates, reason = _candidates(pe, rank)
-    if candidates is None:
-        return Atoms(none, reason, False)
+    failed = None
+    for threshold in (RANK, _ROUGHER) if rank is None else (RANK,):
+        candidates, reason = _candidates(pe, rank, threshold)
+        found = Atoms(none, reason, False) if candidates is None else checked(pe, candidates)
+        if len(found.points):
+            return found
+        failed = failed or found
+    assert failed is not None
+    return failed
+
+
+def checked(pe: Any, candidates: np.ndarray) -> Atoms:
+    """Points (count, variables) as atoms if every one of them satisfies the constraints and attains the
+    bound."""
+    none = np.zeros((0, pe.variable_ids.size))
     good = np.array([_violation(pe, x) <= _FEASIBLE for x in candidates], dtype=bool)
     if not good.all():
         return Atoms(none, "the points read off the moments violate a constraint", False)
@@ -83,6 +96,13 @@ def _violation(pe: Any, x: np.ndarray) -> float:
     return worst
 
 
+def value_at(pe: Any, x: np.ndarray) -> float | None:
+    """The objective at a point, in the order of the variables; None where it is no polynomial."""
+    return (
+        _value(pe.objective, _as_points(pe, x[None, :])[0]) if isinstance(pe.objective, Polynomial) else None
+    )
+
+
 def _value(p: Polynomial, assignment: dict[int, float]) -> float:
     """The value at a point; only the variables of the polynomial are gone through."""
     ids = p.variable_ids.tolist()
@@ -95,7 +115,7 @@ def _size(p) -> float:
     return max(1.0, float(np.abs(p.coefs.astype(float)).max()))
 
 
-def _candidates(pe: Any, wanted: int | None = None) -> tuple[np.ndarray | None, str]:
+def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:
     ids = pe.variable_ids
     if ids.size == 0:
         return None, "there are no variables"
@@ -108,7 +128,7 @@ def _candidates(pe: Any, wanted: int | None = None) -> tuple[np.ndarray | None, 
     if np.isnan(matrix).any():
         return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)", wanted)
     eigenvalues, vectors = la.eigh(matrix)
-    rank = int((eigenvalues > _RANK * max(eigenvalues[-1], 1e-300)).sum())
+    rank = int((eigenvalues > threshold * max(eigenvalues[-1], 1e-300)).sum())
     if wanted is not None:
         if wanted > basis.shape[0]:
             return None, f"a moment matrix of side {basis.shape[0]} has no {wanted} points"
@@ -124,10 +144,10 @@ def _candidates(pe: Any, wanted: int | None = None) -> tuple[np.ndarray | None, 
         base = factor[inner]
         singular = la.svdvals(base)
         # with a rank that was asked for, the checks of the points decide
-        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(_RANK) * singular[0]
+        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular[0]
         if singular.size < rank or singular[rank - 1] <= least:
             break
-        return _solve(base, factor, shifts, rank, ids.size)
+        return real_points(joint_eigenvalues([factor[rows] * coefs[:, None] for rows, coefs in shifts], base))
     told = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
     return _mean(pe, linear, f"the moment matrix {told.format(rank)}; try a higher degree", wanted)
 
@@ -145,25 +165,24 @@ def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, lookup: dict[int, int
     return out
 
 
-def _solve(base, factor, shifts, rank: int, count: int) -> tuple[np.ndarray | None, str]:
-    tables = []
-    for rows, coefs in shifts:
-        target = factor[rows] * coefs[:, None]
-        tables.append(la.lstsq(base, target)[0])
+def joint_eigenvalues(targets: list[np.ndarray], base: np.ndarray) -> np.ndarray:
+    """Points (rank, variables), complex, from rows of the inner basis (rows, rank) and their multiples."""
+    tables = [la.lstsq(base, target)[0] for target in targets]
     # a fixed combination with irrational ratios: generic, and the same on every run
-    weights = np.sqrt(np.arange(2, count + 2)) % 1.0 + 0.5
+    weights = np.sqrt(np.arange(2, len(tables) + 2)) % 1.0 + 0.5
     combination = sum(w * t for w, t in zip(weights / weights.sum(), tables, strict=True))
-    triangular, unitary = la.schur(combination, output="complex")
-    points = np.empty((rank, count))
-    for i, table in enumerate(tables):
-        values = np.einsum("kj,kl,lj->j", unitary.conj(), table.astype(complex), unitary)
-        if np.abs(values.imag).max(initial=0.0) > 1e-3 * max(1.0, np.abs(values).max()):
-            return (
-                None,
-                "the multiplication matrices have complex eigenvalues: the moments are not flat enough",
-            )
-        points[:, i] = values.real
-    return points[np.lexsort(points.T[::-1])], ""
+    _, unitary = la.schur(combination, output="complex")
+    columns = [np.einsum("kj,kl,lj->j", unitary.conj(), t.astype(complex), unitary) for t in tables]
+    return np.stack(columns, axis=1)
+
+
+def real_points(points: np.ndarray) -> tuple[np.ndarray | None, str]:
+    """The points without their imaginary parts, in lexicographic order; None if these are not small."""
+    sizes = np.maximum(1.0, np.abs(points).max(axis=0, initial=0.0))
+    if (np.abs(points.imag) > 1e-3 * sizes).any():
+        return None, "the multiplication matrices have complex eigenvalues: the moments are not flat enough"
+    found = np.ascontiguousarray(points.real)
+    return found[np.lexsort(found.T[::-1])], ""
 
 
 def _mean(pe: Any, linear: np.ndarray, reason: str, wanted: int | None) -> tuple[np.ndarray | None, str]:

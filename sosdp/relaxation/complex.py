@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..model.options import SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
+from .atoms import RANK, checked, joint_eigenvalues, value_at
 from .build.hermitian import hermitian_identity, order_of
 from .build.identity import GramProgram
 from .build.scaling import find_scaling, scale
@@ -71,6 +73,104 @@ class ComplexExpectation:
     def sizes(self) -> dict[str, Any]:
         """Number of moments and sides of the (real) blocks that were solved."""
         return self.real.sizes
+
+    @property
+    def variables(self) -> tuple[ComplexPolynomial, ...]:
+        """The complex variables, in the order of the columns of ``atoms``."""
+        return tuple(ComplexPolynomial(variable(i), Polynomial(0)) for i in self.ids)
+
+    def in_reals(self) -> PseudoExpectation:
+        """The answer to the same problem in the real and imaginary parts of its variables: ``real`` itself
+        with ``basis="real"``, otherwise solved now, of the same degree (never weaker, larger matrices)."""
+        stated = self.real
+        if self.basis == "real" or not isinstance(stated.objective, Polynomial):
+            return stated
+        top = max(stated.objective.degree, stated.system.degree, stated.degree)
+        relaxation = Relaxation(stated.system, top + top % 2)
+        ask = relaxation.maximize if stated.sense == "maximize" else relaxation.minimize
+        return ask(stated.objective)
+
+    def atoms(self) -> np.ndarray:
+        """Minimisers read off the moments, complex, shape (count, variables) in the order of ``variables``.
+
+        Empty where the moment matrix is not flat (as with every problem that no common phase of all
+        variables changes) or what was read off does not check; ``atoms_reason`` says why. With
+        ``"holomorphic"`` the joint eigenvalues are those of a Hermitian moment matrix; every atom is checked
+        against the constraints and the bound. Source: Henrion and Lasserre 2005; Josz and Molzahn 2018.
+        """
+        return self._atoms[0]
+
+    @property
+    def atoms_reason(self) -> str:
+        """Why ``atoms`` is empty ('' when it is not)."""
+        return self._atoms[1]
+
+    @cached_property
+    def _atoms(self) -> tuple[np.ndarray, str]:
+        none = np.zeros((0, len(self.ids)), dtype=complex)
+        if self.basis == "real":
+            points, reason = self.real.atoms(), self.real.atoms_reason
+        else:
+            candidates, reason = self._candidates()
+            if candidates is None:
+                return none, reason
+            found = checked(self.real, self._split(candidates))
+            points, reason = found.points, found.reason
+        return (self._joined(points), "") if len(points) else (none, reason)
+
+    def _candidates(self) -> tuple[np.ndarray | None, str]:
+        """Points (count, variables) that a flat Hermitian moment matrix determines, or the first moments."""
+        if self.real.moments is None:
+            return None, f"the status is {self.status!r}"
+        from ..algebra.build import monomials
+
+        rows = [
+            m.monos[0][m.monos[0] > 0].tolist()
+            for m in monomials([variable(i) for i in self.ids], self._order)
+        ]
+        try:
+            matrix = self.moment_matrix().conj()
+        except ValueError as error:
+            return None, str(error)
+        eigenvalues, vectors = np.linalg.eigh(matrix)
+        rank = int((eigenvalues > RANK * max(eigenvalues[-1], 1e-300)).sum())
+        factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
+        place = {tuple(row): k for k, row in enumerate(rows)}
+        inner = [row for row in rows if len(row) < self._order]
+        base = factor[: len(inner)]
+        singular = np.linalg.svd(base, compute_uv=False)
+        if singular.size >= rank and singular[rank - 1] > 1e-2 * np.sqrt(RANK) * singular[0]:
+            targets = [factor[[place[tuple(sorted([*row, i]))] for row in inner]] for i in self.ids]
+            points = joint_eigenvalues(targets, base)
+            return points[np.lexsort(np.hstack([points.imag, points.real]).T[::-1].round(6))], ""
+        mean = np.array([[self._moment([i]) for i in self.ids]])
+        value = value_at(self.real, self._split(mean)[0])
+        if value is not None and abs(value - self.bound) <= 1e-4 * max(1.0, abs(self.bound)):
+            return mean, ""
+        return None, f"the moment matrix is not flat (numerical rank {rank}); try a higher degree"
+
+    @property
+    def _order(self) -> int:
+        return self.real.degree // 2
+
+    def _split(self, points: np.ndarray) -> np.ndarray:
+        """Complex points in the real variables of ``real``."""
+        columns = {}
+        for k, i in enumerate(self.ids):
+            for part, values in zip(self.parts[i], (points[:, k].real, points[:, k].imag), strict=True):
+                columns[int(part.variable_ids[0])] = values
+        return np.stack([columns[v] for v in self.real.variable_ids.tolist()], axis=1)
+
+    def _joined(self, points: np.ndarray) -> np.ndarray:
+        """Real points as complex ones; 0 for a part that the problem never uses."""
+        place = {v: k for k, v in enumerate(self.real.variable_ids.tolist())}
+        found = np.zeros((len(points), len(self.ids)), dtype=complex)
+        for k, i in enumerate(self.ids):
+            for part, unit in zip(self.parts[i], (1, 1j), strict=True):
+                column = place.get(int(part.variable_ids[0]))
+                if column is not None:
+                    found[:, k] += unit * points[:, column]
+        return found
 
     def __call__(self, p: Any) -> complex:
         """The pseudo-expectation of a polynomial in z and its conjugate; ValueError where a moment is not

@@ -123,7 +123,7 @@ class MeasureProgram:
         """The dual as a ``SosProgram`` and the linear objective to maximise (to minimise for a maximum): one
         unknown a constraint, one sum of squares a measure.
 
-        For exact certificates: ``certificates.extract(program.maximize(objective)).exact()``.
+        ``certificates.extract(solution).exact()`` proves it exactly, for the ``solution`` of ``minimize``.
         """
         sign = _sign(sense)
         unknowns = variables("sosdp_multiplier_", len(self.constraints))
@@ -141,6 +141,15 @@ class MeasureProgram:
                 p = p - u * constraint.body.of(measure)
             program.require(p * sign, on=measure.support, degree=degree)
         return program, value
+
+    def __str__(self) -> str:
+        lines = ["measures"]
+        for m in self.measures:
+            lines.append(f"  {m.name} in {', '.join(map(str, m.variables))}, on {m.support!r}")
+        return "\n".join([*lines, "subject to", *(f"  {c!r}" for c in self.constraints)])
+
+    def __repr__(self) -> str:
+        return f"MeasureProgram({len(self.measures)} measures, {len(self.constraints)} constraints)"
 
     def _known(self, integral: Integral) -> None:
         for measure, _ in integral.parts:

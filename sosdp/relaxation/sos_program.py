@@ -33,7 +33,7 @@ from .certify.classify import shortfall
 from .certify.mixture import proven_mixture
 from .certify.rays import misfit, verdict
 from .pseudoexpectation import DualData, dual_data
-from .solve.solve import solve_program
+from .solve.solve import small_solvers, solve_program
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,6 +334,9 @@ class SosProgram:
         built = time.perf_counter()
         options.report("solve", started)
         raw = solve_program(program, **options.solving())
+        if raw.status == "failed" and options.solver == "auto" and options.time_limit is None:
+            others = (solve_program(program, solver=name) for name in small_solvers(program))
+            raw = next((other for other in others if other.status == "optimal"), raw)
         solved = time.perf_counter()
         options.report("certify", started)
         label = {"optimal": "optimal", "inaccurate": "inaccurate"}.get(raw.status, "failed")

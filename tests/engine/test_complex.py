@@ -1,5 +1,6 @@
 """Complex variables: the algebra, the real form of Hermitian squares, published optima, and finite sets."""
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction as F
@@ -270,3 +271,11 @@ def test_the_modulus_is_bounded():
     # |z - 3 - 4i| <= 5 reaches |z| = 10, and |w| <= 5
     assert bounds.largest[ids[0]] >= 10 and 5 <= bounds.largest[ids[1]] < 8
     assert bounds.largest[int(sd.variables("z_conj").variable_ids[0])] >= 10
+
+
+def test_atoms_that_do_not_check_are_dropped(monkeypatch):
+    found = sd.minimize((z - 1 - 2j).abs2(), [z.abs2() <= 9], 2)
+    assert np.abs(found.atoms() - [[1 + 2j]]).max() < 1e-4
+    again = dataclasses.replace(found)
+    monkeypatch.setattr(type(again), "_candidates", lambda self: (np.array([[3 - 1j]]), ""))
+    assert again.atoms().shape == (0, 1) and "violate" in again.atoms_reason

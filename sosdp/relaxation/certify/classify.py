@@ -20,11 +20,11 @@ from ..build.identity import GramProgram, Identity, Inside, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
 from ..solve.orthonormal import solve_orthonormal
-from ..solve.solve import centre, cubic_work, prefers, solve_moments, solve_program
+from ..solve.solve import centre, cubic_work, prefers, small_solvers, solve_moments, solve_program
 from ..solve.sos_cone.choose import rescues
 from ..solve.sos_cone.solve import at_points
 from .bound import Certified, certify, mixture_for_margin
-from .rays import misfit
+from .rays import misfit, priced_misfit
 from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
@@ -119,9 +119,6 @@ class Answer:
         if elsewhere is not None:
             return elsewhere
         certified, reason, dual = self._certified_bound(value)
-        other = self._borrowed(certified, value)
-        if other is not None:
-            return other
         label = "optimal"
         early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
         far = certified is not None and not self._close(certified, value)
@@ -130,8 +127,13 @@ class Answer:
         if certified is not None and self._compared_at_points():
             missed = 0.0
         if certified is None:
-            missed = max(missed, misfit(self.program, self.raw))
+            priced = priced_misfit(self.program, self.raw) / max(1.0, abs(value))
+            missed = max(missed, misfit(self.program, self.raw), priced)
         apart = missed > (_ENOUGH if certified is None else self._allowed())
+        other = self._small() if early or far or apart else None
+        other = self._borrowed(certified, value) if other is None else other
+        if other is not None:
+            return other
         if not (early or far or apart) and certified is None and self.question.options.certify_bound:
             reason += f"; the value rests on moments and multipliers that agree to {max(missed, 1e-16):.1g}"
         if early or far or apart:
@@ -206,6 +208,25 @@ class Answer:
             if again is not None and self._close(again.certified_bound, again.bound):
                 return again
         return self._again(solve_program(self.program, solver="scs", time_limit=self._patience()))
+
+    def _small(self) -> PseudoExpectation | None:
+        """The answer of CVXOPT or SDPA where the first one is doubtful, if theirs is not.
+
+        Other methods end early on other programs. For programs so small that they take a moment; they cannot
+        be stopped, so not under a time limit.
+        """
+        if not self.second_opinion or self.deadline is not None:
+            return None
+        for name in small_solvers(self.program):
+            raw = solve_program(self.program, solver=name)
+            if raw.status != "optimal":
+                continue
+            again = Answer(self.question, self.original, self.scaling, self.program, raw)
+            found = again.judge()
+            close = self._close(found.certified_bound, found.bound)
+            if found.status == "optimal" and (close or not again._escaping()):
+                return found
+        return None
 
     def _late(self) -> bool:
         return self.deadline is not None and time.perf_counter() > self.deadline

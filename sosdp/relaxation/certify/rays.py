@@ -27,6 +27,17 @@ def misfit(program: GramProgram, raw: RawSolution) -> float:
     return worst / size
 
 
+def priced_misfit(program: GramProgram, raw: RawSolution) -> float:
+    """How far the multipliers' value may be from what they prove, to first order: what they miss the identity
+    by, at the moments found, term by term. (Coefficients of 1e5 hide a residual that a minimum of 0 shows.)
+    """
+    identity = program.identity
+    residual = identity.target + identity.unknown.T @ raw.unknowns
+    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
+    found = float(np.abs(residual) @ np.abs(raw.moments))
+    return found if np.isfinite(found) else np.inf
+
+
 def separates(program: GramProgram, raw: RawSolution) -> bool:
     """Whether the moments are non-negative on every Gram matrix, zero on equalities and on what the unknowns
     multiply, and negative on the rest (to 1e-6 relative): no coefficients satisfy the constraints.

@@ -20,6 +20,7 @@ from .sos_cone.solve import at_points, solve_at_points
 
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SDPA_SIDE, _SDPA_COLUMNS = 28, 600
+_SMALL_SIDE, _SMALL_COLUMNS = 40, 500
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -110,6 +111,15 @@ def _suits_sdpa(program: GramProgram) -> bool:
     if identity.unknown.shape[0] != 1 or identity.free.shape[0] or identity.hermitian:
         return False
     return max(identity.sides, default=0) >= _SDPA_SIDE and identity.columns.shape[0] <= _SDPA_COLUMNS
+
+
+def small_solvers(program: GramProgram) -> tuple[str, ...]:
+    """Installed solvers for a second opinion on a program so small that they take a moment: they work with
+    dense matrices, and cannot be stopped at a time limit."""
+    identity = program.identity
+    if max(identity.solved_sides, default=0) > _SMALL_SIDE or identity.columns.shape[0] > _SMALL_COLUMNS:
+        return ()
+    return tuple(name for name in ("cvxopt", "sdpa") if is_installed(name))
 
 
 def solve_moments(program: GramProgram, name: str, time_limit: float | None = None) -> RawSolution:
