@@ -181,7 +181,7 @@ def _inside(cones: Cones, s: np.ndarray, error: np.ndarray, whole: float | None 
     ``whole``: where given, the norm of the whole error, so that a block's is at most that.
     """
     scalars = slice(cones.zero, cones.zero + cones.nonnegative)
-    if (s[scalars] < error[scalars]).any():
+    if not (s[scalars] >= error[scalars]).all():  # nor where products overflowed and say nothing
         return False
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
         off = norm(error[rows]) if whole is None else whole

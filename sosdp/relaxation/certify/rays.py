@@ -24,7 +24,7 @@ def misfit(program: GramProgram, raw: RawSolution) -> float:
     worst = float(np.abs(residual).max(initial=0.0))
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         worst = max(worst, -float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0]))
-    return worst / size
+    return worst / size if np.isfinite(worst / size) else np.inf
 
 
 def priced_misfit(program: GramProgram, raw: RawSolution) -> float:
