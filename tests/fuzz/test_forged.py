@@ -3,6 +3,7 @@
 import pytest
 
 from certificates.check import check_certificate, digest
+from certificates.checker.semidefinite import is_positive_semidefinite
 from tests.fuzz.forged import misjudged, misjudged_file
 from tests.fuzz.report import nothing_wrong
 
@@ -24,6 +25,24 @@ def status(claim, multipliers, names=("x",), **more):
 
 X, SQUARE = [[0, 1]], [[0, 2]]
 ONE_BY_ONE = {"basis": [[]], "gram": [["1"]]}
+
+
+def test_a_gram_matrix_is_symmetric():
+    claim = {"kind": "sos", "objective": [["1", SQUARE], ["-2", X], ["1", []]]}
+    for entry, verdict in (("-1", "valid"), ("5", "unreadable")):
+        gram = [["1", entry], ["-1", "1"]]
+        assert status(claim, [{"kind": "sos", "basis": [[], X], "gram": gram}]) == verdict
+
+
+def test_an_index_is_not_counted_from_the_end():
+    claim = {"kind": "sos", "objective": [["1", X]], "inequalities": [[["1", X]]]}
+    for index, verdict in ((0, "valid"), (-1, "unreadable"), (1, "unreadable")):
+        assert status(claim, [{"kind": "inequality", "index": [index], **ONE_BY_ONE}]) == verdict
+
+
+def test_zero_pivots_come_with_zero_rows():
+    assert not is_positive_semidefinite([[1, 1, 1], [1, 1, 2], [1, 2, 1]])
+    assert is_positive_semidefinite([[1, 1, 1], [1, 1, 1], [1, 1, 1]])
 
 
 def test_a_matrix_constraint_is_symmetric():
