@@ -33,7 +33,8 @@ from .scaled_program import balancing_rows, scaled_program
 NAME = "newton_cg"
 FORM = "moment"
 
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-10  # the last digits cost Newton's method little
+_SOLVED = 1e-8  # an error that is good enough where they cannot be had
 _NEARLY = 1e-5  # an error up to which an early end is `inaccurate` and not `failed`
 _FIRST_STEPS, _MORE_STEPS = 100, 200  # of the splitting, before and after the rows are rescaled
 _GOOD_START = 1e-5
@@ -42,13 +43,14 @@ _BALANCE = 1.4
 _RAY_STEPS = 50
 _PROMISING = 1e-3  # for a direction to be checked
 _MULTIPLIERS = 60
-_PATIENCE = 4  # multipliers without a better one
+_PATIENCE, _NEAR, _AT_THE_FLOOR = 10, 3, 2  # multipliers without a better one: from scratch, from a start
 _NEWTON_STEPS = 12  # for one multiplier
 _INNER = 0.2  # accuracy of the minimiser, relative to what the multiplier still moves
 _REGULAR, _REGULAR_SLOPE = 1e-6, 1e-3
 _ACCEPTED = 0.1  # of the decrease that the quadratic model foretells
 _TRIALS = 12
-_LEAST_CG, _MOST_CG = 20, 500
+_LEAST_CG, _MOST_CG = 20, 500  # products for one step
+_MOST_PRODUCTS = 10_000  # in all; what was solved needed at most a third
 
 
 def memory(program: ConicProgram) -> float:
@@ -67,7 +69,8 @@ def solve(
     start: ConicSolution | None = None,
 ) -> ConicSolution:
     """Solve with Newton's method and conjugate gradients; ``tolerance`` bounds both relative residuals and
-    the gap relative to the value (default 1e-8). ``iterations`` counts projections.
+    the gap relative to the value (default 1e-10, or 1e-8 where that
+    cannot be had). ``iterations`` counts projections.
 
     ``start``: the solution of a program with the same rows and columns that differs little, of a linear
     objective; ValueError where it does not fit. Then Newton's method begins there.
@@ -143,9 +146,10 @@ class _Method:
             self._begin(start)
         since, found = 0, self._note("start")
         for _ in range(_MULTIPLIERS):
-            if found.error <= self.limits.tolerance or since > _PATIENCE or self._over():
-                break
             before, y, z = self.best.error if self.best else np.inf, self.y, self.z
+            patience = _AT_THE_FLOOR if before <= _SOLVED else _NEAR if start else _PATIENCE
+            if found.error <= self.limits.tolerance or since > patience or self._over():
+                break
             self._minimise()
             found = self._note("Newton")
             since = 0 if found.error < before else since + 1
@@ -168,7 +172,7 @@ class _Method:
 
     def _over(self) -> bool:
         late = time.perf_counter() > self.limits.deadline or self.projections >= self.limits.iterations
-        return late or self.limits.pressed()
+        return late or self.products >= _MOST_PRODUCTS or self.limits.pressed()
 
     def _project(self, point: np.ndarray, derivative: bool = False) -> PositivePart:
         self.projections += 1
@@ -311,7 +315,7 @@ class _Method:
         assert best is not None
         error = best.error
         early = "inaccurate" if error <= _NEARLY else "failed"
-        status = "optimal" if error <= self.limits.tolerance else early
+        status = "optimal" if error <= max(_SOLVED, self.limits.tolerance) else early
         x = p.size_b * p.d * best.y
         return ConicSolution(
             status=status,

@@ -37,6 +37,7 @@ from .build.symmetry import with_symmetry
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
+from .solve.from_solution import nearby
 from .solve.solve import solve_program, unproducible
 from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
 from .threshold import Threshold, bisect
@@ -102,15 +103,26 @@ class Relaxation:
 
     @spelled_out("solve")
     def minimize(
-        self, objective: Any, subject_to: Any = None, **solver_options: Unpack[SolveOptions]
+        self,
+        objective: Any,
+        subject_to: Any = None,
+        *,
+        near: PseudoExpectation | None = None,
+        **solver_options: Unpack[SolveOptions],
     ) -> PseudoExpectation:
         """Least value of a polynomial, an expectation or a convex quadratic function of expectations.
 
         ``subject_to``: constraints in expectation (lists and arrays of them), besides the system, which is
         satisfied. Solver options as in ``sosdp.minimize``. ``certified_bound`` is then a bound over all
         probability distributions on the set that meet the constraints in expectation.
+
+        ``near``: the result of a minimisation of the same structure whose numbers differ little; then
+        ``newton_cg`` begins there, which saves most of the time of a sweep, and from scratch only where that
+        does not lead to a solution. The value depends on it within its tolerance; what is proven does not
+        rest on it. ValueError for a result of another structure, and with equations that are no rewriting
+        rules.
         """
-        return self._bound(objective, "minimize", subject_to, **solver_options)
+        return self._bound(objective, "minimize", subject_to, near=near, **solver_options)
 
     @spelled_out("solve")
     def maximize(
@@ -234,10 +246,12 @@ class Relaxation:
         objective: Any,
         sense: str,
         subject_to: Any = None,
+        near: PseudoExpectation | None = None,
         **solver_options: Unpack[SolveOptions],
     ) -> PseudoExpectation:
         started = time.perf_counter()
-        options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=("subject_to",))
+        more = ("subject_to", "near") if sense == "minimize" else ("subject_to",)
+        options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=more)
         options.report("build", started)
         constraints = flatten_constraints(subject_to)
         if isinstance(objective, Expectation):
@@ -258,7 +272,11 @@ class Relaxation:
         program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
         built = time.perf_counter()
         options.report("solve", started)
-        raw = unproducible(identity) or solve_program(program, **options.solving())
+        raw = unproducible(identity)
+        if raw is None and near is not None:
+            limits = {k: v for k, v in options.solving().items() if k != "solver"}
+            raw = nearby(program, near, **limits)
+        raw = raw or solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)
         question = Question(

@@ -1,6 +1,7 @@
 """Our Newton-CG method: the projection and its derivative, answers beside other solvers, starts, refusals."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from sosdp.conic import clarabel, newton_cg
 from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import smat, svec, svec_length
+from sosdp.relaxation import relaxation
+from sosdp.relaxation.solve.from_solution import inward
+from sosdp.relaxation.solve.solve import solve_program, suits_newton_cg
 from tests.engine.test_backends import assert_optimal, random_program
 
 CONES = Cones(zero=2, nonnegative=3, psd=(4, 1, 3, 4))
@@ -141,14 +145,82 @@ def test_a_dense_quartic_of_side_66():
     assert abs(found.bound - found.certified_bound) < 1e-5 * abs(found.bound)
 
 
-def test_cliques_of_side_84():
-    p, system, degree = broyden_banded(8)
-    found = sd.minimize(p, system, degree, solver="newton_cg")
-    assert found.status == "optimal" and abs(found.bound) < 1e-5
-
-
 def test_vector_lengths_are_those_of_the_program():
     program = random_program(2, zero=3, nonnegative=4, sides=(5, 2, 5))
     found = newton_cg.solve(program)
     assert found.s.size == found.z.size == 7 + 2 * svec_length(5) + svec_length(2)
     assert np.allclose(found.s[:3], 0, atol=1e-6)
+
+
+def test_multipliers_inside_the_cone_prove_a_bound_where_the_set_is_unbounded():
+    p, system, degree = broyden_banded(8)
+    found = sd.minimize(p, system, degree)
+    assert found.solver == "newton_cg" and found.status == "optimal"
+    assert -1e-6 < found.certified_bound <= 0.0
+    assert found.certified_bound <= found.bound + 1e-9
+
+
+def test_inward_gives_positive_definite_gram_matrices(monkeypatch):
+    p, system, degree = dense_quartic(6)
+    program, raw = {}, {}
+
+    def catch(given, **options):
+        program[0], raw[0] = given, solve_program(given, solver="newton_cg")
+        return raw[0]
+
+    monkeypatch.setattr(relaxation, "solve_program", catch)
+    sd.Relaxation(system, degree).minimize(p)
+    moved = inward(program[0], raw[0])
+    side = program[0].identity.sides[0]
+    least = np.linalg.eigvalsh(smat(moved.gram, side))[0]
+    assert least > 1e-9 > np.linalg.eigvalsh(smat(raw[0].gram, side))[0]
+    identity = program[0].identity
+    missed = identity.target + identity.unknown.T @ moved.unknowns - identity.gram.T @ moved.gram
+    assert np.abs(missed).max() < least / 10
+    assert 0 < raw[0].value - moved.value < 1e-6 * abs(raw[0].value)
+    assert inward(program[0], replace(raw[0], solver="scs")) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "side", "expected"), [(792, 66, True), (791, 66, False), (9999, 60, False)]
+)
+def test_it_is_chosen_for_many_columns_a_side(columns, side, expected):
+    identity = SimpleNamespace(sides=[side], dominance=None, columns=np.zeros((columns, 1)))
+    assert suits_newton_cg(SimpleNamespace(identity=identity, quadratic=None)) is expected
+    assert not suits_newton_cg(SimpleNamespace(identity=identity, quadratic=np.ones(1)))
+    identity.dominance = object()
+    assert not suits_newton_cg(SimpleNamespace(identity=identity, quadratic=None))
+
+
+def test_a_sweep_begins_each_solve_at_the_solution_before():
+    p, system, degree = dense_quartic(10)
+    x = sd.variables("x", 10)
+    relaxation = sd.Relaxation(system, degree)
+    first = relaxation.minimize(p, solver="newton_cg")
+    other = p + 0.02 * (x[0] * x[1] * x[2] - x[3])
+    cold, warm = relaxation.minimize(other, solver="newton_cg"), relaxation.minimize(other, near=first)
+    assert warm.status == "optimal" and warm.solver == "newton_cg"
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-8)
+    assert warm.iterations < cold.iterations / 4
+    assert 0 <= warm.bound - warm.certified_bound < 1e-6 * abs(warm.bound)
+
+
+def test_a_start_that_leads_nowhere_costs_no_answer():
+    x = sd.variables("x", 2)
+    box = sd.System(*[1 - v**2 >= 0 for v in x])
+    relaxation = sd.Relaxation(box, 4)
+    first = relaxation.minimize(x[0] + x[1] ** 3 + x[0] * x[1])
+    far = relaxation.minimize(-1000 * x[0] - 3 * x[1] ** 3 + x[0] * x[1], near=first)
+    assert far.status == "optimal" and far.bound == pytest.approx(-1002.0, abs=1e-4)
+
+
+def test_what_is_not_near_is_refused():
+    x, y = sd.variables("x y")
+    near = sd.Relaxation(sd.System(x**2 + y**2 <= 1), 2).minimize(x * y + x)
+    with pytest.raises(ValueError, match="its blocks or its moments are others"):
+        sd.Relaxation(sd.System(x**2 + y**2 <= 1), 4).minimize(x * y + x, near=near)
+    with pytest.raises(ValueError, match="other than rewriting rules"):
+        sd.Relaxation(sd.System(x**2 + y**2 == 1, x + y**3 == 0), 4).minimize(x * y, near=near)
+    empty = sd.Relaxation(sd.System(x**2 <= -1), 2).minimize(x)
+    with pytest.raises(ValueError, match="that result is infeasible"):
+        sd.Relaxation(sd.System(x**2 <= 1), 2).minimize(x, near=empty)

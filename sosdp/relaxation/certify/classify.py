@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...conic.newton_cg import NAME as NEWTON_CG
 from ...conic.program import SolverUnavailable
 from ...conic.rigorous import round_down
 from ...conic.svec import smat
@@ -19,6 +20,7 @@ from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram, Identity, Inside, RawSolution
 from ..build.scaling import Scaling
 from ..pseudoexpectation import PseudoExpectation, dual_data
+from ..solve.from_solution import inward
 from ..solve.orthonormal import solve_orthonormal
 from ..solve.solve import centre, cubic_work, prefers, small_solvers, solve_moments, solve_program
 from ..solve.sos_cone.choose import rescues
@@ -157,11 +159,13 @@ class Answer:
     def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
         """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
         digit, if that one's is proven better; and the other way round where SCS was tried before it."""
-        ours = self.raw.solver == "sos_cone"
+        ours = self.raw.solver in ("sos_cone", NEWTON_CG)
         if not self.second_opinion or not self.question.options.certify_bound:
             return None
         if self._close(certified, value) or not (ours or self.raw.solver == "scs" and prefers(self.program)):
             return None
+        if self.raw.solver == NEWTON_CG and certified is None:
+            return None  # it was moved inside its cone already: a set without bounds is what is missing
         name = "borrowed" if ours else "sos_cone"
         try:
             again = self._again(solve_program(self.program, solver=name, time_limit=self._patience()))
@@ -279,6 +283,13 @@ class Answer:
         work = cubic_work(identity)
         # lifting pays about what the solver's errors cost; a large program is not solved twice for a digit
         allowed = (self._allowed() if lifted or work > _CHEAP_WORK else _AGREE) * scale
+        if (best is None or value - best > allowed) and not first.adrift and not self._late():
+            moved = inward(self.program, self.raw, self._patience())
+            if moved is not None:
+                near = certify(identity, moved.gram, moved.free, moved.unknowns, self.scaling.bounds)
+                proven = self._proven_value(moved.unknowns, near.loss) if np.isfinite(near.loss) else None
+                if proven is not None and (best is None or proven > best):
+                    best = proven
         if (best is None or value - best > allowed) and work <= _CENTRE_WORK and not first.adrift:
             mixed = self._by_mixture(scale)
             if mixed is not None and (best is None or mixed > best):

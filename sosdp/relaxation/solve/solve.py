@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...conic.choose import backend, check_memory, choose, is_installed
+from ...conic import newton_cg
+from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
 from ...conic.program import ProblemTooLarge
 from ...conic.svec import svec_length, triangle
 from ..build.identity import GramProgram, Identity, RawSolution
@@ -18,6 +19,7 @@ from .sos_cone.choose import prefers, rescues, trial
 from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
+_NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SDPA_SIDE, _SDPA_COLUMNS = 28, 600
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
@@ -32,6 +34,15 @@ def cubic_work(identity: Identity) -> float:
     return sum(float(svec_length(n)) ** 3 for n in identity.solved_sides)
 
 
+def suits_newton_cg(program: GramProgram) -> bool:
+    """Whether our Newton-CG method is tried first: blocks too large for Clarabel, many columns a side."""
+    identity = program.identity
+    side = max(identity.sides, default=0)
+    if side <= INTERIOR_POINT_SIDE or identity.dominance is not None or program.quadratic is not None:
+        return False
+    return identity.columns.shape[0] >= _NEWTON_COLUMNS * side
+
+
 def solve_program(
     program: GramProgram,
     *,
@@ -42,9 +53,10 @@ def solve_program(
 ) -> RawSolution:
     """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
 
-    With ``solver="auto"`` our own method at points is used where it is measured to be faster (``sos_cone``;
-    ``"borrowed"`` is ``"auto"`` without it), after a short trial of SCS where that may be faster still; and a
-    first-order answer that is not accurate is tried again with an interior-point method when memory allows.
+    With ``solver="auto"`` our own methods are used where they are measured to be faster (``sos_cone`` at
+    points, ``newton_cg``; ``"borrowed"`` is ``"auto"`` without them), after a short trial of SCS where that
+    may be faster still; and a first-order answer that is not accurate is tried again with an interior-point
+    method when memory allows.
     A symmetric identity is solved reduced and its answer mapped back, and so is one whose Gram matrices are
     in a smaller cone. Raises SolverUnavailable and ProblemTooLarge.
     """
@@ -62,6 +74,11 @@ def solve_program(
         raw = solve_program(reduced, solver=name, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
         return smaller.lift(program, raw)
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    early: RawSolution | None = None
+    if solver == "auto" and suits_newton_cg(program):
+        early = _solve_with(program, newton_cg.NAME, options)
+        if early.status == "optimal":
+            return early
     if solver == "auto" and prefers(program):
         enough = trial(program)
         if enough:
@@ -99,6 +116,8 @@ def solve_program(
                 return raw
             if again.status == "optimal" or raw.status == "failed":
                 return again
+    if early is not None and early.status == "inaccurate" and raw.status == "failed":
+        return early
     return raw
 
 
