@@ -22,10 +22,11 @@ from sosdp.relaxation.build import scaling
 from sosdp.relaxation.build.entries import Coefficients
 from sosdp.relaxation.build.forall import interior_matrix
 from sosdp.relaxation.build.identity import GramProgram
-from sosdp.relaxation.certify import bound, free_directions
+from sosdp.relaxation.certify import bound, face, free_directions, mixture
 from sosdp.relaxation.certify.bound import Certified, certify
 from sosdp.relaxation.certify.classify import Answer
 from sosdp.relaxation.certify.free_directions import NullConditions
+from sosdp.relaxation.prove import prove_sum_of_squares
 
 x, y = sd.variables("ax ay")
 X, Y = (int(v.variable_ids[0]) for v in (x, y))
@@ -372,3 +373,54 @@ def test_redundant_constraints_are_rounded_outward():
         found = redundant._up(value)
         assert value <= found <= value * F(1030, 1024)
     assert redundant._up(F(0)) == 0
+
+
+# ------------------------------------------------------------------------------------ faces and mixtures
+
+
+def norms_on_a_face(monkeypatch, factor):
+    """What the proof on a face of (x y - 1)**2 + (x - y)**2 takes the norm of, and whether it proves."""
+    seen = []
+
+    def recorded(vector):
+        seen.append(np.array(vector))
+        return norm(vector) * factor
+
+    monkeypatch.setattr(face, "norm", recorded)
+    found = prove_sum_of_squares(sd.Relaxation(S(), 4), (x * y - 1) ** 2 + (x - y) ** 2)
+    return seen, "exact_zeros" in found.sizes
+
+
+def test_the_residual_on_a_face_includes_rounding(monkeypatch):
+    seen, proven = norms_on_a_face(monkeypatch, 1.0)
+    assert proven and (seen[0] >= 8 * UNIT * 1e-3).any()
+
+
+def test_matrices_on_a_face_are_inside_by_the_distance(monkeypatch):
+    _, proven = norms_on_a_face(monkeypatch, 1e20)
+    assert not proven
+
+
+def test_no_unknown_of_a_mixture_exceeds_its_limit():
+    """(1 - w) u + w u is more than u in floats, for some."""
+    identity = identity_of(x**2 + 1)
+    gram, free, _ = zeros(identity)
+    raw = SimpleNamespace(gram=gram, free=free, unknowns=None)
+    inner = SimpleNamespace(status="optimal", gram=gram, free=free, unknowns=None)
+    points = []
+
+    def proven(gram, free, unknowns):
+        points.append(float(unknowns[0]))
+        return True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture, "solve_program", lambda program: inner)
+        patch.setattr(mixture, "with_margin", lambda identity, keep_unknowns: identity)
+        patch.setattr(mixture, "GramProgram", lambda *parts: None)
+        for k in range(50):
+            limit = 0.1 + k / 7
+            raw.unknowns, inner.unknowns = np.full(1, limit), np.array([limit, 1.0])
+            bounded = GramProgram(identity, np.ones(1), np.full(1, limit))
+            points.clear()
+            mixture.proven_mixture(bounded, raw, proven)
+            assert max(points) <= limit
