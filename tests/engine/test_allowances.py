@@ -402,7 +402,7 @@ def test_matrices_on_a_face_are_inside_by_the_distance(monkeypatch):
 
 
 def test_no_unknown_of_a_mixture_exceeds_its_limit():
-    """(1 - w) u + w u is more than u in floats, for some."""
+    """A solver ends a little beyond it."""
     identity = identity_of(x**2 + 1)
     gram, free, _ = zeros(identity)
     raw = SimpleNamespace(gram=gram, free=free, unknowns=None)
@@ -419,7 +419,7 @@ def test_no_unknown_of_a_mixture_exceeds_its_limit():
         patch.setattr(mixture, "GramProgram", lambda *parts: None)
         for k in range(50):
             limit = 0.1 + k / 7
-            raw.unknowns, inner.unknowns = np.full(1, limit), np.array([limit, 1.0])
+            raw.unknowns, inner.unknowns = np.full(1, limit * (1 + 1e-9)), np.array([limit, 1.0])
             bounded = GramProgram(identity, np.ones(1), np.full(1, limit))
             points.clear()
             mixture.proven_mixture(bounded, raw, proven)
