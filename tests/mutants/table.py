@@ -19,7 +19,10 @@ FILES = ("pyproject.toml", "README.md", "CITATION.cff", "CHANGELOG.md", "Makefil
 
 @dataclass(frozen=True)
 class Mutant:
-    """One undoing: in `file` the text `find` becomes `replace`, so that `claim` is no longer proven."""
+    """One undoing: in `file` the text `find` becomes `replace`, so that `claim` is no longer proven.
+
+    `also`: more such pairs, where a defect comes back only when each of several guards is undone.
+    """
 
     table: str
     name: str
@@ -29,6 +32,7 @@ class Mutant:
     claim: str
     tests: tuple[str, ...]
     sample: bool = False
+    also: tuple[tuple[str, str], ...] = ()
 
     @property
     def label(self) -> str:
@@ -44,6 +48,7 @@ def mutants(tables: list[str] | None = None) -> list[Mutant]:
             continue
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
             entry["tests"] = tuple(entry["tests"])
+            entry["also"] = tuple((find, replace) for find, replace in entry.get("also", ()))
             found.append(Mutant(table=path.stem, **entry))
     return found
 
@@ -61,10 +66,12 @@ def copy_tree(target: Path) -> None:
 def undone(mutant: Mutant, tree: Path) -> str:
     """Apply an undoing in a copy; returns the text that was there, for putting back."""
     path = tree / mutant.file
-    text = path.read_text(encoding="utf-8")
-    if text.count(mutant.find) != 1:
-        raise ValueError(f"{mutant.label}: its text occurs {text.count(mutant.find)} times in {mutant.file}")
-    path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
+    text = changed = path.read_text(encoding="utf-8")
+    for find, replace in ((mutant.find, mutant.replace), *mutant.also):
+        if text.count(find) != 1:
+            raise ValueError(f"{mutant.label}: its text occurs {text.count(find)} times in {mutant.file}")
+        changed = changed.replace(find, replace)
+    path.write_text(changed, encoding="utf-8")
     return text
 
 

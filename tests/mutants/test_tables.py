@@ -17,7 +17,8 @@ def test_names_are_unique():
 @pytest.mark.parametrize("mutant", ALL, ids=lambda mutant: mutant.label)
 def test_it_applies(mutant):
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
-    assert text.count(mutant.find) == 1 and mutant.find != mutant.replace
+    for find, replace in ((mutant.find, mutant.replace), *mutant.also):
+        assert text.count(find) == 1 and find != replace
     assert mutant.tests and mutant.claim
     for test in mutant.tests:
         path, _, function = test.partition("::")
