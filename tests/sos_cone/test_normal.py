@@ -129,6 +129,12 @@ def test_scs_is_tried_where_it_may_be_faster():
         assert sd.minimize(p, system, degree).solver == "sos_cone"
 
 
+def test_small_programs_are_not_worth_a_trial(monkeypatch):
+    monkeypatch.setattr(calls, "_solve_with", None)
+    p, system = box(2, 8)
+    assert sd.minimize(p, system, 8).solver == "sos_cone"
+
+
 @pytest.mark.skipif(not is_installed("sdpa"), reason="SDPA is not installed")
 def test_sdpa_comes_before_clarabel_where_it_is_faster(monkeypatch):
     asked = []

@@ -22,6 +22,7 @@ _WORTH = 3.0  # times SCS' good case: it often is not so good
 _ARRAYS = 4  # of columns x columns doubles at a time
 _THEIRS = 150  # iterations of SCS on random polynomials, 100 to 325
 _LEAST_TRIAL = 400
+_LITTLE = 20.0  # milliseconds that are not worth a trial, which costs as much where it fails
 _VARIETY = 1.5  # how much slower ours is where points on a variety must be found
 
 
@@ -53,7 +54,7 @@ def trial(program: GramProgram) -> int:
     """
     identity = program.identity
     ours, theirs = our_milliseconds(identity), scs_milliseconds(identity)
-    if ours <= theirs or not is_installed("scs"):
+    if ours <= theirs + _LITTLE or not is_installed("scs"):
         return 0
     return max(_LEAST_TRIAL, int(3 * _THEIRS * ours / theirs))
 
