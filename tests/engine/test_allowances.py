@@ -169,7 +169,7 @@ def conditions(matrix):
 def test_the_distance_to_exact_multipliers_includes_rounding():
     here = np.array([0.1, 0.2, 0.1 + 0.2])
     truth = abs(F(0.1) + F(0.2) - F(0.1 + 0.2))
-    assert float(np.array([1.0, 1.0, -1.0]) @ here) == 0.0 < truth
+    assert truth > 0
     assert F(conditions([[1.0, 1.0, -1.0]])._distance(here)) >= truth
 
 
