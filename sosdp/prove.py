@@ -73,7 +73,7 @@ def unproven(result: PseudoExpectation) -> PseudoExpectation:
     if result.status != "refuted" or result.reason.endswith(_CHECKED):
         return result
     status = "unknown" if len(result.system) else "refuted"
-    return replace(result, status=status, reason=f"{result.reason} (in floating point: not proven)")
+    return replace(result, status=status, reason=f"{result.reason}, in floating point: not proven")
 
 
 def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
@@ -84,6 +84,8 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
     """
     proof, status, reason = _decided(result)
     if proof is None:
+        if result.status == "refuted":  # nothing exact contradicts it
+            return result
         return replace(result, reason=f"{result.reason}; exactly: {reason}")
     if status == "proved":
         return replace(result, status="proved", reason="an exact certificate was found and checked")

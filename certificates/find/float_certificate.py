@@ -441,9 +441,9 @@ class FloatCertificate:
         if found.denominator <= _SHORT_DENOMINATOR:
             return found, f"{where} {found}"
         return None, (
-            f"{where} {decimal((low + high) / 2, _DIGITS)}, and no fraction with a "
-            f"denominator below 10^{len(str(found.denominator)) - 1} is that near: by all appearances it is "
-            "irrational, and then no rational proof at the value itself exists"
+            f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
+            f"denominator of {len(str(found.denominator))} digits: it seems to be irrational, and then no "
+            "rational proof at the value itself exists"
         )
 
     def _exact_values(self) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
@@ -477,7 +477,7 @@ class FloatCertificate:
             try:
                 return Outcome("refuted", separate(self.result, claim), reason)
             except NotCertifiable as error:
-                reason += f"; nor is it refuted: {error}"
+                reason = f"neither proven ({reason}) nor refuted exactly ({error})"
         return Outcome("undecided", None, reason)
 
     def _bound(self, room: float) -> Fraction:

@@ -304,7 +304,10 @@ class Polynomial:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Polynomial):
             if not other.is_constant:
-                raise TypeError("a polynomial can be divided by a number only, not by another polynomial")
+                raise TypeError(
+                    "a polynomial can be divided by a number only, not by another polynomial "
+                    "(sd.minimize_ratios([(p, q)], system) bounds the ratio p/q)"
+                )
             other = other.constant
         number = as_number(other)
         if number is None:
@@ -325,7 +328,8 @@ class Polynomial:
     def __rtruediv__(self, other: Any) -> Any:
         if not self.is_constant:
             raise TypeError(
-                "a polynomial can be divided by a number only: division by a polynomial is not defined"
+                "a polynomial can be divided by a number only: division by a polynomial is not defined "
+                "(sd.minimize_ratios([(p, q)], system) bounds the ratio p/q)"
             )
         return coerce(other) / self.constant if _operand(other) is not None else NotImplemented
 
@@ -490,7 +494,10 @@ class Polynomial:
 
     def __float__(self) -> float:
         if not self.is_constant:
-            raise TypeError(f"{self!r} is not a number")
+            raise TypeError(
+                f"{self!r} is not a number; for the sine and cosine of an angle take variables c and s with "
+                "c**2 + s**2 == 1, or sd.minimize_trigonometric"
+            )
         return float(self.constant)
 
     def __copy__(self) -> Polynomial:

@@ -21,6 +21,11 @@ from .program import ConicProgram, SolverUnavailable
 
 T = TypeVar("T")
 
+OTHER_UNITS = (
+    "take other units: substitute x = s*t with s near the size of x, and divide the objective by its largest "
+    "coefficient"
+)
+
 
 class Breakdown(ArithmeticError):
     """A solver gave up in a way of its own; the message is one line."""
@@ -35,7 +40,7 @@ def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descri
     """
     for data in (program.A.data, program.b, program.q):
         if not np.isfinite(data).all():
-            raise Breakdown("the numbers are too large for floating point; scale the data")
+            raise Breakdown(f"the numbers are too large for floating point; {OTHER_UNITS}")
     with nullcontext(lambda: None) if noisy is None else noisy.held() as drop:
         try:
             return run()
@@ -46,7 +51,7 @@ def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descri
                 raise
             drop()
             said = str(error).splitlines() or [type(error).__name__]
-            raise Breakdown(f"{solver} broke down ({said[0]}); scale the data") from None
+            raise Breakdown(f"{solver} broke down ({said[0]}); {OTHER_UNITS}") from None
 
 
 def is_panic(error: BaseException) -> bool:

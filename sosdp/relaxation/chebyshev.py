@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from ..algebra import monomials as mono
 from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
@@ -62,6 +64,43 @@ class ChebyshevBound:
             "size": f"degree {self.degree}",
         }
         return html_table(f"ChebyshevBound: {self.status}", facts)
+
+    def atoms(self) -> np.ndarray:
+        """Points of [-1, 1] where the objective attains the bound, to 1e-6 relative, shape (count, 1).
+
+        In one variable, from the zeros of the derivative; empty in several, and where no point attains it:
+        ``atoms_reason`` says why.
+        """
+        return self._atoms[0]
+
+    @property
+    def atoms_reason(self) -> str:
+        """Why ``atoms`` is empty ('' when it is not)."""
+        return self._atoms[1]
+
+    @cached_property
+    def _atoms(self) -> tuple[np.ndarray, str]:
+        none = np.zeros((0, self.variable_ids.size))
+        if self.variable_ids.size != 1:
+            return none, "points are read off in one variable only; evaluate the bound at your candidates"
+        if not np.isfinite(self.bound):
+            return none, f"the status is {self.status!r}"
+        series = np.zeros(self.objective.degree + 1)
+        for (k,), c in zip(
+            self.objective.exponents(self.variable_ids).tolist(), self.objective.terms.values(), strict=True
+        ):
+            series[k] = float(c)
+        turns = chebyshev.chebroots(chebyshev.chebder(series)) if series.size > 2 else np.zeros(0)
+        flat = turns.real[np.abs(turns.imag) <= 1e-6]
+        points = np.unique(np.concatenate([flat[np.abs(flat) < 1.0], [-1.0, 1.0]]))
+        missed = np.abs(chebyshev.chebval(points, series) - self.bound)
+        kept = points[missed <= 1e-6 * max(1.0, abs(self.bound))]
+        kept = kept[
+            np.diff(kept, prepend=-np.inf) > 1e-7
+        ]  # a zero of the derivative may be several times there
+        if not kept.size:
+            return none, "no point attains the bound to 1e-6"
+        return kept[:, None], ""
 
     def __call__(self, p: ChebyshevPolynomial | Polynomial) -> float:
         """The pseudo-expectation of a polynomial; ValueError above ``degree`` or for other variables."""

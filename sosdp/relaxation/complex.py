@@ -147,7 +147,10 @@ class ComplexExpectation:
         value = value_at(self.real, self._split(mean)[0])
         if value is not None and abs(value - self.bound) <= 1e-4 * max(1.0, abs(self.bound)):
             return mean, ""
-        return None, f"the moment matrix is not flat (numerical rank {rank}); try a higher degree"
+        return (
+            None,
+            f"the moment matrix is not flat (numerical rank {rank}); try a higher degree, or basis='real'",
+        )
 
     @property
     def _order(self) -> int:

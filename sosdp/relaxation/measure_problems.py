@@ -20,6 +20,7 @@ from ..reduction.bounds import deduce_bounds
 from .measure_program import MeasureProgram, MeasureSolution
 from .minimize import minimize
 
+TOUCHING = Fraction(1, 10**9)  # of its width: how far the walls of a box that a set touches are moved out
 _OPEN = "the denominator {} is not proven positive on the set: the bound holds where it is"
 
 
@@ -66,6 +67,8 @@ def volume(
         raise ValueError("the box needs an interval for every variable of the system")
     if any(not low < high for low, high in exact.values()):
         raise ValueError("an interval of the box is empty")
+    if stokes:
+        exact = _around(system, exact)
     walls = System(*((v - low) * (high - v) >= 0 for v, (low, high) in exact.items()))
     program = MeasureProgram(products=products, cone=cone)
     inside = program.measure(xs, on=system & walls, name="inside")
@@ -73,7 +76,6 @@ def volume(
     tests = monomials(xs, degree)
     program.require(inside(v) + rest(v) == integrate(v, exact).constant for v in tests)
     if stokes:
-        _check_inside(system, exact)
         product = math.prod((g.as_exact() for g in system.inequalities), start=coerce(1))
         for v in xs:
             for m in monomials(xs, max(degree + 1 - product.degree, 0)):
@@ -87,16 +89,26 @@ def _fraction(value: Any) -> Fraction:
     return Fraction(coerce(value).as_exact().constant)
 
 
-def _check_inside(system: System, box: Mapping[Polynomial, tuple[Fraction, Fraction]]) -> None:
-    """ValueError unless interval propagation proves the set to lie in the box."""
+def _around(
+    system: System, box: Mapping[Polynomial, tuple[Fraction, Fraction]]
+) -> dict[Polynomial, tuple[Fraction, Fraction]]:
+    """A box that the set is proven to lie in: the given one, its walls moved out by what interval propagation
+    is rounded up by where the set touches them; ValueError where the set may reach farther.
+
+    The product of the inequalities vanishes on the boundary of the set, so that the set may touch the box.
+    """
     ranges = deduce_bounds((), system.inequalities, ()).ranges
+    found = {}
     for v, (low, high) in box.items():
         left, right = ranges.get(int(v.variable_ids[0]), (-math.inf, math.inf))
-        if not (left > low and right < high):
+        room = TOUCHING * (high - low)
+        if not (left >= low - room and right <= high + room):
             raise ValueError(
                 f"stokes=True is for sets inside the box, and {v} is only known to lie in [{left:.6g}, "
                 f"{right:.6g}]: take a larger box, add constraints, or use stokes=False"
             )
+        found[v] = (min(low, Fraction(left)), max(high, Fraction(right)))
+    return found
 
 
 @spelled_out("solve")
@@ -127,7 +139,7 @@ def minimize_ratios(
 
     Source: Bugarin, Henrion and Lasserre, Math. Program. Comput. 8 (2016).
     """
-    pairs = [(coerce(p), coerce(q)) for p, q in ratios]
+    pairs = [_pair(ratio) for ratio in ratios]
     if not pairs:
         raise ValueError("there is no ratio to minimise")
     whole = as_system(system)
@@ -162,6 +174,15 @@ def minimize_ratios(
     if unproven:
         return replace(found, certified_bound=None, reason=unproven)
     return found
+
+
+def _pair(ratio: Any) -> tuple[Polynomial, Polynomial]:
+    if not isinstance(ratio, tuple | list | np.ndarray) or len(ratio) != 2:
+        raise TypeError(
+            "minimize_ratios takes a list of pairs (numerator, denominator), one ratio is [(p, q)]; "
+            f"got {ratio!r} for a pair"
+        )
+    return coerce(ratio[0]), coerce(ratio[1])
 
 
 def _restricted(system: System, xs: tuple[Polynomial, ...]) -> System:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -21,6 +22,13 @@ from .complex import ComplexExpectation, minimize_complex
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
+
+EXACTLY = "certificates.extract(result).exact() may prove it all the same"
+IN_CHEBYSHEV = (
+    "coefficients of polynomials of this degree say little about their values: on an interval, state it in "
+    "Chebyshev coefficients (sd.chebyshev(x, k), x in [-1, 1])"
+)
+_TALL = 20  # degree in one variable beyond which monomials are too ill-conditioned for doubles
 
 Constraints = System | Inequality | Equality | PSD | Sequence["System | Inequality | Equality | PSD"] | None
 """What a system is made of: a System, one constraint, or a list of them."""
@@ -204,7 +212,21 @@ def _bound(
     building, solving = _split(sense, given, "system", "degree", "subject_to")
     objective = _as_polynomial(objective)
     relaxation = relaxation_for(as_system(system), objective, degree, **building)
-    return (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
+    found = (relaxation.maximize if sense == "maximize" else relaxation.minimize)(objective, **solving)
+    return _advised(found, objective, solving)
+
+
+def _advised(found: PseudoExpectation, objective: Polynomial, solving: dict[str, Any]) -> PseudoExpectation:
+    """The answer; where it is not proven, its reason ends with what to try next."""
+    if found.status == "optimal":
+        unproven = found.certified_bound is None and solving.get("certify_bound", True)
+        return _told(found, EXACTLY) if unproven else found
+    tall = objective.degree > _TALL and len(objective.variables) == 1
+    return _told(found, IN_CHEBYSHEV) if tall and found.status in ("inaccurate", "failed") else found
+
+
+def _told(found: PseudoExpectation, advice: str) -> PseudoExpectation:
+    return replace(found, reason=f"{found.reason}; {advice}" if found.reason else advice)
 
 
 @spelled_out("build", "solve")

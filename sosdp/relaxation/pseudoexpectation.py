@@ -107,7 +107,10 @@ class PseudoExpectation:
             known = words.get(self.status, self.reason)
             return f"{known}, in floating point" if "not proven" in self.reason else known
         if self.sense == "feasible":
-            words = {"optimal": "the system has one", "infeasible": "no point satisfies the system"}
+            words = {
+                "optimal": "the system has a pseudo-expectation, perhaps no point",
+                "infeasible": "no point satisfies the system",
+            }
             return words.get(self.status, self.reason)
         proven = self.certified_bound
         if not np.isfinite(self.bound) and proven is None:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, quadratic_form, variables
+from ..algebra.constraint import Equality, Inequality
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
@@ -121,7 +122,7 @@ class SosProgram:
 
     def require(
         self,
-        p: Polynomial,
+        p: Polynomial | Inequality,
         on: System | None = None,
         degree: int | None = None,
         cone: str | None = None,
@@ -129,11 +130,13 @@ class SosProgram:
     ) -> SosProgram:
         """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
 
+        ``p``: a polynomial, or an inequality ``p >= q``, which stands for ``p - q``.
         ``degree``: of the whole identity, so that a multiplier of g has at most this minus that of g; by
         default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program. A ``p``
         in the unknowns alone is a linear inequality ``p >= 0`` between coefficients. ``basis``: monomials of
         the Gram matrix of the plain square, in place of all of half the degree.
         """
+        p = _difference(p)
         self._affine(p)
         if on is not None and np.isin(on.variable_ids, self.ids).any():
             inside = [variable_name(int(v)) for v in on.variable_ids if v in self.ids]
@@ -148,12 +151,14 @@ class SosProgram:
         self.constraints.append((p, System() if on is None else on, degree, chosen))
         return self
 
-    def require_zero(self, p: Polynomial) -> SosProgram:
+    def require_zero(self, p: Polynomial | Equality) -> SosProgram:
         """Require every coefficient of ``p`` to vanish; returns the program.
 
+        ``p``: a polynomial, or an equality ``p == q``, which stands for ``p - q``.
         Equations between coefficients hold to the solver's accuracy only, so such a program has no
         ``certified_bound``; where you can, write the equation into the polynomials instead.
         """
+        p = p.polynomial if isinstance(p, Equality) else _difference(p)
         self._affine(p)
         self.vanishing.append(p)
         return self
@@ -229,12 +234,12 @@ class SosProgram:
         return fresh
 
     @spelled_out("solve", without=["certify_bound"])
-    def minimize(self, objective: Polynomial, **solver_options: Unpack[SolveOptions]) -> SosSolution:
-        """Minimise a linear function of the unknowns."""
+    def minimize(self, objective: Polynomial | float, **solver_options: Unpack[SolveOptions]) -> SosSolution:
+        """Minimise a linear function of the unknowns; a number (0, say) where any coefficients will do."""
         return self._solve(objective, "minimize", **solver_options)
 
     @spelled_out("solve", without=["certify_bound"])
-    def maximize(self, objective: Polynomial, **solver_options: Unpack[SolveOptions]) -> SosSolution:
+    def maximize(self, objective: Polynomial | float, **solver_options: Unpack[SolveOptions]) -> SosSolution:
         """Maximise a linear function of the unknowns."""
         return self._solve(objective, "maximize", **solver_options)
 
@@ -313,11 +318,12 @@ class SosProgram:
     @shown("relaxation")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _solve(
-        self, objective: Polynomial, sense: str, **solver_options: Unpack[SolveOptions]
+        self, objective: Polynomial | float, sense: str, **solver_options: Unpack[SolveOptions]
     ) -> SosSolution:
         options = read_options(
             f"SosProgram.{sense}", {**solver_options}, ["solve"], without=["certify_bound"]
         )
+        objective = polynomial(objective)
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()
@@ -466,3 +472,10 @@ def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
     ]
     weight = np.concatenate([d.weight for d in parts])
     return Dominance(tuple(c for d in parts for c in d.cones), weight)
+
+
+def _difference(p: Any) -> Polynomial:
+    """What must be a sum of squares: a polynomial, or the left side of ``p >= 0``."""
+    if isinstance(p, Equality):
+        raise TypeError(f"{p!r} is an equality: require_zero(p) makes every coefficient vanish")
+    return p.polynomial if isinstance(p, Inequality) else polynomial(p)

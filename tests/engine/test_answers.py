@@ -114,7 +114,7 @@ def test_results_are_one_line_and_a_yes_or_no_has_no_bound():
             page = result._repr_html_()
             assert page.startswith("<div>") and "nan" not in page and page.count("<table>") == 1
     assert sum(hasattr(result, "_repr_html_") for result in results) >= 13
-    assert "certified" not in repr(results[2]) and "the system has one" in repr(results[2])
+    assert "certified" not in repr(results[2]) and "the system has a pseudo-expectation" in repr(results[2])
     assert repr(results[12]).startswith("Guarantee(1-DP for one record (replace) [exact]")
 
 

@@ -390,3 +390,23 @@ def test_a_box_is_a_mapping():
     t = sd.polynomial("t")
     with pytest.raises(TypeError, match="the box says"):
         sd.volume(sd.System(t**2 <= 1), [(-2, 2)], 4)
+
+
+def test_a_box_may_touch_the_set():
+    """The unit disc in its own square; and walls that were rounded into the set are moved out of it."""
+    disc = S(x**2 + y**2 <= 1)
+    found = sd.volume(disc, {x: (-1, 1), y: (-1, 1)}, 8)
+    assert found.status == "optimal" and math.pi <= found.certified_bound < math.pi + 0.01
+    root = 3**0.5
+    low, high = measure_problems._around(S(x**2 <= 3), {x: (F(-root), F(root))})[x]
+    assert F(root) ** 2 < 3 and low**2 >= 3 and high**2 >= 3 and low < 0 < high < F(root) + F(1, 10**8)
+    with pytest.raises(ValueError, match="only known to lie"):
+        sd.volume(disc, {x: (-1, 1), y: (-1, F(999_999, 1_000_000))}, 4)
+
+
+def test_ratios_are_pairs():
+    with pytest.raises(TypeError, match=r"one ratio is \[\(p, q\)\]"):
+        sd.minimize_ratios((x, x**2 + 1), S(x**2 <= 1))
+    for divide in (lambda: x / (x**2 + 1), lambda: 1 / (x**2 + 1)):
+        with pytest.raises(TypeError, match="minimize_ratios"):
+            divide()

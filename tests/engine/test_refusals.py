@@ -1,6 +1,7 @@
 """What cannot be done is refused at once, in one line; nothing is dropped silently."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import sympy
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.build.plan import monomial_count
+from sosdp.relaxation.certify.bound import _ball
+from sosdp.relaxation.minimize import _advised
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -135,7 +138,7 @@ def test_what_other_threads_write_during_a_solve_is_kept(capfd):
         os.write(2, b"a trace\n")
         raise ValueError("no luck\nat all")
 
-    with pytest.raises(Breakdown, match=r"solver broke down \(no luck\); scale"):
+    with pytest.raises(Breakdown, match=r"solver broke down \(no luck\); take other units"):
         call("solver", program, breaks, STANDARD_ERROR)
     assert capfd.readouterr().err == ""
 
@@ -185,3 +188,28 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
             ask()
     with pytest.raises(ValueError, match="callback"):
         sd.minimize(a**2, sd.System(), callback=3)
+
+
+def test_reasons_say_what_to_try_next():
+    """Of the variables there are, and of other ways to state the problem."""
+    import math
+
+    square = sd.minimize(x**2, x**2 <= 5, 2)
+    assert square.certified_bound is not None and "extract" not in square.reason
+    unproven = _advised(replace(square, certified_bound=None, reason="why"), x**2, {})
+    assert unproven.reason == "why; certificates.extract(result).exact() may prove it all the same"
+    tall = sum(int(c) * x**k for k, c in enumerate(np.polynomial.chebyshev.cheb2poly([0] * 60 + [1])) if c)
+    assert "sd.chebyshev" in sd.minimize(tall, x**2 <= 1).reason
+    assert _ball([int(x.variable_ids[0])]) == "x**2"
+    with pytest.raises(TypeError, match=r"c\*\*2 \+ s\*\*2 == 1"):
+        math.sin(x)
+
+
+def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
+    found = sd.minimize(sd.chebyshev(x, 60), x**2 <= 1)
+    truth = np.cos(np.pi * np.arange(59, 0, -2) / 60)
+    assert found.atoms_reason == "" and np.abs(found.atoms()[:, 0] - truth).max() < 1e-6
+    top = sd.maximize(sd.chebyshev(x, 1), x**2 <= 1)
+    assert top.atoms().tolist() == [[1.0]]
+    two = sd.minimize(sd.chebyshev(x, 2) + sd.chebyshev(y, 2), sd.System(x**2 <= 1, y**2 <= 1))
+    assert two.atoms().shape == (0, 2) and "one variable" in two.atoms_reason

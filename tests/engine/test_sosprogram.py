@@ -191,3 +191,22 @@ def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
     ):
         result = program.maximize(c)
         assert result.status == "failed" and "does not check" in result.reason
+
+
+def test_inequalities_and_numbers_as_a_user_writes_them():
+    c, x = sd.variables("c x")
+    found = sd.SosProgram([c]).require(x**4 + 1 >= c * x**2).maximize(c)
+    assert found.certified_bound == pytest.approx(2, abs=1e-6)
+    program = sd.SosProgram([c]).require(x**2 + 1 >= c * x)
+    assert program.minimize(0).status == program.feasible().status == "optimal"
+    assert sd.SosProgram([c]).require(x**2 >= c).require_zero(c == 0).maximize(c).bound == pytest.approx(0)
+    with pytest.raises(TypeError, match="require_zero"):
+        program.require(x**2 == c)
+
+
+def test_a_refusal_that_is_not_proven_does_not_contradict_itself():
+    u = sd.variables("u", 5)
+    horn = np.array([[(1, -1, 1, 1, -1)[(j - i) % 5] for j in range(5)] for i in range(5)])
+    found = sd.prove_sos(u @ horn @ u, sd.System(u >= 0), degree=4)
+    assert found.status == "unknown" and found.reason.endswith("< 0, in floating point: not proven")
+    assert "exactly" not in found.reason

@@ -38,7 +38,7 @@ def write_sdpa(
     blocks = ([-scalars] if scalars else []) + list(cones.psd)
     number, block, row, column, value = _entries(program)
     lines = [
-        f'"{" ".join(comment.split())}: add {constant!r} to the optimal value"',
+        f'"{" ".join(comment.split())}: add {constant!r} to the optimal value (read_program does)"',
         f"{program.q.size} = mDIM",
         f"{len(blocks)} = nBLOCK",
         " ".join(str(side) for side in blocks) + " = bLOCKsTRUCT",

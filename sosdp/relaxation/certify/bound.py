@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra.variables import variable_name
+from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.bounds import VariableBounds
@@ -29,7 +30,7 @@ from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
 _UNDERFLOW = 1e-300  # more than any product loses that is no normal float
-_TOO_LARGE = "the numbers are too large to be added up; scale the data"
+_TOO_LARGE = f"the numbers are too large to be added up; {OTHER_UNITS}"
 _NAMED = 5  # variables that a reason names
 
 
@@ -57,6 +58,12 @@ class Certified:
         """Whether the shortfall is nothing, or is covered by what the square of the constant has to spare:
         then what was certified is non-negative on the set."""
         return self.loss == 0.0 or (self.margin > 0 and self.loss <= self.spare)
+
+
+def _ball(ids: list[int]) -> str:
+    """The squared norm of the variables (at most three) that a ball is wanted for, as one writes it."""
+    shown = " + ".join(f"{variable_name(v)}**2" for v in ids[:3])
+    return shown + " + ..." * (len(ids) > 3) if shown else "x**2 + y**2"
 
 
 def certify(
@@ -133,7 +140,7 @@ def certify(
         names = ", ".join(variable_name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
         reason = (
             f"the system gives no bound on {names}; add a ball or box constraint that you can justify "
-            "(for example x**2 + y**2 <= R**2)"
+            f"(for example {_ball(sorted(missing))} <= R**2 with a number for R)"
         )
         loss = np.inf
     return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift, spare)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....conic.breakdown import OTHER_UNITS
 from ...build.identity import GramProgram, Inside, RawSolution
 from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
@@ -66,7 +67,7 @@ def _broken(program: GramProgram, said: str, seconds: float) -> RawSolution:
         solver=NAME,
         iterations=0,
         seconds=seconds,
-        message=f"the numbers broke down ({said}); scale the data",
+        message=f"the numbers broke down ({said}); {OTHER_UNITS}",
     )
 
 
