@@ -81,21 +81,30 @@ def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
 
 
 def lower_bound(
-    program: ConicProgram, z: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None = None
+    program: ConicProgram,
+    z: np.ndarray,
+    errors: tuple[np.ndarray, np.ndarray] | None = None,
+    off: np.ndarray | None = None,
 ) -> float:
     """A proven lower bound on the optimal value of a linear program from a dual vector; minus infinity when
-    none is proven. ``errors``: what the entries of A and b are off by at most."""
+    none is proven. ``errors``: what the entries of A and b are off by at most; ``off``: those of q."""
     found = -np.inf
     for scaled in _stated(replace(program, constant=0.0)):
-        found = _lower_bound(scaled.program, scaled.dual(z), scaled.errors(errors))
+        away = None if off is None else np.ldexp(off, scaled.columns + scaled.cost)
+        found = _lower_bound(scaled.program, scaled.dual(z), scaled.errors(errors), away)
         found = scaled.value(found, program.constant, -1)
         if found > -np.inf:
             break
     return found
 
 
-def _lower_bound(program: ConicProgram, z: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None) -> float:
-    exact = _exactly(program, z, -program.q, None if errors is None else errors[0])
+def _lower_bound(
+    program: ConicProgram,
+    z: np.ndarray,
+    errors: tuple[np.ndarray, np.ndarray] | None,
+    off: np.ndarray | None = None,
+) -> float:
+    exact = _exactly(program, z, -program.q, None if errors is None else errors[0], off)
     if exact is None:
         return -np.inf
     z, distance = exact
@@ -214,7 +223,11 @@ def _least_singular_value(matrix: np.ndarray) -> float:
 
 
 def _exactly(
-    program: ConicProgram, z: np.ndarray, target: np.ndarray, error: np.ndarray | None = None
+    program: ConicProgram,
+    z: np.ndarray,
+    target: np.ndarray,
+    error: np.ndarray | None = None,
+    off: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float] | None:
     """A vector near z, and how far from it at most an exact solution of ``A'z = target`` is; or None."""
     if not np.isfinite(z).all() or program.q.size > _COLUMNS:
@@ -233,5 +246,7 @@ def _exactly(
     missed = np.abs(target - up @ z) + _product_error(up, target, z)
     if error is not None:
         missed += error.T @ np.abs(z) * _OUTWARD
+    if off is not None:
+        missed += off * _OUTWARD
     distance = norm(missed) / floor * _OUTWARD
     return (z, distance) if np.isfinite(distance) else None

@@ -239,6 +239,15 @@ class _Asked:
         return solve
 
 
+def opinion(
+    program: ConicProgram, time_limit: float | None = None
+) -> Callable[[ConicProgram], ConicSolution]:
+    """What solves this program and variations of it, all within one time limit: Clarabel or SCS; the answer
+    is ``failed`` where no time is left, or no memory."""
+    asked = _Asked(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
+    return asked.again(choose(program.cones.psd))
+
+
 def _judged(
     program: ConicProgram,
     found: ConicSolution,

@@ -293,3 +293,25 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
             return False
         inner = restrict(program, lifted(face, inner))
     return False
+
+
+def dual_bound(
+    program: ConicProgram, errors: tuple[np.ndarray, np.ndarray, np.ndarray] | None, solve: Solve
+) -> float:
+    """A proven lower bound on the value of a program (its constant left out) whose entries of A, b and q are
+    off by at most ``errors``; None: by nothing but the rounding of factors sqrt(2). Cost: a few solves."""
+    program = replace(program, constant=0.0)
+    face = exact_face(program) if errors is None else None
+    known = None if errors is None else errors[:2]
+    side = _Side(program, solve(program), known)
+    if face is not None:
+        side = _Side(face.program, _answer(face.program, solve), face.errors)
+    off = None if errors is None else errors[2]
+    best, low = -np.inf, side
+    for shrink in (0.0, *_SHRINK):
+        low = side.shrunk(shrink, solve, point=False) if shrink else side
+        if low.usable:
+            best = max(best, lower_bound(low.program, low.answer.z, low.errors, off))
+        if not side.usable or best > -np.inf and side.answer.value - best <= 1e-6 * max(1.0, abs(best)):
+            break
+    return best

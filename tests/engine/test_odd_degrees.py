@@ -7,6 +7,9 @@ import pytest
 
 import certificates
 import sosdp as sd
+from sosdp.conic.choose import opinion
+from sosdp.conic.strategies import dual_bound
+from sosdp.relaxation.certify import interior
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -87,3 +90,43 @@ def test_equalities_and_matrices_of_odd_degree():
     disc = sd.minimize(x * y, matrix, 3)
     assert disc.certified_bound <= -0.5
     assert disc.certified_bound == pytest.approx(-0.5, abs=1e-4)
+
+
+HALF_LINES = [
+    (lambda x, y: x**3, lambda x, y: [x >= -1], -1),
+    (lambda x, y: x**3 - 3 * x, lambda x, y: [x >= -2], -2),
+    (lambda x, y: x**5, lambda x, y: [x >= -1], -1),
+    (lambda x, y: x * y**2, lambda x, y: [x >= 0], 0),
+    (lambda x, y: x**3 + x * y**2 - 3 * x, lambda x, y: [x >= 0], -2),
+    (lambda x, y: x**3 + y**3, lambda x, y: [x >= 0, y >= -1], -1),
+    (lambda x, y: 0.1 * x**3 - 0.3 * x, lambda x, y: [x >= -2.5], -0.8125),
+]
+
+
+@pytest.mark.parametrize("objective, constraints, truth", HALF_LINES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_bound_on_a_set_that_bounds_nothing(objective, constraints, truth, sign):
+    """A half line has no bound on x to pay with: the multipliers are inside their cones, and exact."""
+    f, on = objective(x, y), S(constraints(x, y))
+    found = sd.minimize(f, on, f.degree) if sign > 0 else sd.maximize(-f, on, f.degree)
+    assert found.status == "optimal" and found.certified_bound is not None
+    assert sign * found.certified_bound <= truth + 1e-15
+    assert found.certified_bound == pytest.approx(sign * truth, abs=1e-5)
+
+
+def test_coefficients_that_floats_do_not_hold_are_charged():
+    """The minimum of (1 + e) x**3 - 3 x on the half line is -2 / sqrt(1 + e), above -2; with -e below."""
+    for e in (F(1, 10**30), -F(1, 10**30), F(1, 3)):
+        found = sd.minimize((1 + e) * x**3 - 3 * x, sd.System(x >= 0), 3).certified_bound
+        assert found is not None and F(found) ** 2 * (1 + e) >= 4
+        assert interior._is_short(sd.System(x >= 0), (1 + e) * x**3 - 3 * x) is False
+
+
+def test_errors_of_entries_widen_the_bound():
+    program = sd.Relaxation(sd.System(x >= -1), 3).to_conic(x**3)
+    A, b, q = (np.zeros_like(v) for v in (program.A.toarray(), program.b, program.q))
+    exact = dual_bound(program, (A, b, q), opinion(program))
+    for part in (A, b, q):
+        part[...] = 1e-6
+        assert dual_bound(program, (A, b, q), opinion(program)) < exact - 1e-7
+        part[...] = 0.0

@@ -26,6 +26,7 @@ from ..solve.solve import centre, cubic_work, prefers, small_solvers, solve_mome
 from ..solve.sos_cone.choose import rescues
 from ..solve.sos_cone.solve import at_points
 from .bound import Certified, certify, mixture_for_margin
+from .interior import interior_bound
 from .rays import misfit, priced_misfit
 from .shift_constant import lift_constant
 
@@ -121,6 +122,9 @@ class Answer:
         if elsewhere is not None:
             return elsewhere
         certified, reason, dual = self._certified_bound(value)
+        inside = self._inside(value) if certified is None else None
+        if inside is not None:
+            certified, reason = inside, ""
         label = "optimal"
         early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
         far = certified is not None and not self._close(certified, value)
@@ -155,6 +159,15 @@ class Answer:
                 return other
         bound = self.sign * value
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+
+    def _inside(self, value: float) -> float | None:
+        """The bound that multipliers inside their cones prove, where it is near the value."""
+        question = self.question
+        asked = question.options.certify_bound and question.cone == "sos" and not question.subject_to
+        if not asked or self.program.quadratic is not None or question.objective is None or self._late():
+            return None
+        found = interior_bound(self.original, question.system, question.objective, self._patience())
+        return found if self._close(found, value) else None
 
     def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
         """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
