@@ -130,3 +130,12 @@ def test_errors_of_entries_widen_the_bound():
         part[...] = 1e-6
         assert dual_bound(program, (A, b, q), opinion(program)) < exact - 1e-7
         part[...] = 0.0
+
+
+def test_the_identity_is_left_as_it_is():
+    """Scaled identities share its index arrays: sorting them in place once made moments disagree."""
+    relax = sd.Relaxation(S(x**2 + y >= 1, y <= 3), 4)
+    identity, _ = relax.assemble(x**4 + x * y)
+    before = identity.gram.indices.copy(), identity.free.indices.copy()
+    interior.interior_bound(identity, relax.system, x**4 + x * y, 5.0)
+    assert (identity.gram.indices == before[0]).all() and (identity.free.indices == before[1]).all()

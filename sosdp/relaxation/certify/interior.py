@@ -41,6 +41,8 @@ def interior_bound(
         return None
     if any(block.null is not None for block in identity.blocks):
         return None
+    # scaled identities share index arrays with this one, which sums and products would sort in place
+    identity = replace(identity, gram=identity.gram.copy(), free=identity.free.copy())
     form = moment_form(_stated(identity))
     off = moment_form(_stated(_errors(identity))).conic
     exact = identity.errors is None and _is_short(system, objective)
