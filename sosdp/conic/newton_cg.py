@@ -43,7 +43,7 @@ _BALANCE = 1.4
 _RAY_STEPS = 50
 _PROMISING = 1e-3  # for a direction to be checked
 _MULTIPLIERS = 60
-_PATIENCE, _NEAR, _AT_THE_FLOOR = 10, 3, 2  # multipliers without a better one: from scratch, from a start
+_PATIENCE, _NEAR, _AT_THE_FLOOR = 10, 5, 2  # multipliers without a better one: from scratch, from a start
 _NEWTON_STEPS = 12  # for one multiplier
 _INNER = 0.2  # accuracy of the minimiser, relative to what the multiplier still moves
 _REGULAR, _REGULAR_SLOPE = 1e-6, 1e-3
@@ -167,8 +167,8 @@ class _Method:
             raise ValueError(f"the start has shapes {shapes}, which are not those of the program")
         self.y = start.x / (p.size_b * p.d)
         self.z, self.s = p.where.unpack @ start.z / p.size_q, p.where.unpack @ start.s / p.size_b
-        self._rescale()
-        self.sigma = max(1e-3, float(np.linalg.norm(self.z))) / max(1e-3, float(np.linalg.norm(self.s)))
+        if p.orthogonal:  # beside constraints, rows balanced for a solution make the first steps short
+            self._rescale()
 
     def _over(self) -> bool:
         late = time.perf_counter() > self.limits.deadline or self.projections >= self.limits.iterations

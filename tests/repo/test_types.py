@@ -65,7 +65,7 @@ def test_the_typed_dictionaries_are_the_options():
         (sd.minimize, {"objective", "system", "degree", *get_type_hints(AllOptions)}),
         (sd.prove_sos, {"p", "system", "degree", "zeros", *get_type_hints(AllOptions)}),
         (sd.Relaxation, {"system", "degree", *get_type_hints(BuildOptions)}),
-        (sd.Relaxation.minimize, {"self", "objective", "subject_to", *get_type_hints(SolveOptions)}),
+        (sd.Relaxation.minimize, {"self", "objective", "subject_to", "near", *get_type_hints(SolveOptions)}),
         (sd.SosProgram, {"unknowns", *set(get_type_hints(BuildOptions)) - {"redundant"}}),
         (sd.SosProgram.feasible, {"self", *set(get_type_hints(SolveOptions)) - {"certify_bound"}}),
     ],
