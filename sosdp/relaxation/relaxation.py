@@ -38,7 +38,7 @@ from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
-from .solve.solve import solve_program, unproducible
+from .solve.solve import solve_at_unit_scale, solve_program, unproducible
 from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
 from .threshold import Threshold, bisect
 
@@ -273,9 +273,13 @@ class Relaxation:
         built = time.perf_counter()
         options.report("solve", started)
         raw = unproducible(identity)
+        raw = unproducible(identity)
         if raw is None and near is not None:
             limits = {k: v for k, v in options.solving().items() if k != "solver"}
             raw = nearby(program, near, **limits)
+        if raw is None and options.solver in ("auto", "borrowed"):
+            raw = solve_at_unit_scale(program, **options.solving())
+        raw = raw or solve_program(program, **options.solving())
         raw = raw or solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)

@@ -41,7 +41,8 @@ def test_gram_matrices_pay_for_the_whole_residual():
     # a residual at x*y can only be absorbed in the entry (x, y) of a matrix that is singular there
     identity = identity_of(x**2 + 2 * x * y + y**2, symmetry="none", prune=False)
     rng = np.random.default_rng(0)
-    bounds = VariableBounds({1: 1.0, 2: 1.0}, ())
+    ids = sorted(int(v.variable_ids[0]) for v in (x, y))
+    bounds = VariableBounds(dict.fromkeys(ids, 1.0), ())
     for _ in range(20):
         gram = rng.normal(size=identity.gram.shape[0]) * 1e-3
         unknowns = np.zeros(1)
@@ -50,7 +51,7 @@ def test_gram_matrices_pay_for_the_whole_residual():
         assert found.loss >= 0
     # the certificate itself: uncertain coefficients move the least eigenvalue by their whole norm
     errors = np.zeros(identity.columns.shape[0])
-    at = int(np.flatnonzero((np.sort(identity.columns, axis=1) == [1, 2]).all(axis=1))[0])
+    at = int(np.flatnonzero((np.sort(identity.columns, axis=1) == ids).all(axis=1))[0])
     errors[at] = 1e-3
     from sosdp.relaxation.build.identity import RoundingErrors
 

@@ -2,10 +2,14 @@
 
 import pytest
 
-from . import hypatia, moments, sostools, sumofsquares_jl, tssos
+from . import hypatia, moments, sostools, sumofsquares_jl, tssos, tutorials
 from .case import NONE, RIGHT, judge
 
-ALL = [case for suite in (sumofsquares_jl, sostools, tssos, hypatia, moments) for case in suite.cases()]
+ALL = [
+    case
+    for suite in (sumofsquares_jl, sostools, tssos, hypatia, moments, tutorials)
+    for case in suite.cases()
+]
 SAMPLE = [case for case in ALL if not case.slow][2::7]
 _SECOND = "needs a second opinion, of CVXOPT or SDPA: without them the answer is 'inaccurate', and says so"
 # answered where everything is installed; on another processor or without these solvers they may decline

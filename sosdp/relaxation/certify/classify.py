@@ -137,6 +137,8 @@ class Answer:
             missed = max(missed, misfit(self.program, self.raw), priced)
         apart = missed > (_ENOUGH if certified is None else self._allowed())
         other = self._small() if early or far or apart else None
+        if other is not None and self._weaker(other, certified, value):
+            other = None
         other = self._borrowed(certified, value) if other is None else other
         if other is not None:
             return other
@@ -155,7 +157,7 @@ class Answer:
                 else "moments and multipliers disagree about the value: the relaxation is ill-conditioned"
             ) + (f"; no certified bound: {reason}" if reason else "")
             other = None if self._escaping() else self._other_solver()
-            if other is not None:
+            if other is not None and not self._weaker(other, certified, value):
                 return other
         bound = self.sign * value
         return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
@@ -168,6 +170,12 @@ class Answer:
             return None
         found = interior_bound(self.original, question.system, question.objective, self._patience())
         return found if self._close(found, value) else None
+
+    def _weaker(self, other: PseudoExpectation, certified: float | None, value: float) -> bool:
+        """Whether another answer proves clearly less than is proven already: its optimum is none then."""
+        if certified is None or other.certified_bound is None:
+            return False
+        return self.sign * other.certified_bound < certified - self._allowed() * max(1.0, abs(value))
 
     def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
         """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
@@ -445,6 +453,8 @@ class Answer:
         residual = max([0.0, *(-least for least in least_eigenvalues(identity, y))])
         if identity.free.shape[0]:
             residual = max(residual, float(np.abs(identity.free @ y).max()))
+        # a direction has E[1] = 0: moments of points are none, however low the objective is at them
+        residual = max([residual, *np.abs((identity.unknown @ y)[~np.isfinite(self.program.upper)])])
         # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
         if residual > 1e-6 * float(np.abs(y).max()):
             reason = "the solver claims that no bound exists, but its ray does not check; scale the data"

@@ -23,6 +23,7 @@ _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SDPA_SIDE, _SDPA_COLUMNS = 28, 600
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
+_LARGE = 1e8
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -130,6 +131,31 @@ def _suits_sdpa(program: GramProgram) -> bool:
     if identity.unknown.shape[0] != 1 or identity.free.shape[0] or identity.hermitian:
         return False
     return max(identity.sides, default=0) >= _SDPA_SIDE and identity.columns.shape[0] <= _SDPA_COLUMNS
+
+
+def solve_at_unit_scale(program: GramProgram, **options: Any) -> RawSolution | None:
+    """The answer of borrowed solvers to the same program with its target divided by a power of two.
+
+    For coefficients so large that solvers take points for rays, or stop too early: None where they are not,
+    and where no solver has an answer.
+    """
+    size = float(np.abs(program.identity.target).max(initial=0.0))
+    if program.quadratic is not None or np.isfinite(program.upper).any() or not _LARGE < size < np.inf:
+        return None
+    power = 2.0 ** np.floor(np.log2(size))
+    scaled = replace(program, identity=replace(program.identity, target=program.identity.target / power))
+    best: RawSolution | None = None
+    for name in ("borrowed", *(() if options.get("time_limit") else small_solvers(program))):
+        raw = solve_program(scaled, **{**options, "solver": name})
+        if raw.inside is None and (raw.status == "optimal" or raw.status == "inaccurate" and best is None):
+            best = raw
+        if raw.status == "optimal":
+            break
+    if best is None:
+        return None
+    return replace(
+        best, **{name: getattr(best, name) * power for name in ("gram", "free", "unknowns", "value")}
+    )
 
 
 def small_solvers(program: GramProgram) -> tuple[str, ...]:
