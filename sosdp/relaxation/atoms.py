@@ -65,7 +65,8 @@ def checked(pe: Any, candidates: np.ndarray) -> Atoms:
     if not isinstance(pe.objective, Polynomial):
         return Atoms(candidates, "", False)
     values = np.array([_value(pe.objective, x) for x in _as_points(pe, candidates)])
-    scale = max(1.0, abs(pe.bound))
+    # an objective in small units is no smaller for that
+    scale = max(min(1.0, float(np.abs(pe.objective.coefs.astype(float)).max(initial=0.0))), abs(pe.bound))
     if np.abs(values - pe.bound).max() > 1e-3 * scale:
         return Atoms(none, "the points read off the moments do not attain the bound", False)
     return Atoms(candidates, "", bool(np.abs(values - pe.bound).min() <= _ATTAINS * scale))

@@ -75,6 +75,16 @@ def test_large_coefficients_are_no_rays(power):
         assert truth - Fraction(found.certified_bound) <= Fraction(abs(truth), 10**5)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-6, 1e-3, 1e6, 1e9, 1e12])
+def test_the_unit_of_the_objective_says_nothing(unit):
+    """The six-hump camel's minimum in other units, and no point but its two minimisers."""
+    camel = (4 - Fraction(21, 10) * x**2 + x**4 / 3) * x**2 + x * y + (4 * y**2 - 4) * y**2
+    found = sd.minimize(Fraction(unit) * camel, sd.System(x**2 <= 9, y**2 <= 4), 6)
+    assert found.certified_bound / unit <= -1.03162845 and abs(found.bound / unit + 1.0316285) < 1e-4
+    for point in found.atoms().tolist():
+        assert abs(abs(point[0]) - 0.0898) < 1e-3 and abs(abs(point[1]) - 0.7127) < 1e-3
+
+
 def test_what_is_unbounded_is_still_said_to_be():
     assert sd.minimize(10**12 * x, sd.System(), 2).status == "unbounded"
     assert sd.minimize(10**12 * x**2 - 10**13 * y, sd.System(x**2 <= 1), 2).status == "unbounded"

@@ -23,7 +23,7 @@ _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SDPA_SIDE, _SDPA_COLUMNS = 28, 600
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
-_LARGE = 1e8
+_LARGE, _SMALL = 1e8, 1e-2
 _RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
@@ -136,11 +136,13 @@ def _suits_sdpa(program: GramProgram) -> bool:
 def solve_at_unit_scale(program: GramProgram, **options: Any) -> RawSolution | None:
     """The answer of borrowed solvers to the same program with its target divided by a power of two.
 
-    For coefficients so large that solvers take points for rays, or stop too early: None where they are not,
-    and where no solver has an answer.
+    For coefficients so large that solvers take points for rays, or stop too early, and so small that they are
+    below the tolerances: None where they are neither, and where no solver has an answer.
     """
     size = float(np.abs(program.identity.target).max(initial=0.0))
-    if program.quadratic is not None or np.isfinite(program.upper).any() or not _LARGE < size < np.inf:
+    if program.quadratic is not None or np.isfinite(program.upper).any():
+        return None
+    if not np.isfinite(size) or size < 1e-280 or _SMALL <= size <= _LARGE:
         return None
     power = 2.0 ** np.floor(np.log2(size))
     scaled = replace(program, identity=replace(program.identity, target=program.identity.target / power))
