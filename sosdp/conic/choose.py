@@ -152,6 +152,8 @@ def solve_conic(
     if largest is not None and not 0 < largest < np.inf:
         raise ValueError(f"largest must be a positive number, not {largest!r}")
     started = time.perf_counter()
+    if 0 in program.cones.psd:  # solvers take them for an error (SDPA ends the process)
+        program = replace(program, cones=replace(program.cones, psd=tuple(n for n in program.cones.psd if n)))
     asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
     if not program.q.size and program.P is None:
         only = unsolved(program, "optimal", message="no variables")

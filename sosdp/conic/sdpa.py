@@ -72,6 +72,10 @@ def _sedumi(
     cones = program.cones
     rows, right = full_rows(program)
     A = sp.csc_matrix(rows.T)
+    if not A.count_nonzero():
+        return unsolved(
+            program, "failed", message="no entries, at which SDPA ends the process", solver="sdpa"
+        )
     epsilon = 1e-8 if tolerance is None else float(tolerance)
     options = {
         "print": "display" if verbose else "no",

@@ -94,3 +94,21 @@ def test_a_variation_too_large_is_no_error(monkeypatch):
     monkeypatch.setattr(choose, "check_memory", check)
     answer = sd.solve_conic(random_program(2, columns=5))
     assert answer.lower <= answer.upper
+
+
+@pytest.mark.parametrize("solver", ["auto", *choose.installed()])
+def test_blocks_of_side_zero(solver):
+    """SDPA ended the process."""
+    plain = random_program(4)
+    program = replace(plain, cones=replace(plain.cones, psd=(0, *plain.cones.psd, 0)))
+    answer = sd.solve_conic(program, solver)
+    assert answer.lower <= sd.solve_conic(plain).value <= answer.upper
+
+
+@pytest.mark.parametrize("solver", ["auto", *choose.installed()])
+def test_programs_without_entries(solver):
+    """What equations leave may have no entries: SDPA ended the process."""
+    A = sp.csc_matrix(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]))
+    program = ConicProgram(np.array([1.0, 0.0]), A, np.array([2.0, 1.0, 1.0]), Cones(1, 2, ()))
+    answer = sd.solve_conic(program, solver)
+    assert answer.status != "infeasible" and answer.lower <= 2.0 <= answer.upper
