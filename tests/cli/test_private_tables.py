@@ -156,7 +156,7 @@ def test_columns_are_chosen_by_their_names(table, capsys):
     assert read_table(str(table / "w.csv"), True, ["mol", "weight"])[0].tolist() == [1e-9, 70000.0]
     code, out, err = _run(
         capsys, "private", "gaussian", table / "w.csv", "--header", "--columns", "weight, mol",
-        "--epsilon", 1, "--delta", "1e-6", "--estimate", "mean", "--bounds", "0:300000,0:1e-8", "--json",
+        "--epsilon", 20, "--delta", "1e-6", "--estimate", "mean", "--bounds", "0:300000,0:1e-8", "--json",
     )  # fmt: skip
     assert code == 0 and not err
     mean = json.loads(out)["value"]["mean"]
