@@ -6,6 +6,7 @@ Source: docs/proofs/gaussian_frame.md, 1
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +64,42 @@ class Columns:
         return np.clip(X, np.maximum(self.low, -FARTHEST), np.minimum(self.high, FARTHEST))
 
     def raw(self, values: np.ndarray) -> np.ndarray:
-        """Estimates (d,) or (d, 2) in the units of the table: of logarithms, their exponentials."""
-        flags = self.log if values.ndim == 1 else self.log[:, None]
+        """Estimates (d,) or (d, 2) within the bounds, where records are, in the units of the table: of
+        logarithms, their exponentials."""
+        flags, low, high = self.log, self.low, self.high
+        if values.ndim == 2:
+            flags, low, high = flags[:, None], low[:, None], high[:, None]
+        values = np.clip(values, low, high)
         return np.where(flags, np.exp(np.clip(np.where(flags, values, 0.0), -700.0, 700.0)), values)
+
+
+def bounds_by_name(value: Any, names: Sequence[str] | None) -> Any:
+    """Bounds by column name as a list in the order of the columns, None for those not named; others as they
+    are. ValueError for a name that no column or several have."""
+    if not isinstance(value, Mapping):
+        return value
+    _check_names("bounds", value, names)
+    return [value.get(name) for name in names or ()]
+
+
+def flags_by_name(what: str, value: Any, names: Sequence[str] | None) -> Any:
+    """Names of columns as (d,) bool; other values as they are. ValueError as `bounds_by_name`."""
+    wanted = [value] if isinstance(value, str) else value
+    if not (isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted)):
+        return value
+    _check_names(what, wanted, names)
+    return np.array([name in wanted for name in names or ()], dtype=bool)
+
+
+def _check_names(what: str, wanted: Iterable[Any], names: Sequence[str] | None) -> None:
+    if names is None:
+        raise ValueError(
+            f"{what} names columns, and the records have no names: pass a data frame, or one entry a column"
+        )
+    for name in wanted:
+        if list(names).count(name) != 1:
+            held = "several columns have" if name in names else "no column has"
+            raise ValueError(f"{what}: {held} the name {name!r}; the columns are: {', '.join(names)}")
 
 
 def _flags(value: Any, name: str, d: int) -> np.ndarray:

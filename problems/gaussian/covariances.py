@@ -107,7 +107,7 @@ def private_gaussian(
     frame = replace(frame, degenerate=frame.degenerate | thin)
     value = {"covariance": covariance, "frame": frame_dict(frame)}
     if mean:
-        value["mean"] = frame.centre + frame.scale * steps.mean()
+        value["mean"] = columns.raw(frame.centre + frame.scale * steps.mean())
     public = {
         "records": task.n,
         "dimension": d,

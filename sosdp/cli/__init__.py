@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
@@ -21,7 +21,10 @@ BROKEN_PIPE = 141  # as a shell reports a command that a closed pipe ended
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """A parser whose complaint is one line, and that takes options by their whole names only."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "allow_abbrev": False})
 
     def error(self, message: str) -> NoReturn:
         """Complain in one line and leave with exit code 2."""
@@ -38,7 +41,10 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     solve = commands.add_parser(
-        "solve", help="solve a problem file", description="Solve a polynomial problem file (*.sos.json)."
+        "solve",
+        help="solve a problem file",
+        description="Solve a polynomial problem file (*.sos.json), or bracket the value of a conic program "
+        "(*.dat-s, *.dat-s.gz, *.cbf).",
     )
     solve.add_argument("file", metavar="FILE", help="the problem file")
     solve.add_argument("--degree", type=int, metavar="T", help="degree of the pseudo-expectation")
@@ -109,7 +115,8 @@ def parser() -> argparse.ArgumentParser:
         help="sbm: auto (default: by the public facts), certificate, rounds (large graphs), projection, "
         "randomized-response, voting, exponential (n <= 22); "
         "cuts: posterior (default), smooth, cut_sdp, lp, spectral, constant; "
-        "mrf: moments (default), frank-wolfe, gradient, structure, tree",
+        "mrf: moments (default), frank-wolfe, gradient, structure, tree; "
+        "gaussian, means: auto (default), median, cube, gaussian, ball, trimmed",
     )
     private.add_argument("--calibration", help="tight (default) or paper: whose constants set the noise")
     private.add_argument(
@@ -161,7 +168,19 @@ def parser() -> argparse.ArgumentParser:
     private.add_argument("--threshold", type=float, help="public: edges are the pairs above it")
     private.add_argument("--alphabet", type=int, metavar="K", help="public: entries are the symbols 0..K-1")
     private.add_argument(
-        "--header", action="store_true", help="the first row of the table or edge list names its columns"
+        "--tight", metavar="A,B", help="gaussian, means: columns whose bounds are meant literally, or 'all'"
+    )
+    private.add_argument(
+        "--log", metavar="A,B", help="gaussian, means: positive columns to average in logarithms, or 'all'"
+    )
+    private.add_argument(
+        "--header",
+        action="store_const",
+        const=True,
+        help="the first row of the table or edge list names its columns",
+    )
+    private.add_argument(
+        "--no-header", dest="header", action="store_const", const=False, help="the first row is data"
     )
     private.add_argument(
         "--columns", metavar="A,B", help="tables: only the columns of these names (with --header, or Parquet)"

@@ -48,14 +48,16 @@ def read_graph(
     *,
     as_pairs: bool = False,
     weighted: bool = False,
-    header: bool = False,
+    header: bool | None = None,
 ) -> GraphInput:
     """Read a graph; `nodes` states the number of vertices 0..nodes-1 of an integer edge list.
 
     as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  weighted: a third column of an
     edge list, or "weight" in networkx's dictionary at the end of a line, is the weight; else it must be 1.
-    header: the first line of an edge list names its columns, whatever the names (without it, only a line of
-    the usual ones, HEADERS, in .csv and .tsv is taken for names).
+    header: whether the first line of an edge list names its columns, whatever the names. Where that is not
+    said, a first line of the usual ones, HEADERS, in .csv and .tsv is taken for names, and a .csv or .tsv
+    whose vertices have names is refused: its first line could be either. That the vertices have names is a
+    fact about the vertices, which neighbours share; no single edge decides.
     Raises GraphFileError.  Linear time in the size of the file.
     """
     if source.startswith("builtin:"):
@@ -116,10 +118,11 @@ def _plain_pairs(path: Path, nodes: int | None) -> GraphInput | None:
     )
 
 
-def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool) -> GraphInput:
+def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool | None) -> GraphInput:
     import scipy.sparse as sp
 
     source = str(path)
+    named = False
     first: list[str] = []
     second: list[str] = []
     where: list[int] = []
@@ -130,13 +133,14 @@ def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool) -> G
                 text = line.split("#", 1)[0].split("%", 1)[0].strip()
                 if not text:
                     continue
-                if header:
-                    header = False
+                if header and not named:
+                    named = True
                     continue
                 text, attributes = _attributes(text, source, number)
                 fields = [part.strip().strip('"') for part in _split(text)] + attributes
                 if (
                     not first
+                    and header is None
                     and path.suffix.lower() in {".csv", ".tsv"}
                     and {f.lower() for f in fields} <= HEADERS
                 ):
@@ -189,6 +193,13 @@ def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool) -> G
         if nodes is not None:
             raise GraphFileError(
                 source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
+            )
+        if header is None and path.suffix.lower() in {".csv", ".tsv"}:
+            raise GraphFileError(
+                source,
+                "--header",
+                "its vertices have names, so that the first line could be one of them: say --header if it "
+                "names the columns, --no-header if it is an edge",
             )
         names = tuple(sorted(set(first) | set(second)))
         index = {name: k for k, name in enumerate(names)}

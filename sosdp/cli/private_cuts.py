@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
             arguments.input,
             arguments.nodes,
             weighted=arguments.weight_bound is not None,
-            header=bool(arguments.header),
+            header=arguments.header,
         )
     except GraphFileError as error:
         raise InputError(one_line(error)) from error

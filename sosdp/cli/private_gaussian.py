@@ -15,8 +15,9 @@ CONTAMINATION = 0.05  # unless told otherwise; the release says so
 UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
 
 
-def estimator(arguments: Namespace) -> Any:
-    """The estimator that the options ask for; InputError for options out of range."""
+def estimator(arguments: Namespace, names: list[str] | None) -> Any:
+    """The estimator that the options ask for, of a table with these column names; InputError for options out
+    of range."""
     from problems import gaussian
 
     what = arguments.estimate
@@ -35,10 +36,35 @@ def estimator(arguments: Namespace) -> Any:
         "insecure_seed": arguments.insecure_seed,
     }
     if what == "mean":
-        return gaussian.PrivateMean(arguments.epsilon, **options)
+        options |= {"tight": _flags(arguments, "tight", names), "log": _flags(arguments, "log", names)}
+        method = arguments.method or "auto"
+        return gaussian.PrivateMean(arguments.epsilon, method=method, **options)
+    for name in ("method", "tight", "log"):
+        if getattr(arguments, name) is not None:
+            raise InputError(f"sosdp private gaussian: --{name}: only --estimate mean has it")
     if what == "covariance":
         return gaussian.PrivateCovariance(arguments.epsilon, **options)
     return gaussian.PrivateGaussian(arguments.epsilon, **options)
+
+
+def _flags(arguments: Namespace, option: str, names: list[str] | None) -> Any:
+    """The columns that an option names, (d,) bool, or True for 'all'; InputError for other names."""
+    given = getattr(arguments, option)
+    if given is None or given == "all":
+        return given is not None
+    if names is None:
+        raise InputError(
+            f"sosdp private gaussian: --{option}: only a text table with --header, and Parquet, name their "
+            f"columns; --{option} all means every one"
+        )
+    wanted = [name.strip() for name in given.split(",")]
+    for name in wanted:
+        if names.count(name) != 1:
+            reason = "several columns have this name" if name in names else "no such column"
+            raise InputError(
+                f"sosdp private gaussian: --{option}: {name}: {reason}; there are: {', '.join(names)}"
+            )
+    return [name in wanted for name in names]
 
 
 def _bounds(arguments: Namespace) -> Any:
@@ -79,6 +105,9 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     if interval is not None:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
     release["value"] = {**value, "released": True}
+    reached = _reached(model, interval)
+    if reached:
+        release["value"]["at_bounds"] = reached
     degenerate = np.flatnonzero(model.degenerate_).tolist()
     if degenerate:
         release["value"]["mostly_one_value"] = degenerate
@@ -86,6 +115,24 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     if skewed:
         release["value"]["skewed"] = skewed
     return release
+
+
+def _reached(model: Any, interval: Any) -> list[int]:
+    """Columns whose interval ends at a bound that is not meant literally: perhaps not where the records are.
+
+    Post-processing of released numbers and public bounds.
+    """
+    bounds = model.release_.public.get("bounds")
+    if interval is None or bounds is None:
+        return []
+    tight, log = np.asarray(model.release_.public["tight"], dtype=bool), np.asarray(bounds)
+    raw = np.where(_logarithmic(model)[:, None], np.exp(np.clip(log, -700.0, 700.0)), log)
+    ends = (interval[:, 0] <= raw[:, 0]) | (interval[:, 1] >= raw[:, 1])
+    return np.flatnonzero(ends & ~tight).tolist()
+
+
+def _logarithmic(model: Any) -> np.ndarray:
+    return np.array(["logarithms" in word for word in model.estimates_], dtype=bool)
 
 
 def _refused(model: Any, names: tuple[str, ...], reason: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sosdp.cli.output import (
     promise_fields,
     quiet_stdout,
 )
-from sosdp.cli.tables import TableFileError, named, read_table
+from sosdp.cli.tables import TableFileError, named, read_named_table
 
 # class and, by the names of the parsed arguments, what each method needs and takes
 METHODS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     estimator = _estimator(arguments)
     try:
-        table = read_table(arguments.input, bool(arguments.header), named(arguments.columns))
+        table, names = read_named_table(arguments.input, bool(arguments.header), named(arguments.columns))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
     try:
@@ -52,6 +52,8 @@ def run(arguments: Namespace) -> int:
     value = release["value"]
     release["value"] = {name: value.get(name) for name in ("weights", "edges", "field", "released")}
     release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
+    if names is not None:
+        release["public"]["columns"] = names
     if arguments.json:
         print_json(release)
     else:

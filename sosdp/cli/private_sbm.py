@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
     from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
 
     try:
-        given = read_graph(arguments.input, arguments.nodes, as_pairs=True, header=bool(arguments.header))
+        given = read_graph(arguments.input, arguments.nodes, as_pairs=True, header=arguments.header)
     except GraphFileError as error:
         raise InputError(one_line(error)) from error
     estimator = _estimator(arguments)

@@ -17,7 +17,7 @@ from sosdp.cli.output import (
     promise_fields,
     quiet_stdout,
 )
-from sosdp.cli.tables import TableFileError, named, read_table
+from sosdp.cli.tables import TableFileError, named, read_named_table
 
 MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
 TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
@@ -28,12 +28,14 @@ def run(arguments: Namespace) -> int:
     gaussian = arguments.name == "gaussian"
     if gaussian:
         arguments.estimate = arguments.estimate or "gaussian"
-    makers = {"gaussian": private_gaussian.estimator, "gmm": _mixture, "tuples": _tuples}
-    estimator = makers[arguments.name](arguments)
+    if not gaussian:
+        estimator = {"gmm": _mixture, "tuples": _tuples}[arguments.name](arguments)
     try:
-        table = read_table(arguments.input, bool(arguments.header), named(arguments.columns))
+        table, names = read_named_table(arguments.input, bool(arguments.header), named(arguments.columns))
     except TableFileError as error:
         raise InputError(one_line(error)) from error
+    if gaussian:
+        estimator = private_gaussian.estimator(arguments, names)
     try:
         with quiet_stdout():
             if gaussian:
@@ -45,6 +47,8 @@ def run(arguments: Namespace) -> int:
     except (ValueError, TypeError) as error:
         raise InputError(f"sosdp private {arguments.name}: {one_line(error)}") from error
     release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
+    if names is not None:
+        release["public"]["columns"] = names
     if arguments.json:
         print_json(release)
     else:
@@ -104,7 +108,22 @@ def _print(release: dict[str, Any]) -> None:
         )
         fields["advice"] = release["public"].get("advice")
         value = {}
+    names = release["public"].get("columns")
+    if names is not None:
+        fields["columns"] = " ".join(names)
+    estimates = release["public"].get("estimates")
+    for name in ("mostly_one_value", "skewed", "at_bounds"):  # indices of columns
+        if name in value:
+            value[name] = [str(k) if names is None else names[k] for k in value[name]]
+    if estimates is not None and "mean" in value:
+        told = estimates[0] if len(set(estimates)) == 1 else "mean"
+        value = {told if name == "mean" else name: numbers for name, numbers in value.items()}
+        if told == "mean" and len(set(estimates)) > 1:
+            fields["estimates"] = ", ".join(estimates)
     for name, numbers in value.items():
         rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]
-        fields[name] = "\n".join("none" if row is None else " ".join(f"{x:.6g}" for x in row) for row in rows)
+        fields[name] = "\n".join(
+            "none" if row is None else " ".join(x if isinstance(x, str) else f"{x:.6g}" for x in row)
+            for row in rows
+        )
     print_fields(fields)

@@ -1,7 +1,8 @@
 """Tables as the command line takes them: CSV, TSV, `.npy`, Parquet, and scikit-learn's built-in data.
 
 How many rows and columns a table has is public. What an entry holds is not: an entry that is no number makes
-its record the zero record, silently, and no error depends on it.
+its record the zero record, silently, and no error depends on it. The texts true and false (True, TRUE, ...)
+are 1 and 0, each by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from sosdp.extras import need
 TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
 BUILTIN = ("iris", "wine", "breast-cancer", "diabetes", "digits")
 LARGEST = 50_000_000  # entries
+TRUTHS = {
+    spelling: float(word == "true")
+    for word in ("true", "false")
+    for spelling in (word, word.title(), word.upper())
+}
 
 
 class TableFileError(ValueError):
@@ -28,7 +34,15 @@ class TableFileError(ValueError):
 
 
 def read_table(source: str, header: bool = False, columns: Sequence[str] | None = None) -> np.ndarray:
-    """The rows of a table as an (n, d) array: float64, or objects where the file is text.
+    """The rows of `read_named_table`."""
+    return read_named_table(source, header, columns)[0]
+
+
+def read_named_table(
+    source: str, header: bool = False, columns: Sequence[str] | None = None
+) -> tuple[np.ndarray, list[str] | None]:
+    """The rows of a table as an (n, d) array, float64 or objects where the file is text, and the names of its
+    columns where they are public: stated by a header, by Parquet or by a built-in table.
 
     Args:
         source: a file, or builtin:NAME. header: whether the first row of a text file names the columns. It is
@@ -57,14 +71,16 @@ def read_table(source: str, header: bool = False, columns: Sequence[str] | None 
             table = np.load(path, allow_pickle=False)
         except Exception as error:  # a broken header breaks numpy's reader in many ways
             raise TableFileError(source, "file", "not a .npy file of numbers") from error
-        return _checked(source, table)
+        return _checked(source, table), None
     if suffix == ".parquet":
         return _parquet(path, columns)
     known = ", ".join([*TEXT, ".npy", ".parquet"])
     raise TableFileError(source, "file", f"the ending says no table format; known are: {known}")
 
 
-def _text(path: Path, delimiter: str | None, header: bool, columns: Sequence[str] | None) -> np.ndarray:
+def _text(
+    path: Path, delimiter: str | None, header: bool, columns: Sequence[str] | None
+) -> tuple[np.ndarray, list[str] | None]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             if delimiter == "," and header:
@@ -88,12 +104,12 @@ def _text(path: Path, delimiter: str | None, header: bool, columns: Sequence[str
         if len(names) not in lengths:
             raise TableFileError(str(path), "header", "it names another number of columns than the rows have")
         kept = _places(str(path), names, columns)
-        rows = [[row[j] for j in kept] for row in rows]
+        rows, names = [[row[j] for j in kept] for row in rows], list(columns)
     out = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
-            out[i, j] = float(entry) if _is_number(entry) else entry
-    return _checked(str(path), out)
+            out[i, j] = _entry(entry)
+    return _checked(str(path), out), names if names and len(names) == out.shape[1] else None
 
 
 def named(columns: str | None) -> list[str] | None:
@@ -115,15 +131,18 @@ def _places(source: str, names: Sequence[str], columns: Sequence[str]) -> list[i
     return [names.index(column) for column in columns]
 
 
-def _is_number(text: str) -> bool:
+def _entry(text: str) -> float | str:
+    """The number that a text is, 1 and 0 for true and false, or the text; a function of this entry alone."""
+    word = text.strip()
+    if word in TRUTHS:
+        return TRUTHS[word]
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        return float(text)
+    except ValueError:  # no number: what that counts as is the estimator's to say
+        return text
 
 
-def _parquet(path: Path, columns: Sequence[str] | None) -> np.ndarray:
+def _parquet(path: Path, columns: Sequence[str] | None) -> tuple[np.ndarray, list[str] | None]:
     try:
         import pandas
     except ModuleNotFoundError as error:
@@ -134,21 +153,22 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> np.ndarray:
         frame = pandas.read_parquet(path)
         if columns is not None:
             frame = frame.iloc[:, _places(str(path), [str(name) for name in frame.columns], columns)]
-        return _checked(str(path), frame.to_numpy())
+        return _checked(str(path), frame.to_numpy()), [str(name) for name in frame.columns]
     except TableFileError:
         raise
     except (ValueError, OSError, ImportError) as error:
         raise TableFileError(str(path), "file", "not a Parquet file that can be read here") from error
 
 
-def _builtin(source: str) -> np.ndarray:
+def _builtin(source: str) -> tuple[np.ndarray, list[str] | None]:
     need("sklearn", "a built-in table")
     from sklearn import datasets
 
     name = source.partition(":")[2]
     if name not in BUILTIN:
         raise TableFileError(source, "name", f"no such table; the names are: {', '.join(BUILTIN)}")
-    return _checked(source, getattr(datasets, f"load_{name.replace('-', '_')}")().data)
+    found = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    return _checked(source, found.data), [str(column) for column in found.feature_names]
 
 
 def _checked(source: str, table: Any) -> np.ndarray:

@@ -6,10 +6,12 @@ lack it. What ``clone``, pipelines, searches and cross-validation ask of an esti
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Self
 
 from sosdp.extras import need
+from sosdp.model.option_names import did_you_mean
 from sosdp.show import html_table
 
 
@@ -23,6 +25,11 @@ class Parameters:
     """
 
     _estimator_type: str | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _naming(cls.__init__)  # type: ignore[method-assign]
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -92,6 +99,23 @@ class Parameters:
             classifier_tags=classifier,
             regressor_tags=None,
         )
+
+
+def _naming(construct: Any) -> Any:
+    """The constructor; a parameter that it does not have is refused with the name that was meant."""
+    known = list(inspect.signature(construct).parameters)[1:]
+
+    @functools.wraps(construct)
+    def checked(self: Any, *args: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {name!r}, it has {', '.join(known)}"
+                    f"{did_you_mean(name, known)}"
+                )
+        construct(self, *args, **given)
+
+    return checked
 
 
 def _defaults(made: type) -> dict[str, Any]:

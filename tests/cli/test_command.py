@@ -72,6 +72,16 @@ def test_complaints_are_one_line_and_exit_2(arguments, capsys):
     assert "sosdp" in shown.err
 
 
+def test_abbreviations_are_refused(capsys):
+    """`--eps 1` and `--degre 8` are a slip of the pen in a command that spends a budget or hours."""
+    for arguments in (
+        ["private", "sbm", "builtin:karate", "--eps", "1"],
+        ["solve", "problem.sos.json", "--degre", "8"],
+    ):
+        assert main(arguments) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_verify_valid(tmp_path, capsys):
     path = file(tmp_path, "c.json", CERTIFICATE)
     assert main(["verify", path]) == 0

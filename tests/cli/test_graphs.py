@@ -43,7 +43,7 @@ def test_stated_vertices_and_named_vertices(tmp_path):
     assert given.nodes == (0, 1, 2, 3) and "--nodes" in given.vertex_set
     assert dense(given).sum() == 2
     assert read_graph(written(tmp_path, "none.txt", ""), nodes=3).nodes == (0, 1, 2)
-    named = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,bob\n"))
+    named = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,bob\n"), header=False)
     assert named.nodes == ("adam", "bob", "zoe")
     assert dense(named).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
 
@@ -130,10 +130,20 @@ def test_builtin_names():
 
 
 def test_a_line_of_column_names_is_no_edge(tmp_path):
-    """Unusual names would be two more vertices, joined by an edge, unless they are said to be names."""
+    """Unusual names would be two more vertices, joined by an edge, unless they are said to be names: where
+    vertices have names, one of the two must be said. No single edge decides whether that is asked for."""
     path = written(tmp_path, "a.csv", "person,friend\nzoe,adam\nadam,bob\n")
     assert read_graph(path, header=True).nodes == ("adam", "bob", "zoe")
-    assert len(read_graph(path).nodes) == 5
+    assert len(read_graph(path, header=False).nodes) == 5
+    lines = ["from,to", "zoe,adam", "adam,bob", "bob,zoe", "from,zoe", "to,adam"]
+    for kept in range(len(lines) + 1):  # all neighbours, also those without the first line
+        shown = "".join(f"{line}\n" for k, line in enumerate(lines) if k != kept)
+        for name in ("c.csv", "c.tsv"):
+            with pytest.raises(GraphFileError, match="say --header .* --no-header"):
+                read_graph(written(tmp_path, name, shown))
+    usual = written(tmp_path, "d.csv", "from,to\n0,1\n1,2\n")
+    assert read_graph(usual).nodes == (0, 1, 2)
+    assert len(read_graph(usual, header=False).nodes) == 5  # said to be an edge
     numbers = written(tmp_path, "b.txt", "person friend\n0 1\n1 2\n")
     assert read_graph(numbers, as_pairs=True, header=True).nodes == (0, 1, 2)
     with pytest.raises(GraphFileError, match="--header"):

@@ -1,11 +1,12 @@
 """`sosdp private gaussian|gmm`: values, refusals, and errors about the form of the input only."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
-from sosdp.cli import main
+from sosdp.cli import main, private_gaussian
 from sosdp.cli.tables import TableFileError, read_table
 
 
@@ -189,3 +190,100 @@ def test_the_separator_is_that_of_the_column_names(tmp_path, mark):
     (tmp_path / "a.csv").write_text(f"\ufeffa{mark}b\n1{mark}2\n3{mark}4\n", encoding="utf-8")
     assert read_table(str(tmp_path / "a.csv"), header=True).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert read_table(str(tmp_path / "a.csv")).shape == (3, 1)
+
+
+def test_truths_are_numbers_each_by_itself(tmp_path):
+    """What an entry is read as does not depend on the other records: every table of one of them."""
+    read = {
+        "True": 1.0, "TRUE": 1.0, "true": 1.0, " true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0,
+        "tRUE": "tRUE", "yes": "yes", "T": "T", "": "", "nan ": math.nan, "1e3": 1000.0,
+    }  # fmt: skip
+    for others in (["0", "1"], ["True", "False"], ["x", "-"]):
+        for text, number in read.items():
+            (tmp_path / "t.csv").write_text("".join(f"{entry},0\n" for entry in (text, *others)))
+            found = read_table(str(tmp_path / "t.csv"))[0, 0]
+            assert found == number or (isinstance(number, float) and number != number and found != found)
+            assert type(found) is type(number)
+
+
+@pytest.fixture
+def people(tmp_path):
+    g = np.random.default_rng(7)
+    rows = zip(g.lognormal(10.0, 1.0, 3000).tolist(), (g.random(3000) < 0.2).tolist(), strict=True)
+    (tmp_path / "p.csv").write_text("salary,smoker\n" + "".join(f"{a!r},{b}\n" for a, b in rows))
+    return tmp_path / "p.csv"
+
+
+def test_shares_logarithms_and_names_from_the_shell(people, capsys):
+    ask = [
+        "private",
+        "gaussian",
+        people,
+        "--header",
+        "--epsilon",
+        4,
+        "--estimate",
+        "mean",
+        "--insecure-seed",
+        1,
+    ]
+    code, out, err = _run(
+        capsys, *ask, "--bounds", "1:1e7,0:1", "--log", "salary", "--tight", "smoker", "--json"
+    )
+    assert code == 0 and not err
+    release = json.loads(out)
+    assert release["public"]["columns"] == ["salary", "smoker"]
+    middle, share = release["value"]["mean"]
+    assert 20_000 < middle < 24_500 and abs(share - 0.2) < 0.05
+    assert release["public"]["estimates"][0].startswith("exp(") and "at_bounds" not in release["value"]
+    code, out, _ = _run(capsys, *ask, "--columns", "salary", "--bounds", "1:1e7", "--contamination", "0.05")
+    assert code == 0 and "folded mean " in out and "columns " in out and "salary" in out
+    code, out, _ = _run(capsys, *ask, "--columns", "smoker", "--method", "median", "--bounds", "0:1")
+    assert code == 0 and "\nmedian " in out
+    wrong = [
+        (["--log", "wage"], "--log: wage: no such column; there are: salary, smoker"),
+        (["--estimate", "covariance", "--log", "salary"], "only --estimate mean has it"),
+    ]
+    for options, words in wrong:
+        code, out, err = _run(capsys, *ask, *options)
+        assert code == 2 and not out and words in err and err.count("\n") == 1
+    code, _, err = _run(capsys, *[a for a in ask if a != "--header"], "--log", "salary")
+    assert code == 2 and "--log all" in err
+
+
+def test_bounds_far_from_the_records_are_told(people, capsys):
+    """Post-processing: an interval that ends at a bound which is not meant literally."""
+    ask = [
+        "private",
+        "gaussian",
+        people,
+        "--header",
+        "--epsilon",
+        1,
+        "--estimate",
+        "mean",
+        "--insecure-seed",
+        1,
+    ]
+    for bounds in ("0:100000000", "40000:50000"):
+        code, out, _ = _run(
+            capsys, *ask, "--columns", "salary", "--contamination", "0", "--bounds", bounds, "--json"
+        )
+        value = json.loads(out)["value"]
+        low, high = map(float, bounds.split(":"))
+        assert code == 0 and low <= value["mean"][0] <= high
+        ends = [e for pair in value["interval"] if pair for e in pair]
+        assert all(low <= e <= high for e in ends)
+        assert value.get("at_bounds", []) == ([0] if ends and (ends[0] == low or ends[1] == high) else [])
+
+
+def test_a_mean_at_its_bound_is_named():
+    from types import SimpleNamespace
+
+    public = {"bounds": [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]], "tight": [False, True, False]}
+    model = SimpleNamespace(release_=SimpleNamespace(public=public), estimates_=("mean",) * 3)
+    ends = np.array([[0.5, 1.0], [0.5, 1.0], [0.2, 0.4]])
+    assert private_gaussian._reached(model, ends) == [0]
+    model.estimates_ = ("exp(mean of logarithms)", "mean", "mean")
+    assert private_gaussian._reached(model, ends) == [0]
+    assert private_gaussian._reached(model, np.array([[1.5, 2.5], [0.5, 1.0], [0.2, 0.4]])) == []

@@ -177,3 +177,72 @@ def test_one_record_decides_no_warning_and_no_exception():
             assert np.isfinite(found.mean_).all()
         whole = PrivateGaussian(8.0, delta=1e-6, bounds=None, contamination=0.05).fit(X)
         assert np.isfinite(whole.covariance_).all()
+
+
+def people() -> pd.DataFrame:
+    g = np.random.default_rng(5)
+    columns = {"salary": g.lognormal(10.0, 0.5, N), "age": g.normal(40.0, 10.0, N)}
+    return pd.DataFrame({**columns, "smoker": g.random(N) < 0.2})
+
+
+def test_public_facts_by_column_name_are_those_by_position():
+    table, options = people(), {"delta": 1e-6, "contamination": 0.0, "insecure_seed": 3}
+    pair, years = (1.0, 1e7), (0.0, 120.0)
+    by_name = PrivateMean(2.0, bounds={"age": years, "salary": pair}, log=["salary"], **options)
+    by_place = PrivateMean(2.0, bounds=[pair, years, None], log=[True, False, False], **options)
+    assert by_name.plan(N, 3) == by_place.plan(N, 3)
+    first, second = by_name.fit(table), by_place.fit(table)
+    assert first.mean_.tolist() == second.mean_.tolist() and first.estimates_ == second.estimates_
+    assert first.release_.public["tight"].tolist() == [False, False, True]  # declared boolean
+    tight = PrivateMean(2.0, bounds={"smoker": (0, 1)}, tight="smoker", **options).fit(table)
+    assert tight.release_.public["tight"].tolist() == [False, False, True]
+    learner = PrivateGaussian(2.0, delta=1e-6, bounds={"age": years}, contamination=0.0, insecure_seed=3)
+    same = PrivateGaussian(2.0, delta=1e-6, bounds=[None, years], contamination=0.0, insecure_seed=3)
+    two = table[["salary", "age"]]
+    assert np.array_equal(learner.fit(two).covariance_, same.fit(two).covariance_)
+
+
+def test_unknown_names_are_refused_by_public_facts_alone():
+    """The same refusal whatever the records hold, and before any of them is used."""
+    ask = {"delta": 1e-6, "contamination": 0.0}
+    refused = [
+        (PrivateMean(1.0, bounds={"salry": (0, 1)}, **ask), "no column has the name 'salry'"),
+        (PrivateMean(1.0, bounds=None, log=["wage"], **ask), "log: no column has the name 'wage'"),
+        (PrivateGaussian(1.0, bounds={"x": (0, 1)}, **ask), "the columns are: salary, age, smoker"),
+    ]
+    for table in (people(), people() * math.nan, people() * 0.0 + 1e300):
+        for model, words in refused:
+            with pytest.raises(ValueError, match=words):
+                model.fit(table)
+    nameless = PrivateMean(1.0, bounds={"age": (0, 120)}, **ask)
+    with pytest.raises(ValueError, match="have no names"):
+        nameless.fit(people().to_numpy(dtype=float))
+    twice = pd.concat([people(), people()[["age"]]], axis=1)
+    with pytest.raises(ValueError, match="several columns have the name 'age'"):
+        nameless.fit(twice)
+    with pytest.raises(TypeError, match="has no parameter 'bound'.*did you mean 'bounds'"):
+        PrivateMean(1.0, bound=None, **ask)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_means_and_intervals_lie_in_the_public_bounds(log):
+    """Post-processing; the records of bounds that are far from them are all at one end."""
+    table = people()[["salary", "age"]]
+    for bounds in ((1.0, 2.0), (1e6, 1e9), (30.0, 50.0)):
+        for method in ("cube", "median"):
+            if method == "median" and log:
+                continue
+            model = PrivateMean(
+                0.5, bounds=bounds, contamination=0.0, log=log, method=method, insecure_seed=1
+            )
+            found = model.fit(table)
+            room = 1e-12 * bounds[1]
+            assert (found.mean_ >= bounds[0] - room).all() and (found.mean_ <= bounds[1] + room).all()
+            ends = np.zeros((0,)) if found.interval_ is None else found.interval_[~np.isnan(found.interval_)]
+            assert (ends >= bounds[0] - room).all() and (ends <= bounds[1] + room).all()
+    columns = public_columns([(0.0, 1.0), None], False, 2)
+    assert columns.raw(np.array([[-1.0, 2.0], [-5.0, 9.0]])).tolist() == [[0.0, 1.0], [-5.0, 9.0]]
+    learnt = PrivateGaussian(0.3, delta=1e-3, bounds=(0.0, 1e-3), contamination=0.0, insecure_seed=1).fit(
+        table
+    )
+    assert (learnt.mean_ >= 0.0).all() and (learnt.mean_ <= 1e-3).all()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
 
-from ..columns import Columns, public_columns
+from ..columns import Columns, bounds_by_name, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
 from ..tables import boolean_columns, read_table
 
@@ -32,6 +33,8 @@ class TableEstimator(ReleasingEstimator):
     degenerate_: np.ndarray
     n_features_in_: int
 
+    _names: list[str] | None
+
     epsilon: float | None
     delta: float
     rho: float | None
@@ -49,6 +52,8 @@ class TableEstimator(ReleasingEstimator):
         entries, names = read_table(X)
         self._booleans = boolean_columns(X) or [False] * entries.shape[1]
         self.n_features_in_ = entries.shape[1]
+        self._names = names
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         return entries
@@ -63,7 +68,7 @@ class TableEstimator(ReleasingEstimator):
         bounds: Any = None,
     ) -> tuple[Columns, MeanTask]:
         """The checked public facts of a task; ValueError from them only."""
-        columns = public_columns(self.bounds if bounds is None else bounds, tight, d, log)
+        columns = public_columns(self._bounds_of(d) if bounds is None else bounds, tight, d, log)
         contamination = float(self.contamination)
         if not 0.0 <= contamination <= 0.2:
             raise ValueError(f"contamination must lie in [0, 0.2], got {self.contamination!r}")
@@ -72,6 +77,21 @@ class TableEstimator(ReleasingEstimator):
             raise ValueError(f"interval must be a level in (0, 1), or None, got {interval!r}")
         task = MeanTask(n, d, int(columns.tight.sum()), columns.bounded, contamination, level)
         return columns, task
+
+    def _bounds_of(self, d: int) -> Any:
+        """The bounds, those by name in the order of the columns."""
+        return bounds_by_name(self.bounds, self._names_of(d))
+
+    def _names_of(self, d: int) -> list[str] | None:
+        """Names of the columns of the records being read. Before any were, a plan takes those it is told for
+        the first ones: it depends on how many columns have which facts."""
+        if "_names" in vars(self):
+            return self._names if self._names is None or len(self._names) == d else None
+        told = list(self.bounds) if isinstance(self.bounds, Mapping) else []
+        for flag in (getattr(self, "tight", None), getattr(self, "log", None)):
+            told += [flag] if isinstance(flag, str) else flag if isinstance(flag, list | tuple) else []
+        known = list(dict.fromkeys(name for name in told if isinstance(name, str)))
+        return [*known, *(f"column {j}" for j in range(len(known), d))] if len(known) <= d else known
 
     def _unpack(self, value: Any) -> None:
         """Every released part under its name: mean_, covariance_, ..."""

@@ -30,7 +30,8 @@ class PrivateGaussian(TableEstimator):
     Args:
         epsilon: budget; alone (pure privacy) for one or two columns, by the packing score. delta: > 0 for
             approximate privacy of up to 50 columns. rho: a zCDP budget instead of both.
-        bounds: public: None, a pair (low, high), or one pair a column; loose ones cost their logarithm.
+        bounds: public: None, a pair (low, high), one pair a column, or {column name: pair}; loose ones cost
+            their logarithm, and the mean is clipped to them.
         contamination: public fraction of rows that may be anything, 0 to .2.
         insecure_seed: tests only; voids the guarantee.
 

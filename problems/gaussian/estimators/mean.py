@@ -5,12 +5,14 @@ Privacy: docs/proofs/gaussian_frame.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sosdp.privacy.guarantee.release import Release
 
+from ..columns import flags_by_name
 from ..means import private_mean, targets
 from ..planning import Plan, plan_mean
 from .base import TableEstimator
@@ -22,15 +24,17 @@ class PrivateMean(TableEstimator):
     Args:
         epsilon: budget; alone it is pure privacy. delta: > 0 for approximate privacy, which noise in many
             columns needs. rho: a zCDP budget instead of both.
-        bounds: public: None, a pair (low, high) for all columns, or one pair a column, (d, 2). Entries beyond
-            are clipped; loose bounds cost their logarithm only. None, for all or one of them, needs about
-            twice the records.
+        bounds: public: None, a pair (low, high) for all columns, one pair a column, (d, 2), or {name: pair}
+            for columns of a data frame (the others: None). Entries beyond are clipped, and so are the mean
+            and its interval; loose bounds cost their logarithm only. None, for all or one of them, needs
+            about twice the records.
         contamination: public fraction of rows that may be anything, 0 to .2. With 0 the mean itself is
             estimated; above 0 far rows are folded to nothing, and what is estimated is the mean of what is
             left, which for skewed columns is not the mean (take logarithms first).
-        tight: True (or one bool a column) where the bounds are meant literally: ratings, 0/1, small counts.
-        log: True (or one bool a column): positive skewed columns (incomes, times) are averaged in logarithms;
-            mean_ is the exponential of that average, their geometric mean, in the units of the table.
+        tight: True (or one bool a column, or a list of column names) where the bounds are meant literally:
+            ratings, 0/1, small counts.
+        log: the same; positive skewed columns (incomes, times) are averaged in logarithms; mean_ is the
+            exponential of that average, their geometric mean, in the units of the table.
         interval: level of the confidence intervals, None for none (saves a twentieth of the budget).
         method: "auto"; "median" for medians, which wrong rows near the others move least; or "cube",
             "gaussian", "ball", "trimmed" (see `Plan`).
@@ -84,13 +88,16 @@ class PrivateMean(TableEstimator):
 
         Raises TooFewRecords or ValueError, as `fit` does.
         """
-        _, task = self._public(n, d, self.tight, self.interval, self.log)
+        names = self._names_of(d)
+        tight, log = flags_by_name("tight", self.tight, names), flags_by_name("log", self.log, names)
+        _, task = self._public(n, d, tight, self.interval, log)
         return plan_mean(task, self._budget(), self.method)
 
     def _release(self, data: np.ndarray) -> Release:
         n, d = data.shape
         bounds, tight = self._schema(d)
-        columns, task = self._public(n, d, tight, self.interval, self.log, bounds)
+        log = flags_by_name("log", self.log, self._names_of(d))
+        columns, task = self._public(n, d, tight, self.interval, log, bounds)
         budget = self._budget()
         self.plan_ = plan_mean(task, budget, self.method)
         self.method_ = self.plan_.method
@@ -100,13 +107,15 @@ class PrivateMean(TableEstimator):
     def _schema(self, d: int) -> tuple[Any, Any]:
         """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
         flags = np.array(self._booleans, dtype=bool)
-        listed = isinstance(self.bounds, list | tuple) and len(self.bounds) == d and d > 2
-        if not flags.any() or np.shape(self.tight) not in ((), (d,)):
-            return self.bounds, self.tight
-        if self.bounds is not None and not (listed and any(pair is None for pair in self.bounds)):
-            return self.bounds, self.tight
-        given = [None] * d if self.bounds is None else list(self.bounds)
-        tight = np.broadcast_to(self.tight, (d,)).copy()
+        bounds, stated = self._bounds_of(d), flags_by_name("tight", self.tight, self._names_of(d))
+        named = isinstance(self.bounds, Mapping)
+        listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
+        if not flags.any() or np.shape(stated) not in ((), (d,)):
+            return bounds, stated
+        if bounds is not None and not (listed and any(pair is None for pair in bounds)):
+            return bounds, stated
+        given = [None] * d if bounds is None else list(bounds)
+        tight = np.broadcast_to(stated, (d,)).copy()
         for j in np.flatnonzero(flags):
             if given[j] is None:
                 given[j], tight[j] = (0.0, 1.0), True
