@@ -20,7 +20,7 @@ class Answer:
     """What the engine says about a problem, in the words of the result format.
 
     `parts` are the solved relaxations (one, or one for each polynomial of a list to be proven); `values` the
-    coefficients found by a sum-of-squares program.
+    coefficients found by a sum-of-squares program; `atoms_reason` says why an optimum has no `atoms`.
     """
 
     status: str
@@ -36,6 +36,7 @@ class Answer:
     parts: tuple[Any, ...] = ()
     values: dict[str, float] | None = None
     atoms: list[list[float]] = field(default_factory=list)
+    atoms_reason: str = ""
 
     def proof(self) -> Proof:
         """An exact proof of the answer, to be checked or saved; CertificateError or ValueError, saying why,
@@ -83,13 +84,15 @@ def solve_problem(problem: Problem) -> Answer:
         assert problem.objective is not None
         solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
     has_bound, optimal = problem.sense != "feasible", solved.status == "optimal"
+    atoms = _atoms(problem, solved) if optimal else []
     return _said(
         solved,
         solved.degree,
         has_bound,
         exact=optimal and has_bound and bool(solved.exact),
         parts=(solved,),
-        atoms=_atoms(problem, solved) if optimal else [],
+        atoms=atoms,
+        atoms_reason=solved.atoms_reason if optimal and has_bound and not atoms else "",
     )
 
 

@@ -235,7 +235,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if extra:
             raise InputError(f"sosdp {arguments.command}: unknown arguments {' '.join(extra)}")
         if arguments.command == "solve":
-            from sosdp.cli.solve import run
+            from sosdp.cli.solve_conic import is_conic
+
+            if is_conic(arguments.file):
+                from sosdp.cli.solve_conic import run
+            else:
+                from sosdp.cli.solve import run
         elif arguments.command == "check-release":
             from sosdp.cli.check_release import run
         elif arguments.command == "verify":

@@ -105,7 +105,7 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     if interval is not None:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
     release["value"] = {**value, "released": True}
-    reached = _reached(model, interval)
+    reached = _reached(model, model.mean_, interval) if what == "mean" else []
     if reached:
         release["value"]["at_bounds"] = reached
     degenerate = np.flatnonzero(model.degenerate_).tolist()
@@ -117,22 +117,23 @@ def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
     return release
 
 
-def _reached(model: Any, interval: Any) -> list[int]:
-    """Columns whose interval ends at a bound that is not meant literally: perhaps not where the records are.
+def _reached(model: Any, mean: np.ndarray, interval: np.ndarray | None) -> list[int]:
+    """Columns whose interval ends at a bound that is not meant literally, or that have none and a mean within
+    a hundredth of the width from one: perhaps the records lie beyond.
 
-    Post-processing of released numbers and public bounds.
+    Post-processing of released numbers, (d,) and (d, 2), and public bounds.
     """
-    bounds = model.release_.public.get("bounds")
-    if interval is None or bounds is None:
+    stated = model.release_.public.get("bounds")
+    if stated is None:
         return []
-    tight, log = np.asarray(model.release_.public["tight"], dtype=bool), np.asarray(bounds)
-    raw = np.where(_logarithmic(model)[:, None], np.exp(np.clip(log, -700.0, 700.0)), log)
-    ends = (interval[:, 0] <= raw[:, 0]) | (interval[:, 1] >= raw[:, 1])
-    return np.flatnonzero(ends & ~tight).tolist()
-
-
-def _logarithmic(model: Any) -> np.ndarray:
-    return np.array(["logarithms" in word for word in model.estimates_], dtype=bool)
+    logarithms = np.array(["logarithms" in word for word in model.estimates_], dtype=bool)
+    bounds = np.asarray(stated, dtype=np.float64)
+    low, high = np.where(logarithms[:, None], np.exp(np.clip(bounds, -700.0, 700.0)), bounds).T
+    ends = np.full((len(low), 2), np.nan) if interval is None else interval
+    room = np.where(np.isfinite(high - low), 0.01 * (high - low), 0.0)
+    near = np.isnan(ends).any(axis=1) & ((mean <= low + room) | (mean >= high - room))
+    found = near | (ends[:, 0] <= low) | (ends[:, 1] >= high)
+    return np.flatnonzero(found & ~np.asarray(model.release_.public["tight"], dtype=bool)).tolist()
 
 
 def _refused(model: Any, names: tuple[str, ...], reason: str) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def run(arguments: Namespace) -> int:
     result = to_dict(problem, answer)
     result["certificate"] = None if "certificate" in failed else arguments.certificate
     result |= {option: target for option, target in others.items() if option not in failed}
+    if arguments.export is not None:
+        result["export"] = arguments.export
     for option, why_not in failed.items():
         result[f"{option}_reason"] = why_not
         warn(f"{getattr(arguments, option)}: not written: {why_not}")
@@ -164,6 +166,8 @@ def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
         "time": answer.times,
         "atoms": answer.atoms,
     }
+    if answer.atoms_reason:
+        result["atoms_reason"] = answer.atoms_reason
     if answer.values is not None:
         result["values"] = answer.values
     if answer.reason:
@@ -190,6 +194,8 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     for k, atom in enumerate(result["atoms"][:8], 1):
         shown = [f"{name} = {value:.6g}" for name, value in list(zip(problem.variables, atom))[:8]]
         fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
+    if "atoms_reason" in result:
+        fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
     fields["size"] = (
         f"degree {result['degree']}, {result['sizes']['moments']} moments, "
         f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"
@@ -197,5 +203,5 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     fields["solver"] = f"{result['solver']} ({times})"
     if result["certificate"] is not None:
         fields["certificate"] = f"{result['certificate']}   (exact; sosdp verify checks it)"
-    fields |= {option: result[option] for option in ("latex", "lean") if option in result}
+    fields |= {option: result[option] for option in ("latex", "lean", "export") if option in result}
     print_fields(fields)

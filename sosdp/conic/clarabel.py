@@ -36,6 +36,11 @@ _STATUS = {
 _MANY_PAIRS = 20
 _RANK = {"Solved": 0, "PrimalInfeasible": 0, "DualInfeasible": 0, "AlmostSolved": 1}
 _FINAL = ("Solved", "PrimalInfeasible", "DualInfeasible", "MaxTime", "CallbackTerminated")
+_WORDS = {
+    "CallbackTerminated": "interrupted",
+    "InsufficientProgress": "its steps became too short",
+    "NumericalError": "its linear algebra broke down",
+}
 # the default step fraction .99 stalls on chains of badly scaled squares (Rosenbrock with 20, 60, 200
 # variables: value
 # wrong by 1e-4); .95 with more refinement solves them in as many iterations
@@ -117,7 +122,7 @@ def solve(
         iterations=int(answer.iterations),
         solver="clarabel",
         seconds=seconds,
-        message="interrupted" if name == "CallbackTerminated" else name,
+        message=_WORDS.get(name, name),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import math
+import zlib
 from pathlib import Path
 
 
@@ -10,12 +12,29 @@ class FormatError(ValueError):
     """A malformed file; the message is ``file:line: reason``."""
 
 
+LARGEST_UNPACKED = 1 << 30  # characters of a gzipped file
+
+
+def _text(path: Path) -> str:
+    """What is in a text file, gzipped where its name ends in .gz; OSError where it cannot be read."""
+    if path.suffix.lower() != ".gz":
+        return path.read_text(encoding="utf-8", errors="replace")
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as lines:
+            text = lines.read(LARGEST_UNPACKED + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise FormatError(f"{path}:1: not a gzipped file, or cut short") from None
+    if len(text) > LARGEST_UNPACKED:
+        raise FormatError(f"{path}:1: more than 1 GiB when unpacked")
+    return text
+
+
 class Lines:
     """The lines of a file that are not blank, and the place of the last one read."""
 
     def __init__(self, path: str | Path, comment: str = "") -> None:
         self.path = str(path)
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = _text(Path(path))
         self._lines = text.splitlines()
         self._comment = comment
         self.number = 0

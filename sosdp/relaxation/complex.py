@@ -36,6 +36,7 @@ from .relaxation import Relaxation
 from .solve.solve import solve_program, unproducible
 
 BASES = ("holomorphic", "real")
+_SMALL_SIDE = 60  # of a block up to which a reason looks for minimisers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,13 @@ class ComplexExpectation:
 
     @property
     def reason(self) -> str:
-        """What there is to say about the status or a missing certified bound."""
-        return self.real.reason
+        """What there is to say about the status or a missing certified bound; and that the real basis may do
+        better, where no minimiser is read off a small Hermitian moment matrix."""
+        told = self.real.reason
+        small = max(self.real.sizes["blocks"], default=0) <= _SMALL_SIDE
+        if told or self.basis == "real" or self.status != "optimal" or not small or len(self.atoms()):
+            return told
+        return "no minimiser was read off: basis='real' is never weaker and may be better"
 
     @property
     def sizes(self) -> dict[str, Any]:

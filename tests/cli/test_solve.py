@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sosdp as sd
 from benchmarks.cases import CASES, judge, solve_in_process
 from sosdp.cli import main
 from sosdp.conic.program import ProblemTooLarge
@@ -320,3 +321,64 @@ def test_a_proven_bound_is_printed_on_its_safe_side(value):
     below, above = float(rounded_safely(value, "lower")), float(rounded_safely(value, "upper"))
     assert below <= value <= above
     assert above - below <= 2e-9 * abs(value)
+
+
+SMALL_CONE = """"least c with [[c, 1], [1, c]] psd: add 1.5 to the optimal value (read_program does)"
+1
+1
+2
+1.0
+0 1 1 2 -1.0
+1 1 1 1 1.0
+1 1 2 2 1.0
+"""
+
+
+def test_a_conic_program_is_bracketed(tmp_path, capsys):
+    import gzip
+
+    (tmp_path / "t.dat-s").write_text(SMALL_CONE)
+    (tmp_path / "t.dat-s.gz").write_bytes(gzip.compress(SMALL_CONE.encode()))
+    sd.write_program(sd.read_program(tmp_path / "t.dat-s"), tmp_path / "t.cbf")
+    for name in ("t.dat-s", "t.dat-s.gz", "t.cbf"):
+        assert main(["solve", str(tmp_path / name), "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert result["format"] == "sosdp-result/1" and result["status"] == "optimal"
+        low, high = result["bracket"]
+        assert low == result["certified_bound"] and low <= 2.5 <= high and high - low < 1e-5
+    assert main(["solve", str(tmp_path / "t.dat-s")]) == 0
+    assert " <= value <= " in capsys.readouterr().out
+    empty = SMALL_CONE.replace("1 1 2 2 1.0", "1 1 2 2 -1.0")  # diag(c, -c): no c
+    (tmp_path / "e.dat-s").write_text(empty)
+    assert main(["solve", str(tmp_path / "e.dat-s"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["status"] == "infeasible" and result["bound"] is None
+
+
+def test_a_conic_program_that_cannot_be_read_is_one_line(tmp_path, capsys):
+    (tmp_path / "t.dat-s").write_text(SMALL_CONE.replace("1 1 2 2", "1 1 2 x"))
+    (tmp_path / "t.dat-s.gz").write_bytes(b"no gzip")
+    (tmp_path / "u.dat-s").write_text(SMALL_CONE)
+    for arguments, words in [
+        (["t.dat-s"], "t.dat-s:8"),
+        (["t.dat-s.gz"], "not a gzipped file"),
+        (["none.dat-s"], "No such file"),
+        (["u.dat-s", "--degree", "4"], "--degree: a conic program has none"),
+        (["u.dat-s", "--solver", "nonsense"], "unknown solver"),
+    ]:
+        assert main(["solve", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        shown = capsys.readouterr()
+        assert not shown.out and words in shown.err and shown.err.count("\n") == 1
+
+
+def test_why_there_is_no_minimiser_and_where_the_export_is(tmp_path, capsys):
+    path = tmp_path / "p.sos.json"
+    content = {"format": "sosdp-problem/1", "variables": ["x", "y"], "minimize": "(x*y - 1)**2"}
+    path.write_text(json.dumps({**content, "subject_to": ["x**2 + y**2 <= 4"], "degree": 6}))
+    target = str(tmp_path / "m.dat-s")
+    assert main(["solve", str(path), "--export", target]) == 0
+    out = capsys.readouterr().out
+    assert f"export      {target}" in out and "minimisers" in out and "none could be read off: " in out
+    main(["solve", str(path), "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["atoms"] == [] and "the moment matrix" in result["atoms_reason"]

@@ -11,20 +11,22 @@ from .sdpa import read_sdpa, write_sdpa
 _FORMATS = "dat-s (SDPA sparse) and cbf (conic benchmark format)"
 
 
-def _ending(path: str | Path) -> str:
-    return Path(path).name.rsplit(".", maxsplit=1)[-1].lower()
+def _ending(path: str | Path, packed: bool = False) -> str:
+    name = Path(path).name.lower()
+    return (name.removesuffix(".gz") if packed else name).rsplit(".", maxsplit=1)[-1]
 
 
 def read_program(path: str | Path) -> ConicProgram:
-    """The conic program in a ``.dat-s`` or ``.cbf`` file.
+    """The conic program in a ``.dat-s`` or ``.cbf`` file, which may be gzipped (``.dat-s.gz``).
 
     Raises FormatError (a ValueError, ``file:line: reason``) for a malformed file, ValueError for another
     ending, OSError for a file that cannot be read.
     """
     readers = {"dat-s": read_sdpa, "cbf": read_cbf}
-    if _ending(path) not in readers:
+    ending = _ending(path, packed=True)
+    if ending not in readers:
         raise ValueError(f"{path}: the formats that can be read are {_FORMATS}")
-    return readers[_ending(path)](path)
+    return readers[ending](path)
 
 
 def write_program(program: ConicProgram, path: str | Path, *, comment: str = "sosdp") -> None:
