@@ -40,7 +40,8 @@ def volume(
     Parameters
     ----------
     system
-        Inequalities that describe the set; it is cut with the box.
+        Inequalities that describe the set; it is cut with the box. Of a float coefficient both readings, its
+        shortest decimal and its binary value, are covered.
     box
         The interval (low, high) of every variable, numbers (floats are read as their shortest decimals).
     degree
@@ -49,8 +50,10 @@ def volume(
         Use that the gradient of a multiple of the product of all inequalities has integral zero over the set:
         much better bounds, for sets that do not reach the box.
 
-    ``certified_bound`` is proven: ``mu.mass`` of the first measure of ``solution.program``. Raises ValueError
-    for equalities and matrices, and with ``stokes`` for a set that is not proven to lie in the box;
+    ``certified_bound`` is proven. The program that is solved, ``solution.program``, and its measures are in
+    coordinates in which the box is [-1, 1]^n and has mass 1; the objective is the volume of the box times the
+    mass of the first measure: the answer in other units is the same times the units. Raises ValueError for
+    equalities and matrices, and with ``stokes`` for a set that is not proven to lie in the box;
     TypeError for a box that is no mapping.
 
     Source: Henrion, Lasserre and Savorgnan, SIAM Review 51 (2009); Stokes: Lasserre, Math. Program. 2017.
@@ -67,22 +70,55 @@ def volume(
         raise ValueError("the box needs an interval for every variable of the system")
     if any(not low < high for low, high in exact.values()):
         raise ValueError("an interval of the box is empty")
+    # in units in which the box is [-1, 1]^n and its volume 1: what is solved does not depend on the units
+    inequalities = [_in_unit_box(g, exact) for g in system.inequalities]
+    whole = math.prod((high - low for low, high in exact.values()), start=Fraction(1))
+    unit = {v: (Fraction(-1), Fraction(1)) for v in xs}
     if stokes:
-        exact = _around(system, exact)
-    walls = System(*((v - low) * (high - v) >= 0 for v, (low, high) in exact.items()))
+        unit = _around(System(*(g >= 0 for g in inequalities)), unit)
+    walls = System(*((v - low) * (high - v) >= 0 for v, (low, high) in unit.items()))
     program = MeasureProgram(products=products, cone=cone)
-    inside = program.measure(xs, on=system & walls, name="inside")
+    inside = program.measure(xs, on=System(*(g >= 0 for g in inequalities)) & walls, name="inside")
     rest = program.measure(xs, on=walls, name="rest")
     tests = monomials(xs, degree)
-    program.require(inside(v) + rest(v) == integrate(v, exact).constant for v in tests)
+    share = Fraction(1, 2 ** len(xs))
+    program.require(inside(v) + rest(v) == integrate(v, unit).constant * share for v in tests)
     if stokes:
-        product = math.prod((g.as_exact() for g in system.inequalities), start=coerce(1))
+        product = math.prod(inequalities, start=coerce(1))
         for v in xs:
             for m in monomials(xs, max(degree + 1 - product.degree, 0)):
                 test = (product * m).diff(v)
                 if test and test.degree <= degree:
                     program.require(inside(test) == 0)
-    return program.maximize(inside.mass, degree=degree, **solver_options)
+    found = program.maximize(inside.mass, degree=degree, **solver_options)
+    proven = found.certified_bound
+    return replace(
+        found,
+        bound=found.bound * float(whole),
+        certified_bound=None if proven is None else _up(Fraction(proven) * whole),
+        multipliers=found.multipliers * float(whole),
+        objective=inside.mass * whole,
+    )
+
+
+def _up(value: Fraction) -> float:
+    """The fraction, rounded upwards."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def _in_unit_box(g: Polynomial, box: Mapping[Polynomial, tuple[Fraction, Fraction]]) -> Polynomial:
+    """An inequality in the coordinates in which the box is [-1, 1]^n, its largest coefficient 1, all exact.
+
+    A float coefficient stands for two numbers, its shortest decimal and its binary value: the inequality is
+    loosened by the sum of their distances (monomials are at most 1), so that it holds where either one does.
+    """
+    moved = {v: (low + high) / 2 + v * ((high - low) / 2) for v, (low, high) in box.items()}
+    read = g.as_exact().subs(moved)
+    apart = read - g.as_exact(binary=True).subs(moved)
+    loose = read + sum((abs(Fraction(c)) for c in apart.coefs.tolist()), Fraction(0))
+    largest = max((abs(Fraction(c)) for c in loose.coefs.tolist()), default=Fraction(0))
+    return loose / largest if largest else loose
 
 
 def _fraction(value: Any) -> Fraction:
@@ -127,8 +163,9 @@ def minimize_ratios(
     Parameters
     ----------
     ratios
-        Pairs (p, q) of polynomials; every q positive on the set. One that is not proven so (by the relaxation
-        of the same degree) leaves no ``certified_bound``.
+        Pairs (p, q) of polynomials; every q positive on the set. One that is not proven so (by intervals, or
+        by the relaxation of the same degree) leaves the status ``inaccurate`` and no ``certified_bound``;
+        one that is negative at a point of the set that was tried is a ValueError that names both.
     system
         The set.
     degree
@@ -158,6 +195,8 @@ def minimize_ratios(
         mu = program.measure(own or every[:1], on=support)
         program.require(mu(q) == 1)
         floor = _floor(q, support, wanted)
+        if floor <= 0:
+            _refuse_negative(q, whole, support, every, wanted)
         if floor > 0:
             program.require(mu.mass <= 1 / floor)  # follows, and lets the bound be proven
         else:
@@ -172,7 +211,8 @@ def minimize_ratios(
     total = sum((mu(p) for mu, (p, _) in zip(chosen, pairs, strict=True)), chosen[0](0))
     found = program.minimize(total, degree=wanted, **solver_options)
     if unproven:
-        return replace(found, certified_bound=None, reason=unproven)
+        status = "inaccurate" if found.status == "optimal" else found.status
+        return replace(found, status=status, certified_bound=None, reason=unproven)
     return found
 
 
@@ -203,5 +243,101 @@ def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
     if q.is_constant:
         # a float stands for two numbers, its shortest decimal and its binary value
         return max(min(Fraction(q.as_exact().constant), Fraction(q.constant)), Fraction(0))
+    bounds = deduce_bounds(system.equalities, system.inequalities, system.matrices)
+    plain = min(_least_by_intervals(q.as_exact(binary), bounds.ranges) for binary in (False, True))
     found = minimize(q, system, degree).certified_bound
-    return max(Fraction(found), Fraction(0)) if found is not None else Fraction(0)
+    proven = Fraction(0) if found is None else Fraction(found)
+    return max(proven, Fraction(0) if plain == -math.inf else Fraction(plain), Fraction(0))
+
+
+def _least_by_intervals(q: Polynomial, ranges: Mapping[int, tuple[float, float]]) -> Fraction | float:
+    """A lower bound on an exact polynomial where its variables are in these ranges, each term by itself;
+    minus infinity where there is none."""
+    total: Fraction | float = Fraction(0)
+    for ids, c in zip(q.monos.tolist(), q.coefs.tolist(), strict=True):
+        low: Fraction | float = Fraction(c)
+        high = low
+        for i in {*ids} - {0}:
+            a, b = _power(ranges.get(i, (-math.inf, math.inf)), ids.count(i))
+            ends = [_times(e, f) for e in (low, high) for f in (a, b)]
+            low, high = min(ends), max(ends)
+        if low == -math.inf:
+            return low
+        total += low
+    return total
+
+
+def _power(ends: tuple[float, float], k: int) -> tuple[Fraction | float, Fraction | float]:
+    """The interval of the k-th powers of an interval's numbers."""
+    low, high = (_times(Fraction(1), e) if math.isinf(e) else Fraction(e) for e in ends)
+    powers = [e**k for e in (low, high)]
+    if k % 2:
+        return powers[0], powers[1]
+    return (Fraction(0) if low <= 0 <= high else min(powers)), max(powers)
+
+
+def _times(a: Fraction | float, b: Fraction | float) -> Fraction | float:
+    """The product, where nothing times infinity is nothing."""
+    if a == 0 or b == 0:
+        return Fraction(0)
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a * b
+    return math.inf if (a > 0) == (b > 0) else -math.inf
+
+
+def _refuse_negative(
+    q: Polynomial, whole: System, support: System, every: tuple[Polynomial, ...], degree: int
+) -> None:
+    """ValueError for a denominator that is negative at a point of the set: the minimisers of its relaxation,
+    the corners of the variables' ranges and points between these and the centre are tried, exactly."""
+    if whole.matrices or whole.foralls:
+        return
+    if q.is_constant:
+        tried = [{v: Fraction(0) for v in every}]
+    else:
+        tried = _candidates(q, whole, support, every, degree)
+    for point in tried:
+        value = _at(q, point)
+        inside = value < 0 and all(
+            _at(g, point, binary) >= 0 for g in whole.inequalities for binary in (False, True)
+        )
+        if inside and all(_at(h, point) == 0 for h in whole.equalities):
+            where = ", ".join(f"{v} = {float(a):.6g}" for v, a in point.items())
+            raise ValueError(
+                f"the denominator {q} is not positive on the set: it is {float(value):.3g} at {where}; where "
+                "it is negative on the whole set, give the ratio as (-p, -q), otherwise add a constraint"
+            )
+
+
+def _candidates(
+    q: Polynomial, whole: System, support: System, every: tuple[Polynomial, ...], degree: int
+) -> list[dict[Polynomial, Fraction]]:
+    """Points at which a polynomial may be negative, exact; they need not be in the set."""
+    ranges = deduce_bounds(whole.equalities, whole.inequalities, whole.matrices).ranges
+    ends = {v: ranges.get(int(v.variable_ids[0]), (-math.inf, math.inf)) for v in every}
+    # where a variable has no bound, one
+    low = {v: a if math.isfinite(a) else min(-1.0, b - 1.0) for v, (a, b) in ends.items()}
+    high = {v: b if math.isfinite(b) else max(1.0, a + 1.0) for v, (a, b) in ends.items()}
+    centre = {v: (Fraction(low[v]) + Fraction(high[v])) / 2 for v in every}
+    far: list[Mapping[Polynomial, Fraction | float]] = [low, high]
+    largest = max(abs(Fraction(c)) for c in q.as_exact().coefs.tolist())
+    found = minimize(q.as_exact() / largest, support, degree)
+    if found.status in ("optimal", "inaccurate"):
+        own = found.variables
+        far += [{**centre, **dict(zip(own, map(float, row), strict=True))} for row in found.atoms()]
+        far.append({**centre, **{v: float(found(v)) for v in own}})
+    steps = [
+        Fraction(1),
+        *(1 - Fraction(1, 10**k) for k in (9, 6)),
+        *(Fraction(k, 8) for k in (7, 6, 4, 2, 0)),
+    ]
+    return [
+        {v: centre[v] + t * (Fraction(end[v]) - centre[v]) for v in every}
+        for end in far
+        for t in steps
+        if all(math.isfinite(e) for e in end.values())
+    ]
+
+
+def _at(p: Polynomial, point: Mapping[Polynomial, Fraction], binary: bool = False) -> Fraction:
+    return Fraction(p.as_exact(binary).subs(point).constant)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from ..reduction.groebner import with_groebner
 from .build.assemble import assemble
 from .build.diagonal_dominance import least_eigenvalues, with_cone
 from .build.identity import GramProgram, Identity, RawSolution
+from .build.measure_units import Units, find_units, in_units
 from .build.plan import least_degree, plan
 from .build.scaling import Scaling, find_scaling, scale
 from .certify.classify import shortfall
@@ -33,6 +35,7 @@ from .sos_program import SosProgram, stack
 
 _AGREE = 1e-6
 _ENOUGH = 1e-5
+_FLOOR = 0.1  # of the size of the data: what a value near zero is compared with
 
 
 class MeasureProgram:
@@ -190,20 +193,24 @@ class MeasureProgram:
             scaled.append(scale(identity, scaling))
             pieces.append(Piece(scaled[-1], scaling.bounds, cap))
         upper = np.where(turned, 0.0, np.inf) if turned else np.zeros(0)
-        program = GramProgram(stack(scaled), np.array([float(b) for b in prices]), upper)
+        right = np.array([float(b) for b in prices])
+        units = find_units(scaled, right, ~np.array(turned, dtype=bool))
+        pieces = [replace(p, identity=in_units(p.identity, k, units)) for k, p in enumerate(pieces)]
+        program = GramProgram(stack([p.identity for p in pieces]), right * units.rows, upper)
         built = time.perf_counter()
         options.report("solve", started)
         raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)
-        judge = _Judge(program, raw, pieces, prices, signed.constant, sense)
+        judge = _Judge(program, raw, pieces, prices, signed.constant, sense, units)
         status, certified, reason = judge.answer(options.certify_bound)
         finished = time.perf_counter()
-        value = float(signed.constant) + program.value(raw.unknowns)
+        value = float(signed.constant) + program.value(raw.unknowns) / units.value
         bound = _sign(sense) * value if status in ("optimal", "inaccurate") else np.nan
         if status == "unbounded":
             bound = -_sign(sense) * np.inf
-        multipliers = np.where(turned, -1.0, 1.0) * raw.unknowns * _sign(sense) if turned else raw.unknowns
+        slopes = raw.unknowns * units.unknowns
+        multipliers = np.where(turned, -1.0, 1.0) * slopes * _sign(sense) if turned else slopes
         return MeasureSolution(
             status=status,
             sense=sense,
@@ -211,7 +218,7 @@ class MeasureProgram:
             certified_bound=None if certified is None or sense == "feasible" else _sign(sense) * certified,
             reason=reason,
             multipliers=multipliers,
-            laws=_laws(self, whole, scalings, raw, wanted, status),
+            laws=_laws(self, whole, scalings, units, raw, wanted, status),
             solver=raw.solver,
             sizes={
                 "moments": sum(int(p.columns.shape[0]) for p in whole),
@@ -251,6 +258,7 @@ class _Judge:
     prices: Sequence[Number]
     constant: Number
     sense: str
+    units: Units
 
     def answer(self, certify_bound: bool) -> tuple[str, float | None, str]:
         """Status, certified bound of the minimisation form, and what is to be said about them."""
@@ -261,35 +269,43 @@ class _Judge:
             return self._unbounded()
         if raw.status == "failed":
             return "failed", None, f"the solver gave up ({raw.message})"
-        value = float(self.constant) + self.program.value(raw.unknowns)
-        scale = max(1.0, abs(value))
+        gain = self.program.value(raw.unknowns) / self.units.value
+        value = float(self.constant) + gain
+        # what the problem's own data make of size one, and the value itself without a given constant
+        size = max(_FLOOR * self.units.size, abs(gain))
+        rounding = 2 * math.ulp(value)
         best, reason = (None, "not asked for (certify_bound=False)")
         if certify_bound:
-            best, reason = self._proven(scale, value)
-        near = best is not None and value - best <= _ENOUGH * scale
-        missed = max(shortfall(self.program, raw), misfit(self.program, raw))
-        label = "optimal" if near or missed <= _ENOUGH * scale else "inaccurate"
-        if raw.status == "inaccurate" and (not near or shortfall(self.program, raw) > _ENOUGH * scale):
+            best, reason = self._proven(_AGREE * size + rounding, value)
+        near = best is not None and value - best <= _ENOUGH * size + rounding
+        short = shortfall(self.program, raw)
+        missed = max(short, misfit(self.program, raw))
+        allowed = _ENOUGH * max(self.units.size, abs(gain)) * self.units.value
+        label = "optimal" if near or best is None and missed <= allowed else "inaccurate"
+        if raw.status == "inaccurate" and (not near or short > allowed):
             label = "inaccurate"
         if label == "inaccurate":
             told = f"moments and multipliers agree to {missed:.1g} only ({raw.message})"
+            if best is not None and not near:
+                shown = -best if self.sense == "maximize" else best
+                told = f"the bound that is proven ({shown:.6g}) is not near the value"
             reason = f"{told}; {reason}" if reason else told
         return label, best, "" if near and label == "optimal" else reason
 
     def _limited(self, unknowns: np.ndarray) -> np.ndarray:
         return np.minimum(unknowns, self.program.upper)
 
-    def _proven(self, scale: float, value: float) -> tuple[float | None, str]:
-        raw = self.raw
+    def _proven(self, allowed: float, value: float) -> tuple[float | None, str]:
+        raw, about = self.raw, (self.prices, self.constant, self.units)
         unknowns = self._limited(raw.unknowns)
-        best, reason = proven_value(self.pieces, raw.gram, raw.free, unknowns, self.prices, self.constant)
-        if best is not None and value - best <= _AGREE * scale:
+        best, reason = proven_value(self.pieces, raw.gram, raw.free, unknowns, *about)
+        if best is not None and value - best <= allowed:
             return best, ""
         mixed, _ = proven_mixture(
             self.program, raw, lambda gram, free, point: all_proven(self.pieces, gram, free, point)
         )
         if mixed is not None:
-            other, _ = proven_value(self.pieces, *mixed, self.prices, self.constant)
+            other, _ = proven_value(self.pieces, *mixed, *about)
             if other is not None and (best is None or other > best):
                 best, reason = other, ""
         return best, reason
@@ -303,7 +319,7 @@ class _Judge:
         bare = [replace(p, identity=_without_target(p.identity)) for p in self.pieces]
         gram, free = raw.gram / gain, raw.free / gain
         unknowns = self._limited(raw.unknowns / gain)
-        proven, reason = proven_value(bare, gram, free, unknowns, self.prices, 0)
+        proven, reason = proven_value(bare, gram, free, unknowns, self.prices, 0, self.units)
         if proven is None or not proven > 0:
             program = GramProgram(_without_target(identity), self.program.objective, self.program.upper)
             near = replace(raw, gram=gram, free=free, unknowns=unknowns)
@@ -313,7 +329,7 @@ class _Judge:
         return "infeasible", None, ""
 
     def _negative(self, bare: list[Piece], gram: np.ndarray, free: np.ndarray, point: np.ndarray) -> bool:
-        proven, _ = proven_value(bare, gram, free, point, self.prices, 0)
+        proven, _ = proven_value(bare, gram, free, point, self.prices, 0, self.units)
         return proven is not None and proven > 0
 
     def _unbounded(self) -> tuple[str, float | None, str]:
@@ -349,17 +365,20 @@ def _laws(
     program: MeasureProgram,
     pieces: list[Identity],
     scalings: list[Scaling],
+    units: Units,
     raw: RawSolution,
     degree: int,
     status: str,
 ) -> list[PseudoExpectation]:
     """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
     found, row, free, column = [], 0, 0, 0
-    for measure, piece, scaling in zip(program.measures, pieces, scalings, strict=True):
+    sizes = units.masses.tolist()
+    for measure, piece, scaling, mass in zip(program.measures, pieces, scalings, sizes, strict=True):
         r, f, c = piece.gram.shape[0], piece.free.shape[0], piece.columns.shape[0]
         known = status in ("optimal", "inaccurate")
-        moments = raw.moments[column : column + c] * scaling.column if known else None
-        gram = raw.gram[row : row + r] / scaling.gram
+        moments = raw.moments[column : column + c] * scaling.column * mass if known else None
+        size = units.value * mass  # of the identity as solved
+        gram = raw.gram[row : row + r] / scaling.gram / size
         found.append(
             PseudoExpectation(
                 status=status,
@@ -377,7 +396,7 @@ def _laws(
                 times={},
                 identity=piece,
                 moments=moments,
-                dual=dual_data(piece, gram, raw.free[free : free + f] / scaling.free, 0.0),
+                dual=dual_data(piece, gram, raw.free[free : free + f] / scaling.free / size, 0.0),
                 program=GramProgram(piece, np.zeros(piece.unknown.shape[0]), np.zeros(0)),
                 scaling=scaling,
                 cone=program.options.cone,

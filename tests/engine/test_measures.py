@@ -16,6 +16,7 @@ from sosdp.reduction.bounds import deduce_bounds
 from sosdp.relaxation import measure_problems
 from sosdp.relaxation import measure_program as module
 from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.measure_units import no_units
 from sosdp.relaxation.build.plan import plan
 from sosdp.relaxation.certify.bound import Certified
 from sosdp.relaxation.certify.measures import Piece, masses, proven_value
@@ -310,7 +311,7 @@ def test_a_multiplier_of_the_wrong_sign_is_not_used():
     other = piece(x * F(3, 2), [polynomial(-1)], F(1))
     raw = solve_program(module.GramProgram(other.identity, np.ones(1), np.array([np.inf])))
     raw = replace(raw, unknowns=np.array([raw.unknowns[0], 0.5]))
-    judge = module._Judge(gram_program, raw, [one], [1, 2], 0, "minimize")
+    judge = module._Judge(gram_program, raw, [one], [1, 2], 0, "minimize", no_units(1, 2))
     _, proven, _ = judge.answer(True)
     assert proven is None or proven <= -1
 

@@ -23,6 +23,7 @@ from ...algebra.coefficients import Number
 from ...algebra.polynomial import Polynomial
 from ...reduction.bounds import VariableBounds
 from ..build.identity import Identity
+from ..build.measure_units import Units, no_units
 from .bound import certify
 
 _DENOMINATOR = 10**6  # of the combinations that bound masses; what is found is checked exactly
@@ -89,18 +90,22 @@ def proven_value(
     unknowns: np.ndarray,
     prices: Sequence[Number],
     constant: Number,
+    units: Units | None = None,
 ) -> tuple[float | None, str]:
     """``constant + prices @ unknowns`` less what the shortfalls cost, rounded down; None, with a reason,
     where a shortfall has no finite price.
 
-    ``gram``, ``free``: those of the pieces, one after the other; unknowns obey their limits.
+    ``gram``, ``free``: those of the pieces, one after the other; unknowns obey their limits. These and the
+    identities are in ``units``; prices, masses, the constant and what is returned are in the given ones.
     """
+    units = units or no_units(len(pieces), len(prices))
     total, charge = Fraction(constant), _reading(constant)
-    for y, b in zip(unknowns.tolist(), prices, strict=True):
-        total += Fraction(y) * Fraction(b)
-        charge += abs(Fraction(y)) * _reading(b)
+    for u, factor, b in zip(unknowns.tolist(), units.unknowns.tolist(), prices, strict=True):
+        y = Fraction(u) * Fraction(factor)
+        total += y * Fraction(b)
+        charge += abs(y) * _reading(b)
     row = cursor = 0
-    for piece in pieces:
+    for k, piece in enumerate(pieces):
         r, f = piece.identity.gram.shape[0], piece.identity.free.shape[0]
         found = certify(
             piece.identity, gram[row : row + r], free[cursor : cursor + f], unknowns, piece.bounds
@@ -115,7 +120,7 @@ def proven_value(
                 None,
                 "the constraints give no bound on the mass of every measure; add one (mu.mass <= ...)",
             )
-        charge += Fraction(found.loss) * piece.mass
+        charge += Fraction(found.loss) * units.cost(k) * piece.mass
     try:
         return math.nextafter(float(total - charge), -math.inf), ""
     except OverflowError:
