@@ -50,6 +50,11 @@ def extract(result: Any) -> Any:
         return MeasureCertificate(result, extract)
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
+    if hasattr(result, "raw") and hasattr(result, "certified_bound"):
+        raise NotCertifiable(
+            "a bound in Chebyshev coefficients or on the circle has no certificate file (monomials only); "
+            "read certified_bound, which is proven"
+        )
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system = result.system

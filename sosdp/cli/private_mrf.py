@@ -96,6 +96,8 @@ def _print(release: dict[str, Any]) -> None:
         **promise_fields(release),
         "records": f"{release['public']['n']} of {release['public']['dimension']} columns (public)",
     }
+    names = release["public"].get("columns")
+    fields["columns"] = None if names is None else " ".join(f"{k}:{name}" for k, name in enumerate(names))
     if not value["released"]:
         fields["released"] = "nothing: at this budget the mechanism declines, and that is the release"
     if value["edges"] is not None:

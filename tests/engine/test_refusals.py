@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 import sympy
 
+import certificates
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.build.plan import monomial_count
@@ -213,3 +214,6 @@ def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
     assert top.atoms().tolist() == [[1.0]]
     two = sd.minimize(sd.chebyshev(x, 2) + sd.chebyshev(y, 2), sd.System(x**2 <= 1, y**2 <= 1))
     assert two.atoms().shape == (0, 2) and "one variable" in two.atoms_reason
+    for bound in (found, sd.minimize_trigonometric([0, 1])):
+        with pytest.raises(certificates.NotCertifiable, match="read certified_bound"):
+            certificates.extract(bound)
