@@ -16,6 +16,7 @@ from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
 from .build.assemble import assemble
 from .build.diagonal_dominance import least_eigenvalues, sizes_of, with_cone
+from .build.forced_zeros import without_forced_zeros
 from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import plan
 from .build.scaling import find_scaling, scale
@@ -41,6 +42,8 @@ def prove_sum_of_squares(
     options.report("build", started)
     layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
     identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
+    if relaxation.options.prune and relaxation.options.basis is None:
+        identity = without_forced_zeros(identity)
     on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solving)
     if on_face is not None:
         return on_face

@@ -30,6 +30,7 @@ from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant
 from .build.assemble import assemble
 from .build.diagonal_dominance import sizes_of, with_cone
+from .build.forced_zeros import without_forced_zeros
 from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
 from .build.scaling import find_scaling, scale
@@ -237,6 +238,8 @@ class Relaxation:
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
+        if self.options.prune and self.options.basis is None:
+            identity = without_forced_zeros(identity)
         return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
     @shown("relaxation")
@@ -273,13 +276,11 @@ class Relaxation:
         built = time.perf_counter()
         options.report("solve", started)
         raw = unproducible(identity)
-        raw = unproducible(identity)
         if raw is None and near is not None:
             limits = {k: v for k, v in options.solving().items() if k != "solver"}
             raw = nearby(program, near, **limits)
         if raw is None and options.solver in ("auto", "borrowed"):
             raw = solve_at_unit_scale(program, **options.solving())
-        raw = raw or solve_program(program, **options.solving())
         raw = raw or solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)

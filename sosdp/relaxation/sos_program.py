@@ -25,6 +25,7 @@ from ..reduction.permutation import read_generators
 from ..show import html_table, rounded_safely
 from .build.assemble import assemble
 from .build.diagonal_dominance import Dominance, cone_report, with_cone
+from .build.forced_zeros import without_forced_zeros
 from .build.identity import EqualityRows, GramProgram, Identity, RawSolution
 from .build.plan import least_degree, plan
 from .build.symmetry import with_symmetry
@@ -292,6 +293,8 @@ class SosProgram:
             piece = assemble(
                 layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
             )
+            if options.prune and options.basis is None:
+                piece = without_forced_zeros(piece)
             pieces.append(with_symmetry(with_cone(piece, cone), layout.actions))
             bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
         return stack(pieces), orbits, bounds, pieces
