@@ -30,7 +30,6 @@ from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant
 from .build.assemble import assemble
 from .build.diagonal_dominance import sizes_of, with_cone
-from .build.forced_zeros import without_forced_zeros
 from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
 from .build.scaling import find_scaling, scale
@@ -238,8 +237,6 @@ class Relaxation:
         identity = assemble(
             layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
         )
-        if self.options.prune and self.options.basis is None:
-            identity = without_forced_zeros(identity)
         return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
     @shown("relaxation")
