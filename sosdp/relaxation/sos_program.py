@@ -178,11 +178,14 @@ class SosProgram:
             self.labels[len(self.constraints)] = variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)
 
-    def polynomial(self, name: str, xs: Any, degree: int, even: bool = False) -> Polynomial:
-        """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; only even degrees
-        on request."""
+    def polynomial(
+        self, name: str, xs: Any, degree: int, even: bool = False, lowest: int = 0
+    ) -> Polynomial:
+        """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; on request only of
+        even degrees, or of degrees from ``lowest`` on (2: it vanishes at 0 with its gradient)."""
         every = monomials(xs, degree)
-        basis = every[np.array([b.degree % 2 == 0 or not even for b in every])]
+        chosen = np.array([b.degree >= lowest and (b.degree % 2 == 0 or not even) for b in every])
+        basis = every[chosen]
         return self._declare(name, len(basis)) @ basis
 
     def sum_of_squares(

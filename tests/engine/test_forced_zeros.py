@@ -85,16 +85,24 @@ def test_bounds_with_and_without_it_agree(seed):
     rng = np.random.default_rng(seed)
     z = sd.variables("z", 2)
     p = rng.integers(-3, 4, 6) @ np.array(sd.monomials(z, 2)) + z[0] ** 4 + z[1] ** 4
-    system = sd.System(z[0] >= 0, z[0] + z[1] <= int(rng.integers(1, 4)), z[1] + 2 >= 0)
-    with_it, without = (sd.minimize(p, system, 4, prune=value) for value in (True, False))
-    assert with_it.bound == pytest.approx(without.bound, abs=1e-4)
-    if with_it.certified_bound is not None:
-        points = rng.uniform(-2, 4, (4000, 2))
-        inside = (points[:, 0] >= 0) & (points.sum(axis=1) <= float(system.inequalities[1].constant))
-        values = [
-            float(p.subs({z[0]: a, z[1]: b}).constant) for a, b in points[inside & (points[:, 1] >= -2)][:200]
-        ]
-        assert with_it.certified_bound <= min(values) + 1e-9
+    top = int(rng.integers(1, 4))
+    system = sd.System(z[0] >= 0, z[1] >= 0, z[0] + z[1] <= top) if seed % 2 else sd.System(z[0] >= 0)
+    c = sd.polynomial("c")
+    found = [
+        sd.SosProgram([c], prune=value).require(p - c, on=system, degree=5).maximize(c)
+        for value in (True, False)
+    ]
+    assert found[0].bound == pytest.approx(found[1].bound, abs=1e-4)
+    if found[0].certified_bound is not None:
+        points = rng.uniform(0, top, (400, 2))
+        inside = points if not seed % 2 else points[points.sum(axis=1) <= top]
+        least = min(float(p.subs({z[0]: a, z[1]: b}).constant) for a, b in inside)
+        assert found[0].certified_bound <= least
+
+
+def test_the_boundary_of_a_half_line_is_proved():
+    found = sd.prove_sos(x**3 + x, sd.System(x >= 0), degree=5)
+    assert found.status == "proved" and certificates.extract(found).exact().verify()
 
 
 def test_a_local_lyapunov_function_is_certified_and_exact():
@@ -109,3 +117,10 @@ def test_a_local_lyapunov_function_is_certified_and_exact():
     assert found.status == "optimal" and found.certified_bound == pytest.approx(found.bound, rel=1e-5)
     proof = certificates.extract(found).exact()
     assert proof.verify()
+
+
+def test_a_polynomial_from_a_lowest_degree_on():
+    program = sd.SosProgram([])
+    V = program.polynomial("V", [x, y], 3, lowest=2)
+    assert len(program.ids) == 7
+    assert V.subs({x: 0, y: 0}) == 0 and V.diff(x).subs({x: 0, y: 0}) == 0
