@@ -178,9 +178,7 @@ class SosProgram:
             self.labels[len(self.constraints)] = variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)
 
-    def polynomial(
-        self, name: str, xs: Any, degree: int, even: bool = False, lowest: int = 0
-    ) -> Polynomial:
+    def polynomial(self, name: str, xs: Any, degree: int, even: bool = False, lowest: int = 0) -> Polynomial:
         """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; on request only of
         even degrees, or of degrees from ``lowest`` on (2: it vanishes at 0 with its gradient)."""
         every = monomials(xs, degree)
