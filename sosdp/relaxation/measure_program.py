@@ -28,7 +28,7 @@ from .build.scaling import Scaling, find_scaling, scale
 from .certify.classify import shortfall
 from .certify.measures import Piece, all_proven, masses, proven_value
 from .certify.mixture import proven_mixture
-from .certify.rays import misfit
+from .certify.rays import misfit, priced_misfit
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .solve.solve import solve_program
 from .sos_program import SosProgram, stack
@@ -279,7 +279,9 @@ class _Judge:
             best, reason = self._proven(_AGREE * size + rounding, value)
         near = best is not None and value - best <= _ENOUGH * size + rounding
         short = shortfall(self.program, raw)
-        missed = max(short, misfit(self.program, raw))
+        missed = max(
+            short, misfit(self.program, raw), priced_misfit(self.program, raw) if best is None else 0
+        )
         allowed = _ENOUGH * max(self.units.size, abs(gain)) * self.units.value
         label = "optimal" if near or best is None and missed <= allowed else "inaccurate"
         if raw.status == "inaccurate" and (not near or short > allowed):
@@ -290,6 +292,8 @@ class _Judge:
                 shown = -best if self.sense == "maximize" else best
                 told = f"the bound that is proven ({shown:.6g}) is not near the value"
             reason = f"{told}; {reason}" if reason else told
+        elif best is None and certify_bound:
+            reason += f"; the value rests on moments and multipliers that agree to {max(missed, 1e-16):.1g}"
         return label, best, "" if near and label == "optimal" else reason
 
     def _limited(self, unknowns: np.ndarray) -> np.ndarray:

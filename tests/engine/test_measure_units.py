@@ -205,7 +205,7 @@ def test_units_are_powers_of_two_and_exact():
 
 def judged(size, mass, spoil=0.0):
     """What is said of x**2 >= 0 on the segment, times a size, where the mass may be as large as given."""
-    one = piece(x**2 * size + x * size, [polynomial(-1)], F(mass))
+    one = piece(x**2 * size + x * size, [polynomial(-1)], None if mass is None else F(mass))
     program = module.GramProgram(one.identity, np.ones(1), np.array([np.inf]))
     units = find_units([one.identity], np.ones(1), np.array([True]))
     inside = replace(one, identity=in_units(one.identity, 0, units))
@@ -233,3 +233,14 @@ def test_near_is_relative_to_the_size_of_the_problem(size):
 def test_without_units_everything_is_as_it_is():
     units = no_units(2, 3)
     assert units.unknowns.tolist() == [1.0] * 3 and units.cost(1) == 1
+
+
+def test_without_a_proof_both_sides_agree(monkeypatch):
+    """The mass may be anything: what multipliers miss counts at the moments found."""
+    monkeypatch.setattr(module, "proven_mixture", lambda *a: (None, None))
+    monkeypatch.setattr(module, "shortfall", lambda *a: 0.0)
+    monkeypatch.setattr(module, "misfit", lambda *a: 0.0)
+    status, best, reason = judged(1, None, spoil=1e-9)
+    assert status == "optimal" and best is None and "rests on moments and multipliers" in reason
+    status, best, reason = judged(1, None, spoil=1e-3)
+    assert status == "inaccurate" and best is None and "agree to" in reason
