@@ -279,9 +279,9 @@ class _Judge:
             best, reason = self._proven(_AGREE * size + rounding, value)
         near = best is not None and value - best <= _ENOUGH * size + rounding
         short = shortfall(self.program, raw)
-        missed = max(
-            short, misfit(self.program, raw), priced_misfit(self.program, raw) if best is None else 0
-        )
+        missed = max(short, misfit(self.program, raw))
+        if best is None:
+            missed = max(missed, priced_misfit(self.program, raw))
         allowed = _ENOUGH * max(self.units.size, abs(gain)) * self.units.value
         label = "optimal" if near or best is None and missed <= allowed else "inaccurate"
         if raw.status == "inaccurate" and (not near or short > allowed):
