@@ -10,7 +10,8 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from functools import partial
+from typing import NoReturn
 
 from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
@@ -21,10 +22,7 @@ BROKEN_PIPE = 141  # as a shell reports a command that a closed pipe ended
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line, and that takes options by their whole names only."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **{**options, "allow_abbrev": False})
+    """A parser whose complaint is one line."""
 
     def error(self, message: str) -> NoReturn:
         """Complain in one line and leave with exit code 2."""
@@ -33,12 +31,13 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The argument parser of the whole command."""
-    top = _Parser(
+    whole_names = partial(_Parser, allow_abbrev=False)
+    top = whole_names(
         prog="sosdp",
         description="Certified sum-of-squares relaxations and differentially private estimators.",
     )
     top.add_argument("--version", action="version", version=f"sosdp {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=whole_names)
 
     solve = commands.add_parser(
         "solve",

@@ -26,8 +26,8 @@ class Parameters:
 
     _estimator_type: str | None = None
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if "__init__" in vars(cls):
             cls.__init__ = _naming(cls.__init__)  # type: ignore[method-assign]
 
@@ -106,7 +106,7 @@ def _naming(construct: Any) -> Any:
     known = list(inspect.signature(construct).parameters)[1:]
 
     @functools.wraps(construct)
-    def checked(self: Any, *args: Any, **given: Any) -> None:
+    def _checked(self: Any, *args: Any, **given: Any) -> None:
         for name in given:
             if name not in known:
                 raise TypeError(
@@ -115,7 +115,7 @@ def _naming(construct: Any) -> Any:
                 )
         construct(self, *args, **given)
 
-    return checked
+    return _checked
 
 
 def _defaults(made: type) -> dict[str, Any]:
