@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
@@ -31,7 +31,8 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The argument parser of the whole command."""
-    whole_names = partial(_Parser, allow_abbrev=False)
+    # called like the class, by argparse too
+    whole_names = cast(type[_Parser], partial(_Parser, allow_abbrev=False))
     top = whole_names(
         prog="sosdp",
         description="Certified sum-of-squares relaxations and differentially private estimators.",
