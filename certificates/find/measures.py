@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from certificates.find.program import WEIGHTS
 from certificates.find.rounding import NotCertifiable
 from certificates.proof import Proof
 from sosdp.progress import shown
@@ -39,8 +40,8 @@ class MeasureCertificate:
         return f"MeasureCertificate({self.solution.sense}, {self.solution.status})"
 
     @shown("exact certificate")
-    def exact(self, **options: Any) -> Proof:
-        """A proof that the checker accepts, with a value near the optimum; `options` are those of
+    def exact(self, values: Any = None, weights: tuple[float, ...] = WEIGHTS) -> Proof:
+        """A proof that the checker accepts, with a value near the optimum; arguments as for
         `ProgramCertificate.exact`.
 
         The dual is solved once more, as a SosProgram of the degree of the solution. Raises NotCertifiable
@@ -54,5 +55,5 @@ class MeasureCertificate:
         else:
             dual, value = solution.program.dual(solution.objective, solution.sense, degree)
             found = dual.minimize(value) if solution.sense == "maximize" else dual.maximize(value)
-        proof: Proof = self.certify(found).exact(**options)
+        proof: Proof = self.certify(found).exact(values, weights)
         return proof

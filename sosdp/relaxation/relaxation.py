@@ -277,7 +277,7 @@ class Relaxation:
             limits = {k: v for k, v in options.solving().items() if k != "solver"}
             raw = nearby(program, near, **limits)
         if raw is None and options.solver in ("auto", "borrowed"):
-            raw = solve_at_unit_scale(program, **options.solving())
+            raw = solve_at_unit_scale(program, options.solving())
         raw = raw or solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)

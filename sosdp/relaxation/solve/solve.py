@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -133,8 +134,9 @@ def _suits_sdpa(program: GramProgram) -> bool:
     return max(identity.sides, default=0) >= _SDPA_SIDE and identity.columns.shape[0] <= _SDPA_COLUMNS
 
 
-def solve_at_unit_scale(program: GramProgram, **options: Any) -> RawSolution | None:
-    """The answer of borrowed solvers to the same program with its target divided by a power of two.
+def solve_at_unit_scale(program: GramProgram, options: Mapping[str, Any]) -> RawSolution | None:
+    """The answer of borrowed solvers to the same program with its target divided by a power of two
+    (``options``: those of ``solve_program``).
 
     For coefficients so large that solvers take points for rays, or stop too early, and so small that they are
     below the tolerances: None where they are neither, and where no solver has an answer.
