@@ -16,6 +16,8 @@ from typing import Any
 
 from sosdp.extras import need
 
+from .output import warn
+
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 MATRICES = (".npz",)
 LARGEST = 1 << 23
@@ -195,11 +197,10 @@ def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool | Non
                 source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
             )
         if header is None and path.suffix.lower() in {".csv", ".tsv"}:
-            raise GraphFileError(
-                source,
-                "--header",
-                "its vertices have names, so that the first line could be one of them: say --header if it "
-                "names the columns, --no-header if it is an edge",
+            # asked of the vertices' names, which neighbours share: that it is said tells nothing of an edge
+            warn(
+                f"{source}: vertices have names, so the first line may be an edge or name the columns; unless "
+                "its words are usual ones for columns it counts as an edge: say --header or --no-header"
             )
         names = tuple(sorted(set(first) | set(second)))
         index = {name: k for k, name in enumerate(names)}

@@ -93,9 +93,7 @@ def test_names_of_vertices_come_back(tmp_path, capsys):
     path.write_text("".join(f"{u},{v}\n" for u, v in graph.edges), encoding="utf-8")
     nx.write_graphml(graph, tmp_path / "g.graphml")
     for name in ("g.csv", "g.graphml"):
-        value = released(capsys, str(tmp_path / name), *BUDGET, *["--no-header"] * name.endswith("csv"))[
-            "value"
-        ]
+        value = released(capsys, str(tmp_path / name), *BUDGET)["value"]
         assert value["nodes"] == sorted(graph.nodes)
         assert value["labels"] == [1 if node[0] == "a" else -1 for node in value["nodes"]]
 

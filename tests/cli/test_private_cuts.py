@@ -46,7 +46,7 @@ def test_names_of_vertices_and_the_vertex_set(tmp_path, capsys):
     (tmp_path / "g.csv").write_text("a,b\nb,c\nc,d\n")
     (tmp_path / "q.json").write_text('[[["a"], ["b", "d"]]]')
     release = released(
-        capsys, str(tmp_path / "g.csv"), "--epsilon", "1", "--delta", "1e-6", "--no-header",
+        capsys, str(tmp_path / "g.csv"), "--epsilon", "1", "--delta", "1e-6",
         "--queries", str(tmp_path / "q.json"),
     )  # fmt: skip
     assert {name for u, v, _ in release["value"]["edges"] for name in (u, v)} <= {"a", "b", "c", "d"}
