@@ -16,8 +16,6 @@ from typing import Any
 
 from sosdp.extras import need
 
-from .output import warn
-
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 MATRICES = (".npz",)
 LARGEST = 1 << 23
@@ -196,16 +194,13 @@ def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool | Non
             raise GraphFileError(
                 source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
             )
-        if header is None and path.suffix.lower() in {".csv", ".tsv"}:
-            # asked of the vertices' names, which neighbours share: that it is said tells nothing of an edge
-            warn(
-                f"{source}: vertices have names, so the first line may be an edge or name the columns; unless "
-                "its words are usual ones for columns it counts as an edge: say --header or --no-header"
-            )
         names = tuple(sorted(set(first) | set(second)))
         index = {name: k for k, name in enumerate(names)}
         row, column = [index[name] for name in first], [index[name] for name in second]
         stated = "the names that occur in the edge list"
+        if header is None and path.suffix.lower() in {".csv", ".tsv"}:
+            # said of every list with names, which neighbours share: it tells nothing of an edge
+            stated += ", its first line included (--header if that names the columns)"
     size = len(names)
     adjacency = sp.coo_matrix((weights, (row, column)), shape=(size, size)).tocsr()
     adjacency = adjacency + adjacency.T
