@@ -175,16 +175,17 @@ def shortest_decimal(value: float) -> int | Fraction:
 
 
 def reads_as_float(value: Number) -> bool:
-    """Whether an exact number is a float, and the shortest decimal of that float is the number as well.
+    """Whether an exact number may become a float beside floats: it is below 2**53, a float, and the shortest
+    decimal of that float is the number as well.
 
-    True for small integers and 1/2, false for 10**17 - 1, 1/3 and 2**60, printed as 1.152921504606847e+18.
+    True for small integers and 1/2, false for 1/3, 1/2**60 and all that reaches 2**53: 10**20 is a float, but
+    in float arithmetic with it an integer would vanish.
     """
-    if type(value) is int and -SMALL_LIMIT < value < SMALL_LIMIT:
-        return True
-    try:
-        rounded = float(value)
-    except OverflowError:
+    if not -SMALL_LIMIT < value < SMALL_LIMIT:
         return False
+    if type(value) is int:
+        return True
+    rounded = float(value)
     return Fraction(rounded) == value and Fraction(repr(rounded)) == value
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
-from sosdp.algebra.coefficients import INT_LIMIT, as_coefs, as_number, floats, peak
+from sosdp.algebra.coefficients import INT_LIMIT, as_coefs, as_number, floats, object_array, peak
 from sosdp.algebra.polynomial import (
     Polynomial,
     add_at_once,
@@ -40,6 +40,7 @@ class Stack:
         self.starts = np.concatenate(([0], np.cumsum(self.counts)))
         self.monos = mono.concatenate([p.monos for p in polynomials])
         self.keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(p.keys for p in polynomials)])
+        self.second_keys = mono.second_keys(self.monos)
         self.coefs = _concatenate_coefs([p.coefs for p in polynomials])
         self.owners = np.repeat(np.arange(len(polynomials)), self.counts)
 
@@ -96,7 +97,8 @@ def inner(left: list[Polynomial], right: list[Polynomial]) -> Polynomial:
             ca = ca.astype(object)
     with np.errstate(over="ignore", invalid="ignore"):
         products = ca[i] * cb[j]
-    first, keys, coefs = merging.merge(a.keys[i] + b.keys[j], products)
+    second = a.second_keys[i] + b.second_keys[j]
+    first, keys, coefs = merging.merge(a.keys[i] + b.keys[j], products, None, second)
     monos = mono.multiply(a.monos[i[first]], b.monos[j[first]])
     monos, coefs, keys = merging.finish(monos, coefs, keys)
     if small and not within_floats(coefs):
@@ -145,7 +147,13 @@ def _has_polynomials(a: np.ndarray) -> bool:
 
 
 def _number_matrix(a: np.ndarray) -> np.ndarray:
-    """A matrix of numbers in one of the coefficient dtypes; TypeError for anything else."""
+    """A matrix of numbers in one of the coefficient dtypes, or, of exact numbers and floats, the numbers as
+    they are; TypeError for anything else.
+    """
+    if a.dtype == object:
+        items = [as_number(c) for c in a.reshape(-1).tolist()]
+        if len({type(c) is float for c in items}) == 2 and None not in items:
+            return object_array(items).reshape(a.shape)
     return as_coefs(a.reshape(-1)).reshape(a.shape)
 
 
@@ -173,7 +181,8 @@ def _combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
     weights = a.data if sp.issparse(a) else a
     if weights.dtype.kind == "c":
         raise TypeError("polynomials are multiplied by real matrices, not complex ones")
-    if weights.dtype.itemsize > 8 or weights.dtype == np.uint64:
+    mixed = weights.dtype == object and any(type(c) is float for c in weights.reshape(-1).tolist())
+    if mixed or weights.dtype.itemsize > 8 or weights.dtype == np.uint64:
         return _exact_combinations(a, polynomials)
     if sp.issparse(a) and not (a.dtype == np.float64 or a.dtype == np.int64):
         a = a.astype(np.float64 if a.dtype.kind == "f" else np.int64)
@@ -193,6 +202,8 @@ def _combinations(a: Any, polynomials: list[Polynomial]) -> list[Polynomial]:
     ):
         return _exact_combinations(a, polynomials)
     keys, first, column = np.unique(stack.keys, return_index=True, return_inverse=True)
+    if not np.array_equal(stack.second_keys[first][column], stack.second_keys):
+        raise mono.KeyCollision
     monos = stack.monos[first]
     table = sp.csr_matrix((coefs, (stack.owners, column)), shape=(len(polynomials), keys.size))
     step = max(1, _CHUNK // max(keys.size, 1))

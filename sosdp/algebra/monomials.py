@@ -7,12 +7,16 @@ nothing at low degree, which a dense exponent matrix could not say.
 
 ``keys`` maps each row to an additive 64-bit hash, ``key(a*b) = key(a) + key(b)`` modulo 2**64, so that all
 products of a basis are one broadcast addition. Two different monomials share a key with probability about
-2**-64; for M monomials expect M**2 / 2**65 collisions (3e-8 at M = 10**6). Exact certificates are checked
-without keys. ``RadixKeys`` is the exact variant for few variables.
+2**-64; for M monomials expect M**2 / 2**65 collisions (3e-8 at M = 10**6). The weights are the same in every
+process, as the order of terms comes from them, so that collisions can be constructed: wherever equal keys are
+merged, the rows or the ``second_keys``, whose weights are secret and new in each process, are compared, and
+``KeyCollision`` is raised. ``RadixKeys`` is the exact variant for few variables.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -47,18 +51,36 @@ def weights(largest_id: int) -> np.ndarray:
     return _weights
 
 
+class KeyCollision(ArithmeticError, ValueError):
+    """Two different monomials have one key: nothing was added up."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "two different monomials have the same 64-bit key, which does not happen by chance: "
+            "rename or reorder the variables"
+        )
+
+
+_SECRET = os.urandom(32)
 _second = np.zeros(1, dtype=np.uint64)
 
 
+def _secret_weight(identifier: int) -> int:
+    digest = hashlib.blake2b(identifier.to_bytes(8, "little"), digest_size=8, key=_SECRET).digest()
+    return int.from_bytes(digest, "little") | 1
+
+
 def second_keys(monos: np.ndarray) -> np.ndarray:
-    """Keys from an independent family of weights: a collision in both is beyond all reckoning."""
+    """Additive keys of the rows from other weights, which are secret and new in each process: they are only
+    compared, never ordered by, stored or pickled. That both keys of two monomials agree is beyond reckoning.
+    """
     global _second
     if monos.size == 0:
         return np.zeros(monos.shape[0], dtype=np.uint64)
     largest = int(monos.max())
     if _second.size <= largest:
         size = max(largest + 1, 2 * _second.size, 64)
-        _second = np.array([0] + [_splitmix64(i + (1 << 40)) | 1 for i in range(1, size)], dtype=np.uint64)
+        _second = np.array([0] + [_secret_weight(i) for i in range(1, size)], dtype=np.uint64)
     return _second[monos].sum(axis=1, dtype=np.uint64)
 
 
@@ -154,9 +176,22 @@ def contains(sorted_keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def unique(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows, ordered by key, and the inverse map (shape (m,))."""
+    """Distinct rows, ordered by key, and the inverse map (shape (m,)); KeyCollision when two share a key."""
     first, inverse = group(keys(monos))
+    if first.size < monos.shape[0]:
+        second = second_keys(monos)
+        if not np.array_equal(second[first][inverse], second):
+            raise KeyCollision
     return monos[first], inverse
+
+
+def key_order(key: np.ndarray) -> np.ndarray:
+    """The order of the keys of different monomials; KeyCollision when two are equal."""
+    order = np.argsort(key)
+    ordered = key[order]
+    if np.count_nonzero(ordered[1:] == ordered[:-1]):
+        raise KeyCollision
+    return order
 
 
 def grade_order(monos: np.ndarray) -> np.ndarray:

@@ -46,6 +46,10 @@ class HasTerms(Protocol):
     def keys(self) -> np.ndarray:
         """Increasing keys of the rows."""
 
+    @property
+    def second_keys(self) -> np.ndarray:
+        """Keys of the rows by which the first ones are checked."""
+
 
 def multiply(left: HasTerms, right: HasTerms, bound: int | None) -> Terms:
     """Monomials, coefficients and keys of the product of two polynomials that are not constant, both exact or
@@ -75,7 +79,8 @@ def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, bo
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
         if pairs <= _AT_ONCE:
             keys = (small.keys[:, None] + large.keys).reshape(-1)
-            first, keys, coefs = merging.merge(keys, (a[:, None] * b).reshape(-1))
+            second = (small.second_keys[:, None] + large.second_keys).reshape(-1)
+            first, keys, coefs = merging.merge(keys, (a[:, None] * b).reshape(-1), None, second)
             i = first // b.size
             return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
         in_floats = a.dtype == b.dtype == np.float64 or (bound is not None and bound < _EXACT_FLOAT)
@@ -163,7 +168,7 @@ class _Box:
         exponents = codes[:, None] // self.weights % self.sides
         monos = mono.from_exponents(exponents, self.ids)
         keys = mono.keys(monos)
-        order = np.argsort(keys)
+        order = mono.key_order(keys)
         return monos[order], coefs[order], keys[order]
 
 
@@ -203,7 +208,7 @@ def _by_flint(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, id
         np.array(product.monoms(), dtype=np.int64).reshape(len(values), ids.size), ids
     )
     keys = mono.keys(monos)
-    order = np.argsort(keys)
+    order = mono.key_order(keys)
     fits = all(-INT_LIMIT < c < INT_LIMIT for c in values)
     return (
         monos[order],
@@ -238,8 +243,11 @@ def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray
     for batch in _batches(small.keys, large.keys, pieces):
         keys = np.repeat(small.keys, batch.counts) + large.keys[batch.j]
         products = np.repeat(a, batch.counts) * b[batch.j]
+        second = np.repeat(small.second_keys, batch.counts) + large.second_keys[batch.j]
         first, keys, coefs = (
-            slots.merge(batch.low, keys, products) if slots else merging.merge(keys, products)
+            slots.merge(batch.low, keys, products, second)
+            if slots
+            else merging.merge(keys, products, None, second)
         )
         i = batch.rows_of(first)
         parts.append((_rows(small.monos[i], large.monos[batch.j[first]]), coefs, keys))
@@ -286,13 +294,18 @@ class _Slots:
         self.shift = np.uint64(max(0, (width - 1).bit_length() - _SLOT_BITS))
         self.key_in = np.zeros(1 << _SLOT_BITS, dtype=np.uint64)
         self.pair_in = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
+        self.second_in = np.zeros(1 << _SLOT_BITS, dtype=np.uint64)
 
-    def merge(self, low: int, keys: np.ndarray, products: np.ndarray) -> Terms:
+    def merge(self, low: int, keys: np.ndarray, products: np.ndarray, second: np.ndarray) -> Terms:
         """As ``terms.merge``: a representative of each key, the sorted keys, the sums."""
         slot = ((keys - np.uint64(low)) >> self.shift).astype(np.int64)
         self.key_in[slot] = keys
         self.pair_in[slot] = np.arange(keys.size)
-        strangers = np.flatnonzero(self.key_in[slot] != keys)
+        self.second_in[slot] = second
+        strange = self.key_in[slot] != keys
+        if np.count_nonzero((self.second_in[slot] != second) > strange):
+            raise mono.KeyCollision
+        strangers = np.flatnonzero(strange)
         weights = products.astype(np.float64)
         weights[strangers] = 0.0
         sums = np.bincount(slot, weights=weights)
@@ -300,7 +313,7 @@ class _Slots:
         first, found = self.pair_in[used], self.key_in[used]
         coefs = sums[used] if products.dtype == np.float64 else np.rint(sums[used]).astype(products.dtype)
         if strangers.size:
-            others, more, extra = merging.merge(keys[strangers], products[strangers])
+            others, more, extra = merging.merge(keys[strangers], products[strangers], None, second[strangers])
             found = np.concatenate([found, more])
             order = np.argsort(found)
             first = np.concatenate([first, strangers[others]])[order]

@@ -54,7 +54,7 @@ class Polynomial:
     ``Polynomial(value)`` reads a number, a string or a sympy expression.
     """
 
-    __slots__ = ("monos", "coefs", "keys", "_hash", "_bound", "_summands")
+    __slots__ = ("monos", "coefs", "keys", "_hash", "_bound", "_second", "_summands")
     __array_ufunc__ = None  # numpy arrays defer to the operators below
 
     monos: np.ndarray
@@ -62,6 +62,7 @@ class Polynomial:
     keys: np.ndarray
     _hash: int | None
     _bound: int | None  # at least the largest absolute value, for int64 coefficients
+    _second: np.ndarray | None  # the second keys, when they were wanted
     # of a sum that was not looked at yet: a list shared by the partial sums of one chain, and how many of its
     # elements are this one's; the arrays are made when they are first read (``__getattr__``)
     _summands: tuple[list[Polynomial], int] | None
@@ -83,6 +84,7 @@ class Polynomial:
         _set(self, "keys", keys)
         _set(self, "_hash", None)
         _set(self, "_bound", bound)
+        _set(self, "_second", None)
         _set(self, "_summands", None)
         return self
 
@@ -91,6 +93,7 @@ class Polynomial:
         """The sum of the first elements of a list, which is merged when it is first looked at."""
         self = object.__new__(cls)
         _set(self, "_hash", None)
+        _set(self, "_second", None)
         _set(self, "_summands", (summands, count))
         return self
 
@@ -114,7 +117,7 @@ class Polynomial:
 
         ValueError for rows and coefficients that do not match, unknown ids, NaN or infinite coefficients.
         """
-        given = np.asarray(monos)
+        given, numbers = np.asarray(monos), coefs
         if given.size and given.dtype.kind not in "iu":
             raise TypeError(f"monomial rows hold integer ids, not {given.dtype}")
         monos = np.array(given, dtype=mono.MONOMIAL, ndmin=2)
@@ -132,7 +135,11 @@ class Polynomial:
         monos.sort(axis=1)
         if monos.shape[1] == 0:
             monos = np.zeros((monos.shape[0], 1), dtype=mono.MONOMIAL)
-        return cls._merged(mono.trim(monos), coefs, mono.keys(monos))
+        found = cls._merged(mono.trim(monos), coefs, mono.keys(monos))
+        if coefs.dtype == np.float64 and found.coefs.size < coefs.size and not within_floats(found.coefs):
+            if any(type(as_number(c)) is not float for c in numbers):  # an integer may have vanished
+                return as_float_again(cls.from_arrays(given, binary_values(coefs)))
+        return found
 
     @classmethod
     def _merged(cls, monos: np.ndarray, coefs: np.ndarray, keys: np.ndarray) -> Polynomial:
@@ -175,6 +182,13 @@ class Polynomial:
         )
 
     @property
+    def second_keys(self) -> np.ndarray:
+        """Keys of the rows from the secret weights of this process, by which ``keys`` are checked."""
+        if self._second is None:
+            _set(self, "_second", mono.second_keys(self.monos))
+        return self._second  # type: ignore[return-value]
+
+    @property
     def degree(self) -> int:
         """Total degree; 0 for constants, the zero polynomial included."""
         return 0 if self.is_constant else self.monos.shape[1]
@@ -208,7 +222,7 @@ class Polynomial:
     def constant(self) -> Number:
         """Coefficient of the monomial 1."""
         position = int(np.searchsorted(self.keys, np.uint64(0)))
-        if position < self.keys.size and self.keys[position] == 0:
+        if position < self.keys.size and self.keys[position] == 0 and not self.monos[position].any():
             return _item(self.coefs, position)
         return 0
 
@@ -226,6 +240,9 @@ class Polynomial:
             raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
         position = int(np.searchsorted(self.keys, wanted.keys[0]))
         if position < self.keys.size and self.keys[position] == wanted.keys[0]:
+            row = self.monos[position]
+            if row[row > 0].tolist() != wanted.monos[wanted.monos > 0].tolist():
+                return 0  # another monomial with the same key: no two are in one polynomial
             return _item(self.coefs, position)
         return 0
 
@@ -519,7 +536,7 @@ def _restore(names: tuple[str, ...], local: np.ndarray, coefs: np.ndarray) -> Po
     monos = table[local]
     monos.sort(axis=1)
     keys = mono.keys(monos)
-    order = np.argsort(keys)
+    order = mono.key_order(keys)
     return Polynomial._make(monos[order], coefs[order], keys[order])
 
 

@@ -15,12 +15,12 @@ _FEW = 40
 
 
 def merge(
-    keys: np.ndarray, coefs: np.ndarray, monos: np.ndarray | None = None
+    keys: np.ndarray, coefs: np.ndarray, monos: np.ndarray | None, second: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up the coefficients of equal keys: (position of one representative, distinct sorted keys, sums).
 
-    The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit. With the rows
-    ``monos`` equal keys are checked to be equal monomials; ValueError if they are not.
+    The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit. Equal keys are
+    checked to be equal monomials, by the rows ``monos`` or by their second keys; KeyCollision if not.
     """
     order = keys.argsort()
     ordered = keys[order]
@@ -30,13 +30,15 @@ def merge(
     distinct = np.count_nonzero(new) + 1  # several times faster than new.all() on short arrays
     if distinct == keys.size:
         return order, ordered, coefs[order]
-    if monos is not None:
+    if second is not None:
+        second = second[order]
+        if np.count_nonzero((second[1:] != second[:-1]) > new):
+            raise mono.KeyCollision
+    else:
+        assert monos is not None
         repeated = (~new).nonzero()[0]
         if np.count_nonzero(monos[order[repeated]] != monos[order[repeated + 1]]):
-            raise ValueError(
-                "two different monomials have the same 64-bit key, which does not happen by chance: "
-                "rename or reorder the variables"
-            )
+            raise mono.KeyCollision
     starts = np.zeros(distinct, dtype=np.int64)
     starts[1:] = new.nonzero()[0]
     starts[1:] += 1

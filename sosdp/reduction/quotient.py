@@ -81,6 +81,9 @@ class Quotient:
     def _higher_powers(self) -> list[tuple[int, tuple[int, int, float]]]:
         return [(v, rule) for v, rule in self.power.items() if rule[0] != 2]
 
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in self.__dict__.items() if k != "_zero_keys"}  # second keys are of one process
+
     @cached_property
     def _zero_keys(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """Vanishing monomials by degree: sorted keys, and second keys in that order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import random
 import subprocess
@@ -17,6 +18,7 @@ import sympy
 from sosdp.algebra import Polynomial, polynomial, variables
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.build import monomials
+from sosdp.algebra.calculus import coefficient
 
 x, y, z = variables("x y z")
 NAMES = ("x", "y", "z", "u", "v")
@@ -432,6 +434,92 @@ def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
         Polynomial.from_arrays(rows, [1, -1])
     with pytest.raises(ValueError, match="same 64-bit key"):
         Polynomial.from_arrays(rows[:1], [1]) - Polynomial.from_arrays(rows[1:], [1])
+
+
+@pytest.fixture
+def colliding(monkeypatch):
+    """Two variables whose keys are equal, and a third."""
+    a, b, c = variables("collide_a collide_b collide_c")
+    table = mono.weights(int(c.variable_ids[0])).copy()
+    table[b.variable_ids[0]] = table[a.variable_ids[0]]
+    monkeypatch.setattr(mono, "_weights", table)
+    return [Polynomial.from_arrays(v.monos, [1]) for v in (a, b)] + [c]
+
+
+COLLIDE = pytest.raises(ArithmeticError, match="same 64-bit key")
+
+
+def test_a_collision_is_noticed_in_products(colliding):
+    a, b, c = colliding
+    with COLLIDE:
+        (a + c) * (b - c)
+    with COLLIDE:
+        (a + 0.5 * c) * (b - 0.5 * c)
+    with COLLIDE:
+        (10**30 * a + c) * (b - 10**30 * c)
+    assert (a * b).coefs.size == 1 and ((a + c) * (c + 1)).coefs.size == 4
+
+
+@pytest.mark.parametrize("way", ["slots", "sorted", "dense", "flint"])
+def test_a_collision_is_noticed_in_large_products(colliding, monkeypatch, way):
+    from sosdp.algebra import multiply
+
+    a, b, c = colliding
+    monkeypatch.setattr(multiply, "_AT_ONCE", 0)
+    monkeypatch.setattr(multiply, "_FLINT_GAIN", 0 if way == "flint" else 1 << 60)
+    monkeypatch.setattr(multiply, "_BOX", 1 << 24 if way == "dense" else 0)
+    big = 10**30 if way == "sorted" else 1
+    powers = sum((c**k for k in range(1, 40)), polynomial(0))
+    with COLLIDE:
+        (big * a + c + 1) * (b + powers)  # a*c and c*b
+    assert ((c + big) * powers).coefs.size == 40
+
+
+def test_a_collision_is_noticed_in_arrays_and_substitutions(colliding):
+    from sosdp.algebra.linear import matmul
+
+    a, b, c = colliding
+    column = np.array([a, b], dtype=object)
+    with COLLIDE:
+        matmul(column, np.array([c, -c], dtype=object))
+    with COLLIDE:
+        matmul(np.array([[1, -1]]), column)
+    with COLLIDE:
+        (a + b * c).subs({a: c + 1, b: c - 1})
+
+
+def test_a_collision_is_no_coefficient(colliding):
+    a, b, _ = colliding
+    assert (3 * a).coefficient(b) == 0 and (3 * a).coefficient(a) == 3
+    assert coefficient(3 * a, b, [a, b]) == 0 and coefficient(3 * a, a, [a, b]) == 3
+
+
+def test_constructed_collisions_are_refused():
+    """The first weights are public: lattice reduction finds two monomials of degree 12 with one key."""
+    import flint
+
+    v = variables("lattice", 40)
+    ids = [int(w.variable_ids[0]) for w in v]
+    weight = [int(w) for w in mono.weights(max(ids))[ids]]
+    scale = 1 << 40
+    rows = [[int(i == j) for j in range(40)] + [weight[i] * scale] for i in range(40)]
+    short = flint.fmpz_mat([*rows, [0] * 40 + [scale << 64]]).lll().tolist()
+    found = min(
+        ([int(c) for c in r[:40]] for r in short if r[40] == 0 and any(r)), key=lambda r: sum(map(abs, r))
+    )
+    plus = [v[i] for i, c in enumerate(found) for _ in range(max(c, 0))]
+    minus = [v[i] for i, c in enumerate(found) for _ in range(max(-c, 0))]
+
+    def times(factors: list) -> Polynomial:
+        return math.prod(factors, start=polynomial(1))
+
+    (p, q), (r, s) = ((times(f[: len(f) // 2]), times(f[len(f) // 2 :])) for f in (plus, minus))
+    assert (p * q).keys == (r * s).keys and (p * q).coefficient(r * s) == 0
+    for refused in (lambda: (p + r) * (q - s), lambda: p * q - r * s):
+        with COLLIDE:
+            refused()
+    with pytest.raises(ValueError, match="same 64-bit key"):
+        polynomial(f"({p} + {r})*({q} - {s})")
 
 
 def test_long_sums_are_merged_at_their_end():

@@ -161,6 +161,72 @@ def test_small_integers_are_floats_and_sums_beyond_them_are_exact():
     assert chain.coefficient(y) == BIG + F(1, 2)
 
 
+def test_integers_from_2_to_53_on_never_become_floats():
+    """Beside a float 10**20 stays exact, so that no later sum or product with a float rounds it."""
+    big = 10**20
+    assert values((big * y + 0.5) + (7 * y + 0.5)) == {(("y", 1),): F(big + 7), (): F(1)}
+    assert values((big * x + 0.5) * (x + 0.5) - big * x**2) == {(("x", 1),): F(big + 1, 2), (): F(1, 4)}
+    wanted = {(("x", 1),): F(big + 7), (("y", 1),): F(1, 2)}
+    weights = np.array([big, 0.5, 7], dtype=object)
+    assert values(weights @ sd.PolynomialArray([x, y, x])) == wanted
+    assert values(sd.PolynomialArray([x, y, x]) @ weights) == wanted
+    assert values(weights @ sd.PolynomialArray([x + 0.5, y, x])) == added(wanted, {(): F(big, 2)})
+    assert values(np.array([2**53 - 1, 0.5, 2], dtype=object) @ sd.PolynomialArray([x, y, x])) == {
+        (("x", 1),): F(2**53 + 1),
+        (("y", 1),): F(1, 2),
+    }
+    rows = np.array([[1], [1], [2]])
+    repeated = Polynomial.from_arrays(rows, [2**53 - 1, 2, 0.5])
+    assert repeated == Polynomial.from_arrays(rows[1:], [2**53 + 1, 0.5]) and 2**53 + 1 in repeated.coefs
+    assert not Polynomial.from_arrays(rows, [1e16, 1.0, 0.5]).is_exact  # floats only: float arithmetic
+
+
+def random_expression(rng: random.Random, depth: int) -> tuple[Polynomial, Terms]:
+    """An expression here and in Fractions: floats of few bits, exact numbers of any kind."""
+    if not depth:
+        numbers = [1, 7, F(1, 2), F(1, 3), 10**20, BIG, -(2**53), 10**300, 0.5, -0.75, 3.0]
+        c = rng.choice(numbers)
+        v = rng.choice([x, y, x * y, polynomial(1)])
+        return c * v, scaled(values(v), F(c))
+    (p, a), (q, b) = (random_expression(rng, rng.randrange(depth)) for _ in range(2))
+    c, d = rng.choice([1, 10**20, F(1, 3), 0.5]), rng.choice([7, 0.25, BIG])
+    way = rng.randrange(7)
+    if way == 0:
+        return p - q, added(a, scaled(b, F(-1)))
+    if way == 1:
+        return p * q, product(a, b)
+    if way == 2:
+        weighted = np.array([c, d, 7], dtype=object) @ sd.PolynomialArray([p, q, p])
+        return weighted, added(scaled(a, F(c)), scaled(b, F(d)), scaled(a, F(7)))
+    if way == 3:
+        return sd.PolynomialArray([p, q]) @ sd.PolynomialArray([q, p]), scaled(product(a, b), F(2))
+    if way == 4:
+        return sum([p, c * x, q, d * x]), added(a, b, {(("x", 1),): F(c) + F(d)})
+    if way == 5:
+        image = [scaled(product(power, _rest(m)), v) for m, v in a.items() for power in [_power_of(b, m)]]
+        return p.subs({x: q}), added(*image)
+    return p + q, added(a, b)
+
+
+def _rest(monomial: tuple) -> Terms:
+    return {tuple(f for f in monomial if f[0] != "x"): F(1)}
+
+
+def _power_of(b: Terms, monomial: tuple) -> Terms:
+    found: Terms = {(): F(1)}
+    for _ in range(dict(monomial).get("x", 0)):
+        found = product(found, b)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_expressions_round_nothing_exact(seed):
+    rng = random.Random(100 + seed)
+    for _ in range(700):
+        p, wanted = random_expression(rng, rng.randint(1, 3))
+        assert values(p) == wanted, p
+
+
 def test_numbers_of_every_kind_keep_their_value():
     third = np.longdouble(1) / 3
     with mpmath.workprec(200):
@@ -230,8 +296,10 @@ def test_chebyshev_coefficients_keep_both_values():
 
 
 def test_a_float_is_an_exact_number_by_both_readings():
-    assert all(map(reads_as_float, [0, 1, -(2**53) + 1, F(1, 2), 10**22, F(-3, 8)]))
-    assert not any(map(reads_as_float, [2**60, BIG, F(1, 3), F(1, 2**60), 10**400, F(1, 10**400)]))
+    assert all(map(reads_as_float, [0, 1, -(2**53) + 1, F(1, 2), F(-3, 8)]))
+    assert not any(
+        map(reads_as_float, [2**53, 10**20, 10**22, 2**60, BIG, F(1, 3), F(1, 2**60), 10**400, F(1, 10**400)])
+    )
 
 
 def test_bounds_refer_to_what_was_stated():
