@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .equilibrate import Equilibrated, equilibrated, unscaled
+from .equilibrate import Equilibrated, allowance, equilibrated, unscaled
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
 from .svec import smat, triangle
@@ -40,6 +40,12 @@ class Bracket:
         if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
             return False
         return self.upper - self.lower <= relative * max(1.0, abs(self.lower))
+
+    @property
+    def middle(self) -> float:
+        """The number between the two bounds, finite where they are."""
+        total = self.lower + self.upper
+        return total / 2 if np.isfinite(total) else self.lower / 2 + self.upper / 2
 
 
 def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
@@ -90,7 +96,7 @@ def lower_bound(
     none is proven. ``errors``: what the entries of A and b are off by at most; ``off``: those of q."""
     found = -np.inf
     for scaled in _stated(replace(program, constant=0.0)):
-        away = None if off is None else np.ldexp(off, scaled.columns + scaled.cost)
+        away = None if off is None else allowance(off, scaled.columns + scaled.cost)
         found = _lower_bound(scaled.program, scaled.dual(z), scaled.errors(errors), away)
         found = scaled.value(found, program.constant, -1)
         if found > -np.inf:

@@ -223,9 +223,8 @@ class _Asked:
         scaled = equilibrated(program)
         if scaled.program.A is not program.A:
             found = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
-            return scaled.restore(found, program)
-        answer: ConicSolution = module.solve(program, tolerance=tolerance, **limit, **self._options)
-        return answer
+            return scaled.restore(_of_its_shape(found, program), program)
+        return _of_its_shape(module.solve(program, tolerance=tolerance, **limit, **self._options), program)
 
     def again(self, name: str) -> Callable[[ConicProgram], ConicSolution]:
         """What solves a variation of the program: ``failed`` where no time is left, or no memory."""
@@ -239,6 +238,15 @@ class _Asked:
                 return unsolved(program, "failed", message=str(error), solver=name)
 
         return solve
+
+
+def _of_its_shape(found: ConicSolution, program: ConicProgram) -> ConicSolution:
+    """An answer whose vectors are those of the program; ``failed`` where they are of another length."""
+    lengths = [np.shape(v) for v in (found.x, found.s, found.z)]
+    if lengths == [program.q.shape, program.b.shape, program.b.shape]:
+        return found
+    message = f"{found.solver} answered with vectors of lengths {lengths}"
+    return unsolved(program, "failed", message=message, solver=found.solver)
 
 
 def opinion(
@@ -266,7 +274,7 @@ def _judged(
         return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
     status = "optimal" if proven.agrees(AGREE) else "failed" if found.status == "failed" else "inaccurate"
     inside = np.isfinite(found.value) and proven.lower <= found.value <= proven.upper
-    middle = (proven.lower + proven.upper) / 2 if status == "optimal" and not inside else found.value
+    middle = proven.middle if status == "optimal" and not inside else found.value
     return replace(
         found, status=status, value=middle, lower=proven.lower, upper=proven.upper, reason=proven.reason
     )
@@ -301,6 +309,7 @@ def _better(first: ConicSolution, second: ConicSolution) -> ConicSolution:
     if chosen.status == "infeasible":
         return chosen
     found = replace(chosen, lower=lower, upper=upper)
-    if Bracket(lower, upper).agrees(AGREE):
-        return replace(found, status="optimal", value=(lower + upper) / 2, reason="")
+    both = Bracket(lower, upper)
+    if both.agrees(AGREE):
+        return replace(found, status="optimal", value=both.middle, reason="")
     return found

@@ -43,8 +43,8 @@ class Equilibrated:
         """What the entries of the scaled A and b are off by."""
         if found is None:
             return None
-        matrix = np.ldexp(found[0], self.rows[:, None] + self.columns[None, :])
-        return matrix, np.ldexp(found[1], self.rows + self.right)
+        matrix = allowance(found[0], self.rows[:, None] + self.columns[None, :])
+        return matrix, allowance(found[1], self.rows + self.right)
 
     def value(self, found: float, constant: float, direction: int) -> float:
         """A bound on the given program's value from one on the scaled program's, rounded the safe way."""
@@ -59,6 +59,11 @@ class Equilibrated:
         z = np.ldexp(solution.z, self.rows - self.cost)
         value = float(whole.q @ x) + whole.constant if np.isfinite(solution.value) else solution.value
         return replace(solution, x=x, s=np.ldexp(solution.s, -self.rows - self.right), z=z, value=value)
+
+
+def allowance(found: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Errors times powers of two, never less: what would vanish is the least float."""
+    return np.where(found > 0, np.nextafter(np.ldexp(found, exponents), np.inf), 0.0)
 
 
 def unscaled(program: ConicProgram) -> Equilibrated:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .exact_points import Face, is_semidefinite
+from .exact_points import Face, is_semidefinite, near_zero
 from .program import Cones, ConicProgram
 from .rigorous import UNIT
 from .svec import SQRT2, smat, svec, triangle
@@ -65,6 +65,8 @@ def exact_face(program: ConicProgram, guess: Face | None = None) -> ExactFace | 
     rows, columns = program.A.shape
     if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
         return None
+    if near_zero(program.A.data) or near_zero(program.b):
+        return None  # what their roundings are is not known
     state = _State(program, *_entries(program))
     if guess is not None and not state.confine(guess):
         return None

@@ -13,6 +13,7 @@ ones they are; entries off the diagonal count as exact when they are sqrt(2) tim
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,7 @@ from .svec import SQRT2, triangle
 
 _WORK = 1e8  # entries times columns of the data that are looked at
 _DIGITS = 32  # binary digits of numbers off the diagonal that count as exact
+_LEAST = 2.0**-900  # numbers nearer to zero may have lost digits, or all, to underflow
 _SEEN = 1e-9  # what floats see as a kernel; only what is one exactly counts
 _DENOMINATORS = (1, 12, 1000)
 _TINY = 16  # side up to which a matrix on the boundary is decided in integers
@@ -144,6 +146,8 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
     if not all(np.isfinite(v).all() for v in (program.A.data, program.b, program.q)):
         return False
     data = read(program)
+    if not np.isfinite(data.errors).all():
+        return False
     kernels: Kernels = [[] for _ in cones.psd] if guess is None else [list(found) for found in guess.kernels]
     tight = () if guess is None else guess.scalars
     rows = [*data.scalars[: cones.zero], *(data.scalars[i] for i in tight)]
@@ -199,6 +203,8 @@ def _assembled(
                 return True
             continue
         found = _floats([row])
+        if _vanishes(row, found):
+            return False
         parts.append(found)
         exact = exact and _representable(row)
         errors.append(np.abs(found) * 4 * UNIT)
@@ -212,8 +218,11 @@ def _assembled(
         place = {pair: n for n, pair in enumerate(zip(*(v.tolist() for v in triangle(side)), strict=True))}
         chosen = [place[keep[i], keep[j]] for i, j in zip(low.tolist(), high.tolist(), strict=True)]
         table = _integers(coordinates * data.blocks[k])
-        exact = exact and not data.errors[k] and all(_representable(row) for row in table)
-        found = _floats([[row[c] for row in table] for c in chosen])
+        lines = [[row[c] for row in table] for c in chosen]
+        exact = exact and not data.errors[k] and _readable(lines, low == high)
+        found = _floats(lines)
+        if any(_vanishes(line, numbers) for line, numbers in zip(lines, found, strict=True)):
+            return False
         found *= np.where(low == high, 1.0, SQRT2)[:, None]
         parts.append(found)
         sides.append(len(keep))
@@ -239,7 +248,7 @@ def _assembled(
         cost = [float(c) for c in costs]
     except OverflowError:
         return False
-    if not (np.isfinite(dense).all() and np.isfinite(cost).all()):
+    if not (np.isfinite(dense).all() and np.isfinite(cost).all()) or _vanishes(costs, np.array(cost)):
         return False
     reduced = ConicProgram(
         q=np.array(cost[:-1]),
@@ -270,7 +279,7 @@ def _assembled(
 
 
 def read(program: ConicProgram) -> _Data:
-    """The data in integers, with what their entries are off by."""
+    """The data in integers, with what their entries are off by (infinity: nobody knows, by underflow)."""
     from flint import fmpz_mat
 
     whole = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
@@ -282,6 +291,7 @@ def read(program: ConicProgram) -> _Data:
         row, column = triangle(side)
         off = row != column
         entries = stored / np.where(off, SQRT2, 1.0)[:, None]
+        lost = near_zero(stored[off])
         short = _shortened(entries[off])
         exact = bool((short * SQRT2 == stored[off]).all())
         if exact:
@@ -289,7 +299,7 @@ def read(program: ConicProgram) -> _Data:
         table, exponent = _scaled(entries.T.tolist())
         blocks.append(fmpz_mat(table) if table and table[0] else fmpz_mat(len(table), 0))
         exponents.append(exponent)
-        errors.append(0.0 if exact else 4 * UNIT)
+        errors.append(np.inf if lost else 0.0 if exact else 4 * UNIT)
     return _Data(scalars, blocks, exponents, errors)
 
 
@@ -346,9 +356,27 @@ def _floats(table: list[list[int]]) -> np.ndarray:
     return np.array([[v / scale for v in row] for row in table])
 
 
-def _representable(row: list[int]) -> bool:
-    """Whether floats hold the numbers."""
-    return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < 53 for v in row)
+def near_zero(values: np.ndarray) -> bool:
+    """Whether there are numbers so near to zero that their roundings are not small beside them."""
+    sizes = np.abs(values)
+    return bool(((sizes > 0) & (sizes < _LEAST)).any())
+
+
+def _vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
+    """Whether one of the exact numbers, not being zero, is next to nothing as the float that was found."""
+    return any(v != 0 and abs(f) < _LEAST for v, f in zip(exact, found.reshape(-1).tolist(), strict=True))
+
+
+def _representable(row: list[int], digits: int = 53) -> bool:
+    """Whether floats of so many binary digits hold the numbers."""
+    return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < digits for v in row)
+
+
+def _readable(lines: list[list[int]], diagonal: np.ndarray) -> bool:
+    """Whether the entries of a matrix are still known when they are stored with their sqrt(2) and read again:
+    off the diagonal neighbours of 53 digits may be stored as one float, those of few digits are not."""
+    widths = np.where(diagonal, 53, _DIGITS).tolist()
+    return all(_representable(line, digits) for line, digits in zip(lines, widths, strict=True))
 
 
 def _annihilate(block: Any, side: int, vectors: list[list[int]]) -> list[list[int]]:

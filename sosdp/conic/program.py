@@ -41,7 +41,11 @@ class Cones:
 
 @dataclass(frozen=True)
 class ConicProgram:
-    """A conic program in the form of the module docstring; ``P`` is upper triangular or None."""
+    """A conic program in the form of the module docstring; ``P`` is upper triangular or None.
+
+    Raises ValueError for shapes that do not fit, for numbers that doubles do not hold, and for a matrix with
+    two entries at one place (their sum would be rounded).
+    """
 
     q: np.ndarray
     A: sp.csc_matrix
@@ -57,6 +61,18 @@ class ConicProgram:
                 f"inconsistent conic program: A is {self.A.shape}, b {self.b.shape}, q {self.q.shape}, "
                 f"cones have {self.cones.rows} rows"
             )
+        for name in ("q", "b"):
+            object.__setattr__(self, name, _doubles(name, getattr(self, name)))
+        for name, matrix in (("A", self.A), ("P", self.P)):
+            if matrix is None:
+                continue
+            if not _once(matrix):
+                raise ValueError(f"{name} has several entries at one place: add them")
+            if matrix.dtype != np.float64:
+                _doubles(name, matrix.data)
+                object.__setattr__(self, name, matrix.astype(np.float64))
+        if self.constant == self.constant and float(self.constant) != self.constant:
+            raise ValueError(f"constant: doubles do not hold {self.constant!r}")
 
     def __repr__(self) -> str:
         cones = self.cones
@@ -65,6 +81,28 @@ class ConicProgram:
             f"ConicProgram({self.q.size} variables, {cones.zero} equations, {cones.nonnegative} inequalities"
             f"{sides})"
         )
+
+
+def _doubles(name: str, values: np.ndarray) -> np.ndarray:
+    """The same numbers as doubles; ValueError where that would change one."""
+    if values.dtype == np.float64:
+        return values
+    found = values.astype(np.float64)
+    if np.can_cast(values.dtype, np.float32) or np.can_cast(values.dtype, np.int32):
+        return found
+    for given, double in zip(values.astype(object).reshape(-1), found.reshape(-1).tolist(), strict=True):
+        if not given == double:  # of Python's numbers, which compares them exactly
+            raise ValueError(f"{name}: doubles do not hold {given!r}")
+    return found
+
+
+def _once(matrix: sp.csc_matrix) -> bool:
+    """Whether no place has two stored entries."""
+    if getattr(matrix, "has_canonical_format", False):
+        return True
+    entries = matrix.tocoo()
+    places = entries.row.astype(np.int64) * matrix.shape[1] + entries.col
+    return bool(np.unique(places).size == places.size)
 
 
 STATUSES = ("optimal", "inaccurate", "infeasible", "unbounded", "failed")
