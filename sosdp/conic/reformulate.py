@@ -124,6 +124,8 @@ def without_equations(program: ConicProgram) -> Reformulated | ConicSolution:
         offset = 0.0 if solution.status == "unbounded" else 1.0
         pull = 0.0 if solution.status == "infeasible" else 1.0
         slope = -(pull * program.q + kept.T @ solution.z)[basic]
+        if not np.isfinite(slope).all():
+            return unsolved(program, "failed", message="the answer is too large for floating point")
         multipliers = Q @ la.solve_triangular(R1, slope, trans="T")
         return replace(
             solution,

@@ -1,0 +1,169 @@
+"""Programs that were once answered wrongly: numbers that rounding, underflow or addition takes away.
+
+Undoings of the guards are in tests/mutants/conic.toml.
+"""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sosdp.conic import choose, clarabel
+from sosdp.conic.brackets import Bracket
+from sosdp.conic.choose import solve_conic
+from sosdp.conic.equilibrate import Equilibrated
+from sosdp.conic.exact_face import exact_face
+from sosdp.conic.exact_points import Restricted, read, restrict
+from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.svec import SQRT2, svec_length, triangle
+
+COLLIDING = (1.75, 1.4375, 1.515625, 1.984375)  # the float below is stored as the same float
+
+
+def stated(q, A, b, cones):
+    A = sp.csc_matrix(np.array(A, dtype=float))
+    return ConicProgram(q=np.array(q, dtype=float), A=A, b=np.array(b, dtype=float), cones=cones)
+
+
+def long_entry(short):
+    """``p == e t`` with e the float below: [[t + y + 1, p], [p, short^2 t + y + 1]]; the least y is -inf, and
+    it would be -1 if e were short, the matrix of t being singular then."""
+    e = np.nextafter(short, 0)
+    assert e * SQRT2 == short * SQRT2
+    A = [[e, -1, 0], [-1, 0, -1], [0, -SQRT2, 0], [-short * short, 0, -1]]
+    return stated([0, 0, 1], A, [0, 1, 0, 1], Cones(1, 0, (2,)))
+
+
+@pytest.mark.parametrize("short", COLLIDING)
+def test_an_entry_of_53_digits_is_not_read_as_a_shorter_one(short):
+    program = long_entry(short)
+    t, e = F(2) ** 80, F(float(np.nextafter(short, 0)))
+    assert (t - 999) * (F(short) ** 2 * t - 999) > (e * t) ** 2  # y = -1000 is possible
+    inner = restrict(program)
+    assert isinstance(inner, Restricted) and not inner.exact
+    assert solve_conic(program, "clarabel").lower == -np.inf
+
+
+@pytest.mark.parametrize("short", COLLIDING)
+def test_no_face_is_implied_by_an_entry_that_is_read_as_a_shorter_one(short):
+    """[[1, e], [e, short^2]] is inside the cone, e being less than short; y >= 1 is all there is."""
+    side = 20
+    row, column = triangle(side)
+    A, b = np.zeros((2 + svec_length(side), 2)), np.zeros(2 + svec_length(side))
+    A[0, 0], b[0] = 1, np.nextafter(short, 0)
+    A[1, 1] = b[1] = -1
+    b[2:] = row == column
+    A[2:, 1] = -((row == column) & (row > 1)).astype(float)
+    A[3, 0], b[4] = -SQRT2, short * short
+    found = solve_conic(stated([0, 1], A, b, Cones(1, 1, (side,))), "clarabel")
+    assert found.status != "infeasible" and found.lower <= 1 <= found.upper
+
+
+@pytest.mark.parametrize("power", [550, 600])
+def test_an_entry_that_vanishes_within_its_row_is_still_there(power):
+    """y <= c, h x + (y - c) / h >= 0 with h = 2^-power, 1 <= x <= 5: x = 1, y = c is feasible."""
+    H, h, c = 2.0**power, 2.0**-power, 0.12345678
+    program = stated([0, 1], [[0, 1], [-h, -H], [-1, 0], [1, 0]], [c, -H * c, -1, 5], Cones(0, 4))
+    assert restrict(program) is False
+    assert solve_conic(program, "clarabel").status != "infeasible"
+
+
+def test_an_entry_that_vanishes_within_its_block_is_still_there():
+    tiny, huge = 2.0**-600, 2.0**600
+    program = stated([1], [[0], [0], [-tiny]], [huge, 0, 0], Cones(0, 0, (2,)))
+    assert restrict(program) is False
+
+
+def test_a_cost_that_vanishes_is_still_there():
+    """x_1 == 2^-600 x_2 and a cost of 2^-500 for x_1."""
+    program = stated([2.0**-500, 0], [[1, -(2.0**-600)], [0, 1]], [0, 1], Cones(1, 1))
+    assert restrict(program) is False
+
+
+def test_a_row_whose_numbers_differ_by_450_powers_of_ten():
+    """1e-150 x <= -1e300 has solutions; the least 1e300 x with 1e150 x >= -1e-300 is -1e-150."""
+    assert solve_conic(stated([1e-150], [[1e-150]], [-1e300], Cones(0, 1)), "clarabel").status != "infeasible"
+    found = solve_conic(stated([1e300], [[-1e150], [0]], [1e-300, 1e-300], Cones(0, 2)), "clarabel")
+    assert F(float(found.lower)) <= -F(1e300) * F(1e-300) / F(1e150) <= F(float(found.upper))
+
+
+def test_entries_of_a_few_denormal_units_are_not_known():
+    """Nine units are read as sqrt(2) times six, off by 6 %, eight as exactly that."""
+    for units in (8, 9):
+        stored = [0, units * 5e-324, 0]
+        program = stated([0], [[0], [0], [0]], stored, Cones(0, 0, (2,)))
+        assert read(program).errors == [np.inf]
+        assert restrict(program) is False and exact_face(program) is None
+
+
+def test_an_allowance_does_not_vanish_by_scaling():
+    program = stated([1], [[1]], [1], Cones(0, 1))
+    scaled = Equilibrated(program, np.array([-600]), np.array([-600]), -600)
+    matrix, right = scaled.errors((np.array([[2.0**-50]]), np.array([0.0])))
+    assert matrix[0, 0] > 0 and right[0] == 0
+    assert F(scaled.errors((np.array([[3.0]]), np.zeros(1)))[0][0, 0]) >= F(3, 2**1200)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"b": np.array([2**53 + 1, 0])},
+        {"q": np.array([2**53 + 1])},
+        {"q": np.array([F(1, 3)], dtype=object)},
+        {"A": sp.csc_matrix(np.array([[2**53 + 1], [1]]))},
+        {"constant": 2**53 + 1},
+    ],
+)
+def test_numbers_that_doubles_do_not_hold_are_refused(change):
+    given = {"q": np.ones(1), "A": sp.csc_matrix(np.ones((2, 1))), "b": np.ones(2), "cones": Cones(0, 2)}
+    with pytest.raises(ValueError, match="doubles do not hold"):
+        ConicProgram(**{**given, **change})
+
+
+def test_other_numbers_become_doubles():
+    A = sp.csc_matrix(np.array([[-1], [1]]))
+    q, b = np.array([F(1, 2)], dtype=object), np.array([-(2**53), 2**60])
+    program = ConicProgram(q=q, A=A, b=b, cones=Cones(0, 2))
+    assert {v.dtype for v in (program.q, program.A, program.b)} == {np.dtype(float)}
+    assert program.b.tolist() == [-(2.0**53), 2.0**60] and program.q[0] == 0.5
+
+
+def test_two_entries_at_one_place_are_refused():
+    """-x <= -1, x <= 5 with a 1e20 that comes and goes: added in floats the first row would be 0 <= -1."""
+    data, rows = np.array([1e20, -1.0, -1e20, 1.0]), np.array([0, 0, 0, 1])
+    A = sp.csc_matrix((data, rows, np.array([0, 4])), shape=(2, 1))
+    with pytest.raises(ValueError, match="several entries at one place"):
+        ConicProgram(q=np.ones(1), A=A, b=np.array([-1.0, 5.0]), cones=Cones(0, 2))
+    unsorted = sp.csc_matrix((np.ones(2), np.array([1, 0]), np.array([0, 2])), shape=(2, 1))
+    ConicProgram(q=np.ones(1), A=unsorted, b=np.ones(2), cones=Cones(0, 2))
+
+
+def test_the_value_between_bounds_near_the_largest_float_is_finite():
+    assert Bracket(1.7e308, 1.7e308).middle == 1.7e308 and Bracket(5e-324, 5e-324).middle == 5e-324
+    found = solve_conic(stated([1e308], [[-1e308]], [-1.7e308], Cones(0, 1)), "clarabel")
+    assert found.status == "optimal" and np.isfinite(found.value)
+
+
+@pytest.mark.parametrize("field", ["x", "s", "z"])
+def test_an_answer_of_another_length_is_a_failed_one(field, monkeypatch):
+    solve = clarabel.solve
+
+    def wrong(program, **options):
+        found = solve(program, **options)
+        object.__setattr__(found, field, np.zeros(7))
+        return found
+
+    monkeypatch.setattr(clarabel, "solve", wrong)
+    found = choose.solve_conic(stated([1, 1], [[-1, 0], [0, -1]], [-1, -1], Cones(0, 2)), "clarabel")
+    assert found.status == "failed" and "lengths" in found.message + found.reason
+
+
+def test_multipliers_too_large_for_floats_end_in_an_answer():
+    """x = 2, y = -2 is the only point of least value, 5.4e308."""
+    A = [[1e308, 5e307], [-1.7e308, 0], [5.666666666666666e307, 5.666666666666666e307]]
+    program = stated([1.7e308, -1e308], A, [1e308, -1.7e308, 0], Cones(1, 2))
+    for name in choose.installed():
+        if name not in ("mosek", "newton_cg"):
+            assert solve_conic(program, name).upper == np.inf
+    assert solve_conic(program).upper == np.inf
