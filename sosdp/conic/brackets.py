@@ -22,6 +22,8 @@ from .svec import smat, triangle
 
 _OUTWARD = 1 + 1e-11
 _UNDERFLOW = 1e-300
+_QUOTIENT = 1e-323  # what a quotient and its product may lose to underflow: two units
+_SQUARES = 1e-150  # what the norm of a row may lose by squares that vanish
 _COLUMNS = 4000  # the dense test of independence beyond it is not made (minutes)
 
 
@@ -76,8 +78,8 @@ def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
         floor = _least_singular_value(equations.T)
         if not floor > 0:
             return np.inf
-        moved = norm(np.abs(slack[: cones.zero]) + error[: cones.zero]) / floor * _OUTWARD
-    error = error + moved * np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel()) * _OUTWARD
+        moved = norm(np.abs(slack[: cones.zero]) + error[: cones.zero]) / floor * _OUTWARD + _QUOTIENT
+    error = error + moved * (np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel()) + _SQUARES) * _OUTWARD
     if not _inside(cones, slack, error):
         return np.inf
     value = float(program.q @ x)
@@ -254,5 +256,5 @@ def _exactly(
         missed += error.T @ np.abs(z) * _OUTWARD
     if off is not None:
         missed += off * _OUTWARD
-    distance = norm(missed) / floor * _OUTWARD
+    distance = norm(missed) / floor * _OUTWARD + _QUOTIENT
     return (z, distance) if np.isfinite(distance) else None

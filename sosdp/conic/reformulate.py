@@ -199,7 +199,9 @@ def _separating(cones: Cones, s: np.ndarray) -> np.ndarray | None:
             v = vectors[:, 0]
             i, j = np.tril_indices(side)
             z[rows] = -values[0] * v[i] * v[j] * np.where(i == j, 1.0, SQRT2)
-    return z / -float(s @ z) if float(s @ z) < -(tolerance**2) and np.abs(z).max() > tolerance else None
+    return (
+        z / -float(s @ z) if float(s @ z) < -(tolerance * tolerance) and np.abs(z).max() > tolerance else None
+    )
 
 
 def checked_ray(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> str:

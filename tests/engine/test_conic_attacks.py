@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.conic import choose, clarabel
-from sosdp.conic.brackets import Bracket
+from sosdp.conic.brackets import Bracket, _upper_bound, is_empty
 from sosdp.conic.choose import solve_conic
 from sosdp.conic.equilibrate import Equilibrated
 from sosdp.conic.exact_face import exact_face
@@ -167,3 +167,28 @@ def test_multipliers_too_large_for_floats_end_in_an_answer():
         if name not in ("mosek", "newton_cg"):
             assert solve_conic(program, name).upper == np.inf
     assert solve_conic(program).upper == np.inf
+
+
+def test_the_distance_to_an_exact_ray_does_not_vanish():
+    """A ray is (-1e-150, 1, 9e-135) z, and its first number is less than nothing however small z is."""
+    A = [[-1e150, 0], [-1, 2.0**53 + 2], [1e10, -1e150]]
+    program = stated([0, 0], A, [5e-324, -1e300, 2.0**53 + 2], Cones(0, 3))
+    assert not is_empty(program, np.full(3, 1e-300))
+
+
+def test_how_far_a_point_is_moved_does_not_vanish():
+    """1e150 x == 1e-180 and 1e150 x <= 1e-290: what x = 0 misses is below the least float."""
+    program = stated([0], [[1e150], [1e150]], [1e-180, 1e-290], Cones(1, 1))
+    assert _upper_bound(program, np.zeros(1)) == np.inf
+
+
+def test_the_norm_of_a_row_does_not_vanish():
+    """2e-200 x <= 1 is off by 1e20 where x is off by 1e220."""
+    program = stated([0], [[1e-150], [1e-170]], [1e20, 1], Cones(1, 1))
+    assert _upper_bound(program, np.array([0.0])) == np.inf
+
+
+def test_right_sides_whose_square_overflows_end_in_an_answer():
+    assert solve_conic(stated([0], [[0]], [1e300], Cones(0, 1)), "clarabel").status == "optimal"
+    found = solve_conic(stated([0], [[0], [0]], [1e300, -1e300], Cones(1, 1)))
+    assert found.status in ("infeasible", "inaccurate", "failed")
