@@ -13,7 +13,6 @@ ones they are; entries off the diagonal count as exact when they are sqrt(2) tim
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,13 +20,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .exact_numbers import (
+    absolute,
+    as_floats,
+    as_row,
+    entries_of,
+    near_zero,
+    over_one_denominator,
+    over_one_power,
+    representable,
+    square,
+    table_of,
+    vanishes,
+)
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound
 from .svec import SQRT2, triangle
 
 _WORK = 1e8  # entries times columns of the data that are looked at
 _DIGITS = 32  # binary digits of numbers off the diagonal that count as exact
-_LEAST = 2.0**-900  # numbers nearer to zero may have lost digits, or all, to underflow
 _SEEN = 1e-9  # what floats see as a kernel; only what is one exactly counts
 _DENOMINATORS = (1, 12, 1000)
 _TINY = 16  # side up to which a matrix on the boundary is decided in integers
@@ -88,8 +99,8 @@ class Restricted:
 
     def point(self, t: Point) -> list[Fraction]:
         """The point x of given coordinates, which satisfies all equations exactly."""
-        weights, bottom = _common([*map(Fraction, t), Fraction(1)])
-        total = _row(weights) * self._map
+        weights, bottom = over_one_denominator([*map(Fraction, t), Fraction(1)])
+        total = as_row(weights) * self._map
         return [Fraction(-int(total[0, j]), bottom * self._denominator) for j in range(self.whole.q.size)]
 
     def upper_bound(self, t: Point) -> float:
@@ -103,19 +114,19 @@ class Restricted:
         return rounded(value + Fraction(self.whole.constant), 1)
 
     def _feasible(self, x: list[Fraction]) -> bool:
-        top, bottom = _common([-v for v in x] + [Fraction(1)])
-        point = _row(top)
+        top, bottom = over_one_denominator([-v for v in x] + [Fraction(1)])
+        point = as_row(top)
         cones = self.whole.cones
         for row in self._data.scalars[cones.zero :]:
             if sum(a * b for a, b in zip(row, top, strict=True)) < 0:
                 return False
         for k, side in enumerate(cones.psd):
-            entries = _integers_of(point * self._data.blocks[k])
-            matrix = _square(entries, side)
+            entries = entries_of(point * self._data.blocks[k])
+            matrix = square(entries, side)
             off = Fraction(0)
             if self._data.errors[k]:
-                size = _row([abs(v) for v in top]) * _absolute(self._data.blocks[k])
-                off = Fraction(self._data.errors[k]) * max(int(v) for v in _integers_of(size)) * side
+                size = as_row([abs(v) for v in top]) * absolute(self._data.blocks[k])
+                off = Fraction(self._data.errors[k]) * max(int(v) for v in entries_of(size)) * side
             keep = self.kept[k]
             if not _definite([[matrix[i][j] for j in keep] for i in keep], off):
                 return False
@@ -164,7 +175,7 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
         for k, side in enumerate(cones.psd):
             if data.errors[k]:
                 continue
-            found = _forced(_integers(coordinates * data.blocks[k]), side, kernels[k])
+            found = _forced(table_of(coordinates * data.blocks[k]), side, kernels[k])
             if found:
                 kernels[k] = kernels[k] + found
                 fresh += _annihilate(data.blocks[k], side, found)
@@ -197,16 +208,16 @@ def _assembled(
     parts, errors, chosen_rows, chosen_blocks, exact = [], [], [], [], True
     turned = coordinates.transpose()
     for i in range(cones.zero, cones.zero + cones.nonnegative):
-        row = _integers_of(_row(data.scalars[i]) * turned)
+        row = entries_of(as_row(data.scalars[i]) * turned)
         if not any(row[:-1]):
             if row[-1] < 0:
                 return True
             continue
-        found = _floats([row])
-        if _vanishes(row, found):
+        found = as_floats([row])
+        if vanishes(row, found):
             return False
         parts.append(found)
-        exact = exact and _representable(row)
+        exact = exact and representable(row)
         errors.append(np.abs(found) * 4 * UNIT)
         chosen_rows.append(i)
     sides = []
@@ -217,11 +228,11 @@ def _assembled(
         low, high = triangle(len(keep))
         place = {pair: n for n, pair in enumerate(zip(*(v.tolist() for v in triangle(side)), strict=True))}
         chosen = [place[keep[i], keep[j]] for i, j in zip(low.tolist(), high.tolist(), strict=True)]
-        table = _integers(coordinates * data.blocks[k])
+        table = table_of(coordinates * data.blocks[k])
         lines = [[row[c] for row in table] for c in chosen]
         exact = exact and not data.errors[k] and _readable(lines, low == high)
-        found = _floats(lines)
-        if any(_vanishes(line, numbers) for line, numbers in zip(lines, found, strict=True)):
+        found = as_floats(lines)
+        if any(vanishes(line, numbers) for line, numbers in zip(lines, found, strict=True)):
             return False
         found *= np.where(low == high, 1.0, SQRT2)[:, None]
         parts.append(found)
@@ -230,7 +241,7 @@ def _assembled(
         wide = max(abs(v) for row in table for v in row) or 1
         sizes = 1.0
         if data.errors[k]:
-            spread = _integers(_absolute(coordinates) * _absolute(data.blocks[k]))
+            spread = table_of(absolute(coordinates) * absolute(data.blocks[k]))
             sizes = max(1.0, float(Fraction(max(v for row in spread for v in row), wide)))
         slack = 4 * UNIT + data.errors[k] * sizes
         errors.append(
@@ -248,7 +259,7 @@ def _assembled(
         cost = [float(c) for c in costs]
     except OverflowError:
         return False
-    if not (np.isfinite(dense).all() and np.isfinite(cost).all()) or _vanishes(costs, np.array(cost)):
+    if not (np.isfinite(dense).all() and np.isfinite(cost).all()) or vanishes(costs, np.array(cost)):
         return False
     reduced = ConicProgram(
         q=np.array(cost[:-1]),
@@ -284,7 +295,7 @@ def read(program: ConicProgram) -> _Data:
 
     whole = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
     top = program.cones.zero + program.cones.nonnegative
-    scalars = [_scaled([row])[0][0] for row in whole[:top].toarray().tolist()]
+    scalars = [over_one_power([row])[0][0] for row in whole[:top].toarray().tolist()]
     blocks, exponents, errors = [], [], []
     for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
         stored = whole[rows].toarray()
@@ -296,7 +307,7 @@ def read(program: ConicProgram) -> _Data:
         exact = bool((short * SQRT2 == stored[off]).all())
         if exact:
             entries[off] = short
-        table, exponent = _scaled(entries.T.tolist())
+        table, exponent = over_one_power(entries.T.tolist())
         blocks.append(fmpz_mat(table) if table and table[0] else fmpz_mat(len(table), 0))
         exponents.append(exponent)
         errors.append(np.inf if lost else 0.0 if exact else 4 * UNIT)
@@ -309,80 +320,17 @@ def _shortened(values: np.ndarray) -> np.ndarray:
     return np.ldexp(np.round(mantissa * 2.0**_DIGITS), exponent - _DIGITS)
 
 
-def _scaled(rows: list[list[float]]) -> tuple[list[list[int]], int]:
-    """The numbers times one power of two, and its exponent."""
-    ratios = [[v.as_integer_ratio() for v in row] for row in rows]
-    bottom = max((d for row in ratios for _, d in row), default=1)
-    return [[n * (bottom // d) for n, d in row] for row in ratios], bottom.bit_length() - 1
-
-
-def _common(values: list[Fraction]) -> tuple[list[int], int]:
-    """The numerators of fractions over their common denominator."""
-    bottom = math.lcm(*(v.denominator for v in values))
-    return [v.numerator * (bottom // v.denominator) for v in values], bottom
-
-
-def _row(values: list[int]) -> Any:
-    from flint import fmpz_mat
-
-    return fmpz_mat([values])
-
-
-def _integers(matrix: Any) -> list[list[int]]:
-    return [[int(v) for v in row] for row in matrix.tolist()]
-
-
-def _integers_of(matrix: Any) -> list[int]:
-    return [int(v) for v in matrix.entries()]
-
-
-def _absolute(matrix: Any) -> Any:
-    from flint import fmpz_mat
-
-    return fmpz_mat(matrix.nrows(), matrix.ncols(), [abs(v) for v in matrix.entries()])
-
-
-def _square(entries: list[int], side: int) -> list[list[int]]:
-    matrix = [[0] * side for _ in range(side)]
-    for value, i, j in zip(entries, *(v.tolist() for v in triangle(side)), strict=True):
-        matrix[i][j] = matrix[j][i] = value
-    return matrix
-
-
-def _floats(table: list[list[int]]) -> np.ndarray:
-    """Integers over one power of two, correctly rounded, the largest about one."""
-    largest = max((abs(v) for row in table for v in row), default=0)
-    scale = 1 << max(largest.bit_length(), 1)
-    return np.array([[v / scale for v in row] for row in table])
-
-
-def near_zero(values: np.ndarray) -> bool:
-    """Whether there are numbers so near to zero that their roundings are not small beside them."""
-    sizes = np.abs(values)
-    return bool(((sizes > 0) & (sizes < _LEAST)).any())
-
-
-def _vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
-    """Whether one of the exact numbers, not being zero, is next to nothing as the float that was found."""
-    return any(v != 0 and abs(f) < _LEAST for v, f in zip(exact, found.reshape(-1).tolist(), strict=True))
-
-
-def _representable(row: list[int], digits: int = 53) -> bool:
-    """Whether floats of so many binary digits hold the numbers."""
-    return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < digits for v in row)
-
-
 def _readable(lines: list[list[int]], diagonal: np.ndarray) -> bool:
     """Whether the entries of a matrix are still known when they are stored with their sqrt(2) and read again:
     off the diagonal neighbours of 53 digits may be stored as one float, those of few digits are not."""
     widths = np.where(diagonal, 53, _DIGITS).tolist()
-    return all(_representable(line, digits) for line, digits in zip(lines, widths, strict=True))
+    return all(representable(line, digits) for line, digits in zip(lines, widths, strict=True))
 
 
 def _annihilate(block: Any, side: int, vectors: list[list[int]]) -> list[list[int]]:
     """The rows [A | b] of the equations ``S u = 0``."""
     place = {pair: n for n, pair in enumerate(zip(*(v.tolist() for v in triangle(side)), strict=True))}
-    table = _integers(block)
+    table = table_of(block)
     found = []
     for u in vectors:
         for i in range(side):
@@ -439,13 +387,13 @@ def _forced(table: list[list[int]], side: int, known: list[list[int]]) -> list[l
 
     if side == 0:
         return []
-    matrices = [_square(row, side) for row in table]
+    matrices = [square(row, side) for row in table]
     found = [
         [int(i == j) for j in range(side)]
         for i in range(side)
         if not any(matrix[i][i] for matrix in matrices)
     ]
-    floats = [_floats(matrix) for matrix in matrices if any(any(line) for line in matrix)]
+    floats = [as_floats(matrix) for matrix in matrices if any(any(line) for line in matrix)]
     product = sum((m @ m for m in floats), np.zeros((side, side)))
     if not floats or np.linalg.eigvalsh(product)[0] <= _SEEN * np.abs(product).max():
         lines = list({tuple(line) for matrix in matrices for line in matrix if any(line)})

@@ -1,0 +1,85 @@
+"""Floats, integers and fractions into one another, and what floats lose of them.
+
+Matrices of integers are those of FLINT.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .svec import triangle
+
+_LEAST = 2.0**-900  # numbers nearer to zero may have lost digits, or all, to underflow
+
+
+def over_one_power(rows: list[list[float]]) -> tuple[list[list[int]], int]:
+    """The numbers times one power of two, and its exponent."""
+    ratios = [[v.as_integer_ratio() for v in row] for row in rows]
+    bottom = max((d for row in ratios for _, d in row), default=1)
+    return [[n * (bottom // d) for n, d in row] for row in ratios], bottom.bit_length() - 1
+
+
+def over_one_denominator(values: list[Fraction]) -> tuple[list[int], int]:
+    """The numerators of fractions over their common denominator."""
+    bottom = math.lcm(*(v.denominator for v in values))
+    return [v.numerator * (bottom // v.denominator) for v in values], bottom
+
+
+def as_row(values: list[int]) -> Any:
+    """The matrix of one row."""
+    from flint import fmpz_mat
+
+    return fmpz_mat([values])
+
+
+def table_of(matrix: Any) -> list[list[int]]:
+    """The entries, row by row, of a matrix of integers."""
+    return [[int(v) for v in row] for row in matrix.tolist()]
+
+
+def entries_of(matrix: Any) -> list[int]:
+    """The entries of a matrix of integers, in one list."""
+    return [int(v) for v in matrix.entries()]
+
+
+def absolute(matrix: Any) -> Any:
+    """The absolute values of the entries."""
+    from flint import fmpz_mat
+
+    return fmpz_mat(matrix.nrows(), matrix.ncols(), [abs(v) for v in matrix.entries()])
+
+
+def square(entries: list[int], side: int) -> list[list[int]]:
+    """The symmetric matrix of the entries of its triangle."""
+    matrix = [[0] * side for _ in range(side)]
+    for value, i, j in zip(entries, *(v.tolist() for v in triangle(side)), strict=True):
+        matrix[i][j] = matrix[j][i] = value
+    return matrix
+
+
+def as_floats(table: list[list[int]]) -> np.ndarray:
+    """Integers over one power of two, correctly rounded, the largest about one."""
+    largest = max((abs(v) for row in table for v in row), default=0)
+    scale = 1 << max(largest.bit_length(), 1)
+    return np.array([[v / scale for v in row] for row in table])
+
+
+def near_zero(values: np.ndarray) -> bool:
+    """Whether there are numbers so near to zero that their roundings are not small beside them."""
+    sizes = np.abs(values)
+    return bool(((sizes > 0) & (sizes < _LEAST)).any())
+
+
+def vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
+    """Whether one of the exact numbers, not being zero, is next to nothing as the float that was found."""
+    return any(v != 0 and abs(f) < _LEAST for v, f in zip(exact, found.reshape(-1).tolist(), strict=True))
+
+
+def representable(row: list[int], digits: int = 53) -> bool:
+    """Whether floats of so many binary digits hold the numbers."""
+    return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < digits for v in row)
