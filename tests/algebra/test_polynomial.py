@@ -471,7 +471,7 @@ def test_a_collision_is_noticed_in_large_products(colliding, monkeypatch, way):
     big = 10**30 if way == "sorted" else 1
     powers = sum((c**k for k in range(1, 40)), polynomial(0))
     with COLLIDE:
-        (big * a + c + 1) * (b + powers)  # a*c and c*b
+        (big * a + powers + 1) * (b + powers)  # a*c and c*b
     assert ((c + big) * powers).coefs.size == 40
 
 
@@ -485,7 +485,7 @@ def test_a_collision_is_noticed_in_arrays_and_substitutions(colliding):
     with COLLIDE:
         matmul(np.array([[1, -1]]), column)
     with COLLIDE:
-        (a + b * c).subs({a: c + 1, b: c - 1})
+        (a + b * c).subs({"collide_a": c + 1, "collide_b": c - 1})
 
 
 def test_a_collision_is_no_coefficient(colliding):
