@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,13 @@ class Stack:
         self.starts = np.concatenate(([0], np.cumsum(self.counts)))
         self.monos = mono.concatenate([p.monos for p in polynomials])
         self.keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(p.keys for p in polynomials)])
-        self.second_keys = mono.second_keys(self.monos)
         self.coefs = _concatenate_coefs([p.coefs for p in polynomials])
         self.owners = np.repeat(np.arange(len(polynomials)), self.counts)
+
+    @cached_property
+    def second_keys(self) -> np.ndarray:
+        """Keys by which the first ones are checked where terms are merged."""
+        return mono.second_keys(self.monos)
 
 
 def _concatenate_coefs(parts: list[np.ndarray]) -> np.ndarray:
@@ -97,8 +102,9 @@ def inner(left: list[Polynomial], right: list[Polynomial]) -> Polynomial:
             ca = ca.astype(object)
     with np.errstate(over="ignore", invalid="ignore"):
         products = ca[i] * cb[j]
-    second = a.second_keys[i] + b.second_keys[j]
-    first, keys, coefs = merging.merge(a.keys[i] + b.keys[j], products, None, second)
+    first, keys, coefs = merging.merge(
+        a.keys[i] + b.keys[j], products, None, lambda: a.second_keys[i] + b.second_keys[j]
+    )
     monos = mono.multiply(a.monos[i[first]], b.monos[j[first]])
     monos, coefs, keys = merging.finish(monos, coefs, keys)
     if small and not within_floats(coefs):

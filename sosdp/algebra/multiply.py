@@ -79,8 +79,12 @@ def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, bo
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
         if pairs <= _AT_ONCE:
             keys = (small.keys[:, None] + large.keys).reshape(-1)
-            second = (small.second_keys[:, None] + large.second_keys).reshape(-1)
-            first, keys, coefs = merging.merge(keys, (a[:, None] * b).reshape(-1), None, second)
+            first, keys, coefs = merging.merge(
+                keys,
+                (a[:, None] * b).reshape(-1),
+                None,
+                lambda: (small.second_keys[:, None] + large.second_keys).reshape(-1),
+            )
             i = first // b.size
             return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
         in_floats = a.dtype == b.dtype == np.float64 or (bound is not None and bound < _EXACT_FLOAT)
@@ -247,7 +251,7 @@ def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray
         first, keys, coefs = (
             slots.merge(batch.low, keys, products, second)
             if slots
-            else merging.merge(keys, products, None, second)
+            else merging.merge(keys, products, None, second.view)
         )
         i = batch.rows_of(first)
         parts.append((_rows(small.monos[i], large.monos[batch.j[first]]), coefs, keys))
@@ -313,7 +317,9 @@ class _Slots:
         first, found = self.pair_in[used], self.key_in[used]
         coefs = sums[used] if products.dtype == np.float64 else np.rint(sums[used]).astype(products.dtype)
         if strangers.size:
-            others, more, extra = merging.merge(keys[strangers], products[strangers], None, second[strangers])
+            others, more, extra = merging.merge(
+                keys[strangers], products[strangers], None, second[strangers].view
+            )
             found = np.concatenate([found, more])
             order = np.argsort(found)
             first = np.concatenate([first, strangers[others]])[order]

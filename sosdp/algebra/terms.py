@@ -6,6 +6,8 @@ are built once per distinct monomial and not once per pair.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sosdp.algebra import monomials as mono
@@ -15,12 +17,15 @@ _FEW = 40
 
 
 def merge(
-    keys: np.ndarray, coefs: np.ndarray, monos: np.ndarray | None, second: np.ndarray | None = None
+    keys: np.ndarray,
+    coefs: np.ndarray,
+    monos: np.ndarray | None,
+    second: Callable[[], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up the coefficients of equal keys: (position of one representative, distinct sorted keys, sums).
 
     The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit. Equal keys are
-    checked to be equal monomials, by the rows ``monos`` or by their second keys; KeyCollision if not.
+    checked to be equal monomials, by the rows ``monos`` or the ``second()`` keys; KeyCollision if not.
     """
     order = keys.argsort()
     ordered = keys[order]
@@ -31,8 +36,8 @@ def merge(
     if distinct == keys.size:
         return order, ordered, coefs[order]
     if second is not None:
-        second = second[order]
-        if np.count_nonzero((second[1:] != second[:-1]) > new):
+        checked = second()[order]
+        if np.count_nonzero((checked[1:] != checked[:-1]) > new):
             raise mono.KeyCollision
     else:
         assert monos is not None
