@@ -63,7 +63,7 @@ class _Rational:
         self.factors = [self._factor(k) for k in range(len(self.blocks))]
         residual = self.series(terms_of(claim.targets[0]))
         for k, gram in enumerate(proof.grams):
-            rounded, scale = dyadic(gram)
+            rounded, scale = dyadic(gram / result.scaling.value)
             unit = fmpq(1, 2) ** scale
             entries = np.ldexp(rounded, scale).tolist()
             self.grams.append([[int(v) * unit for v in row] for row in entries])

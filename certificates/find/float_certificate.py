@@ -92,6 +92,10 @@ class FloatCertificate:
         """The float multipliers as the solver left them."""
         return self._renamed(self.result.dual)
 
+    def _size(self, value: float) -> float:
+        """What a slack is relative to: one, or less where the objective is smaller, and the value."""
+        return max(min(1.0, self.result.scaling.unit), abs(value))
+
     def _renamed(self, dual: Any) -> Any:
         """Multipliers whose constraints in expectation are numbered as the claim numbers them."""
         if not self.result.in_expectation or dual is None:
@@ -177,7 +181,7 @@ class FloatCertificate:
         sharper = self._sharper()
         source = self if sharper is None else sharper
         assert self.value is not None and source.value is not None
-        room = slacks[-1] * max(1.0, abs(self.value))
+        room = slacks[-1] * self._size(self.value)
         try:
             proof = self.optimum()
             if self._sign * (source.value - float(proof.bound or 0)) <= room:
@@ -203,7 +207,7 @@ class FloatCertificate:
                     failed = f"{words}: {error}"
             reason = f"{reason}; {failed}"
         for slack in slacks:  # perhaps no multipliers are positive definite at any bound
-            chosen = source._bound(slack * max(1.0, abs(self.value)))
+            chosen = source._bound(slack * self._size(self.value))
             try:
                 return source._on_face(replace(self.claim, bound=self._sign * chosen))
             except NotCertifiable as error:
@@ -219,8 +223,8 @@ class FloatCertificate:
             return None
         known = self._sign * self.value
         for slack in slacks:
-            chosen = self._bound(slack * max(1.0, abs(known)))
-            if float(chosen) > float(inside.unknowns[0]):
+            chosen = self._bound(slack * self._size(known))
+            if float(chosen) > float(self.result.scaling.unknowns_of(inside.unknowns)[0]):
                 continue
             try:
                 return proof_from_inside(self.result, replace(self.claim, bound=self._sign * chosen))
@@ -235,11 +239,11 @@ class FloatCertificate:
         if proven is None or self.squares or self.value is None:
             return None
         known, least = self._sign * self.value, self._sign * proven
-        room = slacks[-1] * max(1.0, abs(known))
+        room = slacks[-1] * self._size(known)
         if not 0 <= known - least <= 0.5 * room:
             return None
         # a proven bound was rounded down from what the multipliers show: keep a little distance
-        step = max(0.05 * (known - least), 1e-9 * max(1.0, abs(known)))
+        step = max(0.05 * (known - least), 1e-9 * self._size(known))
         chosen = short_decimal(least - 2 * step, least - step)
         try:
             return self._round(replace(self.claim, bound=self._sign * chosen), self.dual, BITS[-1:])
@@ -257,13 +261,12 @@ class FloatCertificate:
         raw = solve_program(result.program, solver="clarabel", tolerance=_SHARPEST)
         if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
             return None
-        value = self._sign * float(raw.unknowns[0])
-        if abs(value - self.value) > 1e-4 * max(1.0, abs(self.value)):
-            return None
         scaling = result.scaling
-        dual = dual_data(
-            result.identity, raw.gram / scaling.gram, raw.free / scaling.free, self._sign * value
-        )
+        value = self._sign * float(scaling.unknowns_of(raw.unknowns)[0])
+        if abs(value - self.value) > 1e-4 * self._size(self.value):
+            return None
+        gram, free = scaling.gram_of(raw.gram), scaling.free_of(raw.free)
+        dual = dual_data(result.identity, gram, free, self._sign * value)
         moments = raw.moments * scaling.column
         sharp = replace(result, bound=value, certified_bound=None, dual=dual, moments=moments)
         return replace(self, result=sharp, value=value)
@@ -276,7 +279,7 @@ class FloatCertificate:
         """
         assert self.value is not None
         value = self._sign * self.value
-        scale = max(1.0, abs(value))
+        scale = self._size(value)
         reason = ""
         for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
             inner = self._recentre(value - depth * scale)
@@ -429,7 +432,7 @@ class FloatCertificate:
         room = Fraction(1, 10**_DIGITS)
         value = value_to(self.claim, self._minimisers, _DIGITS + 5)
         where = f"to {_DIGITS} digits it is"
-        if value is not None and abs(float(value) - self.value) <= 1e-6 * max(1.0, abs(self.value)):
+        if value is not None and abs(float(value) - self.value) <= 1e-6 * self._size(self.value):
             low, high = value - room, value + room
             where = f"at the minimiser, to {_DIGITS} digits, it is"
         else:
@@ -451,7 +454,7 @@ class FloatCertificate:
         assert self.value is not None
         objective = terms_of(self.claim.objectives[0])
         out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
-        allowed = 1e-5 * max(1.0, abs(self.value))
+        allowed = 1e-5 * self._size(self.value)
         for z in self.points:
             exact = fraction(value_at(objective, z))
             if abs(float(exact) - self.value) <= allowed:
@@ -491,7 +494,7 @@ class FloatCertificate:
 
     def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
-        if self.value is not None and at > self._sign * self.value + 1e-6 * max(1.0, abs(self.value)):
+        if self.value is not None and at > self._sign * self.value + 1e-6 * self._size(self.value):
             side = "below" if self._sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
@@ -531,7 +534,7 @@ class FloatCertificate:
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
         if self.value is None or self.result.moments is None:
             raise NotCertifiable("higher precision serves bounds")
-        room = None if slack is None else exact_number(slack) * exact_number(max(1.0, abs(self.value)))
+        room = None if slack is None else exact_number(slack) * exact_number(self._size(self.value))
         return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:

@@ -21,6 +21,7 @@ RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
 _ROUGHER = 1e-3  # and below this one, where the points of the other rank do not check
 _FEASIBLE = 1e-4
 _ATTAINS = 1e-6
+_NOTHING = 1e-300  # size of a constraint without terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +66,17 @@ def checked(pe: Any, candidates: np.ndarray) -> Atoms:
     if not isinstance(pe.objective, Polynomial):
         return Atoms(candidates, "", False)
     values = np.array([_value(pe.objective, x) for x in _as_points(pe, candidates)])
-    # an objective in small units is no smaller for that
-    scale = max(min(1.0, float(np.abs(pe.objective.coefs.astype(float)).max(initial=0.0))), abs(pe.bound))
-    if np.abs(values - pe.bound).max() > 1e-3 * scale:
+    scale = size_of_bound(pe)
+    # the value of a solver that stopped early says nothing: then only a proven bound can be attained
+    bound = pe.bound if pe.status != "inaccurate" else pe.certified_bound
+    if bound is None or not np.abs(values - bound).max() <= 1e-3 * scale:
         return Atoms(none, "the points read off the moments do not attain the bound", False)
-    return Atoms(candidates, "", bool(np.abs(values - pe.bound).min() <= _ATTAINS * scale))
+    return Atoms(candidates, "", bool(np.abs(values - bound).min() <= _ATTAINS * scale))
+
+
+def size_of_bound(pe: Any) -> float:
+    """What a difference from the bound is relative to: the size of the scaled objective, or the bound."""
+    return max(pe.scaling.unit, abs(pe.bound)) if np.isfinite(pe.bound) else pe.scaling.unit
 
 
 def _as_points(pe: Any, points: np.ndarray) -> list[dict[int, float]]:
@@ -81,18 +88,19 @@ def _violation(pe: Any, x: np.ndarray) -> float:
     assignment = dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True))
     worst = 0.0
     for h in pe.system.equalities:
-        worst = max(worst, abs(_value(h, assignment)) / _size(h))
+        worst = max(worst, abs(_value(h, assignment)) / _size(pe, h))
     for g in pe.system.inequalities:
-        worst = max(worst, -_value(g, assignment) / _size(g))
+        worst = max(worst, -_value(g, assignment) / _size(pe, g))
     for matrix in pe.system.matrices:
         entries = np.asarray(matrix, dtype=object)
         flat = [_value(p, assignment) for p in entries.reshape(-1)]
         values = np.array(flat).reshape(entries.shape)
-        worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(1.0, np.abs(values).max()))
+        size = max(_size(pe, p) for p in entries.reshape(-1))
+        worst = max(worst, -float(np.linalg.eigvalsh(values)[0]) / max(size, np.abs(values).max()))
     if pe.system.foralls:
         known = {v: assignment[int(v.variable_ids[0])] for v in pe.system.variables}
         missed = pe.system.violation(known)[-len(pe.system.foralls) :]
-        sizes = [_size(c.polynomial) for c in pe.system.foralls]
+        sizes = [_size(pe, c.polynomial) for c in pe.system.foralls]
         worst = max(worst, float((missed / np.array(sizes)).max()))
     return worst
 
@@ -112,8 +120,12 @@ def _value(p: Polynomial, assignment: dict[int, float]) -> float:
     return float(p({variable(i): assignment[i] for i in ids}))
 
 
-def _size(p) -> float:
-    return max(1.0, float(np.abs(p.coefs.astype(float)).max()))
+def _size(pe: Any, p: Polynomial) -> float:
+    """The largest coefficient in the scaled variables."""
+    if not len(p.coefs):
+        return _NOTHING
+    factors = np.prod(pe.scaling.points(p.monos), axis=1)
+    return max(float((np.abs(p.coefs.astype(float)) * factors).max()), _NOTHING)
 
 
 def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:
@@ -128,7 +140,8 @@ def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarr
     matrix = pe.moment_matrix() if has_all else np.full((1, 1), np.nan)
     if np.isnan(matrix).any():
         return _mean(pe, linear, "the moment matrix lacks some entries (cliques or pruning)", wanted)
-    eigenvalues, vectors = la.eigh(matrix)
+    weight = np.prod(pe.scaling.points(basis), axis=1)
+    eigenvalues, vectors = la.eigh(matrix / weight[:, None] / weight)
     rank = int((eigenvalues > threshold * max(eigenvalues[-1], 1e-300)).sum())
     if wanted is not None:
         if wanted > basis.shape[0]:
@@ -148,7 +161,8 @@ def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarr
         least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular[0]
         if singular.size < rank or singular[rank - 1] <= least:
             break
-        return real_points(joint_eigenvalues([factor[rows] * coefs[:, None] for rows, coefs in shifts], base))
+        found, why = real_points(joint_eigenvalues([factor[r] * coefs[:, None] for r, coefs in shifts], base))
+        return (None if found is None else found * pe.scaling.points(ids)), why
     told = "is not flat (numerical rank {})" if wanted is None else "does not determine {} points"
     return _mean(pe, linear, f"the moment matrix {told.format(rank)}; try a higher degree", wanted)
 
@@ -195,6 +209,6 @@ def _mean(pe: Any, linear: np.ndarray, reason: str, wanted: int | None) -> tuple
     if not isinstance(pe.objective, Polynomial):
         return None, reason
     attained = _value(pe.objective, _as_points(pe, point)[0])
-    if abs(attained - pe.bound) <= 1e-4 * max(1.0, abs(pe.bound)):
+    if abs(attained - pe.bound) <= 1e-4 * size_of_bound(pe):
         return point, ""
     return None, reason

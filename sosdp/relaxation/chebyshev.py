@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +14,14 @@ from numpy.polynomial import chebyshev
 
 from ..algebra import monomials as mono
 from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
+from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
 from ..model.system import System
 from ..show import html_table, rounded_safely
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
+
+_LITTLE = 2.0**-30  # weight of the constant in the size of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,17 +141,16 @@ def minimize_chebyshev(
         raise ValueError(f"degree must be even and at least {least}, not {wanted!r}")
     began = time.perf_counter()
     signed = -objective if sense == "maximize" else objective
-    raw = bound_on_unit_box(
-        signed.exponents(ids),
-        list(signed.terms.values()),
-        wanted // 2,
-        tolerance,
-        time_limit,
-        verbose,
-    )
+    exponents = signed.exponents(ids)
+    coefficients = list(signed.terms.values())
+    power = _power(exponents, coefficients)
+    unit = Fraction(2) ** power
+    scaled: list[float | Fraction | int] = [Fraction(c) / unit for c in coefficients]
+    raw = bound_on_unit_box(exponents, scaled, wanted // 2, tolerance, time_limit, verbose)
+    close = np.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
+    raw = _times(raw, power)
     sign = -1.0 if sense == "maximize" else 1.0
     proven = raw.proven if np.isfinite(raw.proven) else None
-    close = proven is not None and raw.value - proven <= 1e-5 * max(1.0, abs(raw.value))
     status = "optimal" if close else "failed" if proven is None else "inaccurate"
     reason = "" if close else f"the solver ended with {raw.solution.status}"
     sizes = {
@@ -161,6 +165,24 @@ def minimize_chebyshev(
         status, sense, objective, wanted, sign * raw.value, certified, reason, raw.solution.iterations,
         sizes, times, ids, raw,
     )  # fmt: skip
+
+
+def _power(exponents: np.ndarray, coefficients: list[float | Fraction | int]) -> int:
+    """The exponent of the largest coefficient, the constant counting little."""
+    pairs = list(zip(coefficients, exponents, strict=True))
+    little = _LITTLE if any(c and e.any() for c, e in pairs) else 1.0
+    sizes = [abs(to_float(c)) * (1.0 if e.any() else little) for c, e in pairs]
+    return math.frexp(max(sizes, default=0.0))[1] - 1
+
+
+def _times(raw: UnitBoxBound, power: int) -> UnitBoxBound:
+    """The bound on ``2**power`` times the polynomial; a proven one is rounded down where it is subnormal."""
+    with np.errstate(all="ignore"):
+        value, proven = np.ldexp([raw.value, raw.proven], power).tolist()
+        grams = [np.ldexp(g, power) for g in raw.grams]
+    if math.isfinite(proven) and Fraction(proven) > Fraction(raw.proven) * Fraction(2) ** power:
+        proven = math.nextafter(proven, -math.inf)
+    return replace(raw, value=value, proven=proven, grams=grams)
 
 
 def _check_unit_box(system: System, ids: np.ndarray) -> None:

@@ -26,10 +26,10 @@ from ..model.options import SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
-from .atoms import RANK, checked, joint_eigenvalues, value_at
+from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
 from .build.hermitian import hermitian_identity, order_of
 from .build.identity import GramProgram
-from .build.scaling import find_scaling, scale
+from .build.scaling import Scaling, find_scaling, scale, with_value
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
@@ -151,7 +151,7 @@ class ComplexExpectation:
             return points[np.lexsort(np.hstack([points.imag, points.real]).T[::-1].round(6))], ""
         mean = np.array([[self._moment([i]) for i in self.ids]])
         value = value_at(self.real, self._split(mean)[0])
-        if value is not None and abs(value - self.bound) <= 1e-4 * max(1.0, abs(self.bound)):
+        if value is not None and abs(value - self.bound) <= 1e-4 * size_of_bound(self.real):
             return mean, ""
         return (
             None,
@@ -304,6 +304,9 @@ def minimize_complex(
         options.report("build", started)
         identity = hermitian_identity(p, inequalities, equalities, ids, order)
         scaling = find_scaling(identity, bounds)
+        if what != "feasible":
+            scaling = with_value(identity, scaling)
+        scaling = _with_parts(scaling, parts)
         upper = np.array([1.0 if what == "feasible" else np.inf])
         program = GramProgram(scale(identity, scaling), np.ones(1), upper)
         built = time.perf_counter()
@@ -358,6 +361,16 @@ def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexP
         else:
             raise TypeError(f"expected constraints between complex polynomials, not {type(item).__name__}")
     return inequalities, [h for h in equalities if h.first or h.second]
+
+
+def _with_parts(scaling: Scaling, parts: dict[int, tuple[Polynomial, Polynomial]]) -> Scaling:
+    """The scaling, which also knows that the parts of a variable are scaled as it is."""
+    pairs = [(int(p.variable_ids[0]), i) for i, both in parts.items() for p in both]
+    exponent = np.zeros(max([scaling.exponent.size - 1, *(v for v, _ in pairs)]) + 1)
+    exponent[: scaling.exponent.size] = scaling.exponent
+    for v, i in pairs:
+        exponent[v] = scaling.exponent[i] if i < scaling.exponent.size else 0.0
+    return replace(scaling, exponent=exponent)
 
 
 def _bounds(

@@ -19,7 +19,7 @@ from .build.diagonal_dominance import least_eigenvalues, sizes_of, with_cone
 from .build.forced_zeros import without_forced_zeros
 from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import plan
-from .build.scaling import find_scaling, scale
+from .build.scaling import find_scaling, scale, with_value
 from .build.symmetry import with_symmetry
 from .certify.bound import certify
 from .certify.face import find_face
@@ -50,7 +50,7 @@ def prove_sum_of_squares(
     smaller = without_forced_zeros(identity) if relaxation.options.basis is None else identity
     for stated in [identity] if smaller is identity else [identity, smaller]:
         identity = with_symmetry(with_cone(stated, cone), layout.actions)
-        scaling = find_scaling(identity, relaxation.bounds)
+        scaling = with_value(identity, find_scaling(identity, relaxation.bounds))
         scaled = scale(identity, scaling)
         program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
         built = built or time.perf_counter()
@@ -79,7 +79,7 @@ def prove_sum_of_squares(
         times={"build": built - started, "solve": solved - built, "certify": finished - solved},
         identity=identity,
         moments=raw.moments * scaling.column if status == "refuted" else None,
-        dual=dual_data(identity, gram / scaling.gram, free / scaling.free, 0.0),
+        dual=dual_data(identity, scaling.gram_of(gram), scaling.free_of(free), 0.0),
         program=GramProgram(replace(scaled, unknown=no_bound), np.ones(1), np.ones(1)),
         scaling=scaling,
         cone=cone,

@@ -317,11 +317,12 @@ class PseudoExpectation:
         unknowns = np.zeros(self.program.objective.size)
         given = np.atleast_1d(np.asarray(bound, dtype=float))
         unknowns[: given.size] = given
+        unknowns = self.scaling.scaled_unknowns(unknowns)
         found = centre(self.program, unknowns)
         if found is None:
             return None
         raw, margin = found
-        gram, free = raw.gram / self.scaling.gram, raw.free / self.scaling.free
+        gram, free = self.scaling.gram_of(raw.gram), self.scaling.free_of(raw.free)
         return dual_data(self.identity, gram, free, bound, margin)
 
     def _inside_at(self, bound: Any) -> DualData | None:
@@ -329,7 +330,8 @@ class PseudoExpectation:
         inside = self.inside
         if inside is None or inside.unknowns.size != 1 or np.size(bound) != 1:
             return None
-        less = float(inside.unknowns[0]) - float(np.reshape(bound, -1)[0])
+        at = self.scaling.scaled_unknowns(np.array([float(np.reshape(bound, -1)[0])]))
+        less = float(inside.unknowns[0] - at[0])
         if not less > 0:
             return None
         gram, free = inside.gram + less * inside.unit, inside.free + less * inside.unit_free
@@ -337,7 +339,7 @@ class PseudoExpectation:
         margin = min(float(np.linalg.eigvalsh(smat(gram[rows], side))[0]) for rows, side in blocks)
         if not margin > 0:
             return None
-        gram, free = gram / self.scaling.gram, free / self.scaling.free
+        gram, free = self.scaling.gram_of(gram), self.scaling.free_of(free)
         return dual_data(self.identity, gram, free, float(np.reshape(bound, -1)[0]), min(margin, 1.0))
 
 

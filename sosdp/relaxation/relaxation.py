@@ -32,7 +32,7 @@ from .build.assemble import assemble
 from .build.diagonal_dominance import sizes_of, with_cone
 from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
-from .build.scaling import find_scaling, scale
+from .build.scaling import Scaling, find_scaling, scale, with_value
 from .build.symmetry import with_symmetry
 from .certify.classify import Answer, Question
 from .pseudoexpectation import PseudoExpectation
@@ -266,21 +266,8 @@ class Relaxation:
         # bounded
         upper = np.full(1 + len(squares), np.inf)
         upper[0] = 1.0 if sense == "feasible" else np.inf
-        scaling = find_scaling(identity, self.bounds)
-        # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
-        quadratic = np.array([0.0, *(0.5 / w for w, _ in squares)]) if squares else None
-        program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
-        built = time.perf_counter()
-        options.report("solve", started)
-        raw = unproducible(identity)
-        if raw is None and near is not None:
-            limits = {k: v for k, v in options.solving().items() if k != "solver"}
-            raw = nearby(program, near, **limits)
-        if raw is None and options.solver in ("auto", "borrowed"):
-            raw = solve_at_unit_scale(program, options.solving())
-        raw = raw or solve_program(program, **options.solving())
-        solved = time.perf_counter()
-        options.report("certify", started)
+        weights = np.array([float(w) for w, _ in squares])
+        plain = find_scaling(identity, self.bounds)
         question = Question(
             self.system,
             self.degree,
@@ -293,11 +280,55 @@ class Relaxation:
         )
         second = options.solver in ("auto", "borrowed")
         deadline = None if options.time_limit is None else started + options.time_limit
-        result = Answer(question, identity, scaling, program, raw, second, deadline).judge()
-        finished = time.perf_counter()
-        times = {"build": built - started, "solve": solved - built, "certify": finished - solved}
+        took = np.zeros(3)
+
+        def answer(scaling: Scaling) -> PseudoExpectation:
+            began = time.perf_counter()
+            # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
+            quadratic = None
+            if squares:
+                units = scaling.unknowns_of(np.ones(upper.size))
+                quadratic = np.array([0.0, *(0.5 / weights)]) * units**2 * scaling.value
+            program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
+            built = time.perf_counter()
+            options.report("solve", started)
+            raw = unproducible(identity)
+            if raw is None and near is not None:
+                limits = {k: v for k, v in options.solving().items() if k != "solver"}
+                raw = nearby(program, scaling, near, **limits)
+            if raw is None and options.solver in ("auto", "borrowed"):
+                raw = solve_at_unit_scale(program, options.solving())
+            raw = raw or solve_program(program, **options.solving())
+            solved = time.perf_counter()
+            options.report("certify", started)
+            found = Answer(question, identity, scaling, program, raw, second, deadline).judge()
+            took[:] += built - began, solved - built, time.perf_counter() - solved
+            return found
+
+        began = time.perf_counter() - started
+        if sense == "feasible":
+            result = answer(plain)
+        else:
+            scaling = with_value(identity, plain, weights)
+            result = answer(scaling)
+            other = with_value(identity, plain, weights, narrow=True)
+            late = deadline is not None and time.perf_counter() > deadline
+            if result.status not in ("optimal", "infeasible") and other.value != scaling.value and not late:
+                again = answer(other)
+                result = again if _better(again, result) else result
+        times = {"build": began + took[0], "solve": took[1], "certify": took[2]}
         sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)
         return replace(result, times=times, sizes=sizes)
+
+
+def _better(again: PseudoExpectation, first: PseudoExpectation) -> bool:
+    """Whether a second answer is worth more than a first one that is not optimal."""
+    if first.status == "unbounded":
+        return True  # both must see it
+    if again.status != "optimal" or again.certified_bound is None:
+        return again.status == "optimal" and first.certified_bound is None
+    sign = -1.0 if again.bound_kind == "upper" else 1.0
+    return first.certified_bound is None or sign * again.certified_bound >= sign * first.certified_bound
 
 
 def relaxation_for(

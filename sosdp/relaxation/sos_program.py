@@ -28,6 +28,7 @@ from .build.diagonal_dominance import Dominance, cone_report, with_cone
 from .build.forced_zeros import without_forced_zeros
 from .build.identity import EqualityRows, GramProgram, Identity, RawSolution
 from .build.plan import least_degree, plan
+from .build.scaling import find_scaling, scale, size_near, with_unknowns
 from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .certify.bound import certify
@@ -265,10 +266,8 @@ class SosProgram:
             parts.append(Polynomial.from_arrays(monos, p.coefs[rows]))
         return parts
 
-    def _identity(
-        self, cost: np.ndarray
-    ) -> tuple[Identity, np.ndarray, list[VariableBounds], list[Identity]]:
-        """All constraints side by side in one unknown an orbit, the orbit of each unknown, and the parts."""
+    def _identities(self, cost: np.ndarray) -> tuple[np.ndarray, list[VariableBounds], list[Identity]]:
+        """The orbit of each unknown, bounds, and the identity of each constraint in one unknown an orbit."""
         if not self.constraints:
             raise ValueError("the program has no constraint; call require(p) first")
         pieces, bounds = [], []
@@ -298,7 +297,7 @@ class SosProgram:
                 piece = without_forced_zeros(piece)
             pieces.append(with_symmetry(with_cone(piece, cone), layout.actions))
             bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
-        return stack(pieces), orbits, bounds, pieces
+        return orbits, bounds, pieces
 
     def _permutations(self) -> list[np.ndarray]:
         """The permutations of variables that were given, as tables of images."""
@@ -338,9 +337,15 @@ class SosProgram:
                 cost[hit[0]] = c
         offset = float(objective.constant)
         sign = -1.0 if sense == "minimize" else 1.0
-        identity, orbits, bounds, pieces = self._identity(cost)
+        orbits, bounds, pieces = self._identities(cost)
         prices = np.bincount(orbits, weights=cost)
-        program = GramProgram(identity, sign * prices, np.full(prices.size, np.inf))
+        scalings = [find_scaling(p, b) for p, b in zip(pieces, bounds, strict=True)]
+        scalings = with_unknowns(pieces, scalings)
+        scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
+        units = scalings[0].unknowns_of(np.ones(prices.size))  # of the unknowns, common to all pieces
+        unit = size_near(float(np.abs(prices * units).max(initial=0.0)))  # of the objective
+        program = GramProgram(stack(scaled), sign * prices * units / unit, np.full(prices.size, np.inf))
+        inside_of = [s.bounds for s in scalings]
         built = time.perf_counter()
         options.report("solve", started)
         raw = solve_program(program, **options.solving())
@@ -356,33 +361,36 @@ class SosProgram:
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven, inner = np.nan, {}, None, None, None
         if label in ("optimal", "inaccurate"):
-            value = float(prices @ raw.unknowns) + offset
-            values = dict(zip(names, raw.unknowns[orbits].tolist(), strict=True))
-            point, inside = self._proven_point(program, raw, pieces, bounds)
+            chosen = raw.unknowns * units
+            value = float(prices @ chosen) + offset
+            values = dict(zip(names, chosen[orbits].tolist(), strict=True))
+            point, inside = self._proven_point(program, raw, scaled, inside_of)
             if inside is not None:
-                inner = dict(zip(names, inside[orbits].tolist(), strict=True))
+                inner = dict(zip(names, (inside * units)[orbits].tolist(), strict=True))
+            allowed = 1e-5 * max(unit, abs(value))
             if point is None:
                 equations = "equations between coefficients hold to rounding only"
                 nowhere = "no coefficients strictly inside every constraint were found"
                 reason = reason or (equations if self.vanishing else nowhere)
             else:
+                point = point * units
                 proven = dict(zip(names, point[orbits].tolist(), strict=True))
-                allowed = 1e-5 * max(1.0, abs(value))
                 certified = self._certified(objective, point[orbits], sense)
                 # a proven point near the solver's says nothing about better ones: both sides must agree
                 near = certified is not None and abs(certified - value) <= allowed
-                if label == "inaccurate" and near and allowed >= shortfall(program, raw):
+                if label == "inaccurate" and near and allowed >= shortfall(program, raw) * unit:
                     label = "optimal"
-            missed = max(shortfall(program, raw), misfit(program, raw))
-            near = certified is not None and abs(certified - value) <= 1e-5 * max(1.0, abs(value))
-            if label == "optimal" and not near and missed > 1e-5 * max(1.0, abs(value)):
+            missed = max(shortfall(program, raw), misfit(program, raw)) * unit
+            near = certified is not None and abs(certified - value) <= allowed
+            if label == "optimal" and not near and (missed > allowed or certified is not None):
                 label = "inaccurate"
                 reason = f"multipliers and moments disagree about the value by {missed:.1g}; {reason}"
         finished = time.perf_counter()
         duals, row, free = [], 0, 0
-        for piece in pieces:
+        for piece, scaling in zip(pieces, scalings, strict=True):
             r, f = piece.gram.shape[0], piece.free.shape[0]
-            duals.append(dual_data(piece, raw.gram[row : row + r], raw.free[free : free + f], 0.0))
+            gram, multipliers = raw.gram[row : row + r], raw.free[free : free + f]
+            duals.append(dual_data(piece, scaling.gram_of(gram), scaling.free_of(multipliers), 0.0))
             row, free = row + r, free + f
         return SosSolution(
             status=label,
@@ -395,12 +403,12 @@ class SosProgram:
             duals=tuple(duals),
             solver=raw.solver,
             sizes={
-                "moments": int(identity.columns.shape[0]),
-                "blocks": sorted(identity.solved_sides, reverse=True),
-                "equalities": int(identity.free.shape[0]),
+                "moments": int(program.identity.columns.shape[0]),
+                "blocks": sorted(program.identity.solved_sides, reverse=True),
+                "equalities": int(program.identity.free.shape[0]),
                 "unknowns": int(prices.size),
-                **identity.symmetry_report,
-                **cone_report(identity, self.options.cone),
+                **program.identity.symmetry_report,
+                **cone_report(program.identity, self.options.cone),
             },
             times={"build": built - started, "solve": solved - built, "certify": finished - solved},
             inner_values=inner,

@@ -12,7 +12,7 @@ import numpy as np
 
 from .solve.sos_cone.circle import CircleBound, bound_on_circle
 
-_FAR = 100  # binary digits
+_LITTLE = 2.0**-30  # weight of the constant in the size of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,15 @@ def minimize_trigonometric(
     if not all(map(math.isfinite, floats)):
         raise ValueError("a coefficient is not finite")
     began = time.perf_counter()
-    raw = _bound(c, s, max(map(abs, floats)), tolerance, time_limit)
+    size = max([abs(floats[0]) * _LITTLE, *map(abs, floats[1:])]) if any(floats[1:]) else abs(floats[0])
+    power = math.frexp(size)[1] - 1
+    unit = Fraction(2) ** power
+    raw = bound_on_circle(
+        [Fraction(v) / unit for v in c], [Fraction(v) / unit for v in s], tolerance, time_limit
+    )
+    close = math.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
+    raw = _larger(raw, power)
     proven = raw.proven if np.isfinite(raw.proven) else None
-    close = proven is not None and raw.value - proven <= 1e-5 * max(1.0, abs(raw.value))
     return TrigonometricBound(
         status="optimal" if close else "failed" if proven is None else "inaccurate",
         sense=sense,
@@ -93,21 +99,9 @@ def minimize_trigonometric(
     )
 
 
-def _bound(
-    c: Sequence[float | Fraction | int],
-    s: Sequence[float | Fraction | int],
-    largest: float,
-    tolerance: float | None,
-    time_limit: float | None,
-) -> CircleBound:
-    """The least value; where the largest coefficient is far from 1, all are scaled by a power of two."""
-    if largest == 0 or 2.0**-_FAR <= largest <= 2.0**_FAR:
-        return bound_on_circle(list(c), list(s), tolerance, time_limit)
-    power = math.frexp(largest)[1]
+def _larger(raw: CircleBound, power: int) -> CircleBound:
+    """The bound on ``2**power`` times the polynomial."""
     unit = Fraction(2) ** power
-    raw = bound_on_circle(
-        [Fraction(v) / unit for v in c], [Fraction(v) / unit for v in s], tolerance, time_limit
-    )
     proven = _times(raw.proven, power)
     if math.isfinite(proven) and Fraction(proven) > Fraction(raw.proven) * unit:  # among the subnormal
         proven = math.nextafter(proven, -math.inf)

@@ -1,10 +1,11 @@
-"""Change of variables x_i = s_i u_i (s_i a power of two, so that nothing is rounded) and normalised
-constraints.
+"""Change of variables x_i = s_i u_i, normalised constraints and objective; every factor a power of two, so
+that nothing is rounded.
 
-Solvers' tolerances are relative to numbers of size one. Where the system bounds a variable by B, the scaled
-variable lives in a box of about unit size, moments are of size one, and an a-priori bound on |b(u)|^2 is
-small. The scaled program is the same matrix with rows and columns multiplied by powers of two: Gram matrices
-by congruence, so cones are kept.
+Solvers' tolerances, and what is judged of their answers, are relative to numbers of size one. Where the
+system bounds a variable by B, the scaled variable lives in a box of about unit size, moments are of size one,
+and an a-priori bound on |b(u)|^2 is small; where it does not, exponents are chosen (least squares) that
+bring the coefficients of each polynomial near each other. The scaled program is the same matrix with rows and
+columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...algebra.coefficients import to_float
+from ...algebra.polynomial import Polynomial
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
@@ -23,33 +26,82 @@ from .identity import Identity, RoundingErrors
 
 _WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
-_LIMIT = 20  # factors outside 2**-20 .. 2**20 would trade one bad scaling for another
+_LIMIT = 20  # a bound so many powers of two above where the objective's terms balance is too loose to be used
+_SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
+_USUAL = 1e4  # sizes within this factor of one are left alone
+_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
+_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
+_MODERATE = 10  # powers of two in a variable
+_COUNTED = 2.0**-40  # of the largest coefficient: smaller ones are not what an objective is scaled by,
+_NARROW = 2.0**-10  # nor these, where variables are scaled by much or the others led to nothing
+_MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled
-    variables."""
+    variables and ``exponent``, by variable id, the powers of two in them.
+
+    ``value``: the factor of the target; ``size``: what differences of bounds of the scaled identity are
+    relative to, its middle coefficient; ``unknown``: factors of the unknowns' rows (None: all one). Unknowns
+    u_k stand for ``value / unknown[k] * u_k``, and multipliers for ``value`` times what they are.
+    """
 
     column: np.ndarray
     gram: np.ndarray
     free: np.ndarray
     bounds: VariableBounds
+    exponent: np.ndarray
+    value: float = 1.0
+    unknown: np.ndarray | None = None
+    size: float = 1.0
 
     @property
     def trivial(self) -> bool:
         """Whether nothing is scaled."""
-        return bool((self.column == 1).all() and (self.gram == 1).all() and (self.free == 1).all())
+        same = self.value == 1.0 and (self.unknown is None or bool((self.unknown == 1).all()))
+        return bool(same and all((v == 1).all() for v in (self.column, self.gram, self.free)))
+
+    @property
+    def unit(self) -> float:
+        """The size of the objective: what differences of bounds are relative to, unless a bound is larger."""
+        return self.size / self.value
+
+    def gram_of(self, gram: np.ndarray) -> np.ndarray:
+        """Gram matrices (vector form) of the given identity from those of the scaled one."""
+        return np.asarray(gram / self.gram / self.value)
+
+    def free_of(self, free: np.ndarray) -> np.ndarray:
+        """Multipliers of equations of the given identity from those of the scaled one."""
+        return np.asarray(free / self.free / self.value)
+
+    def unknowns_of(self, unknowns: np.ndarray) -> np.ndarray:
+        """Unknowns of the given identity from those of the scaled one."""
+        factors = 1.0 if self.unknown is None else self.unknown
+        return np.asarray(unknowns * factors / self.value)
+
+    def scaled_unknowns(self, unknowns: np.ndarray) -> np.ndarray:
+        """Unknowns of the scaled identity from those of the given one."""
+        factors = 1.0 if self.unknown is None else self.unknown
+        return np.asarray(unknowns * self.value / factors)
+
+    def proven(self, bound: float) -> float:
+        """A lower bound in the given units from one in scaled units; rounded down among subnormal numbers."""
+        found = bound / self.value
+        return found if found * self.value <= bound else float(np.nextafter(found, -np.inf))
+
+    def points(self, ids: np.ndarray) -> np.ndarray:
+        """The factor of each of these variables: x = factor * u."""
+        known = ids < self.exponent.size
+        return np.exp2(np.where(known, self.exponent[np.where(known, ids, 0)], 0.0))
 
 
-def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -> Scaling:
-    """Scaling to a box of half-width between 2**-(stretch+1) and 2**-stretch; variables without a bound are
-    left alone.
+def find_scaling(identity: Identity, bounds: VariableBounds) -> Scaling:
+    """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
-    ``stretch=0`` is what measured best: a larger one makes moments, and with them what a solver's tolerance
-    means, tiny.
+    Variables without a bound are scaled where coefficients of one polynomial are far from each other.
     """
-    exponent = _variable_exponents(identity, bounds, stretch)
+    exponent = _variable_exponents(identity, bounds)
     column = np.exp2(exponent[identity.columns].sum(axis=1))
     gram_parts = []
     for block in identity.blocks:
@@ -71,8 +123,70 @@ def find_scaling(identity: Identity, bounds: VariableBounds, stretch: int = 0) -
     if free.size:
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
-    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent))
+    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
     return found if _is_exact(identity, found) else unscaled(identity, bounds)
+
+
+def with_value(
+    identity: Identity, scaling: Scaling, weights: np.ndarray | None = None, narrow: bool = False
+) -> Scaling:
+    """The same with the target scaled so that its small coefficients that count are about four, and with the
+    rows of all unknowns but the first (the bound) scaled.
+
+    ``weights``: of the squares that those rows stand for, shape (unknowns - 1,). ``narrow``: coefficients far
+    below the largest do not count.
+    """
+    moving = mono.degrees(identity.columns) > 0
+    # bounds of ordinary size may be loose: then the coefficients say more than their size on the box
+    far = bool(np.abs(scaling.exponent).max(initial=0.0) > _MODERATE)
+    every = np.abs(identity.target * scaling.column if far else identity.target)
+    target = np.sort(every[moving & (identity.target != 0)])
+    largest = float(target.max(initial=0.0))
+    counted = np.sort(every[(every > 0) & (every >= (_NARROW if far or narrow else _COUNTED) * largest)])
+    size = min(largest, 0.25 * float(counted[(counted.size - 1) // 10])) if counted.size else 0.0
+    target = target[target >= _COUNTED * largest]
+    middle = float(target[(target.size - 1) // 2]) if target.size else 0.0
+    rows = None
+    if identity.unknown.shape[0] > 1:
+        rows = np.array(
+            [_power_of_two(v) for v in _largest(_times_columns(identity.unknown, scaling.column))]
+        )
+        rows[0] = 1.0
+        if weights is not None:
+            size = max(size, float((weights * rows[1:] ** 2).max(initial=0.0)))
+        rows = 1.0 / rows
+    value = 1.0 / _power_of_two(size)
+    found = replace(scaling, value=value, unknown=rows, size=_power_of_two(middle * value))
+    kept = np.abs(identity.target[identity.target != 0])
+    smallest, largest = kept.min(initial=1.0), kept.max(initial=1.0)
+    low, high = (found.value * v for v in (scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)))
+    finite = found.value > TINY and found.value < 1 / TINY
+    exact = finite and smallest * min(low, 1.0) > TINY and largest * max(high, 1.0) < 1 / TINY
+    return found if exact else scaling
+
+
+def with_unknowns(identities: list[Identity], scalings: list[Scaling]) -> list[Scaling]:
+    """The same for identities in common unknowns: every identity and every unknown is scaled (least squares)
+    so that coefficients are of size one; left alone where they are near it."""
+    count = identities[0].unknown.shape[0]
+    sizes = []
+    for identity, scaling in zip(identities, scalings, strict=True):
+        target = float(np.abs(identity.target * scaling.column).max(initial=0.0))
+        sizes.append([*_largest(_times_columns(identity.unknown, scaling.column)), target])
+    table = np.array(sizes)
+    piece, column = np.nonzero(table)
+    log = np.log2(table[piece, column])
+    if not log.size or np.abs(log).max() <= np.log2(_USUAL):
+        return scalings
+    rows = np.zeros((log.size, len(identities) + count))
+    rows[np.arange(log.size), piece] = 1.0
+    inner = np.flatnonzero(column < count)
+    rows[inner, len(identities) + column[inner]] = 1.0
+    pull = _PULL * np.eye(rows.shape[1])
+    right = np.concatenate([-log, np.zeros(rows.shape[1])])
+    power = np.exp2(np.round(np.linalg.lstsq(np.vstack([rows, pull]), right, rcond=None)[0]))
+    values, units = power[: len(identities)], power[len(identities) :]
+    return [replace(s, value=float(v), unknown=v * units) for s, v in zip(scalings, values, strict=True)]
 
 
 def _is_exact(identity: Identity, scaling: Scaling) -> bool:
@@ -100,13 +214,17 @@ def _is_exact(identity: Identity, scaling: Scaling) -> bool:
 def unscaled(identity: Identity, bounds: VariableBounds) -> Scaling:
     """No change of variables."""
     columns, rows = identity.gram.shape[1], identity.gram.shape[0]
-    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds)
+    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds, np.zeros(1))
 
 
 def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr_matrix:
     """``diag(row) @ matrix @ diag(column)`` with the same pattern (shared, not copied)."""
     data = matrix.data * np.repeat(row, np.diff(matrix.indptr)) * column[matrix.indices]
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _times_columns(matrix: sp.csr_matrix, column: np.ndarray) -> sp.csr_matrix:
+    return _times(matrix, np.ones(matrix.shape[0]), column)
 
 
 def _largest(matrix: sp.csr_matrix) -> np.ndarray:
@@ -118,24 +236,34 @@ def _largest(matrix: sp.csr_matrix) -> np.ndarray:
     return found
 
 
-def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int) -> np.ndarray:
+def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
     top = int(identity.columns.max(initial=0))
     for block in identity.blocks:
         top = max(top, int(block.basis.max(initial=0)))
     for rows in identity.equalities:
         top = max(top, int(rows.multipliers.max(initial=0)))
-    exponent = np.zeros(top + 1)
     rewritten = set(identity.quotient.power)
-    for variable, size in bounds.largest.items():
-        # a variable of the quotient has x**2 = x or 1: its scale is fixed
-        if variable <= top and variable not in rewritten and 0 < size < np.inf:
-            power = np.ceil(np.log2(size) - 1e-9) + stretch
-            if abs(power) <= _LIMIT:
-                exponent[variable] = power
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    top = max([top, *limited, *rewritten])
+    settled = np.zeros(top + 1, dtype=bool)
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    settled[[0, *limited, *rewritten]] = True
+    exponent = np.zeros(top + 1)
+    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
+    if not identity.hermitian:
+        objective = (identity.columns, identity.target)
+        useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
+        exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
+        if not settled[np.unique(identity.columns)].all():
+            constraints = _constraints(identity)
+            more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
+            settled = np.concatenate([settled, np.ones(more, dtype=bool)])
+            exponent = np.concatenate([exponent, np.zeros(more)])
+            exponent = _balanced([objective, *constraints], exponent, ~settled)
+            settled, exponent = settled[: top + 1], exponent[: top + 1]
     if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
         # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
-        free = np.ones(top + 1, dtype=bool)
-        free[[v for v in (*bounds.largest, *rewritten, 0) if v <= top]] = False
+        free = ~settled & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
     if identity.symmetry is not None:
         # interval propagation need not treat the variables of an orbit alike; the scaling must
@@ -144,6 +272,78 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds, stretch: int
         np.maximum.at(largest, orbit, exponent[: orbit.size])
         exponent[: orbit.size] = largest[orbit]
     return exponent
+
+
+def _constraints(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Monomials and coefficients of the constraints."""
+    found: dict[tuple, list[Polynomial]] = {}
+    for block in identity.blocks:
+        if block.kind != "sos":
+            found[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
+    for rows in identity.equalities:
+        found[("equality", rows.index)] = [rows.polynomial]
+    every = [p for polynomials in found.values() for p in polynomials]
+    return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
+
+
+def _largest_useful(
+    objective: tuple[np.ndarray, np.ndarray], exponent: np.ndarray, bounded: np.ndarray
+) -> np.ndarray:
+    """For every variable the exponent at which its terms of the objective become the largest of all, where
+    every variable is as large as its own terms suggest: beyond it a bound says nothing of the minimisers."""
+    found = np.where(bounded, np.inf, exponent)
+    balanced = _balanced([objective], exponent, bounded)
+    used = (objective[1] != 0) & bounded[objective[0]].any(axis=1)
+    if not used.any() or (balanced == exponent).all():
+        return np.where(bounded, np.inf, exponent)
+    monos = objective[0][used]
+    height = np.log2(np.abs(objective[1][used])) + balanced[monos].sum(axis=1)
+    room = height.max() - height
+    for term in range(monos.shape[1]):
+        ids = monos[:, term]
+        power = (monos == ids[:, None]).sum(axis=1)
+        np.minimum.at(found, ids, balanced[ids] + np.round(room / power))
+    return np.where(bounded, found, exponent)
+
+
+def _balanced(
+    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
+    terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
+    ids = np.flatnonzero(free)
+    place = np.full(exponent.size, -1)
+    place[ids] = np.arange(ids.size)
+    tables, sizes, unusual, entries = [], [], False, 0
+    for monos, coefs in polynomials:
+        touched = free[monos].any(axis=1)
+        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
+        rows, values = monos[used], np.abs(coefs[used])
+        if len(values) < 2 or not touched[used].any():
+            continue
+        size = np.log2(values) + exponent[rows].sum(axis=1)
+        unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
+        size -= (exponent * free)[rows].sum(axis=1)
+        table = np.zeros((len(values), ids.size))
+        at, factor = np.nonzero(free[rows])
+        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
+        groups = [(np.ones(len(values), dtype=bool), _WHOLE), *((c > 0, 1.0) for c in table.T)]
+        for group, weight in groups:
+            tables.append(
+                weight * (table[group] - table[group].mean(axis=0)) if group.any() else table[group]
+            )
+            sizes.append(weight * (size[group] - size[group].mean()) if group.any() else size[group])
+            entries += int(group.sum()) * ids.size
+        if entries > _MOST_ENTRIES:
+            return exponent
+    if not unusual:
+        return exponent
+    pull = _PULL * np.eye(ids.size)
+    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
+    found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
+    chosen = exponent.copy()
+    chosen[ids] = np.round(found)
+    return chosen
 
 
 def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
@@ -169,6 +369,11 @@ def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
     return power if abs(power) >= _WORTH else 0
 
 
+def size_near(value: float) -> float:
+    """One for a size near it, or the power of two next to it."""
+    return 1.0 if 1 / _USUAL <= value <= _USUAL else _power_of_two(value)
+
+
 def _power_of_two(value: float) -> float:
     return float(np.exp2(np.round(np.log2(value)))) if value > 0 else 1.0
 
@@ -192,13 +397,13 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
     if scaling.trivial:
         return identity
     column = scaling.column
-    same = np.ones(identity.unknown.shape[0])
+    same = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
     errors = identity.errors
     if errors is not None:
         errors = RoundingErrors(
             gram=_times(errors.gram, 1 / scaling.gram, column),
             free=_times(errors.free, 1 / scaling.free, column),
-            target=errors.target * column,
+            target=errors.target * column * scaling.value,
             unknown=_times(errors.unknown, same, column),
         )
     return replace(
@@ -206,7 +411,7 @@ def scale(identity: Identity, scaling: Scaling) -> Identity:
         errors=errors,
         gram=_times(identity.gram, 1 / scaling.gram, column),
         free=_times(identity.free, 1 / scaling.free, column),
-        target=identity.target * column,
+        target=identity.target * column * scaling.value,
         unknown=_times(identity.unknown, same, column),
         dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
     )

@@ -27,7 +27,7 @@ from ..solve.sos_cone.choose import rescues
 from ..solve.sos_cone.solve import at_points
 from .bound import Certified, certify, mixture_for_margin
 from .interior import interior_bound
-from .rays import misfit, priced_misfit
+from .rays import misfit, priced_misfit, provably_unbounded
 from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
@@ -41,6 +41,7 @@ _SLACK = 1e-3
 _AGREE = 1e-6
 _NOTHING = 1e-7  # a proven loss for which no other proof is tried
 _ESCAPE = 10.0
+_CLOSED = 1e-3  # size of the objective relative to its large coefficients, above which a closed gap counts
 _ENOUGH = 1e-5
 _PATIENCE = 10.0  # seconds that a second solver gets at least
 
@@ -129,11 +130,11 @@ class Answer:
         early = status == "inaccurate" and (self._escaping() or not self._close(certified, value))
         far = certified is not None and not self._close(certified, value)
         # without a proven bound both sides of the program must agree to the fifth digit, however many blocks
-        missed = shortfall(self.program, self.raw) / max(1.0, abs(value))
+        missed = shortfall(self.program, self.raw) / self._size(value)
         if certified is not None and self._compared_at_points():
             missed = 0.0
         if certified is None:
-            priced = priced_misfit(self.program, self.raw) / max(1.0, abs(value))
+            priced = priced_misfit(self.program, self.raw) / self._size(value)
             missed = max(missed, misfit(self.program, self.raw), priced)
         apart = missed > (_ENOUGH if certified is None else self._allowed())
         other = self._small() if early or far or apart else None
@@ -146,21 +147,21 @@ class Answer:
             reason += f"; the value rests on moments and multipliers that agree to {max(missed, 1e-16):.1g}"
         if early or far or apart:
             label = "inaccurate"
+            proven = np.nan if certified is None else self._stated(certified)
             reason = (
                 "the relaxation does not bound its moments although the set is bounded: its value is "
                 "ill-conditioned; add a redundant ball or box constraint"
                 if self._escaping()
                 else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
                 if early
-                else f"the bound that is proven ({certified:.6g} for the minimum) is not near the value"
+                else f"the bound that is proven ({proven:.6g}) is not near the value"
                 if far and not apart
                 else "moments and multipliers disagree about the value: the relaxation is ill-conditioned"
             ) + (f"; no certified bound: {reason}" if reason else "")
             other = None if self._escaping() else self._other_solver()
             if other is not None and not self._weaker(other, certified, value):
                 return other
-        bound = self.sign * value
-        return self._result(label, bound, None if certified is None else self.sign * certified, reason, dual)
+        return self._result(label, value, certified, reason, dual)
 
     def _inside(self, value: float) -> float | None:
         """The bound that multipliers inside their cones prove, where it is near the value."""
@@ -169,13 +170,15 @@ class Answer:
         if not asked or self.program.quadratic is not None or question.objective is None or self._late():
             return None
         found = interior_bound(self.original, question.system, question.objective, self._patience())
+        found = None if found is None else found * self.scaling.value
         return found if self._close(found, value) else None
 
     def _weaker(self, other: PseudoExpectation, certified: float | None, value: float) -> bool:
         """Whether another answer proves clearly less than is proven already: its optimum is none then."""
         if certified is None or other.certified_bound is None:
             return False
-        return self.sign * other.certified_bound < certified - self._allowed() * max(1.0, abs(value))
+        proven = self.sign * other.certified_bound * self.scaling.value
+        return proven < certified - self._allowed() * self._size(value)
 
     def _borrowed(self, certified: float | None, value: float) -> PseudoExpectation | None:
         """The answer of a borrowed solver where the bound of the method at points was not proven to the fifth
@@ -194,7 +197,8 @@ class Answer:
             return None
         if again is None or again.certified_bound is None:
             return None
-        return again if certified is None or self.sign * again.certified_bound > certified else None
+        better = certified is None or self.sign * again.certified_bound > self.scaling.proven(certified)
+        return again if better else None
 
     def _other_form(self) -> PseudoExpectation | None:
         """The answer of the moment form where an interior point stopped early in the Gram form, if a
@@ -211,8 +215,7 @@ class Answer:
             if self._close(best, value) and self._agreed(value):
                 return None
         again = self._again(solve_moments(self.program, "clarabel", self._patience()))
-        close = again is not None and self._close(again.certified_bound, again.bound)
-        return again if close else None
+        return again if again is not None and self._near(again) else None
 
     def _other_solver(self) -> PseudoExpectation | None:
         """The answer of another method where an interior point was not accurate, if that one is: badly scaled
@@ -222,15 +225,15 @@ class Answer:
         if self.raw.status == "optimal" and rescues(self.program):  # otherwise points were tried at once
             at_once = at_points(self.program, time_limit=self._patience())
             again = None if at_once is None else self._again(at_once)
-            if again is not None and self._close(again.certified_bound, again.bound):
+            if again is not None and self._near(again):
                 return again
         elsewhere = solve_orthonormal(self.program, self.scaling.bounds, self._patience())
         again = None if elsewhere is None else self._again(elsewhere)
-        if again is not None and self._close(again.certified_bound, again.bound):
+        if again is not None and self._near(again):
             return again
         if self.raw.status != "inaccurate":  # otherwise it was tried at once
             again = self._again(solve_moments(self.program, "clarabel", self._patience()))
-            if again is not None and self._close(again.certified_bound, again.bound):
+            if again is not None and self._near(again):
                 return again
         return self._again(solve_program(self.program, solver="scs", time_limit=self._patience()))
 
@@ -248,10 +251,14 @@ class Answer:
                 continue
             again = Answer(self.question, self.original, self.scaling, self.program, raw)
             found = again.judge()
-            close = self._close(found.certified_bound, found.bound)
+            close = self._near(found)
             if found.status == "optimal" and (close or not again._escaping()):
                 return found
         return None
+
+    def _stated(self, proven: float) -> float:
+        """A proven bound in the units and the sense of what was asked."""
+        return self.sign * self.scaling.proven(proven)
 
     def _late(self) -> bool:
         return self.deadline is not None and time.perf_counter() > self.deadline
@@ -276,7 +283,17 @@ class Answer:
         return bool((np.abs(self.raw.moments[finite]) > _ESCAPE * size[finite] + 1e-6).any())
 
     def _close(self, certified: float | None, value: float) -> bool:
-        return certified is not None and abs(value - certified) <= self._allowed() * max(1.0, abs(value))
+        return certified is not None and abs(value - certified) <= self._allowed() * self._size(value)
+
+    def _size(self, value: float) -> float:
+        """What differences of scaled bounds are relative to."""
+        return max(self.scaling.size, abs(value))
+
+    def _near(self, found: PseudoExpectation) -> bool:
+        """Whether the bound of another result is proven to the digits that count."""
+        proven = found.certified_bound
+        value = self.scaling.value
+        return proven is not None and self._close(proven * value, found.bound * value)
 
     def _allowed(self) -> float:
         """Relative distance of value and certified bound up to which they agree: the errors of many blocks
@@ -285,21 +302,21 @@ class Answer:
 
     def _agreed(self, value: float) -> bool:
         """Whether both sides of the program agree: a certified bound says nothing about a better one."""
-        return self._compared_at_points() or shortfall(self.program, self.raw) <= self._allowed() * max(
-            1.0, abs(value)
-        )
+        return self._compared_at_points() or shortfall(
+            self.program, self.raw
+        ) <= self._allowed() * self._size(value)
 
     def _compared_at_points(self) -> bool:
         """Whether the solver closed the gap in bases in which a violation means what it says (of degree 80,
         multipliers in monomials do not). With a loose tolerance it closed none."""
         closed = self.raw.status == "optimal" and (self.question.options.tolerance or 0.0) <= _ENOUGH
-        return self.raw.inside is not None and closed
+        return self.raw.inside is not None and closed and self.scaling.size >= _CLOSED
 
     def _certified_bound(self, value: float) -> tuple[float | None, str, Certified | None]:
         identity = self.program.identity
         if not self.question.options.certify_bound:
             return None, "not asked for (certify_bound=False)", None
-        scale = max(1.0, abs(value))
+        scale = self._size(value)
         best, first, lifted = self._without_second_solve(value)
         work = cubic_work(identity)
         # lifting pays about what the solver's errors cost; a large program is not solved twice for a digit
@@ -326,7 +343,7 @@ class Answer:
             inside, loss = raw.inside, raw.inside.proof.loss()
             if np.isfinite(loss):
                 exact = self._proven_value(inside.unknowns, loss)
-                if value - exact <= _NOTHING * max(1.0, abs(value)):
+                if value - exact <= _NOTHING * self._size(value):
                     return exact, Certified(inside.gram, inside.free, loss, -np.inf, ""), False
         first = certify(identity, raw.gram, raw.free, raw.unknowns, self.scaling.bounds)
         best = self._proven_value(raw.unknowns, first.loss) if np.isfinite(first.loss) else None
@@ -334,7 +351,7 @@ class Answer:
             proven, inner = self._proven_inside(raw.inside)
             if proven is not None and (best is None or proven > best):
                 best, first = proven, inner
-        if first.adrift or (best is not None and value - best <= _AGREE * max(1.0, abs(value))):
+        if first.adrift or (best is not None and value - best <= _AGREE * self._size(value)):
             return best, first, False
         lifted = lift_constant(identity, first, raw.unknowns, self.scaling.bounds)
         if lifted is None:
@@ -428,6 +445,7 @@ class Answer:
                 label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
         raw = replace(self.raw, gram=checked.gram, free=checked.free, unknowns=np.ones(1))
         self.raw, self.program = raw, program
+        self.scaling = replace(self.scaling, value=1.0, unknown=None, size=1.0)  # it is about no objective
         return self._result(label, np.nan, None, reason, checked)
 
     def _empty(self) -> PseudoExpectation | None:
@@ -459,11 +477,14 @@ class Answer:
         if residual > 1e-6 * float(np.abs(y).max()):
             reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
             return self._result("inaccurate", np.nan, None, reason)
+        if not self._late() and not provably_unbounded(self.program):
+            reason = "the solver claims that no bound exists, which could not be proven"
+            return self._result("inaccurate", np.nan, None, reason)
         reason = (
             f"no {_certificate(self.question.cone)} of this degree exists for any bound; "
             "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
         )
-        return self._result("unbounded", -self.sign * np.inf, None, reason)
+        return self._result("unbounded", -np.inf, None, reason)
 
     def _result(
         self,
@@ -473,19 +494,20 @@ class Answer:
         reason: str,
         dual: Certified | None = None,
     ) -> PseudoExpectation:
-        raw = self.raw
+        """The result, from a bound and a certified bound of the scaled minimisation form."""
+        raw, scaling = self.raw, self.scaling
         gram = raw.gram if dual is None else dual.gram
         free = raw.free if dual is None else dual.free
         moments = raw.moments * self.scaling.column if status in ("optimal", "inaccurate") else None
-        multiplier = float(raw.unknowns[0]) if raw.unknowns.size else 0.0
+        multiplier = float(scaling.unknowns_of(raw.unknowns)[0]) if raw.unknowns.size else 0.0
         return PseudoExpectation(
             status=status,
             sense=self.sense,
             objective=self.question.objective,
             system=self.question.system,
             degree=self.question.degree,
-            bound=bound,
-            certified_bound=certified,
+            bound=self.sign * bound / scaling.value,
+            certified_bound=None if certified is None else self._stated(certified),
             reason=reason,
             solver=raw.solver,
             solver_message=raw.message,
@@ -494,7 +516,7 @@ class Answer:
             times={},
             identity=self.original,
             moments=moments,
-            dual=dual_data(self.original, gram / self.scaling.gram, free / self.scaling.free, multiplier),
+            dual=dual_data(self.original, scaling.gram_of(gram), scaling.free_of(free), multiplier),
             program=self.program,
             scaling=self.scaling,
             in_expectation=self.question.subject_to,

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from ...conic.choose import backend, choose
+from ...conic.program import ProblemTooLarge
+from ...conic.strategies import is_unbounded
 from ...conic.svec import smat
 from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram, RawSolution
+from ..solve.forms import moment_form
 from ..solve.solve import solve_program
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
+
+
+def provably_unbounded(program: GramProgram) -> bool:
+    """Whether it is proven, in exact arithmetic, that the moment program has no finite value: that there are
+    moments, and a direction that lowers the objective without end. Cost: some more solves."""
+    identity = replace(program.identity, symmetry=None)
+    if identity.dominance is not None:
+        identity = identity.dominance.reduce(identity)
+    form = moment_form(replace(program, identity=identity))
+    try:
+        return is_unbounded(form.conic, backend(choose(identity.sides)).solve) is True
+    except ProblemTooLarge:
+        return False
 
 
 def misfit(program: GramProgram, raw: RawSolution) -> float:

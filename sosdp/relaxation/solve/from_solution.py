@@ -23,6 +23,7 @@ from ..build.identity import GramProgram, RawSolution
 from .forms import MomentForm, moment_form, read_moment_form
 
 if TYPE_CHECKING:
+    from ..build.scaling import Scaling
     from ..pseudoexpectation import PseudoExpectation
 
 _PAID = 3e-7  # of the value, or of one
@@ -57,6 +58,7 @@ def inward(program: GramProgram, raw: RawSolution, time_limit: float | None = No
 
 def nearby(
     program: GramProgram,
+    scaling: Scaling,
     near: PseudoExpectation,
     *,
     tolerance: float | None = None,
@@ -68,7 +70,7 @@ def nearby(
     None where that does not end in a solution, or where the solver gets a reduced program. Raises ValueError
     where the structures differ, and for equations that are no rewriting rules.
     """
-    start = _raw(program, near)
+    start = _raw(program, scaling, near)
     identity = program.identity
     if identity.symmetry or identity.dominance or program.quadratic is not None:
         return None
@@ -83,7 +85,7 @@ def nearby(
     return read_moment_form(program, form, found) if found.status == "optimal" else None
 
 
-def _raw(program: GramProgram, near: PseudoExpectation) -> RawSolution:
+def _raw(program: GramProgram, scaling: Scaling, near: PseudoExpectation) -> RawSolution:
     """The scaled solution that a result was read from, after its residual was absorbed."""
     identity = program.identity
     if identity.free.shape[0]:
@@ -94,14 +96,14 @@ def _raw(program: GramProgram, near: PseudoExpectation) -> RawSolution:
     if not same or near.program.objective.size != program.objective.size:
         raise ValueError("near= must be of the same structure: its blocks or its moments are others")
     unknowns = np.zeros(program.objective.size)
-    unknowns[0] = near.dual.bound
+    unknowns[0] = near.dual.bound * scaling.value
     return RawSolution(
         status="optimal",
-        gram=np.concatenate([svec(block.gram) for block in near.dual.blocks]) * near.scaling.gram,
+        gram=np.concatenate([svec(block.gram) for block in near.dual.blocks]) * scaling.gram * scaling.value,
         free=np.zeros(0),
         unknowns=unknowns,
-        moments=near.moments / near.scaling.column,
-        value=near.dual.bound,
+        moments=near.moments / scaling.column,
+        value=near.dual.bound * scaling.value,
         solver=newton_cg.NAME,
         iterations=0,
         seconds=0.0,

@@ -1,0 +1,142 @@
+"""Answers do not depend on the units: of variables, objectives, constraints and unknowns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+
+x, y, c = sd.variables("x y c")
+CAMEL = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
+BOX = [x**2 <= 9, y**2 <= 4]
+LEAST = -1.0316284534898774
+
+
+def agrees(result, value, unit=1.0, digits=1e-5):
+    """Optimal, near the value (known to 8 digits), and proven on the right side and near it."""
+    assert result.status == "optimal", result
+    assert abs(result.bound - value) <= digits * unit
+    sign = -1 if getattr(result, "bound_kind", "lower") == "upper" else 1
+    assert -digits * unit <= sign * (result.certified_bound - value) <= 1e-8 * unit
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s: sd.minimize(s * CAMEL, BOX, 6),
+        lambda s: sd.maximize(s * (x - x * y), [x**2 + y**2 <= 1]),
+        lambda s: sd.minimize_trigonometric([0, -s, 0, 2 * s, 0, s], [0, 0.5 * s]),
+        lambda s: sd.minimize(s * sd.chebyshev(x, 20), sd.System(1 - x**2 >= 0)),
+    ],
+)
+@pytest.mark.parametrize("power", [-40, 3, 40])
+def test_a_power_of_two_times_the_objective_gives_exactly_so_many_times_the_answer(function, power):
+    one, many = function(1.0), function(2.0**power)
+    assert (many.status, many.bound) == (one.status, 2.0**power * one.bound)
+    assert many.certified_bound == 2.0**power * one.certified_bound
+
+
+def test_a1_no_false_unbounded():
+    f = (1e8 * x - 3) ** 2 + (y - 0.4) ** 2 + (1e8 * x - 3) * (y - 0.4)
+    found = sd.minimize(f, [x >= 1e-8, x <= 5e-8, y >= 0.1, y <= 1], degree=2)
+    agrees(found, 0.0)
+    assert np.allclose(found.atoms() / [1e-8, 1], [[3, 0.4]], rtol=1e-3)
+
+
+@pytest.mark.parametrize("length", [1e-7, 1e-9, 1e-10])
+@pytest.mark.parametrize("price", [1.0, 1e6, 1e12])
+@pytest.mark.parametrize("degree", [2, 4])
+def test_a1_nanometres_times_euros(length, price, degree):
+    u, v = x / length, y / price
+    f = (u - 3) ** 2 + (v - 0.4) ** 2 + (u - 3) * (v - 0.4)
+    box = [x >= length, x <= 5 * length, y >= 0.1 * price, y <= price]
+    agrees(sd.minimize(f, box, degree=degree), 0.0)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e5])
+def test_a2_unknowns_beside_a_variable_in_odd_units(unit):
+    found = sd.SosProgram([c]).require((unit * x) ** 4 - c * (unit * x) ** 2 + 1).maximize(c)
+    agrees(found, 2.0)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_a3_unknowns_in_odd_units(unit):
+    found = sd.SosProgram([c]).require(x**4 - c * unit * x**2 + 1).maximize(c)
+    agrees(found, 2 / unit, 1 / unit)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e8, 1e12])
+def test_a3_b1_objectives_in_odd_units(unit):
+    found = sd.minimize(unit * CAMEL, BOX, 6)
+    agrees(found, unit * LEAST, unit)
+    assert found.exact and np.allclose(np.abs(found.atoms()), [[0.0898, 0.7126]] * 2, atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e12])
+def test_a3_b1_other_kinds_of_problems(unit):
+    graph = np.triu(np.random.default_rng(3).random((8, 8)) < 0.5, 1)
+    v = sd.variables("v", 8)
+    cut = sum((1 - v[i] * v[j]) / 2 for i, j in zip(*np.nonzero(graph), strict=True))
+    wanted = sd.maximize(cut, sd.System(v**2 == 1), 4)
+    agrees(sd.maximize(unit * cut, sd.System(v**2 == 1), 4), unit * round(wanted.bound), unit, 1e-4)
+    z, w = sd.complex_variables("z w")
+    f = (z * w.conj()).real + (z**2).imag
+    ball = [z.abs2() + w.abs2() == 1]
+    plain = sd.minimize(f, ball, degree=4)
+    agrees(sd.minimize(unit * f, ball, degree=4), unit * plain.bound, unit)
+    trigonometric = sd.minimize_trigonometric([0, -unit, 0, 2 * unit, 0, unit], [0, 0.5 * unit])
+    agrees(trigonometric, unit * -3.3284271247741, unit)
+    agrees(sd.minimize(unit * sd.chebyshev(x, 60), sd.System(1 - x**2 >= 0)), -unit, unit)
+
+
+@pytest.mark.parametrize("stated", [[(x - 1e-9) * (5e-9 - x) >= 0], [x >= 1e-9, x <= 5e-9]])
+def test_a3_minimisers_of_small_variables(stated):
+    found = sd.minimize(x, stated)
+    agrees(found, 1e-9, 1e-9)
+    assert np.allclose(found.atoms(), 1e-9, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9, 1e12])
+def test_a6_refutations_in_odd_units(unit):
+    u = unit * x
+    empty = [(u - 1) ** 2 + (y - 1) ** 2 <= 1, u + y >= 4]
+    assert sd.feasible(empty, degree=2).status == "infeasible"
+    assert sd.minimize(u, empty, degree=2).status == "infeasible"
+    close = [x >= 1.000001e-9, x <= 1e-9, y >= 1e12, y <= 2e12]
+    assert sd.feasible(close, degree=2).status == "infeasible"
+
+
+def test_a9_atoms_attain_the_bound():
+    f = (y - 1e12) ** 2 + (x - 1e-9) ** 2
+    found = sd.minimize(f, sd.System(y**2 <= 1e26, x**2 <= 1), degree=4)
+    assert found.status == "optimal" and found.certified_bound <= 1e-3
+    assert np.allclose(found.atoms()[:, 1], 1e12, rtol=1e-3)
+
+
+def test_a9_no_atoms_of_a_bound_that_nothing_proves():
+    found = sd.minimize(CAMEL, BOX, 6)
+    assert len(found.atoms()) == 2
+    assert not len(replace(found, status="inaccurate", certified_bound=None).atoms())
+    assert not len(replace(found, status="inaccurate", certified_bound=-2.0).atoms())
+    assert len(replace(found, status="inaccurate").atoms()) == 2
+
+
+@pytest.mark.parametrize("system", [None, [x**2 <= 1], [x**2 <= 1e-16], [x <= 1e-8, x >= -1e-8]])
+def test_b2_steep_parabola(system):
+    found = sd.minimize((1e9 * x - 3) ** 2, system)
+    agrees(found, 0.0)
+    assert np.allclose(found.atoms(), 3e-9, rtol=1e-3, atol=0)
+
+
+def test_b2_flat_quartic():
+    found = sd.minimize(1e-9 * x**4 + 1e12 * x, [x**2 <= 1e14])
+    agrees(found, -4.724703937105774e18, 4.7e18)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_b2_sums_of_squares(unit):
+    p = x**4 + y**4 + x**2 + y**2 + x * y + 1
+    assert sd.prove_sos(unit * p).status == "proved"
+    assert sd.prove_sos(p.subs({x: unit * x})).status == "proved"
+    assert sd.prove_sos(unit * (p - 2)).status == "refuted"
