@@ -140,3 +140,44 @@ def test_b2_sums_of_squares(unit):
     assert sd.prove_sos(unit * p).status == "proved"
     assert sd.prove_sos(p.subs({x: unit * x})).status == "proved"
     assert sd.prove_sos(unit * (p - 2)).status == "refuted"
+
+
+def test_a_bound_that_its_proof_contradicts_is_inaccurate(monkeypatch):
+    from sosdp.relaxation.certify import classify
+
+    proven = classify.Answer._certified_bound
+    monkeypatch.setattr(
+        classify.Answer, "_certified_bound", lambda self, value: (value - 0.01, *proven(self, value)[1:])
+    )
+    found = sd.minimize(x**2 - x, [x**2 <= 1], solver="clarabel")
+    assert found.status == "inaccurate" and found.certified_bound < found.bound
+
+
+@pytest.mark.parametrize("proves", [True, False])
+def test_unbounded_needs_a_proof(proves, monkeypatch):
+    from sosdp.relaxation.certify import classify, rays
+
+    if not proves:
+        monkeypatch.setattr(rays, "is_unbounded", lambda *args: False)
+    assert classify.provably_unbounded is rays.provably_unbounded
+    assert sd.minimize(-(x**2)).status == ("unbounded" if proves else "inaccurate")
+
+
+def test_random_problems_in_random_units():
+    rng = np.random.default_rng(7)
+    monomials = sd.monomials([x, y], 4)
+    same = 0
+    for k in range(40):
+        q = sum(int(a) * m for a, m in zip(rng.integers(-5, 6, size=len(monomials)), monomials, strict=True))
+        a, b, s, g, h = (10.0 ** rng.integers(-12, 13) for _ in range(5))
+        plain = [x**2 <= 1, y**2 <= 1] if k % 2 else [x**2 + y**2 <= 1]
+        odd = [g * x**2 <= g * a * a, h * y**2 <= h * b * b]
+        odd = odd if k % 2 else [g * ((x / a) ** 2 + (y / b) ** 2) <= g]
+        one = sd.minimize(q, plain, degree=4)
+        other = sd.minimize(s * q.subs({x: x / a, y: y / b}), odd, degree=4)
+        assert one.status == "optimal" and other.status in ("optimal", "inaccurate", "failed")
+        near = abs(other.bound / s - one.bound) <= 1e-4 * max(5.0, abs(one.bound))
+        assert near or other.status != "optimal"
+        assert other.certified_bound is None or other.certified_bound / s <= one.bound + 1e-4
+        same += near and other.status == "optimal"
+    assert same >= 38
