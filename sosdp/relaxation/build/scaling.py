@@ -31,7 +31,7 @@ _SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded
 _USUAL = 1e4  # sizes within this factor of one are left alone
 _PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
-_MOST = 2.0**16  # size of an objective relative to its small coefficients: beyond it, terms cancel
+_MOST = 2.0**30  # size of an objective relative to its small coefficients: beyond it, terms cancel
 _MODERATE = 10  # powers of two in a variable
 _COUNTED = 2.0**-40  # of the largest coefficient: smaller ones are not what an objective is scaled by,
 _NARROW = 2.0**-10  # nor these, where variables are scaled by much or the others led to nothing
@@ -145,8 +145,9 @@ def with_value(
     largest = float(target.max(initial=0.0))
     counted = np.sort(every[(every > 0) & (every >= (_NARROW if far or narrow else _COUNTED) * largest)])
     size = min(largest, 0.25 * float(counted[(counted.size - 1) // 10])) if counted.size else 0.0
+    smallest = np.inf if far else _MOST * float(every[every > 0].min(initial=np.inf))
     target = target[target >= _COUNTED * largest]
-    middle = float(target[(target.size - 1) // 2]) if target.size else 0.0
+    middle = min(float(target[(target.size - 1) // 2]), smallest) if target.size else 0.0
     rows = None
     if identity.unknown.shape[0] > 1:
         rows = np.array(
@@ -157,7 +158,7 @@ def with_value(
             size = max(size, float((weights * rows[1:] ** 2).max(initial=0.0)))
         rows = 1.0 / rows
     value = 1.0 / _power_of_two(size)
-    found = replace(scaling, value=value, unknown=rows, size=_power_of_two(min(middle * value, _MOST)))
+    found = replace(scaling, value=value, unknown=rows, size=_power_of_two(middle * value))
     kept = np.abs(identity.target[identity.target != 0])
     smallest, largest = kept.min(initial=1.0), kept.max(initial=1.0)
     low, high = (found.value * v for v in (scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)))
