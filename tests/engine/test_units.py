@@ -181,3 +181,12 @@ def test_random_problems_in_random_units():
         assert other.certified_bound is None or other.certified_bound / s <= one.bound + 1e-4
         same += near and other.status == "optimal"
     assert same >= 38
+
+
+def test_small_variables_do_not_make_an_objective_look_large():
+    # coefficients up to 500 of an objective whose values are near 1e-9: nothing is near relative to 500
+    f = -(x**4) + 2 * x**3 * y + 5 * x**2 * y**2 + 2 * y**4 - 2 * x**3 - 2 * x**2 * y - x * y**2
+    f = f + 5 * x**2 - x * y - 5 * y**2 + x - 5 * y + 3
+    box = [1e-4 * x >= -1e-7, x <= 1e-3, 1e-8 * y >= -1e-11, y <= 1e-3]
+    found = sd.minimize(1e-10 * f.subs({x: 1e3 * x, y: 1e3 * y}), box, degree=4)
+    assert found.status in ("unbounded", "inaccurate")

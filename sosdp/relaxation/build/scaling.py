@@ -140,7 +140,8 @@ def with_value(
     moving = mono.degrees(identity.columns) > 0
     # bounds of ordinary size may be loose: then the coefficients say more than their size on the box
     far = bool(np.abs(scaling.exponent).max(initial=0.0) > _MODERATE)
-    every = np.abs(identity.target * scaling.column if far else identity.target)
+    used = scaling.exponent if far else np.minimum(scaling.exponent, 0.0)
+    every = np.abs(identity.target) * np.exp2(used[np.minimum(identity.columns, used.size - 1)].sum(axis=1))
     target = np.sort(every[moving & (identity.target != 0)])
     largest = float(target.max(initial=0.0))
     counted = np.sort(every[(every > 0) & (every >= (_NARROW if far or narrow else _COUNTED) * largest)])
