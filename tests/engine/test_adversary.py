@@ -13,6 +13,7 @@ import sosdp as sd
 from sosdp.conic import choose, clarabel
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import svec
+from sosdp.relaxation.build.identity import Block, NullSpace
 
 
 @pytest.mark.parametrize("factor", [1, 10**10, 10**16])
@@ -26,6 +27,13 @@ def test_a_for_all_block_without_free_directions_is_proven_psd(factor):
     assert found.status != "infeasible"
     if found.certified_bound is not None:
         assert Fraction(found.certified_bound) <= factor
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_only_a_block_that_unknowns_move_has_free_directions(count):
+    null = NullSpace(np.arange(count), np.eye(2))
+    block = Block("forall", (0,), np.zeros((2, 1), dtype=np.int32), None, np.arange(2), null)
+    assert block.has_free_directions is (count > 0)
 
 
 def conic(q, A, b, cones):

@@ -1,6 +1,7 @@
 """Bounds, verdicts and refutations that rounding, underflow or a tolerance once made false."""
 
 from fractions import Fraction as F
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import sosdp as sd
 from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds, norms
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.reduction.quotient import find_quotient
+from sosdp.relaxation.certify.classify import Answer
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -117,6 +119,16 @@ def test_a_loose_tolerance_closes_no_gap_at_points():
     found = sd.minimize(large + 2 - large * x**2, S((0.1 * x**2 - 0.1 * x).equals(0)), 2, tolerance=10.0)
     assert found.status != "optimal" or found.bound == pytest.approx(2, abs=1e-5 * large)
     assert found.certified_bound is None or found.certified_bound <= 2
+
+
+@pytest.mark.parametrize("tolerance, closed", [(None, True), (1e-7, True), (1e-3, False), (10.0, False)])
+def test_a_loose_tolerance_compares_nothing(tolerance, closed):
+    answer = Answer.__new__(Answer)
+    raw = SimpleNamespace(status="optimal", inside=object())
+    question = SimpleNamespace(options=SimpleNamespace(tolerance=tolerance))
+    for name, value in (("raw", raw), ("question", question), ("scaling", SimpleNamespace(size=1.0))):
+        object.__setattr__(answer, name, value)
+    assert answer._compared_at_points() is closed
 
 
 def test_an_uncertified_optimum_says_on_what_it_rests():
