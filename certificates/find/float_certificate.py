@@ -28,7 +28,7 @@ from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.pseudoexpectation import dual_data
 from sosdp.relaxation.solve.solve import cubic_work, solve_program
 
-SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to max(1, |value|)
+SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
@@ -130,8 +130,8 @@ class FloatCertificate:
         """A proof that the checker accepts, at `bound` or at the solver's value less a slack.
 
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
-        then be proven as it stands.  slack: relative to max(1, |value|); by default the smallest of 1e-7 ...
-        1e-3 that works; the bound is the shortest decimal in the outer half of the slack.  bits: binary
+        then be proven as it stands.  slack: relative to max(min(1, size), |value|), size that of the
+        objective; by default the smallest of 1e-7 ... 1e-3 that works; the bound is the shortest decimal in the outer half of the slack.  bits: binary
         places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
         more solve (two at worst), about as long as the first, and milliseconds.
         """

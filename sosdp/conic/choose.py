@@ -24,6 +24,7 @@ from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavail
 from .reformulate import unsolved
 from .strategies import bracket, is_unbounded
 from .svec import svec_length
+from .unit_size import at_unit_size
 
 # The one list of solvers: name -> (module that must be importable, what to install for it). Each has a file
 # of its name beside this one, with FORM ("gram" or "moment"), memory(program) and solve(program, ...).
@@ -154,6 +155,9 @@ def solve_conic(
     started = time.perf_counter()
     if 0 in program.cones.psd:  # solvers take them for an error (SDPA ends the process)
         program = replace(program, cones=replace(program.cones, psd=tuple(n for n in program.cones.psd if n)))
+    program, unit = at_unit_size(program)
+    if largest is not None:
+        largest = float(np.ldexp(largest, unit.right))
     asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
     if not program.q.size and program.P is None:
         only = unsolved(program, "optimal", message="no variables")
@@ -181,8 +185,8 @@ def solve_conic(
         if best.status in ("optimal", "infeasible", "unbounded") or asked.over():
             break
     if best is None:
-        return asked.solve(names[-1], program, tolerance)
-    return replace(best, seconds=time.perf_counter() - started)
+        return unit.restore(asked.solve(names[-1], program, tolerance))
+    return unit.restore(replace(best, seconds=time.perf_counter() - started))
 
 
 class _Asked:
