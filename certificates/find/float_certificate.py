@@ -131,9 +131,10 @@ class FloatCertificate:
 
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
         then be proven as it stands.  slack: relative to max(min(1, size), |value|), size that of the
-        objective; by default the smallest of 1e-7 ... 1e-3 that works; the bound is the shortest decimal in the outer half of the slack.  bits: binary
-        places, by default 20, 34, 53 in turn.  Raises NotCertifiable with the reason in words.  Cost: one
-        more solve (two at worst), about as long as the first, and milliseconds.
+        objective; by default the smallest of 1e-7 ... 1e-3 that works; the bound is the shortest decimal in
+        the outer half of the slack.  bits: binary places, by default 20, 34, 53 in turn.  Raises
+        NotCertifiable with the reason in words.  Cost: one more solve (two at worst), about as long as the
+        first, and milliseconds.
         """
         if bound is not None and slack is not None:
             raise ValueError("give a bound or a slack, not both")
