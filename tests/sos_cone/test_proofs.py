@@ -100,14 +100,19 @@ def test_the_proof_on_a_box_does_not_need_good_multipliers(make):
     grids = np.meshgrid(*[np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)])
     points = np.stack([g.ravel() for g in grids], axis=1)
     least = float(np.min(p(points)))
+    factor = 2.0 ** np.round(
+        np.log2(proof.unknowns[0] / result.bound)
+    )  # the proof's units: the target is scaled
+    assert abs(proof.unknowns[0] / factor - result.bound) <= 1e-6 * abs(result.bound)
     for size in (0.0, 1e-6, 1.0, 1e6):
         grams = []
         for g in proof.grams:
             noise = generator.standard_normal(g.shape) * size
             grams.append(g + noise + noise.T)
         for shift in (0.0, 1e-3, 1.0, -1.0):
-            unknowns = proof.unknowns + shift
-            assert float(unknowns[0]) - proven_loss(proof.frame, grams, unknowns) <= least + 1e-9 * abs(least)
+            unknowns = proof.unknowns + shift * factor
+            proven = (float(unknowns[0]) - proven_loss(proof.frame, grams, unknowns)) / factor
+            assert proven <= least + 1e-9 * abs(least)
 
 
 def test_nothing_is_proven_without_an_enclosing_box():
