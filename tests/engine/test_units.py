@@ -1,11 +1,13 @@
 """Answers do not depend on the units: of variables, objectives, constraints and unknowns."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.relaxation.build import scaling
 
 x, y, c = sd.variables("x y c")
 CAMEL = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
@@ -190,3 +192,32 @@ def test_small_variables_do_not_make_an_objective_look_large():
     box = [1e-4 * x >= -1e-7, x <= 1e-3, 1e-8 * y >= -1e-11, y <= 1e-3]
     found = sd.minimize(1e-10 * f.subs({x: 1e3 * x, y: 1e3 * y}), box, degree=4)
     assert found.status in ("unbounded", "inaccurate")
+
+
+def test_variables_of_other_programs_cost_nothing(monkeypatch):
+    """Every variable that a process ever declared has an id below those of its next program."""
+    sizes, solve = [], np.linalg.lstsq
+
+    def counted(table, *others, **options):
+        sizes.append(table.shape)
+        return solve(table, *others, **options)
+
+    monkeypatch.setattr(np.linalg, "lstsq", counted)
+    last = sd.variables("passed_by", 3000)[-2:]
+    steep = sd.minimize((1e6 * last[0] - 3) ** 2 + (last[1] - 1) ** 2, sd.System())
+    agrees(steep, 0.0)
+    assert sizes and max(np.array(sizes).max(axis=0)) < 100
+
+
+def test_no_table_larger_than_the_program_is_made():
+    """A chain of a thousand steep terms: least squares over all its variables would take 100 MB."""
+    z = sd.variables("long_chain", 1000)
+    chain = sum(1e10 * (z[i + 1] - z[i] ** 2) ** 2 + (1 - z[i]) ** 2 for i in range(999))
+    exponent = np.zeros(int(chain.monos.max()) + 1)
+    free = np.ones(exponent.size, dtype=bool)
+    free[0] = False
+    tracemalloc.start()
+    found = scaling._balanced([(chain.monos, np.array(chain.coefs, dtype=float))], exponent, free)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found is exponent and most < 1e7

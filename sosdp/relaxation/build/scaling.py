@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
 
 from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
@@ -181,13 +182,12 @@ def with_unknowns(identities: list[Identity], scalings: list[Scaling]) -> list[S
     log = np.log2(table[piece, column])
     if not log.size or np.abs(log).max() <= np.log2(_USUAL):
         return scalings
-    rows = np.zeros((log.size, len(identities) + count))
-    rows[np.arange(log.size), piece] = 1.0
-    inner = np.flatnonzero(column < count)
-    rows[inner, len(identities) + column[inner]] = 1.0
-    pull = _PULL * np.eye(rows.shape[1])
-    right = np.concatenate([-log, np.zeros(rows.shape[1])])
-    power = np.exp2(np.round(np.linalg.lstsq(np.vstack([rows, pull]), right, rcond=None)[0]))
+    every, inner = np.arange(log.size), np.flatnonzero(column < count)
+    where = np.concatenate([piece, len(identities) + column[inner]])
+    rows = sp.csr_matrix((np.ones(where.size), (np.concatenate([every, inner]), where)))
+    rows.resize(log.size, len(identities) + count)
+    pull = _PULL**2 * sp.identity(rows.shape[1])
+    power = np.exp2(np.round(spsolve(sp.csc_matrix(rows.T @ rows + pull), rows.T @ -log)))
     values, units = power[: len(identities)], power[len(identities) :]
     return [replace(s, value=float(v), unknown=v * units) for s, v in zip(scalings, values, strict=True)]
 
@@ -314,33 +314,34 @@ def _balanced(
 ) -> np.ndarray:
     """The exponents with those of the free variables chosen by least squares so that the coefficients of the
     terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
-    ids = np.flatnonzero(free)
-    place = np.full(exponent.size, -1)
-    place[ids] = np.arange(ids.size)
-    tables, sizes, unusual, entries = [], [], False, 0
+    parts, unusual = [], False
     for monos, coefs in polynomials:
         touched = free[monos].any(axis=1)
         used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
-        rows, values = monos[used], np.abs(coefs[used])
-        if len(values) < 2 or not touched[used].any():
+        rows = monos[used]
+        if len(rows) < 2 or not touched[used].any():
             continue
-        size = np.log2(values) + exponent[rows].sum(axis=1)
+        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
         unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
-        size -= (exponent * free)[rows].sum(axis=1)
-        table = np.zeros((len(values), ids.size))
-        at, factor = np.nonzero(free[rows])
-        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
-        groups = [(np.ones(len(values), dtype=bool), _WHOLE), *((c > 0, 1.0) for c in table.T)]
-        for group, weight in groups:
-            tables.append(
-                weight * (table[group] - table[group].mean(axis=0)) if group.any() else table[group]
-            )
-            sizes.append(weight * (size[group] - size[group].mean()) if group.any() else size[group])
-            entries += int(group.sum()) * ids.size
-        if entries > _MOST_ENTRIES:
-            return exponent
+        parts.append((rows, size - (exponent * free)[rows].sum(axis=1)))
     if not unusual:
         return exponent
+    # those that occur: variables of other programs of this process have ids below the largest too
+    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
+    place = np.zeros(exponent.size, dtype=np.intp)
+    place[ids] = np.arange(ids.size)
+    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
+    if lines * ids.size > _MOST_ENTRIES:
+        return exponent
+    tables, sizes = [], []
+    for rows, size in parts:
+        table = np.zeros((len(rows), ids.size))
+        at, factor = np.nonzero(free[rows])
+        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
+        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
+        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
+            tables.append(weight * (table[group] - table[group].mean(axis=0)))
+            sizes.append(weight * (size[group] - size[group].mean()))
     pull = _PULL * np.eye(ids.size)
     right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
     found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
