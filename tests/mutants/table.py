@@ -54,10 +54,13 @@ def mutants(tables: list[str] | None = None) -> list[Mutant]:
 
 
 def copy_tree(target: Path) -> None:
-    """A copy of what the tests need; links become files."""
+    """A copy of what the tests need; links become files.
+
+    Compiled modules come along: times are kept, so they stay valid except for the file that is changed.
+    """
     for part in PARTS:
         if (ROOT / part).is_dir():
-            ignore = shutil.ignore_patterns("__pycache__", "results", "*.png")
+            ignore = shutil.ignore_patterns("*-pytest-*", "results", "*.png")
             shutil.copytree(ROOT / part, target / part, ignore=ignore, dirs_exist_ok=True)
     for name in FILES:
         shutil.copy(ROOT / name, target / name)
@@ -88,6 +91,18 @@ def passes(tests: tuple[str, ...], tree: Path, seconds: float = 600.0) -> bool |
     return None if code not in (0, 1) else code == 0
 
 
+def verdict(mutant: Mutant, tree: Path) -> bool | None:
+    """What `passes` says of the undoing's tests; the tree is as before afterwards, its times too."""
+    path = tree / mutant.file
+    times = path.stat()
+    before = undone(mutant, tree)
+    try:
+        return passes(mutant.tests, tree)
+    finally:
+        path.write_text(before, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def survivors(chosen: list[Mutant], report=print) -> list[Mutant]:
     """Try every undoing on one copy of the tree; those that no test noticed."""
     alive = []
@@ -95,13 +110,9 @@ def survivors(chosen: list[Mutant], report=print) -> list[Mutant]:
         tree = Path(folder)
         copy_tree(tree)
         for number, mutant in enumerate(chosen, 1):
-            before = undone(mutant, tree)
-            try:
-                verdict = passes(mutant.tests, tree)
-            finally:
-                (tree / mutant.file).write_text(before, encoding="utf-8")
-            word = {True: "SURVIVES", False: "killed", None: "NO SUCH TEST"}[verdict]
+            outcome = verdict(mutant, tree)
+            word = {True: "SURVIVES", False: "killed", None: "NO SUCH TEST"}[outcome]
             report(f"[{number}/{len(chosen)}] {word:12} {mutant.label}: {mutant.claim}")
-            if verdict is not False:
+            if outcome is not False:
                 alive.append(mutant)
     return alive
