@@ -37,7 +37,7 @@ from .estimator.private_estimator import private_estimator as private_estimator
 from .estimator.score_program import ScoreProgram as ScoreProgram
 from .model.expectation import for_all as for_all
 from .model.expectation import sum_squares as sum_squares
-from .model.problem_file import Problem as Problem
+from .model.problem import Problem as Problem
 from .model.problem_file import ProblemFileError as ProblemFileError
 from .model.problem_file import load_problem as load_problem
 from .model.system import System as System

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sosdp.model.problem_file import OptionError, Problem
+from sosdp.algebra.polynomial import variable
+from sosdp.algebra.variables import variable_id
+from sosdp.model.measures import Integral
+from sosdp.model.moments import MomentProblem, Parts
+from sosdp.model.problem import OptionError, Problem
+from sosdp.relaxation.measure_program import MeasureProgram
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.sos_program import SosProgram, SosSolution
 from sosdp.show import html_table
@@ -20,7 +26,9 @@ class Answer:
     """What the engine says about a problem, in the words of the result format.
 
     `parts` are the solved relaxations (one, or one for each polynomial of a list to be proven); `values` the
-    coefficients found by a sum-of-squares program; `atoms_reason` says why an optimum has no `atoms`.
+    coefficients found by a sum-of-squares program; `atoms_reason` says why an optimum has no `atoms`;
+    `measures` the mass and the atoms of every measure; `multipliers` one number a constraint on integrals:
+    the optimum's rate of change with its right side.
     """
 
     status: str
@@ -37,6 +45,8 @@ class Answer:
     values: dict[str, float] | None = None
     atoms: list[list[float]] = field(default_factory=list)
     atoms_reason: str = ""
+    measures: dict[str, dict[str, Any]] | None = None
+    multipliers: list[float] | None = None
 
     def proof(self) -> Proof:
         """An exact proof of the answer, to be checked or saved; CertificateError or ValueError, saying why,
@@ -57,6 +67,7 @@ class Answer:
             f"proven {self.bound_kind} bound": self.certified_bound if asked else None,
             "values": self.values,
             "atoms": self.atoms or None,
+            "measures": self.measures,
             "reason": self.reason or None,
             "solver": self.solver,
         }
@@ -71,6 +82,8 @@ def solve_problem(problem: Problem) -> Answer:
     building, solving = problem.engine_options()
     if problem.unknowns:
         return _program(problem, building, solving)
+    if problem.moments is not None:
+        return _over_measures(problem, problem.moments, building, solving)
     if problem.sense == "sos":
         return _sums_of_squares(problem, building, solving)
     if problem.chebyshev is not None:
@@ -84,7 +97,7 @@ def solve_problem(problem: Problem) -> Answer:
         assert problem.objective is not None
         solved = call(problem.objective, problem.system, problem.degree, **building, **solving)
     has_bound, optimal = problem.sense != "feasible", solved.status == "optimal"
-    atoms = _atoms(problem, solved) if optimal else []
+    atoms = _atoms(problem.variables, solved) if optimal else []
     return _said(
         solved,
         solved.degree,
@@ -150,9 +163,53 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
     for p in problem.sos:
         program.require(p, problem.system, problem.degree)
     objective = problem.objective if problem.objective is not None else polynomial(0)
-    found: SosSolution = program.minimize(objective, **solving)
+    call = program.maximize if problem.direction == "maximize" else program.minimize
+    found: SosSolution = call(objective, **solving)
     has_bound = problem.objective is not None
     return _said(found, problem.degree, has_bound, values=found.values or None, parts=(found,))
+
+
+def _over_measures(
+    problem: Problem, stated: MomentProblem, building: dict[str, Any], solving: dict[str, Any]
+) -> Answer:
+    """A generalised moment problem: linear constraints on the integrals of several measures."""
+    program = MeasureProgram(**building)
+    measures = {
+        spec.name: program.measure(
+            [variable(variable_id(v)) for v in spec.variables], spec.system, spec.name, spec.mass
+        )
+        for spec in stated.measures
+    }
+    fixed = len(program.constraints)
+
+    def total(parts: Parts) -> Integral:
+        return sum((measures[name](p) for name, p in parts), Integral((), 0))
+
+    for constraint in stated.constraints:
+        body = total(constraint.parts) - constraint.right
+        program.require({"==": body == 0, ">=": body >= 0, "<=": body <= 0}[constraint.relation])
+    objective = total(stated.objective)
+    if problem.sense == "feasible":
+        found = program.feasible(problem.degree, **solving)
+    elif problem.sense == "maximize":
+        found = program.maximize(objective, problem.degree, **solving)
+    else:
+        found = program.minimize(objective, problem.degree, **solving)
+    if found.status not in ("optimal", "inaccurate"):
+        return _said(found, found.sizes["degree"], problem.sense != "feasible", parts=(found,))
+    laws = {}
+    for spec in stated.measures:
+        mu = measures[spec.name]
+        laws[spec.name] = {"mass": found.mass(mu), "atoms": _atoms(spec.variables, found.law(mu))}
+    signs = [-1.0 if c.relation == "<=" else 1.0 for c in stated.constraints]
+    return _said(
+        found,
+        found.sizes["degree"],
+        problem.sense != "feasible",
+        parts=(found,),
+        measures=laws,
+        multipliers=[s * y for s, y in zip(signs, found.multipliers[fixed:].tolist(), strict=True)],
+    )
 
 
 def _sums_of_squares(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:
@@ -188,11 +245,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _atoms(problem: Problem, solved: PseudoExpectation) -> list[list[float]]:
-    """Optimisers with coordinates in the order of the problem's variables; 0 for a variable it never uses."""
+def _atoms(variables: Sequence[str], solved: PseudoExpectation) -> list[list[float]]:
+    """Optimisers with coordinates in the order of these variables; 0 for a variable it never uses."""
     column = {str(variable): k for k, variable in enumerate(solved.variables)}
     points = solved.atoms()
-    return [[float(p[column[v]]) if v in column else 0.0 for v in problem.variables] for p in points]
+    return [[float(p[column[v]]) if v in column else 0.0 for v in variables] for p in points]
 
 
 def certify_optimum(answer: Answer) -> Proof:

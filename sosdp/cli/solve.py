@@ -142,6 +142,8 @@ def export(problem: Any, target: str) -> None:
         raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
     if problem.chebyshev is not None:
         raise InputError(f"{target}: --export: Chebyshev coefficients have no moment relaxation in monomials")
+    if problem.moments is not None:
+        raise InputError(f"{target}: --export: a program over measures has no file of that kind yet")
     try:
         relaxation_of(problem).export(target, problem.objective, sense=problem.sense, name=problem.name)
     except (ValueError, TypeError) as error:
@@ -170,6 +172,8 @@ def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
         result["atoms_reason"] = answer.atoms_reason
     if answer.values is not None:
         result["values"] = answer.values
+    if answer.measures is not None:
+        result |= {"measures": answer.measures, "multipliers": answer.multipliers}
     if answer.reason:
         result["reason"] = answer.reason
     return result
@@ -190,14 +194,18 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     }
     for name, value in list(result.get("values", {}).items())[:12]:
         fields[name] = f"{value:.8g}"
+    for name, law in list(result.get("measures", {}).items())[:12]:
+        at = "; ".join(", ".join(f"{v:.6g}" for v in atom[:8]) for atom in law["atoms"][:8])
+        fields[name] = f"mass {law['mass']:.8g}" + (f", at {at}" if at else "")
     word = "maximiser" if problem.sense == "maximize" else "minimiser"
     for k, atom in enumerate(result["atoms"][:8], 1):
         shown = [f"{name} = {value:.6g}" for name, value in list(zip(problem.variables, atom))[:8]]
         fields[f"{word} {k}"] = ", ".join(shown + ["..."] * (len(atom) > 8))
     if "atoms_reason" in result:
         fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
+    degree = "" if result["degree"] is None else f"degree {result['degree']}, "
     fields["size"] = (
-        f"degree {result['degree']}, {result['sizes']['moments']} moments, "
+        f"{degree}{result['sizes']['moments']} moments, "
         f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"
     )
     fields["solver"] = f"{result['solver']} ({times})"

@@ -15,7 +15,7 @@ from ..algebra.constraint import PSD, Equality, Inequality
 from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
 from ..model.options import AllOptions, ComplexOptions, names, read_options, spelled_out
-from ..model.problem_file import Problem
+from ..model.problem import Problem
 from ..model.system import System, as_system
 from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
@@ -50,6 +50,8 @@ def _of_file(
         raise ValueError(f"the problem {problem.name!r} says {problem.sense}, not {sense}: problem.solve()")
     if system is not None:
         raise ValueError("a problem brings its system: state another one in the problem, with replace()")
+    if problem.moments is not None:
+        raise ValueError(f"the problem {problem.name!r} is about measures: problem.solve()")
     building, solving = problem.engine_options()
     if problem.chebyshev is not None and building.get("products") == "putinar":
         del building["products"]
@@ -60,7 +62,7 @@ def _of_file(
 
 def relaxation_of(problem: Problem) -> Relaxation:
     """The relaxation that minimize, maximize or feasible builds for a problem; ValueError for other kinds."""
-    if problem.sense == "sos" or problem.chebyshev is not None:
+    if problem.sense == "sos" or problem.chebyshev is not None or problem.moments is not None:
         raise ValueError("only problems in monomials that minimise, maximise or ask feasibility have one")
     building, _ = problem.engine_options()
     return relaxation_for(problem.system, problem.objective, problem.degree, **building)

@@ -14,6 +14,7 @@ import pytest
 from sosdp.algebra import PSD, variables
 from sosdp.model.problem_file import Problem, ProblemFileError, load_problem
 from sosdp.model.system import System
+from sosdp.relaxation.minimize import minimize
 
 CASES = sorted((Path(__file__).parent.parent / "cases").glob("*.sos.json"))
 x, y, z, c = variables("x y z c")
@@ -88,6 +89,82 @@ def test_sums_of_squares():
     assert load_problem(loaded.to_dict()) == loaded
 
 
+def test_an_objective_beside_sums_of_squares_has_a_direction():
+    stated = problem(minimize=..., maximize="3*c", unknowns=["c"], sos="x**4 - c*x**2 + 1")
+    loaded = load_problem(stated)
+    assert (loaded.sense, loaded.direction, loaded.objective) == ("sos", "maximize", 3 * c)
+    assert load_problem(loaded.to_dict()) == loaded
+    assert load_problem({**problem(unknowns=["c"], sos="x**2 + c"), "minimize": "c"}) != loaded
+
+
+MEASURES = problem(
+    measures={"mu": {"variables": ["x"], "subject_to": ["x**2 <= 1"], "mass": 2}, "nu": {}},
+    minimize={"mu": "x**2/3", "nu": [[1, {"x": 2}], ["1/3", {"y": 2}]]},
+    subject_to=[[{"mu": "x", "nu": "x + y"}, "== 0.1"], [{"nu": 1}, "<=3"], [{"mu": "x"}, ">= -1/3"]],
+)
+
+
+def test_measures(tmp_path):
+    loaded = load_problem(MEASURES)
+    mu, nu = loaded.moments.measures
+    assert (mu.name, mu.variables, mu.system, mu.mass) == ("mu", ("x",), System(x**2 <= 1), 2)
+    assert (nu.name, nu.variables, nu.system, nu.mass) == ("nu", ("x", "y"), System(), None)
+    assert loaded.moments.objective == (("mu", x**2 / 3), ("nu", x**2 + y**2 / 3))
+    bounds = [(k.parts, k.relation, k.right) for k in loaded.moments.constraints]
+    assert bounds[0] == ((("mu", x), ("nu", x + y)), "==", Fraction(1, 10))
+    assert [b[1:] for b in bounds[1:]] == [("<=", 3), (">=", Fraction(-1, 3))]
+    loaded.save(tmp_path / "again.sos.json")
+    again = load_problem(tmp_path / "again.sos.json")
+    assert again.moments == loaded.moments and again.name == loaded.name
+    asked = {**MEASURES, "feasible": True}
+    del asked["minimize"]
+    assert load_problem(asked).moments.objective == ()
+    with pytest.raises(ValueError, match="is about measures: problem.solve()"):
+        minimize(loaded)
+    assert "over mu, nu" in loaded._repr_html_() and "3 constraints" in repr(loaded)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "reason"),
+    [
+        ({"measures": []}, "measures", "expected an object"),
+        ({"measures": {}}, "measures", "expected an object"),
+        ({"measures": {"x": {}}}, "measures", "also one of the variables"),
+        ({"measures": {"1": {}}}, "measures", "cannot name a variable"),
+        ({"measures": {3: {}}}, "measures", "must be a string"),
+        ({"measures": {"mu": 2}}, "measures.mu", "expected an object"),
+        ({"measures": {"mu": {"on": []}}}, "measures.mu", "unknown key 'on'"),
+        ({"measures": {"mu": {"variables": ["z"]}}}, "measures.mu.variables", "not among the variables"),
+        ({"measures": {"mu": {"variables": []}}}, "measures.mu.variables", "needs a variable"),
+        ({"measures": {"mu": {"mass": "two"}}}, "measures.mu.mass", "not a number"),
+        ({"measures": {"mu": {"mass": [2]}}}, "measures.mu.mass", "number"),
+        (
+            {"measures": {"mu": {"variables": ["x"], "subject_to": ["y >= 0"]}}},
+            "measures.mu.subject_to[0]",
+            "unknown variable 'y'",
+        ),
+        ({"measures": {"mu": {"psd": 1}}}, "measures.mu.psd", "list of matrices"),
+        ({"minimize": "mu(x)"}, "minimize", "integrated against each measure"),
+        ({"minimize": {"chebyshev": []}}, "minimize", "not among the measures"),
+        ({"minimize": {"mu": "y"}}, "minimize.mu", "unknown variable 'y'"),
+        ({"subject_to": ["x >= 0"]}, "subject_to[0]", "constraint on integrals"),
+        ({"subject_to": [[{"mu": "x"}, "= 1"]]}, "subject_to[0]", "relation and a number"),
+        ({"subject_to": [[{"mu": "x"}, "== x"]]}, "subject_to[0]", "not a number"),
+        ({"subject_to": [[{"mu": "x"}, "=="]]}, "subject_to[0]", "not a number"),
+        ({"subject_to": [[{"ny": "x"}, "== 1"]]}, "subject_to[0]", "not among the measures"),
+        ({"psd": [[["1"]]]}, "psd", "inside a measure"),
+        ({"minimize": ..., "sos": "x"}, "measures", "not with sos"),
+        ({"unknowns": ["c"]}, "unknowns", "give sos"),
+    ],
+)
+def test_wrong_measures_are_refused_in_one_line(changes, key, reason):
+    stated = {k: v for k, v in {**MEASURES, **changes}.items() if v is not ...}
+    with pytest.raises(ProblemFileError) as error:
+        load_problem(stated)
+    assert error.value.key == key and reason in error.value.reason
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("changes", "key", "reason"),
     [
@@ -106,10 +183,12 @@ def test_sums_of_squares():
         ({"minimize": ..., "feasible": False}, "feasible", "expected true"),
         ({"minimize": ..., "maximize": "x", "sos": "x"}, "maximize", "exactly one"),
         ({"maximize": "x", "sos": "x"}, "maximize", "exactly one"),
+        ({"maximize": "c", "sos": "x**2 - c", "unknowns": ["c"]}, "maximize", "exactly one"),
+        ({"minimize": ..., "feasible": True, "sos": "x - c", "unknowns": ["c"]}, "sos", "exactly one"),
         (
-            {"minimize": ..., "maximize": "3*c", "sos": "x**2 - c", "unknowns": ["c"]},
+            {"minimize": ..., "maximize": "c**2", "sos": "x - c", "unknowns": ["c"]},
             "maximize",
-            'sign of the objective turned ("minimize": "-(3*c)")',
+            "must be linear",
         ),
         ({"format": "sosdp-certificate/1"}, "format", "this is a certificate, not a problem"),
         ({"minimise": "x"}, "'minimise'", "did you mean 'minimize'?"),

@@ -160,6 +160,72 @@ def test_a_sum_of_squares_program(tmp_path, capsys):
     assert "with c = 2" in capsys.readouterr().out
 
 
+def test_a_sum_of_squares_program_that_maximises(tmp_path, capsys):
+    stated = {"unknowns": ["c"], "sos": ["x**4 + y**4 - c*x**2*y**2"], "minimize": None, "subject_to": []}
+    path = problem(tmp_path, **stated, maximize="1 + c")
+    result, code, _ = solved(capsys, path, "--certificate", str(tmp_path / "c.json"))
+    assert code == 0 and result["bound"] == pytest.approx(3.0, abs=1e-6)
+    assert result["bound_kind"] == "lower" and result["certified_bound"] <= 3.0 + 1e-9
+    assert main(["verify", str(tmp_path / "c.json"), "--against", path]) == 0
+    turned = problem(tmp_path, **stated | {"minimize": "1 + c"})
+    assert main(["verify", str(tmp_path / "c.json"), "--against", turned]) == 1
+    assert "the polynomials or the objective differ" in capsys.readouterr().out
+
+
+MEASURES = {
+    "measures": {"mu": {"variables": ["x"], "subject_to": ["x**2 <= 1"], "mass": 2},
+                 "nu": {"psd": [[["1 - x**2 - y**2"]]]}},
+    "minimize": {"mu": "x**2", "nu": "x**2 + y**2"},
+    "subject_to": [[{"mu": "x", "nu": "x"}, "== 1"], [{"nu": 1}, "<= 1"]],
+    "degree": None,
+}  # fmt: skip
+
+
+def test_a_program_over_measures(tmp_path, capsys):
+    path = problem(tmp_path, **MEASURES)
+    result, code, error = solved(capsys, path)
+    assert code == 0 and not error and KEYS <= result.keys()
+    assert result["bound"] == pytest.approx(1 / 3, abs=1e-6)  # mass 3 of mean 1/3
+    assert result["bound_kind"] == "lower" and 1 / 3 - 1e-5 <= result["certified_bound"] <= 1 / 3 + 1e-9
+    assert result["measures"]["mu"]["mass"] == pytest.approx(2, abs=1e-6)
+    assert result["measures"]["nu"]["mass"] == pytest.approx(1, abs=1e-5)
+    assert np.allclose(result["measures"]["mu"]["atoms"], [[1 / 3]], atol=1e-3)
+    # d/db of b**2/3 at b = 1, and d/dm of 1/(2 + m) at m = 1
+    assert np.allclose(result["multipliers"], [2 / 3, -1 / 9], atol=1e-3)
+    assert main(["solve", path]) == 0
+    shown = capsys.readouterr().out
+    assert "mass 2" in shown and "a proven lower bound" in shown
+
+
+def test_measures_are_maximised_asked_for_and_refuted(tmp_path, capsys):
+    largest = problem(tmp_path, **MEASURES | {"minimize": None, "maximize": {"mu": "x**2"}})
+    result, code, _ = solved(capsys, largest)
+    assert code == 0 and result["bound"] == pytest.approx(2, abs=1e-6) and result["bound_kind"] == "upper"
+    asked = problem(tmp_path, **MEASURES | {"minimize": None, "feasible": True})
+    result, code, _ = solved(capsys, asked)
+    assert (result["status"], result["bound"], code) == ("optimal", None, 0)
+    none = MEASURES | {"minimize": None, "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
+    result, code, _ = solved(capsys, problem(tmp_path, **none), "--certificate", str(tmp_path / "c.json"))
+    assert (result["status"], code) == ("infeasible", 0)
+    assert "measures" not in result and main(["verify", str(tmp_path / "c.json")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "key"),
+    [
+        ({}, ["--export", "OUT.dat-s"], "--export"),
+        ({"options": {"symmetry": "auto"}}, [], "not an option beside measures"),
+        ({"degree": 1}, [], "degree"),
+        ({"measures": {"mu": {"subject_to": ["z >= 0"]}}}, [], "measures.mu.subject_to[0]"),
+    ],
+)
+def test_what_a_program_over_measures_cannot_have_is_one_line(tmp_path, capsys, changes, arguments, key):
+    path = problem(tmp_path, **MEASURES | changes)
+    assert main(["solve", path, "--json", *(a.replace("OUT", str(tmp_path / "o")) for a in arguments)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and len(shown.err.strip().splitlines()) == 1 and key in shown.err
+
+
 def test_unbounded_has_no_numbers_that_json_lacks(tmp_path, capsys):
     result, code, _ = solved(capsys, str(CASES / "motzkin.sos.json"))
     assert (result["status"], code) == ("unbounded", 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.model.problem_file import OptionError
+from sosdp.model.problem import OptionError
 from sosdp.privacy import Budget, Guarantee, Release
 from sosdp.show import html_table
 

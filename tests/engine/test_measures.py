@@ -411,3 +411,11 @@ def test_ratios_are_pairs():
     for divide in (lambda: x / (x**2 + 1), lambda: 1 / (x**2 + 1)):
         with pytest.raises(TypeError, match="minimize_ratios"):
             divide()
+
+
+def test_a_measure_that_nothing_is_asked_of_does_not_stand_in_the_way_of_a_proof():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
+    program.measure([x], on=sd.System(x**2 <= 1))  # of any mass
+    program.require(mu(x) >= 3)
+    assert program.feasible().status == "infeasible"

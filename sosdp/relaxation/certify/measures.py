@@ -107,11 +107,10 @@ def proven_value(
     row = cursor = 0
     for k, piece in enumerate(pieces):
         r, f = piece.identity.gram.shape[0], piece.identity.free.shape[0]
-        found = certify(
-            piece.identity, gram[row : row + r], free[cursor : cursor + f], unknowns, piece.bounds
-        )
+        part = gram[row : row + r], free[cursor : cursor + f]
+        found = certify(piece.identity, *part, unknowns, piece.bounds)
         row, cursor = row + r, cursor + f
-        if found.proves:
+        if found.proves or (piece.mass is None and _nothing(piece, unknowns)):
             continue
         if not math.isfinite(found.loss):
             return None, found.reason
@@ -125,6 +124,14 @@ def proven_value(
         return math.nextafter(float(total - charge), -math.inf), ""
     except OverflowError:
         return None, "the numbers are too large to be added up"
+
+
+def _nothing(piece: Piece, unknowns: np.ndarray) -> bool:
+    """Whether nothing is asked of a measure, as of one that no constraint used mentions: then 0 >= 0 proves
+    it, where a solver's small multipliers do not."""
+    identity = piece.identity
+    gram, free = np.zeros(identity.gram.shape[0]), np.zeros(identity.free.shape[0])
+    return certify(identity, gram, free, unknowns, piece.bounds).proves
 
 
 def all_proven(pieces: Sequence[Piece], gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> bool:
