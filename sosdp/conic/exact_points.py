@@ -303,7 +303,7 @@ def read(program: ConicProgram) -> _Data:
         off = row != column
         entries = stored / np.where(off, SQRT2, 1.0)[:, None]
         lost = near_zero(stored[off])
-        short = _shortened(entries[off])
+        short = shortened(entries[off])
         exact = bool((short * SQRT2 == stored[off]).all())
         if exact:
             entries[off] = short
@@ -314,7 +314,7 @@ def read(program: ConicProgram) -> _Data:
     return _Data(scalars, blocks, exponents, errors)
 
 
-def _shortened(values: np.ndarray) -> np.ndarray:
+def shortened(values: np.ndarray) -> np.ndarray:
     """The numbers of few binary digits next to the values."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.round(mantissa * 2.0**_DIGITS), exponent - _DIGITS)

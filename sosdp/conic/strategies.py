@@ -254,6 +254,12 @@ def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
     point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
     if point is True:
         return None
+    return point is not False and falls_without_end(program, solve)
+
+
+def falls_without_end(program: ConicProgram, solve: Solve) -> bool:
+    """Whether a direction is proven that leads from any feasible point to others of ever lower value: then
+    the dual program has no point. (Whether this one has any is not asked.)"""
     row = sp.csr_matrix(program.q.reshape(1, -1))
     falls = ConicProgram(
         q=np.zeros_like(program.q),
@@ -261,7 +267,7 @@ def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
         b=np.append(-1.0, np.zeros(program.b.size)),
         cones=replace(program.cones, zero=program.cones.zero + 1),
     )
-    return point is not False and not isinstance(find_point(falls, solve), bool)
+    return not isinstance(find_point(falls, solve), bool)
 
 
 def _has_ray(inner: Restricted, z: np.ndarray, solve: Solve) -> bool:

@@ -320,7 +320,8 @@ def minimize_complex(
         question = Question(
             system, 2 * order, "sos", what, stated, (), solver, lambda: solve(nothing, "feasible")
         )
-        found = Answer(question, identity, scaling, program, raw).judge()
+        deadline = math.inf if options.time_limit is None else began + options.time_limit
+        found = Answer(question, identity, scaling, program, raw, deadline=deadline).judge()
         times = {"build": built - started, "solve": solved - built, "certify": time.perf_counter() - solved}
         sizes = {
             "moments": int(identity.columns.shape[0]),

@@ -28,7 +28,7 @@ from .build.scaling import Scaling, find_scaling, scale
 from .certify.classify import shortfall
 from .certify.measures import Piece, all_proven, masses, proven_value
 from .certify.mixture import proven_mixture
-from .certify.rays import misfit, priced_misfit
+from .certify.rays import misfit, patience, priced_misfit, provably_unbounded, unproven
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .solve.solve import solve_program
 from .sos_program import SosProgram, stack
@@ -202,11 +202,13 @@ class MeasureProgram:
         raw = solve_program(program, **options.solving())
         solved = time.perf_counter()
         options.report("certify", started)
-        judge = _Judge(program, raw, pieces, prices, signed.constant, sense, units)
+        deadline = np.inf if options.time_limit is None else started + options.time_limit
+        judge = _Judge(program, raw, pieces, prices, signed.constant, sense, units, deadline)
         status, certified, reason = judge.answer(options.certify_bound)
         finished = time.perf_counter()
+        known = raw.has_values and status in ("optimal", "inaccurate")
         value = float(signed.constant) + program.value(raw.unknowns) / units.value
-        bound = _sign(sense) * value if status in ("optimal", "inaccurate") else np.nan
+        bound = _sign(sense) * value if known else np.nan
         if status == "unbounded":
             bound = -_sign(sense) * np.inf
         slopes = raw.unknowns * units.unknowns
@@ -218,7 +220,7 @@ class MeasureProgram:
             certified_bound=None if certified is None or sense == "feasible" else _sign(sense) * certified,
             reason=reason,
             multipliers=multipliers,
-            laws=_laws(self, whole, scalings, units, raw, wanted, status),
+            laws=_laws(self, whole, scalings, units, raw, wanted, status, known),
             solver=raw.solver,
             sizes={
                 "moments": sum(int(p.columns.shape[0]) for p in whole),
@@ -259,6 +261,7 @@ class _Judge:
     constant: Number
     sense: str
     units: Units
+    deadline: float = np.inf  # of time.perf_counter
 
     def answer(self, certify_bound: bool) -> tuple[str, float | None, str]:
         """Status, certified bound of the minimisation form, and what is to be said about them."""
@@ -349,6 +352,9 @@ class _Judge:
         # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
         if max(missed, default=0.0) > _AGREE * float(np.abs(y).max()):
             return "inaccurate", None, "the solver claims that no bound exists, but its ray does not check"
+        left = patience(self.raw, self.deadline)
+        if not (left > 0 and provably_unbounded(self.program, left)):
+            return "inaccurate", None, f"the solver claims that no bound exists; {unproven(left)}"
         return (
             "unbounded",
             None,
@@ -373,13 +379,13 @@ def _laws(
     raw: RawSolution,
     degree: int,
     status: str,
+    known: bool,
 ) -> list[PseudoExpectation]:
     """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
     found, row, free, column = [], 0, 0, 0
     sizes = units.masses.tolist()
     for measure, piece, scaling, mass in zip(program.measures, pieces, scalings, sizes, strict=True):
         r, f, c = piece.gram.shape[0], piece.free.shape[0], piece.columns.shape[0]
-        known = status in ("optimal", "inaccurate")
         moments = raw.moments[column : column + c] * scaling.column * mass if known else None
         size = units.value * mass  # of the identity as solved
         gram = raw.gram[row : row + r] / scaling.gram / size

@@ -279,7 +279,7 @@ class Relaxation:
             lambda: self.feasible(subject_to=constraints),
         )
         second = options.solver in ("auto", "borrowed")
-        deadline = None if options.time_limit is None else started + options.time_limit
+        deadline = np.inf if options.time_limit is None else started + options.time_limit
         took = np.zeros(3)
 
         def answer(scaling: Scaling) -> PseudoExpectation:
@@ -312,7 +312,7 @@ class Relaxation:
             scaling = with_value(identity, plain, weights)
             result = answer(scaling)
             other = with_value(identity, plain, weights, narrow=True)
-            late = deadline is not None and time.perf_counter() > deadline
+            late = time.perf_counter() > deadline
             if result.status not in ("optimal", "infeasible") and other.value != scaling.value and not late:
                 again = answer(other)
                 result = again if _better(again, result) else result

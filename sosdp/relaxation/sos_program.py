@@ -34,7 +34,7 @@ from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits
 from .certify.bound import certify
 from .certify.classify import shortfall
 from .certify.mixture import proven_mixture
-from .certify.rays import misfit, verdict
+from .certify.rays import misfit, patience, verdict
 from .pseudoexpectation import DualData, dual_data
 from .solve.solve import small_solvers, solve_program
 
@@ -357,10 +357,11 @@ class SosProgram:
         label = {"optimal": "optimal", "inaccurate": "inaccurate"}.get(raw.status, "failed")
         reason = raw.message if label != "optimal" else ""
         if raw.status in ("unbounded", "infeasible"):
-            label, reason = verdict(program, raw)
+            deadline = np.inf if options.time_limit is None else started + options.time_limit
+            label, reason = verdict(program, raw, patience(raw, deadline))
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven, inner = np.nan, {}, None, None, None
-        if label in ("optimal", "inaccurate"):
+        if raw.has_values:
             chosen = raw.unknowns * units
             value = float(prices @ chosen) + offset
             values = dict(zip(names, chosen[orbits].tolist(), strict=True))

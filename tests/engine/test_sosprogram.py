@@ -164,7 +164,7 @@ def test_bad_programs_are_refused():
 def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
     from dataclasses import replace
 
-    from sosdp.relaxation.certify import rays
+    from sosdp.relaxation.solve.solve import solve_program
 
     c, d, x = sd.variables("c d x")
     # a direction improves d, but nothing is feasible: that is what the user needs to know
@@ -177,7 +177,7 @@ def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
     impossible = sd.SosProgram([c]).require(x**2 - c).require_zero(c - 1)
     assert impossible.maximize(c).status == "infeasible"
     # a solver that lies is not believed
-    honest = rays.solve_program
+    honest = solve_program
 
     def lying(program, **options):
         raw = honest(program, **options)

@@ -272,3 +272,8 @@ class RawSolution:
 
     def __post_init__(self) -> None:
         check_status(self.status)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the arrays are moments and multipliers, however inaccurate: neither a ray nor nothing."""
+        return self.status in ("optimal", "inaccurate")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...conic.breakdown import OTHER_UNITS
 from ...conic.newton_cg import NAME as NEWTON_CG
 from ...conic.program import SolverUnavailable
 from ...conic.rigorous import round_down
@@ -27,7 +28,7 @@ from ..solve.sos_cone.choose import rescues
 from ..solve.sos_cone.solve import at_points
 from .bound import Certified, certify, mixture_for_margin
 from .interior import interior_bound
-from .rays import misfit, priced_misfit, provably_unbounded
+from .rays import misfit, patience, priced_misfit, provably_unbounded, unproven
 from .shift_constant import lift_constant
 
 # sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
@@ -43,7 +44,6 @@ _NOTHING = 1e-7  # a proven loss for which no other proof is tried
 _ESCAPE = 10.0
 _CLOSED = 1e-3  # size of the objective relative to its large coefficients, above which a closed gap counts
 _ENOUGH = 1e-5
-_PATIENCE = 10.0  # seconds that a second solver gets at least
 
 
 def shortfall(program: GramProgram, raw: RawSolution) -> float:
@@ -96,7 +96,7 @@ class Answer:
         program: GramProgram,
         raw: RawSolution,
         second_opinion: bool = False,
-        deadline: float | None = None,
+        deadline: float = np.inf,
     ) -> None:
         self.question = question
         self.original = identity
@@ -152,7 +152,7 @@ class Answer:
                 "the relaxation does not bound its moments although the set is bounded: its value is "
                 "ill-conditioned; add a redundant ball or box constraint"
                 if self._escaping()
-                else f"the solver stopped early ({self.raw.message}); try another solver, or scale the data"
+                else f"the solver stopped early ({self.raw.message}); try another solver, or {OTHER_UNITS}"
                 if early
                 else f"the bound that is proven ({proven:.6g}) is not near the value"
                 if far and not apart
@@ -243,7 +243,7 @@ class Answer:
         Other methods end early on other programs. For programs so small that they take a moment; they cannot
         be stopped, so not under a time limit.
         """
-        if not self.second_opinion or self.deadline is not None:
+        if not self.second_opinion or np.isfinite(self.deadline):
             return None
         for name in small_solvers(self.program):
             raw = solve_program(self.program, solver=name)
@@ -261,12 +261,11 @@ class Answer:
         return self.sign * self.scaling.proven(proven)
 
     def _late(self) -> bool:
-        return self.deadline is not None and time.perf_counter() > self.deadline
+        return time.perf_counter() > self.deadline
 
     def _patience(self) -> float:
         """Seconds that a second solver gets: some times the first one's, within the time limit."""
-        most = max(_PATIENCE, 3 * self.raw.seconds)
-        return most if self.deadline is None else min(most, max(self.deadline - time.perf_counter(), 0.01))
+        return max(patience(self.raw, self.deadline), 0.01)
 
     def _again(self, raw: RawSolution) -> PseudoExpectation | None:
         """What another raw solution is worth, or None when it is not accurate."""
@@ -475,10 +474,11 @@ class Answer:
         residual = max([residual, *np.abs((identity.unknown @ y)[~np.isfinite(self.program.upper)])])
         # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
         if residual > 1e-6 * float(np.abs(y).max()):
-            reason = "the solver claims that no bound exists, but its ray does not check; scale the data"
+            reason = f"the solver claims that no bound exists, but its ray does not check; {OTHER_UNITS}"
             return self._result("inaccurate", np.nan, None, reason)
-        if not self._late() and not provably_unbounded(self.program):
-            reason = "the solver claims that no bound exists, which could not be proven"
+        left = patience(self.raw, self.deadline)
+        if not (left > 0 and provably_unbounded(self.program, left)):
+            reason = f"the solver claims that no bound exists; {unproven(left)}"
             return self._result("inaccurate", np.nan, None, reason)
         reason = (
             f"no {_certificate(self.question.cone)} of this degree exists for any bound; "
@@ -498,7 +498,8 @@ class Answer:
         raw, scaling = self.raw, self.scaling
         gram = raw.gram if dual is None else dual.gram
         free = raw.free if dual is None else dual.free
-        moments = raw.moments * self.scaling.column if status in ("optimal", "inaccurate") else None
+        known = raw.has_values and status in ("optimal", "inaccurate")
+        moments = raw.moments * self.scaling.column if known else None
         multiplier = float(scaling.unknowns_of(raw.unknowns)[0]) if raw.unknowns.size else 0.0
         return PseudoExpectation(
             status=status,

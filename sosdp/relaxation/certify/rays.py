@@ -1,34 +1,83 @@
-"""Whether the ray that a solver returns shows what the solver says of a program with unknown coefficients."""
+"""Whether the ray that a solver returns shows what the solver says, and whether that can be proven.
+
+A ray in floats is a reason to look for a proof, and never a verdict: what is said rests on points and
+directions in exact arithmetic (``conic.strategies``), for the entries of the program as they are in floats.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...conic.choose import backend, choose
-from ...conic.program import ProblemTooLarge
-from ...conic.strategies import is_unbounded
-from ...conic.svec import smat
+from ...conic.choose import opinion
+from ...conic.exact_points import shortened
+from ...conic.program import ConicProgram
+from ...conic.strategies import falls_without_end, is_unbounded
+from ...conic.svec import SQRT2, smat, triangle
 from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram, RawSolution
-from ..solve.forms import moment_form
-from ..solve.solve import solve_program
+from ..solve.forms import gram_form, moment_form
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
+_PATIENCE = 10.0  # seconds that a proof or a second solver gets at least
+_IMPOSSIBLE = "a functional separates every choice of coefficients from the constraints, proven exactly"
 
 
-def provably_unbounded(program: GramProgram) -> bool:
+def patience(raw: RawSolution, deadline: float = np.inf) -> float:
+    """Seconds that a second solver, or a proof, gets: some times what the first took, within the time limit
+    (``deadline`` of time.perf_counter); not positive where that is over."""
+    return min(max(_PATIENCE, 3 * raw.seconds), deadline - time.perf_counter())
+
+
+def provably_unbounded(program: GramProgram, time_limit: float = _PATIENCE) -> bool:
     """Whether it is proven, in exact arithmetic, that the moment program has no finite value: that there are
     moments, and a direction that lowers the objective without end. Cost: some more solves."""
+    conic = moment_form(_whole(program)).conic
+    return is_unbounded(conic, opinion(conic, time_limit)) is True
+
+
+def provably_without_multipliers(program: GramProgram, time_limit: float = _PATIENCE) -> bool:
+    """Whether it is proven that no Gram matrices, multipliers and unknowns satisfy the identity: a direction
+    of the moments says so. Cost: some more solves."""
+    conic = moment_form(_whole(program)).conic
+    return falls_without_end(conic, opinion(conic, time_limit))
+
+
+def provably_improvable(program: GramProgram, time_limit: float = _PATIENCE) -> bool | None:
+    """Whether it is proven that some unknowns satisfy the identity and that others improve the objective
+    without end; None where it is proven that none satisfy it. Cost: some more solves."""
+    conic = _plain(_whole(program))
+    return conic is not None and is_unbounded(conic, opinion(conic, time_limit))
+
+
+def _whole(program: GramProgram) -> GramProgram:
+    """The program without symmetry, whose entries are no short numbers, its smaller cones stated."""
     identity = replace(program.identity, symmetry=None)
     if identity.dominance is not None:
         identity = identity.dominance.reduce(identity)
-    form = moment_form(replace(program, identity=identity))
-    try:
-        return is_unbounded(form.conic, backend(choose(identity.sides)).solve) is True
-    except ProblemTooLarge:
-        return False
+    return replace(program, identity=identity)
+
+
+def _plain(program: GramProgram) -> ConicProgram | None:
+    """The Gram form in the entries of the matrices, which exact arithmetic can read (no factors sqrt(2) in
+    the equations); None where the numbers do not show what they are."""
+    identity, conic = program.identity, gram_form(program)
+    sides = [np.not_equal(*triangle(n)) for n in identity.sides]
+    off = np.flatnonzero(np.concatenate([*sides, np.zeros(0, dtype=bool)]))
+    factors = identity.gram[off].data
+    exact = shortened(factors / SQRT2)
+    if not (exact * SQRT2 == factors).all():
+        return None
+    columns = sp.csc_matrix(conic.A)
+    inside = np.repeat(np.isin(np.arange(columns.shape[1]), off), np.diff(columns.indptr))
+    equation = columns.indices < conic.cones.zero
+    data = columns.data.copy()
+    data[inside & equation] = 2 * shortened(data[inside & equation] / SQRT2)
+    data[inside & ~equation] *= SQRT2
+    return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
 def misfit(program: GramProgram, raw: RawSolution) -> float:
@@ -89,23 +138,31 @@ def improves(program: GramProgram, raw: RawSolution) -> bool:
     return gain > _CHECKS * size and missed <= _CHECKS * size
 
 
-def verdict(program: GramProgram, raw: RawSolution) -> tuple[str, str]:
-    """Status and reason for a solver that found no optimum: ``infeasible``, ``unbounded`` (feasible, and a
-    direction improves without end) or ``failed``. Cost: for ``unbounded`` one more solve.
+def verdict(program: GramProgram, raw: RawSolution, time_limit: float = _PATIENCE) -> tuple[str, str]:
+    """Status and reason for a solver that found no optimum: ``infeasible`` and ``unbounded`` (feasible, and a
+    direction improves without end) with a proof, ``inaccurate`` where there is none, ``failed`` where the
+    solver's ray does not even check. Cost: some more solves.
     """
     if raw.status == "unbounded":
-        if separates(program, raw):
-            return "infeasible", "a functional separates every choice of coefficients from the constraints"
-        return "failed", "the solver claims that no coefficients exist, but its ray does not check"
+        if not separates(program, raw):
+            return "failed", "the solver claims that no coefficients exist, but its ray does not check"
+        if time_limit > 0 and provably_without_multipliers(program, time_limit):
+            return "infeasible", _IMPOSSIBLE
+        return "inaccurate", f"the solver claims that no coefficients exist; {unproven(time_limit)}"
     if not improves(program, raw):
         return "failed", "the solver claims that there is no optimum, but its ray does not check"
-    still = GramProgram(program.identity, np.zeros_like(program.objective), program.upper)
-    point = solve_program(still)
-    if point.status == "unbounded" and separates(still, point):
-        return "infeasible", "a functional separates every choice of coefficients from the constraints"
-    if point.status not in ("optimal", "inaccurate"):
-        return (
-            "failed",
-            "a direction improves the objective, but nothing that satisfies the constraints was found",
-        )
-    return "unbounded", "a direction of the unknowns improves the objective without end"
+    if time_limit > 0:
+        proven = provably_improvable(program, time_limit)
+        if proven:
+            return (
+                "unbounded",
+                "a direction of the unknowns improves the objective without end, proven exactly",
+            )
+        if proven is None or provably_without_multipliers(program, time_limit):
+            return "infeasible", _IMPOSSIBLE
+    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit)}"
+
+
+def unproven(time_limit: float) -> str:
+    """Why a solver's claim, its ray having been checked, is not repeated."""
+    return "that could not be proven" if time_limit > 0 else "the time limit ended before it could be proven"
