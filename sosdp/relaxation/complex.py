@@ -30,7 +30,8 @@ from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
 from .build.hermitian import hermitian_identity, order_of
 from .build.identity import GramProgram
 from .build.scaling import Scaling, find_scaling, scale, with_value
-from .certify.classify import Answer, Question
+from .certify.classify import judged
+from .certify.solved import Question, Solved
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
 from .solve.solve import solve_program, unproducible
@@ -321,7 +322,7 @@ def minimize_complex(
             system, 2 * order, "sos", what, stated, (), solver, lambda: solve(nothing, "feasible")
         )
         deadline = math.inf if options.time_limit is None else began + options.time_limit
-        found = Answer(question, identity, scaling, program, raw, deadline=deadline).judge()
+        found = judged(Solved(question, identity, scaling, program, raw, deadline))
         times = {"build": built - started, "solve": solved - built, "certify": time.perf_counter() - solved}
         sizes = {
             "moments": int(identity.columns.shape[0]),

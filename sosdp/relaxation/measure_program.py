@@ -25,10 +25,10 @@ from .build.identity import GramProgram, Identity, RawSolution
 from .build.measure_units import Units, find_units, in_units
 from .build.plan import least_degree, plan
 from .build.scaling import Scaling, find_scaling, scale
-from .certify.classify import shortfall
 from .certify.measures import Piece, all_proven, masses, proven_value
+from .certify.misfit import misfit, priced_misfit, shortfall
 from .certify.mixture import proven_mixture
-from .certify.rays import misfit, patience, priced_misfit, provably_unbounded, unproven
+from .certify.rays import patience, provably_unbounded, unproven
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .solve.solve import solve_program
 from .sos_program import SosProgram, stack

@@ -34,7 +34,8 @@ from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
 from .build.scaling import Scaling, find_scaling, scale, with_value
 from .build.symmetry import with_symmetry
-from .certify.classify import Answer, Question
+from .certify.classify import judged
+from .certify.solved import Question, Solved
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
@@ -301,7 +302,7 @@ class Relaxation:
             raw = raw or solve_program(program, **options.solving())
             solved = time.perf_counter()
             options.report("certify", started)
-            found = Answer(question, identity, scaling, program, raw, second, deadline).judge()
+            found = judged(Solved(question, identity, scaling, program, raw, deadline), second)
             took[:] += built - began, solved - built, time.perf_counter() - solved
             return found
 

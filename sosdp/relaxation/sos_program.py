@@ -32,9 +32,9 @@ from .build.scaling import find_scaling, scale, size_near, with_unknowns
 from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
 from .certify.bound import certify
-from .certify.classify import shortfall
+from .certify.misfit import misfit, shortfall
 from .certify.mixture import proven_mixture
-from .certify.rays import misfit, patience, verdict
+from .certify.rays import patience, verdict
 from .pseudoexpectation import DualData, dual_data
 from .solve.solve import small_solvers, solve_program
 

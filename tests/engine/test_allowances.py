@@ -24,8 +24,8 @@ from sosdp.relaxation.build.forall import interior_matrix
 from sosdp.relaxation.build.identity import GramProgram
 from sosdp.relaxation.certify import bound, face, free_directions, mixture
 from sosdp.relaxation.certify.bound import Certified, certify
-from sosdp.relaxation.certify.classify import Answer
 from sosdp.relaxation.certify.free_directions import NullConditions
+from sosdp.relaxation.certify.proven_value import value_of
 from sosdp.relaxation.prove import prove_sum_of_squares
 
 x, y = sd.variables("ax ay")
@@ -153,7 +153,7 @@ def test_the_value_of_many_unknowns_is_rounded_down():
         unknowns = np.array([draw.uniform(-1, 1) * 10 ** draw.randint(0, 12) for _ in range(count)])
         unknowns[0] = -float(objective[1:] @ unknowns[1:]) / objective[0]  # next to nothing is left
         program = GramProgram(None, objective, np.full(count, np.inf))  # type: ignore[arg-type]
-        found = Answer._proven_value(SimpleNamespace(program=program), unknowns, 0.0)
+        found = value_of(program, unknowns, 0.0)
         truth = sum((F(a) * F(b) for a, b in zip(objective.tolist(), unknowns.tolist(), strict=True)), F(0))
         assert F(found) <= truth
 

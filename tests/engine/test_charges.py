@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction as F
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +10,10 @@ import sosdp as sd
 from sosdp.reduction.bounds import VariableBounds, deduce_bounds
 from sosdp.relaxation.build.entries import Coefficients, product_error
 from sosdp.relaxation.build.identity import GramProgram, RawSolution
+from sosdp.relaxation.certify import classify
 from sosdp.relaxation.certify.bound import certify
-from sosdp.relaxation.certify.classify import Answer
-from sosdp.relaxation.certify.rays import misfit
+from sosdp.relaxation.certify.misfit import misfit
+from sosdp.relaxation.certify.proven_value import value_of
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -129,13 +129,13 @@ def test_propagation_rounds_outward():
 
 
 def test_an_optimum_needs_a_certified_gap(monkeypatch):
-    original = Answer._certified_bound
+    original = classify.certified_value
 
-    def lower(self, value):
-        best, reason, first = original(self, value)
+    def lower(solved, value):
+        best, reason, first = original(solved, value)
         return None if best is None else best - 1.0, reason, first
 
-    monkeypatch.setattr(Answer, "_certified_bound", lower)
+    monkeypatch.setattr(classify, "certified_value", lower)
     assert sd.minimize(x**2, S(x**2 <= 1), 2).status == "inaccurate"
 
 
@@ -157,7 +157,7 @@ def test_a_proven_value_is_rounded_down():
     for _ in range(200):
         value, loss = float(rng.normal()), float(rng.uniform(0, 1e-9))
         program = GramProgram(None, np.ones(1), np.full(1, np.inf))  # type: ignore[arg-type]
-        found = Answer._proven_value(SimpleNamespace(program=program), np.array([value]), loss)
+        found = value_of(program, np.array([value]), loss)
         assert F(found) <= F(value) - F(loss)
 
 

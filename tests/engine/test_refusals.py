@@ -100,10 +100,10 @@ def test_a_program_without_objective():
 
 
 def test_second_opinions_end_with_the_time_limit(monkeypatch):
-    from sosdp.relaxation.certify import classify
+    from sosdp.relaxation.certify import second_opinions
 
     asked = []
-    monkeypatch.setattr(classify, "solve_orthonormal", lambda *a: asked.append(a))
+    monkeypatch.setattr(second_opinions, "solve_orthonormal", lambda *a: asked.append(a))
     p = sd.polynomial("x**8 - 36*x**7 + 546*x**6 - 4536*x**5 + 22449*x**4 - 67284*x**3 + 118124*x**2")
     sd.minimize(p - 109584 * x + 40320, S(-(x**2) + 9 * x - 8 >= 0), 8, time_limit=1e-6)
     assert asked == []

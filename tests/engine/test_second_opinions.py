@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from sosdp.relaxation.build.identity import GramProgram
-from sosdp.relaxation.certify.rays import misfit, priced_misfit
+from sosdp.relaxation.certify.misfit import misfit, priced_misfit
 from sosdp.relaxation.solve.solve import small_solvers, solve_program
 
 x, y, z = sd.variables("x y z")

@@ -10,7 +10,7 @@ import sosdp as sd
 from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds, norms
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.reduction.quotient import find_quotient
-from sosdp.relaxation.certify.classify import Answer
+from sosdp.relaxation.certify.solved import Solved
 
 x, y = sd.variables("x y")
 S = sd.System
@@ -123,12 +123,12 @@ def test_a_loose_tolerance_closes_no_gap_at_points():
 
 @pytest.mark.parametrize("tolerance, closed", [(None, True), (1e-7, True), (1e-3, False), (10.0, False)])
 def test_a_loose_tolerance_compares_nothing(tolerance, closed):
-    answer = Answer.__new__(Answer)
+    answer = Solved.__new__(Solved)
     raw = SimpleNamespace(status="optimal", inside=object())
     question = SimpleNamespace(options=SimpleNamespace(tolerance=tolerance))
     for name, value in (("raw", raw), ("question", question), ("scaling", SimpleNamespace(size=1.0))):
         object.__setattr__(answer, name, value)
-    assert answer._compared_at_points() is closed
+    assert answer.compared_at_points is closed
 
 
 def test_an_uncertified_optimum_says_on_what_it_rests():

@@ -147,9 +147,9 @@ def test_b2_sums_of_squares(unit):
 def test_a_bound_that_its_proof_contradicts_is_inaccurate(monkeypatch):
     from sosdp.relaxation.certify import classify
 
-    proven = classify.Answer._certified_bound
+    proven = classify.certified_value
     monkeypatch.setattr(
-        classify.Answer, "_certified_bound", lambda self, value: (value - 0.01, *proven(self, value)[1:])
+        classify, "certified_value", lambda solved, value: (value - 0.01, *proven(solved, value)[1:])
     )
     found = sd.minimize(x**2 - x, [x**2 <= 1], solver="clarabel")
     assert found.status == "inaccurate" and found.certified_bound < found.bound
@@ -157,11 +157,11 @@ def test_a_bound_that_its_proof_contradicts_is_inaccurate(monkeypatch):
 
 @pytest.mark.parametrize("proves", [True, False])
 def test_unbounded_needs_a_proof(proves, monkeypatch):
-    from sosdp.relaxation.certify import classify, rays
+    from sosdp.relaxation.certify import rays, without_optimum
 
     if not proves:
         monkeypatch.setattr(rays, "is_unbounded", lambda *args: False)
-    assert classify.provably_unbounded is rays.provably_unbounded
+    assert without_optimum.provably_unbounded is rays.provably_unbounded
     assert sd.minimize(-(x**2)).status == ("unbounded" if proves else "inaccurate")
 
 

@@ -80,32 +80,6 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     return replace(conic, A=sp.csc_matrix((data, columns.indices, columns.indptr), shape=columns.shape))
 
 
-def misfit(program: GramProgram, raw: RawSolution) -> float:
-    """How far the multipliers are from satisfying the identity in their cones, relative to their size."""
-    identity = program.identity
-    parts = (raw.gram, raw.free, raw.unknowns)
-    if not all(np.isfinite(p).all() for p in parts):
-        return np.inf
-    residual = identity.target + identity.unknown.T @ raw.unknowns
-    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
-    size = max(1.0, float(np.abs(raw.gram).max(initial=0.0)), float(np.abs(identity.target).max(initial=0.0)))
-    worst = float(np.abs(residual).max(initial=0.0))
-    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        worst = max(worst, -float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0]))
-    return worst / size if np.isfinite(worst / size) else np.inf
-
-
-def priced_misfit(program: GramProgram, raw: RawSolution) -> float:
-    """How far the multipliers' value may be from what they prove, to first order: what they miss the identity
-    by, at the moments found, term by term. (Coefficients of 1e5 hide a residual that a minimum of 0 shows.)
-    """
-    identity = program.identity
-    residual = identity.target + identity.unknown.T @ raw.unknowns
-    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
-    found = float(np.abs(residual) @ np.abs(raw.moments))
-    return found if np.isfinite(found) else np.inf
-
-
 def separates(program: GramProgram, raw: RawSolution) -> bool:
     """Whether the moments are non-negative on every Gram matrix, zero on equalities and on what the unknowns
     multiply, and negative on the rest (to 1e-6 relative): no coefficients satisfy the constraints.
