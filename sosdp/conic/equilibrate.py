@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from .exact_points import rounded
+from .exact_numbers import rounded
 from .program import ConicProgram, ConicSolution
 
 _USUAL = 1e4  # numbers within this factor of one are left alone

@@ -19,7 +19,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from .exact_numbers import near_zero
-from .exact_points import Face, is_semidefinite
+from .exact_points import Face
+from .integer_matrices import is_semidefinite
 from .program import Cones, ConicProgram
 from .rigorous import UNIT
 from .svec import SQRT2, smat, svec, triangle

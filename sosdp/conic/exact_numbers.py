@@ -83,3 +83,15 @@ def vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
 def representable(row: list[int], digits: int = 53) -> bool:
     """Whether floats of so many binary digits hold the numbers."""
     return all(v == 0 or abs(v).bit_length() - (v & -v).bit_length() < digits for v in row)
+
+
+def rounded(value: Fraction, direction: int) -> float:
+    """A float not below a fraction (``direction`` 1), or not above it (-1)."""
+    try:
+        found = value.numerator / value.denominator
+    except OverflowError:
+        limit = float(np.finfo(float).max) * (1 if value > 0 else -1)
+        return limit if limit * direction < 0 else direction * np.inf
+    if (Fraction(found) - value) * direction < 0:
+        found = float(np.nextafter(found, direction * np.inf))
+    return found

@@ -18,7 +18,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .exact_points import Face, Kernels, Restricted, is_semidefinite, read
+from .exact_data import read
+from .exact_points import Face, Kernels, Restricted
+from .integer_matrices import is_semidefinite
 from .program import Cones, ConicProgram, ConicSolution
 from .svec import smat, triangle
 

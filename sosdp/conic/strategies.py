@@ -2,9 +2,9 @@
 
 Solvers end on the boundary of the cones, where rounding proves nothing; the same program with its cones
 shrunk by a little has its solution inside. Where there is no inside, the program is restricted to a face: to
-one that integers show (``exact_points`` for the points, ``exact_face`` for the dual vectors), and then to one
-that a solver's numbers suggest (``guessed_faces``). Every number that comes out is proven by ``brackets`` or
-in exact arithmetic.
+one that integers show (``exact_restriction`` for the points, ``exact_face`` for the dual vectors), and then
+to one that a solver's numbers suggest (``guessed_faces``). Every number that comes out is proven by
+``brackets`` or in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
 from .exact_face import exact_face
-from .exact_points import Point, Restricted, near, restrict, rounded
+from .exact_numbers import rounded
+from .exact_points import Point, Restricted, near
+from .exact_restriction import restrict
 from .guessed_faces import dual_face, interior, lifted, primal_face, relaxed
 from .program import ConicProgram, ConicSolution
 from .reformulate import unsolved

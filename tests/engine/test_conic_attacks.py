@@ -13,8 +13,10 @@ from sosdp.conic import choose, clarabel
 from sosdp.conic.brackets import Bracket, _upper_bound, is_empty
 from sosdp.conic.choose import solve_conic
 from sosdp.conic.equilibrate import Equilibrated
+from sosdp.conic.exact_data import read
 from sosdp.conic.exact_face import exact_face
-from sosdp.conic.exact_points import Restricted, read, restrict
+from sosdp.conic.exact_points import Restricted
+from sosdp.conic.exact_restriction import restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import SQRT2, svec_length, triangle
 

@@ -9,7 +9,9 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import clarabel, guessed_faces
-from sosdp.conic.exact_points import Face, restrict, rounded
+from sosdp.conic.exact_numbers import rounded
+from sosdp.conic.exact_points import Face
+from sosdp.conic.exact_restriction import restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.strategies import _Side, find_point
 from sosdp.conic.svec import svec

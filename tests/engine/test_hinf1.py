@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from flint import fmpz_mat
 
-from sosdp.conic.exact_points import is_semidefinite
+from sosdp.conic.integer_matrices import is_semidefinite
 
 FILE = Path(__file__).resolve().parents[3] / "shared" / "sdplib" / "hinf1.dat-s"
 # the point but for its first entry: a direction in which the program recedes, at no cost

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ...algebra.polynomial import Polynomial
 from ...conic.choose import opinion
-from ...conic.exact_points import rounded
+from ...conic.exact_numbers import rounded
 from ...conic.rigorous import UNIT
 from ...conic.strategies import dual_bound
 from ...conic.svec import SQRT2

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...conic.choose import opinion
-from ...conic.exact_points import shortened
+from ...conic.exact_data import shortened
 from ...conic.program import ConicProgram
 from ...conic.strategies import falls_without_end, is_unbounded
 from ...conic.svec import SQRT2, smat, triangle

@@ -1,0 +1,86 @@
+"""Equations and semidefiniteness in integers; matrices are those of FLINT, or lists of rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .rigorous import UNIT, least_eigenvalue_bound
+
+_TINY = 16  # side up to which a matrix on the boundary is decided in integers
+
+
+def pivots_of(echelon: list[list[Any]]) -> list[int]:
+    """The places of the first entries, not zero, of the rows."""
+    found = []
+    for row in echelon:
+        at = next((j for j, v in enumerate(row) if v != 0), None)
+        if at is not None:
+            found.append(at)
+    return found
+
+
+def solutions(rows: list[list[int]], columns: int) -> tuple[Any, int, list[list[int]]] | None:
+    """All solutions of ``A x = b`` (rows [A | b]) as rows of (-x, 1) times a denominator: one a coordinate
+    and a particular one; the denominator, and independent equations. None when they contradict each other."""
+    from flint import fmpz_mat
+
+    if not rows:
+        table = [[-int(i == j) for j in range(columns + 1)] for i in range(columns)]
+        return fmpz_mat([*table, [0] * columns + [1]]), 1, []
+    reduced, common, rank = fmpz_mat(rows).rref()
+    echelon = [[int(v) for v in row] for row in reduced.tolist()[:rank]]
+    pivots = pivots_of(echelon)
+    if columns in pivots:
+        return None
+    bottom = int(common)
+    if bottom < 0:
+        bottom, echelon = -bottom, [[-v for v in row] for row in echelon]
+    free = [j for j in range(columns) if j not in set(pivots)]
+    table = []
+    for j in [*free, columns]:
+        line = [0] * (columns + 1)
+        line[j] = bottom if j == columns else -bottom
+        for row, p in zip(echelon, pivots, strict=True):
+            line[p] = -row[j] if j == columns else row[j]
+        table.append(line)
+    shared = math.gcd(bottom, *(v for line in table for v in line))
+    table = [[v // shared for v in line] for line in table]
+    return fmpz_mat(table), bottom // shared, echelon
+
+
+def is_definite(matrix: list[list[int]], off: Fraction) -> bool:
+    """Whether every symmetric matrix within ``off`` of an integer one, in norm, is positive semidefinite."""
+    side = len(matrix)
+    if not side:
+        return True
+    largest = max(abs(v) for row in matrix for v in row)
+    if not largest:
+        return off == 0
+    scale = 1 << largest.bit_length()
+    floats = np.array([[v / scale for v in row] for row in matrix])
+    slack = 2 * UNIT * side + float(min(off / scale, Fraction(10**6))) * (1 + 1e-12)
+    if least_eigenvalue_bound(floats) >= slack:
+        return True
+    return off == 0 and side <= _TINY and is_semidefinite(matrix)
+
+
+def is_semidefinite(matrix: list[list[int]]) -> bool:
+    """Whether a symmetric matrix of integers is positive semidefinite, by elimination in integers."""
+    rest = np.array(matrix, dtype=object).reshape(len(matrix), len(matrix))
+    while rest.size:
+        diagonal = rest.diagonal()
+        if (diagonal < 0).any():
+            return False
+        pivot = int(np.argmax(diagonal > 0))
+        if not diagonal[pivot] > 0:
+            return not rest.any()
+        keep = np.arange(rest.shape[0]) != pivot
+        column = rest[keep, pivot]
+        rest = rest[np.ix_(keep, keep)] * rest[pivot, pivot] - np.outer(column, column)
+        common = math.gcd(*(int(v) for v in rest.reshape(-1))) if rest.size else 1
+        rest = rest // common if common > 1 else rest
+    return True
