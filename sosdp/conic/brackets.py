@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .clock import otherwise, reserve
 from .equilibrate import Equilibrated, allowance, equilibrated, unscaled
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
@@ -24,6 +25,7 @@ _OUTWARD = 1 + 1e-11
 _UNDERFLOW = 1e-300
 _QUOTIENT = 1e-323  # what a quotient and its product may lose to underflow: two units
 _SQUARES = 1e-150  # what the norm of a row may lose by squares that vanish
+_EIGENVALUE, _FACTOR = 2e-10, 1e-10  # seconds for side^3, and for rows times columns^2
 _COLUMNS = 4000  # the dense test of independence beyond it is not made (minutes)
 
 
@@ -50,6 +52,7 @@ class Bracket:
         return total / 2 if np.isfinite(total) else self.lower / 2 + self.upper / 2
 
 
+@otherwise(np.inf)
 def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible."""
     plain, found = replace(program, constant=0.0), np.inf
@@ -88,6 +91,7 @@ def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     return float(bound) if np.isfinite(bound) else np.inf
 
 
+@otherwise(-np.inf)
 def lower_bound(
     program: ConicProgram,
     z: np.ndarray,
@@ -127,6 +131,7 @@ def _lower_bound(
     return float(bound) if np.isfinite(bound) else -np.inf
 
 
+@otherwise(-np.inf)
 def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) -> float:
     """A proven lower bound on the value of every feasible point whose entries are at most ``largest`` in
     absolute value, from any dual vector: what its equations miss is paid for.
@@ -139,6 +144,7 @@ def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) ->
     scalars = slice(program.cones.zero, program.cones.zero + program.cones.nonnegative)
     z[scalars] = np.maximum(z[scalars], 0.0)
     for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
+        reserve(_EIGENVALUE * side**3)
         rounding = 4 * UNIT * norm(z[rows])
         least = least_eigenvalue_bound(smat(z[rows], side)) - rounding * _OUTWARD
         if not np.isfinite(least):
@@ -157,6 +163,7 @@ def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) ->
     return float(bound) if np.isfinite(bound) else -np.inf
 
 
+@otherwise(False)
 def is_empty(
     program: ConicProgram, ray: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None = None
 ) -> bool:
@@ -201,6 +208,7 @@ def _inside(cones: Cones, s: np.ndarray, error: np.ndarray, whole: float | None 
     if not (s[scalars] >= error[scalars]).all():  # nor where products overflowed and say nothing
         return False
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
+        reserve(_EIGENVALUE * side**3)
         off = norm(error[rows]) if whole is None else whole
         rounding = 4 * UNIT * norm(s[rows])
         if not least_eigenvalue_bound(smat(s[rows], side)) >= (off + rounding) * _OUTWARD:
@@ -215,6 +223,7 @@ def _least_singular_value(matrix: np.ndarray) -> float:
         return np.inf
     if columns > _COLUMNS or rows < columns:
         return 0.0
+    reserve(_FACTOR * rows * columns**2)
     scale = np.sqrt((matrix**2).sum(axis=0))
     if not (scale > 0).all() or not np.isfinite(scale).all():
         return 0.0
@@ -240,6 +249,7 @@ def _exactly(
     """A vector near z, and how far from it at most an exact solution of ``A'z = target`` is; or None."""
     if not np.isfinite(z).all() or program.q.size > _COLUMNS:
         return None
+    reserve(_FACTOR * 3 * program.A.shape[0] * program.q.size**2)
     dense = program.A.toarray()
     floor = _least_singular_value(dense) - (0.0 if error is None else norm(error) * _OUTWARD)
     if not floor > 0:

@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from time import process_time
@@ -19,6 +20,7 @@ from sosdp.progress import shown
 
 from . import multiprecision
 from .brackets import Bracket, upper_bound
+from .clock import limited
 from .equilibrate import equilibrated
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .reformulate import unsolved
@@ -144,9 +146,10 @@ def solve_conic(
     otherwise; for a small program our own method in numbers of many digits is among them. A program with a
     quadratic objective gets no bounds, and the status is the solver's word.
     ``tolerance``: of the solver. ``time_limit``: for everything, in seconds; without it second opinions take
-    together at most 8 CPU seconds, or ten times what the first solver and its proof took. ``largest``: the
-    entries of x that are of interest are at most this in absolute value. Where the dual has no interior (the
-    control problems of SDPLIB) no bound from below can be proven without; with it, ``lower`` is about those.
+    together at most 8 CPU seconds, or ten times what the first solver and its proof took, and one step of a
+    proof in integers about 8. ``largest``: the entries of x that are of interest are at most this in absolute
+    value. Where the dual has no interior (the control problems of SDPLIB) no bound from below can be proven
+    without; with it, ``lower`` is about those.
 
     Raises SolverUnavailable and ProblemTooLarge.
     """
@@ -159,13 +162,22 @@ def solve_conic(
     if largest is not None:
         largest = float(np.ldexp(largest, unit.right))
     asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
+    with limited(asked.left):
+        found = unit.restore(_settled(program, solver, asked, tolerance, largest))
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _settled(
+    program: ConicProgram, solver: str, asked: _Asked, tolerance: float | None, largest: float | None
+) -> ConicSolution:
+    """The answer of the first solver whose answer is proven, or the best of them all."""
     if not program.q.size and program.P is None:
         only = unsolved(program, "optimal", message="no variables")
         return _judged(
             program, replace(only, s=program.b.copy(), value=program.constant), asked.again("none")
         )
     names = order(program) if solver == "auto" else (solver,)
-    if time_limit is not None and solver == "auto":
+    if asked.limited and solver == "auto":
         names = tuple(n for n in names if n not in _UNSTOPPABLE)
     if solver == "auto" and multiprecision.suits(program):
         # where the interior points of doubles end early, a first-order method gets no further
@@ -184,9 +196,8 @@ def solve_conic(
         asked.grant()
         if best.status in ("optimal", "infeasible", "unbounded") or asked.over():
             break
-    if best is None:
-        return unit.restore(asked.solve(names[-1], program, tolerance))
-    return unit.restore(replace(best, seconds=time.perf_counter() - started))
+    assert best is not None  # the last name raises where no solver had the memory
+    return best
 
 
 class _Asked:
@@ -199,6 +210,7 @@ class _Asked:
         self._options = options
         self._begun = process_time()
         self._budget = np.inf
+        self.limited = time_limit is not None
 
     def grant(self) -> None:
         """The first opinion is there: what the others may take together."""
@@ -221,6 +233,8 @@ class _Asked:
         module = multiprecision if name == multiprecision.NAME else backend(name)
         if name != multiprecision.NAME:
             check_memory(name, program)
+        if module is multiprecision and not multiprecision.begins_within(program, self.left()):
+            return unsolved(program, "failed", message="no time left", solver=name)
         limit = {}
         if self._time_limit is not None or np.isfinite(self._budget) and name not in _UNSTOPPABLE:
             limit = {"time_limit": max(self.left(), 0.01)}
@@ -253,13 +267,15 @@ def _of_its_shape(found: ConicSolution, program: ConicProgram) -> ConicSolution:
     return unsolved(program, "failed", message=message, solver=found.solver)
 
 
+@contextmanager
 def opinion(
     program: ConicProgram, time_limit: float | None = None
-) -> Callable[[ConicProgram], ConicSolution]:
-    """What solves this program and variations of it, all within one time limit: Clarabel or SCS; the answer
-    is ``failed`` where no time is left, or no memory."""
+) -> Iterator[Callable[[ConicProgram], ConicSolution]]:
+    """What solves this program and variations of it, with what is done within it all in one time limit:
+    Clarabel or SCS; the answer is ``failed`` where no time is left, or no memory."""
     asked = _Asked(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
-    return asked.again(choose(program.cones.psd))
+    with limited(asked.left):
+        yield asked.again(choose(program.cones.psd))
 
 
 def _judged(

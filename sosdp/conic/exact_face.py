@@ -18,9 +18,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .clock import otherwise, reserve
 from .exact_numbers import near_zero
 from .exact_points import Face
-from .integer_matrices import is_semidefinite
+from .integer_matrices import is_semidefinite, reserve_elimination
 from .program import Cones, ConicProgram
 from .rigorous import UNIT
 from .svec import SQRT2, smat, svec, triangle
@@ -29,6 +30,7 @@ _SIDE = 400
 _ENTRIES = 4_000_000  # of the dense data that are looked at
 _DIGITS = 20  # binary digits after the point of numbers that count as exact
 _EXACT = 2.0**53
+_PRODUCT = 1e-8  # seconds for some products of floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +59,10 @@ class ExactFace:
         return np.concatenate(parts)
 
 
+@otherwise(None)
 def exact_face(program: ConicProgram, guess: Face | None = None) -> ExactFace | None:
-    """The smaller program, or None where nothing is found, or where the data are not exact or too large.
+    """The smaller program, or None where nothing is found, where the data are not exact or too large or
+    there is no time.
 
     ``guess``: a face to which dual vectors are confined whether they must be or not; what comes out bounds
     the value from below all the same.
@@ -154,6 +158,7 @@ class _State:
 
     def _kernels(self, column: int) -> list[np.ndarray | None] | None:
         """Kernels of the matrices of a column (None: the matrix is zero), or None when they show no face."""
+        reserve()
         scalars = self.scalars[self.rows, column]
         equations = self.rows < self.program.cones.zero
         if scalars[equations].any():
@@ -178,6 +183,7 @@ class _State:
         stack = self.matrices[k]
         if np.abs(kernel).max(initial=0.0) >= _EXACT:
             return False
+        reserve(_PRODUCT * len(stack) * stack.shape[1] ** 2 * kernel.shape[1])
         wide = np.abs(kernel)
         size = np.einsum("ai,cab,bj->cij", wide, np.abs(stack), wide, optimize=True)
         # of exact columns every partial sum is exact while it has few enough digits
@@ -233,11 +239,14 @@ def _independent_rows(rows: np.ndarray) -> np.ndarray:
     """Rows of [A | b] of which the others are combinations; all of them where they contradict each other."""
     from flint import fmpz_mat
 
+    reserve(_PRODUCT * rows.size * min(rows.shape))
     if not rows.shape[0] or _full_rank(rows[:, :-1].T):
         return np.arange(rows.shape[0])
     height = rows.shape[0]
-    whole = fmpz_mat(_integral(rows.T))
-    reduced, _, rank = fmpz_mat(_integral(rows[:, :-1].T)).rref()
+    integral = _integral(rows.T)
+    reserve_elimination(integral)
+    whole = fmpz_mat(integral)
+    reduced, _, rank = fmpz_mat(integral[:-1]).rref()
     if whole.rank() != rank:
         return np.arange(height)
     table = reduced.tolist()
@@ -262,6 +271,7 @@ def _nullspace(rows: list[list[int]]) -> np.ndarray:
     from flint import fmpz_mat
 
     common = math.gcd(*(v for row in rows for v in row)) or 1
+    reserve_elimination(rows)
     basis, nullity = fmpz_mat([[v // common for v in row] for row in rows]).nullspace()
     side = len(rows[0])
     columns = []

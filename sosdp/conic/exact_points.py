@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .clock import otherwise
 from .exact_data import ExactData
 from .exact_numbers import absolute, as_row, entries_of, over_one_denominator, rounded, square
-from .integer_matrices import is_definite
+from .integer_matrices import digits_of, is_semidefinite_within, reserve_product
 from .program import ConicProgram
 
 _DENOMINATORS = (1, 12, 1000)
@@ -56,6 +57,7 @@ class Restricted:
     _data: ExactData
     _map: Any  # rows: what each coordinate, and 1, adds to (-x, 1) times ``_denominator``
     _denominator: int
+    _digits: int  # of ``_map``
 
     @property
     def exact(self) -> bool:
@@ -65,9 +67,11 @@ class Restricted:
     def point(self, t: Point) -> list[Fraction]:
         """The point x of given coordinates, which satisfies all equations exactly."""
         weights, bottom = over_one_denominator([*map(Fraction, t), Fraction(1)])
+        reserve_product(as_row(weights), self._map, (digits_of([weights]), self._digits))
         total = as_row(weights) * self._map
         return [Fraction(-int(total[0, j]), bottom * self._denominator) for j in range(self.whole.q.size)]
 
+    @otherwise(float("inf"))
     def upper_bound(self, t: Point) -> float:
         """The value at the point, rounded upwards, when it is feasible; infinity otherwise."""
         if not all(map(math.isfinite, t)):
@@ -85,7 +89,9 @@ class Restricted:
         for row in self._data.scalars[cones.zero :]:
             if sum(a * b for a, b in zip(row, top, strict=True)) < 0:
                 return False
+        digits = digits_of([top])
         for k, side in enumerate(cones.psd):
+            reserve_product(point, self._data.blocks[k], (digits, self._data.digits[k]))
             entries = entries_of(point * self._data.blocks[k])
             matrix = square(entries, side)
             off = Fraction(0)
@@ -93,7 +99,7 @@ class Restricted:
                 size = as_row([abs(v) for v in top]) * absolute(self._data.blocks[k])
                 off = Fraction(self._data.errors[k]) * max(int(v) for v in entries_of(size)) * side
             keep = self.kept[k]
-            if not is_definite([[matrix[i][j] for j in keep] for i in keep], off):
+            if not is_semidefinite_within([[matrix[i][j] for j in keep] for i in keep], off):
                 return False
         return True
 

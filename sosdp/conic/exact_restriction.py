@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .clock import otherwise, reserve
 from .exact_data import ExactData, annihilating, is_readable, read
 from .exact_numbers import (
     absolute,
@@ -31,7 +32,7 @@ from .exact_numbers import (
     vanishes,
 )
 from .exact_points import Face, Kernels, Restricted
-from .integer_matrices import pivots_of, solutions
+from .integer_matrices import digits_of, pivots_of, reserve_elimination, reserve_product, solutions
 from .program import Cones, ConicProgram
 from .rigorous import UNIT
 from .svec import SQRT2, triangle
@@ -40,9 +41,10 @@ _WORK = 1e8  # entries times columns of the data that are looked at
 _SEEN = 1e-9  # what floats see as a kernel; only what is one exactly counts
 
 
+@otherwise(False)
 def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | bool:
-    """The program on the face to which its equations confine it (False: too large, or the numbers break the
-    arithmetic; True: proven to have no point).
+    """The program on the face to which its equations confine it (False: too large, no time, or the numbers
+    break the arithmetic; True: proven to have no point).
 
     ``guess``: vectors for each block, and scalar rows, that are taken for kernels and for equations: points
     of what comes out are points of the program, whether that is so or not.
@@ -69,8 +71,10 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
         if solved is None:
             return guess is None or guess.implied
         coordinates, denominator, rows = solved
+        width = digits_of(table_of(coordinates))
         fresh = []
         for k, side in enumerate(cones.psd):
+            reserve_product(coordinates, data.blocks[k], (width, data.digits[k]))
             if data.errors[k]:
                 continue
             found = _forced(table_of(coordinates * data.blocks[k]), side, kernels[k])
@@ -84,6 +88,7 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
     for side, found in zip(cones.psd, kernels, strict=True):
         pivots = set()
         if found:
+            reserve_elimination(found)
             pivots = set(pivots_of(fmpz_mat(found).rref()[0].tolist()))
         kept.append([i for i in range(side) if i not in pivots])
     made = _assembled(program, data, coordinates, denominator, kernels, tight, kept)
@@ -106,6 +111,7 @@ def _assembled(
     parts, errors, chosen_rows, chosen_blocks, exact = [], [], [], [], True
     turned = coordinates.transpose()
     for i in range(cones.zero, cones.zero + cones.nonnegative):
+        reserve()
         row = entries_of(as_row(data.scalars[i]) * turned)
         if not any(row[:-1]):
             if row[-1] < 0:
@@ -183,6 +189,7 @@ def _assembled(
         _data=data,
         _map=coordinates,
         _denominator=denominator,
+        _digits=digits_of(table_of(coordinates)),
         kept=kept,
     )
 
@@ -207,11 +214,13 @@ def _forced(table: list[list[int]], side: int, known: list[list[int]]) -> list[l
         if not lines:
             found = [[int(i == j) for j in range(side)] for i in range(side)]
         else:
+            reserve_elimination([list(line) for line in lines])
             basis, nullity = fmpz_mat([list(line) for line in lines]).nullspace()
             found += [[int(basis[i, j]) for i in range(side)] for j in range(nullity)]
     fresh: list[list[int]] = []
     rank = len(known)
     for u in found:
+        reserve()
         if fmpz_mat([*known, *fresh, u]).rank() > rank:
             common = math.gcd(*u)
             fresh.append([v // common for v in u])

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .clock import otherwise
 from .exact_data import read
 from .exact_points import Face, Kernels, Restricted
-from .integer_matrices import is_semidefinite
+from .integer_matrices import is_semidefinite, reserve_elimination
 from .program import Cones, ConicProgram, ConicSolution
 from .svec import smat, triangle
 
@@ -56,6 +57,7 @@ def primal_face(program: ConicProgram, answer: ConicSolution) -> Face | None:
     return None if face is None else replace(face, implied=_is_implied(program, face, answer.z[1:]))
 
 
+@otherwise(False)
 def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
     """Whether multipliers near the given ones, positive definite on the ranges of the face, satisfy
     ``A'z = 0, b'z = 0`` exactly: then the slacks of all points are on the face."""
@@ -87,6 +89,7 @@ def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
         for a, b in pairs:
             columns.append([int(v) * (1 if a == b else 2) for v in inner[:, a, b]])
             near.append(Fraction(float(weights[a, b])) / 2 ** data.exponents[k])
+    reserve_elimination(columns)
     reduced, common, rank = fmpz_mat(columns).transpose().rref()
     echelon = [[Fraction(int(v), int(common)) for v in row] for row in reduced.tolist()[:rank]]
     found = list(near)

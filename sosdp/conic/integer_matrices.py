@@ -8,9 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from .clock import reserve
 from .rigorous import UNIT, least_eigenvalue_bound
 
 _TINY = 16  # side up to which a matrix on the boundary is decided in integers
+_WORD = 60.0  # binary digits
+_LONGEST = 8.0  # seconds that one step in integers may take, whatever the time that is left
+_PIVOT, _PRODUCT, _INTEGER = 1e-8, 4e-9, 3e-7  # seconds for a word: in FLINT, twice, and in Python (measured)
+
+
+def digits_of(matrix: list[list[int]]) -> int:
+    """The binary digits of the largest entry."""
+    return max((abs(v) for row in matrix for v in row), default=0).bit_length()
+
+
+def reserve_elimination(rows: list[list[int]]) -> None:
+    """Time for the echelon form of these rows, whose numbers grow to the digits of all of them together."""
+    if rows:
+        rank, digits = min(len(rows), len(rows[0])), digits_of(rows)
+        words = max(1.0, rank * (digits + rank.bit_length() / 2) / _WORD) * max(1.0, digits / 100)
+        reserve(_PIVOT * len(rows) * len(rows[0]) * rank * words, _LONGEST)
+
+
+def reserve_product(left: Any, right: Any, digits: tuple[int, int]) -> None:
+    """Time for the product of two matrices of numbers of these digits, and for its entries in Python."""
+    words = max(1.0, digits[0] / _WORD) * max(1.0, digits[1] / _WORD)
+    entries = left.nrows() * right.ncols()
+    read = _INTEGER * entries * (1 + sum(digits) / 3000)
+    reserve(_PRODUCT * entries * left.ncols() * words + read, _LONGEST)
 
 
 def pivots_of(echelon: list[list[Any]]) -> list[int]:
@@ -31,6 +56,7 @@ def solutions(rows: list[list[int]], columns: int) -> tuple[Any, int, list[list[
     if not rows:
         table = [[-int(i == j) for j in range(columns + 1)] for i in range(columns)]
         return fmpz_mat([*table, [0] * columns + [1]]), 1, []
+    reserve_elimination(rows)
     reduced, common, rank = fmpz_mat(rows).rref()
     echelon = [[int(v) for v in row] for row in reduced.tolist()[:rank]]
     pivots = pivots_of(echelon)
@@ -52,7 +78,7 @@ def solutions(rows: list[list[int]], columns: int) -> tuple[Any, int, list[list[
     return fmpz_mat(table), bottom // shared, echelon
 
 
-def is_definite(matrix: list[list[int]], off: Fraction) -> bool:
+def is_semidefinite_within(matrix: list[list[int]], off: Fraction) -> bool:
     """Whether every symmetric matrix within ``off`` of an integer one, in norm, is positive semidefinite."""
     side = len(matrix)
     if not side:
@@ -70,8 +96,11 @@ def is_definite(matrix: list[list[int]], off: Fraction) -> bool:
 
 def is_semidefinite(matrix: list[list[int]]) -> bool:
     """Whether a symmetric matrix of integers is positive semidefinite, by elimination in integers."""
-    rest = np.array(matrix, dtype=object).reshape(len(matrix), len(matrix))
+    side = len(matrix)
+    reserve(_INTEGER * side**3 / 3 * max(1.0, side * digits_of(matrix) / _WORD), _LONGEST)
+    rest = np.array(matrix, dtype=object).reshape(side, side)
     while rest.size:
+        reserve()
         diagonal = rest.diagonal()
         if (diagonal < 0).any():
             return False

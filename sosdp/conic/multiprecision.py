@@ -22,6 +22,7 @@ from .svec import smat, svec
 NAME = "multiprecision"
 _BITS = 300
 _WORK = 3e7  # products of many digits in one iteration: some seconds
+_SECONDS = 1e-7  # each
 _ITERATIONS = 80
 _START = 1000.0
 _CENTRING = 0.2
@@ -31,9 +32,19 @@ _GAP = 1e-12
 
 def suits(program: ConicProgram) -> bool:
     """Whether an iteration takes at most some seconds."""
+    return program.P is None and program.q.size > 0 and _work(program) <= _WORK
+
+
+def _work(program: ConicProgram) -> float:
+    """Products of numbers in one iteration."""
     count = float(program.q.size)
     work = sum(2 * count * n**3 + count**2 * n**2 for n in (*program.cones.psd, 1))
-    return program.P is None and count > 0 and work + count**2 * program.cones.nonnegative <= _WORK
+    return work + count**2 * program.cones.nonnegative
+
+
+def begins_within(program: ConicProgram, seconds: float) -> bool:
+    """Whether the equations are eliminated and an iteration is done in about this time."""
+    return _SECONDS * _work(program) + 3e-10 * program.cones.zero * program.q.size**2 <= seconds
 
 
 def solve(
@@ -73,7 +84,8 @@ def _path(
         state = _State(program)
         status, count = "inaccurate", 0
         for count in range(1, iterations + 1):
-            late = time_limit is not None and time.perf_counter() - started > time_limit
+            took = (time.perf_counter() - started) / max(1, count - 1)  # an iteration
+            late = time_limit is not None and count * took > time_limit
             if late or not state.step():
                 break
             if verbose:

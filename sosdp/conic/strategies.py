@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
+from .clock import gave_up
 from .exact_face import exact_face
 from .exact_numbers import rounded
 from .exact_points import Point, Restricted, near
@@ -229,7 +230,8 @@ class _Side:
 def _missing(best: Bracket) -> str:
     sides = [name for name, value in (("lower", best.lower), ("upper", best.upper)) if not np.isfinite(value)]
     if sides:
-        return f"no {' and no '.join(sides)} bound was proven: there seems to be no interior on that side"
+        why = "no time for a step of the proof" if gave_up() else "there seems to be no interior on that side"
+        return f"no {' and no '.join(sides)} bound was proven: {why}"
     return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
 
 

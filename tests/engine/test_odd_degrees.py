@@ -125,10 +125,12 @@ def test_coefficients_that_floats_do_not_hold_are_charged():
 def test_errors_of_entries_widen_the_bound():
     program = sd.Relaxation(sd.System(x >= -1), 3).to_conic(x**3)
     A, b, q = (np.zeros_like(v) for v in (program.A.toarray(), program.b, program.q))
-    exact = dual_bound(program, (A, b, q), opinion(program))
+    with opinion(program) as solve:
+        exact = dual_bound(program, (A, b, q), solve)
     for part in (A, b, q):
         part[...] = 1e-6
-        assert dual_bound(program, (A, b, q), opinion(program)) < exact - 1e-7
+        with opinion(program) as solve:
+            assert dual_bound(program, (A, b, q), solve) < exact - 1e-7
         part[...] = 0.0
 
 

@@ -36,7 +36,10 @@ def through(wrap: Callable[[Solve], Solve], clock: Callable[[], float] | None = 
     try:
         fake.backend = backend
         fake.multiprecision = SimpleNamespace(
-            NAME=multiprecision.NAME, suits=multiprecision.suits, solve=wrap(multiprecision.solve)
+            NAME=multiprecision.NAME,
+            suits=multiprecision.suits,
+            begins_within=multiprecision.begins_within,
+            solve=wrap(multiprecision.solve),
         )
         if clock is not None:
             fake.time = SimpleNamespace(perf_counter=clock)

@@ -47,11 +47,9 @@ def interior_bound(
     off = moment_form(_stated(_errors(identity))).conic
     exact = identity.errors is None and _is_short(system, objective)
     exact = exact and all(_are_short(v) for v in (identity.gram.data, identity.free.data, identity.target))
-    found = dual_bound(
-        form.conic,
-        None if exact else (abs(off.A).toarray(), np.abs(off.b), np.abs(off.q)),
-        opinion(form.conic, time_limit),
-    )
+    errors = None if exact else (abs(off.A).toarray(), np.abs(off.b), np.abs(off.q))
+    with opinion(form.conic, time_limit) as solve:
+        found = dual_bound(form.conic, errors, solve)
     if not np.isfinite(found):
         return None
     column = np.flatnonzero(form.fixed)

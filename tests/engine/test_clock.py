@@ -1,0 +1,96 @@
+"""Time limits hold for proofs too: steps that cannot be stopped are not begun where they would not end."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import brackets, guessed_faces
+from sosdp.conic.clock import OutOfTime, gave_up, limited, otherwise, reserve
+from sosdp.conic.exact_face import exact_face
+from sosdp.conic.exact_points import Face
+from sosdp.conic.exact_restriction import restrict
+from sosdp.conic.integer_matrices import is_semidefinite, reserve_elimination
+from sosdp.conic.multiprecision import begins_within
+from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.svec import SQRT2
+
+
+def stated(q, A, b, cones):
+    A = sp.csc_matrix(np.array(A, dtype=float).reshape(len(b), len(q)))
+    return ConicProgram(q=np.array(q, dtype=float), A=A, b=np.array(b, dtype=float), cones=cones)
+
+
+def long_numbers(equations):
+    """A linear program of dense equations, all of whose numbers have 53 binary digits."""
+    rng = np.random.default_rng(0)
+    columns = equations * 3 // 2
+    A, x = rng.standard_normal((equations, columns)), rng.random(columns)
+    rows, right = np.vstack([A, -np.eye(columns)]), np.concatenate([A @ x, np.zeros(columns)])
+    return stated(rng.random(columns), rows, right, Cones(equations, columns))
+
+
+@pytest.mark.parametrize("equations, limit", [(120, 1.5), (150, None)])
+def test_eliminating_long_numbers_does_not_hold_up_the_answer(equations, limit):
+    """It took 4 s and 8 s, and grows as the fifth power; floats prove the value without it."""
+    program = long_numbers(equations)
+    started = time.process_time()
+    answer = sd.solve_conic(program, time_limit=limit)
+    assert time.process_time() - started < 2.5
+    assert limit is not None or answer.status == "optimal"
+
+
+def proofs():
+    """What every proof says of a program of which it can prove something, and what it says of nothing."""
+    row = stated([1], [[-1], [1]], [0, 1], Cones(0, 2))  # 0 <= x <= 1
+    empty = stated([0], [[-1], [1]], [-1, 0], Cones(0, 2))
+    # minimise x with [[x, 1], [1, y]] positive semidefinite, and y free of cost
+    face = stated([1, 0], [[-1, 0], [0, 0], [0, -1]], [0, SQRT2, 0], Cones(0, 0, (2,)))
+    zero = stated([0], [[-1], [0], [0]], [0, 0, 0], Cones(0, 0, (2,)))  # [[x, 0], [0, 0]]
+    with limited(lambda: 60.0):
+        inner = restrict(row)
+    return [
+        (brackets.upper_bound(face, np.array([2.0, 2.0])), np.inf),
+        (brackets.lower_bound(row, np.array([1.5, 0.5])), -np.inf),
+        (brackets.bounded_lower_bound(face, np.array([1.0, 0, 0]), 10.0), -np.inf),
+        (brackets.is_empty(empty, np.ones(2)), False),
+        (restrict(row), False),
+        (inner.upper_bound([0.5]), np.inf),
+        (exact_face(face), None),
+        (guessed_faces._is_implied(zero, Face([[[0, 1]]], ()), np.array([0, 0, 1.0])), False),
+    ]
+
+
+def test_nothing_is_proven_where_no_time_is_left():
+    with limited(lambda: 60.0):
+        assert all(found != nothing for found, nothing in proofs())
+        assert not gave_up()
+    with limited(lambda: 0.0):
+        assert all(found == nothing for found, nothing in proofs())
+        assert gave_up()
+    assert not gave_up()
+
+
+def test_steps_are_measured_before_they_begin():
+    rows = [[(i * j + 2**52) % 10007 * 2**40 for j in range(1, 121)] for i in range(1, 81)]
+    with limited(lambda: 1e-3), pytest.raises(OutOfTime):
+        reserve_elimination(rows)
+    with limited(lambda: 60.0):
+        reserve_elimination(rows)
+    with pytest.raises(OutOfTime):  # hours, whatever the limit
+        is_semidefinite([[10**300 + i * j for j in range(300)] for i in range(300)])
+    assert not begins_within(long_numbers(40), 1e-4) and begins_within(long_numbers(40), 60.0)
+
+
+def test_other_exceptions_pass():
+    @otherwise(None)
+    def broken():
+        reserve(1.0)
+        raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        broken()
+    with limited(lambda: 0.5):
+        assert broken() is None
