@@ -36,21 +36,26 @@ def provably_unbounded(program: GramProgram, time_limit: float = _PATIENCE) -> b
     """Whether it is proven, in exact arithmetic, that the moment program has no finite value: that there are
     moments, and a direction that lowers the objective without end. Cost: some more solves."""
     conic = moment_form(_whole(program)).conic
-    return is_unbounded(conic, opinion(conic, time_limit)) is True
+    with opinion(conic, time_limit) as solve:
+        return is_unbounded(conic, solve) is True
 
 
 def provably_without_multipliers(program: GramProgram, time_limit: float = _PATIENCE) -> bool:
     """Whether it is proven that no Gram matrices, multipliers and unknowns satisfy the identity: a direction
     of the moments says so. Cost: some more solves."""
     conic = moment_form(_whole(program)).conic
-    return falls_without_end(conic, opinion(conic, time_limit))
+    with opinion(conic, time_limit) as solve:
+        return falls_without_end(conic, solve)
 
 
 def provably_improvable(program: GramProgram, time_limit: float = _PATIENCE) -> bool | None:
     """Whether it is proven that some unknowns satisfy the identity and that others improve the objective
     without end; None where it is proven that none satisfy it. Cost: some more solves."""
     conic = _plain(_whole(program))
-    return conic is not None and is_unbounded(conic, opinion(conic, time_limit))
+    if conic is None:
+        return False
+    with opinion(conic, time_limit) as solve:
+        return is_unbounded(conic, solve)
 
 
 def _whole(program: GramProgram) -> GramProgram:
