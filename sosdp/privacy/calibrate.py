@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sosdp.privacy.guarantee.evidence import Law
@@ -233,7 +234,12 @@ def _zcdp_bound(rho: float, delta: float, log_excess: float) -> float:
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """Largest rho (rounded down) whose conversion `zcdp_epsilon` gives at most `epsilon` at `delta`."""
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    return _largest_rho(check_epsilon(epsilon), check_delta(delta))
+
+
+@lru_cache(maxsize=1024)  # plans ask for the same few some hundred times
+def _largest_rho(epsilon: float, delta: float) -> float:
+    """`zcdp_rho` of checked arguments."""
     low, high = 0.0, epsilon
     while zcdp_epsilon(high, delta) <= epsilon:
         high *= 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Every module a file imports, at its top or inside a function; relative imports made absolute."""
     found: set[str] = set()
     package = (
@@ -50,7 +52,7 @@ def imported(path: Path) -> set[str]:
             stem = ".".join([*base, node.module] if node.module else base)
             found.add(stem)
             found.update(f"{stem}.{alias.name}" for alias in node.names)
-    return found
+    return frozenset(found)
 
 
 def under(module: str, prefix: str) -> bool:
