@@ -21,7 +21,7 @@ from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.solve.sos_cone.box_proof import BoxProof
-from sosdp.relaxation.solve.sos_cone.chebyshev import dyadic, gram_series
+from sosdp.relaxation.solve.sos_cone.chebyshev import dyadic, exponents_of, gram_series
 
 Exponent = tuple[int, ...]
 Series = dict[Exponent, Any]  # Chebyshev coefficients, flint.fmpq
@@ -69,10 +69,7 @@ class _Rational:
             self.grams.append([[int(v) * unit for v in row] for row in entries])
             made = gram_series(self.exponents[k], rounded, scale)
             size = fmpq(1, 2) ** made.scale
-            series = {
-                tuple(np.frombuffer(name, dtype="<u2").tolist()): value * size
-                for name, value in made.terms.items()
-            }
+            series = {exponents_of(name, len(self.ids)): value * size for name, value in made.terms.items()}
             if self.blocks[k].kind != "sos":
                 series = _times(series, self.series(self.multiplied(k)))
             for name, value in series.items():

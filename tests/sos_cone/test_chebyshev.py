@@ -116,9 +116,43 @@ def test_gram_series_is_exact():
             total = total + a * b * Fraction(float(matrix[i, j]))
     table = {}
     for name, value in found.terms.items():
-        row = np.frombuffer(name, dtype="<u2")
-        table[tuple((v + 1, int(k)) for v, k in enumerate(row) if k)] = Fraction(value, 2**found.scale)
+        row = exact.exponents_of(name, 2)
+        table[tuple((v + 1, k) for v, k in enumerate(row) if k)] = Fraction(value, 2**found.scale)
     assert table == {t: Fraction(c) for t, c in total.terms.items()}
+
+
+def test_names_hold_exponents_of_any_number_of_variables():
+    generator = np.random.default_rng(2)
+    for variables in (0, 1, 3, 4, 11):
+        exponents = generator.integers(0, 2**15, (20, variables))
+        found = exact.names(exponents)
+        assert [exact.exponents_of(name, variables) for name in found] == [
+            tuple(e) for e in exponents.tolist()
+        ]
+    with pytest.raises(OverflowError, match="exponent"):
+        exact.names(np.array([[0, 2**15]]))
+
+
+def test_a_product_of_series_is_exact():
+    generator = np.random.default_rng(4)
+    left = np.array([[0, 0], [3, 1], [0, 2], [1, 0]])
+    right = np.array([[0, 0], [2, 0], [2, 3]])
+    a, b = (generator.integers(-99, 99, e.shape[0]).tolist() for e in (left, right))
+    series = [exact.Series(dict(zip(exact.names(e), v, strict=True)), 3) for e, v in ((left, a), (right, b))]
+    found = exact.product(*series)
+    parts = [
+        sum(
+            Series({tuple((v + 1, k) for v, k in enumerate(e) if k): c})
+            for e, c in zip(rows, values, strict=True)
+        )
+        for rows, values in ((left.tolist(), a), (right.tolist(), b))
+    ]
+    wanted = parts[0] * parts[1]
+    table = {
+        tuple((v + 1, k) for v, k in enumerate(exact.exponents_of(name, 2)) if k): Fraction(c, 2**found.scale)
+        for name, c in found.terms.items()
+    }
+    assert table == {t: Fraction(c) / 64 for t, c in wanted.terms.items()}
 
 
 def test_conversion_from_monomials_is_exact():
@@ -171,7 +205,7 @@ def test_what_a_float_does_not_say_of_a_rational_is_charged():
 def test_the_bound_on_a_series_is_above_it():
     for value in (1, 3, 2**61 + 1, 2**200 - 1, 10**40 + 7):
         for scale in (0, 5, 90):
-            size = exact.Series({b"": -value}, scale).size()
+            size = exact.Series({0: -value}, scale).size()
             assert Fraction(size) >= Fraction(value, 2**scale)
             assert size <= float(Fraction(value, 2**scale)) * (1 + 1e-9)
 

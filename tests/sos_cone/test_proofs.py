@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono
 from sosdp.relaxation.build.identity import RoundingErrors
 from sosdp.relaxation.solve import solve as solving
+from sosdp.relaxation.solve.sos_cone import box_proof
 from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, proven_loss
 
 
@@ -193,3 +195,35 @@ def test_degree_eighty_in_monomials():
     assert found.status == "optimal" and found.solver == "sos_cone"
     grid = np.cos(np.linspace(0, np.pi, 20001))
     assert found.certified_bound <= p(grid[:, None]).min() <= found.certified_bound + 1e-5
+
+
+def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
+    generator = np.random.default_rng(3)
+    wider, share = Fraction(1 + box_proof._WIDER), Fraction(box_proof._CONVERSION)
+    seen = set()
+    for turn in range(400):
+        middle, half = generator.standard_normal(), np.exp2(generator.integers(-3, 4))
+        # 1 - t**2 in x, now and then moved by a hair, by hidden errors, or with another curvature
+        a, b, c = -1 / half**2, 2 * middle / half**2, 1 - (middle / half) ** 2
+        a, b, c = (v * (1 + generator.choice([0, 1e-15, 1e-13, 3e-12])) for v in (a, b, c))
+        if turn % 5 == 0:
+            a = -a
+        if turn % 7 == 0:
+            a, b, c = generator.choice([-0.05, 0.05]) / half**2, generator.standard_normal() / half, -30.0
+        if turn % 3 == 0:  # nothing, but for rounding, at the right end
+            end = Fraction(middle) + Fraction(float(half)) * wider
+            c = -float(Fraction(b) * end + Fraction(a) * end * end) - float(
+                generator.choice([0, 1e-16, 1e-13])
+            )
+        hidden = float(generator.choice([0.0, 1e-13, 1e-11]))
+        for side in (-1, 1):
+            end = Fraction(middle) + side * Fraction(float(half)) * wider
+            terms = [Fraction(c), Fraction(b) * end, Fraction(a) * end * end]
+            value = sum(terms) + share * sum(map(abs, terms)) + Fraction(hidden)
+            slope = side * (Fraction(b) + 2 * Fraction(a) * end)
+            slope += share * (abs(Fraction(b)) + 2 * abs(Fraction(a) * end))
+            wanted = value < 0 and slope <= 0 and a <= 0
+            powers, values = np.array([2, 0, 1]), np.array([a, c, b])
+            assert box_proof._falls_below(side, powers, values, hidden, middle, half) == wanted
+            seen.add(wanted)
+    assert seen == {True, False}

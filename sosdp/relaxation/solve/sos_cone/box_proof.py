@@ -12,14 +12,14 @@ a factor for the 1e-12 and to what rounding of the given coefficients hides; bot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....algebra import monomials as mono
 from ....conic.rigorous import UNIT, least_eigenvalue_bound
-from .chebyshev import Series, dyadic, from_monomials, gram_series, product, total
+from .chebyshev import Series, dyadic, from_monomials, gram_series, integers, product, total
 
 if TYPE_CHECKING:
     from ...build.identity import Identity
@@ -40,10 +40,15 @@ class BoxFrame:
     half: np.ndarray
     exponents: np.ndarray
 
+    @cached_property
+    def slices(self) -> list[slice]:
+        """The rows of each block."""
+        return self.identity.slices()
+
     def multiplier(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Exponents and coefficients of the multiplier of a block: its first diagonal row over b_0**2."""
         block = self.identity.blocks[number]
-        start = self.identity.slices()[number].start
+        start = self.slices[number].start
         low, high = self.identity.gram.indptr[start], self.identity.gram.indptr[start + 1]
         first = mono.exponents(block.basis[:1], self.ids)[0]
         return (
@@ -65,7 +70,7 @@ class BoxFrame:
         errors = self.identity.errors
         if errors is None:
             return 0.0
-        rows = self.identity.slices()[number]
+        rows = self.slices[number]
         data = errors.gram.data[errors.gram.indptr[rows.start] : errors.gram.indptr[rows.stop]]
         largest = np.maximum(1.0, (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER))
         most = float(np.prod(largest**self.exponents, axis=1).max(initial=1.0))
@@ -82,21 +87,35 @@ class BoxFrame:
             if used.size != 1 or exponents.max() > 2:
                 continue
             j = int(used[0])
-            c = [Fraction(0)] * 3
-            for power, value in zip(exponents[:, j].tolist(), values.tolist(), strict=True):
-                c[power] += Fraction(value)
-            hidden, relative = Fraction(self.hidden(number, values.size)), Fraction(_CONVERSION)
-            middle = Fraction(float(self.middle[j]))
-            half = Fraction(float(self.half[j])) * Fraction(1 + _WIDER)
+            hidden = self.hidden(number, values.size)
+            if not np.isfinite(values).all() or not np.isfinite(hidden):
+                continue
             for side, found in ((-1, left), (1, right)):
-                end = middle + side * half
-                value = c[0] + c[1] * end + c[2] * end * end
-                doubt = relative * (abs(c[0]) + abs(c[1] * end) + abs(c[2]) * end * end)
-                # negative at the end, and beyond it: concave and falling outwards
-                slope = side * (c[1] + 2 * c[2] * end) + relative * (abs(c[1]) + 2 * abs(c[2] * end))
-                falls = slope <= 0 and c[2] <= 0
-                found[j] |= value + doubt + hidden < 0 and falls
+                found[j] |= _falls_below(side, exponents[:, j], values, hidden, self.middle[j], self.half[j])
         return bool(left.all() and right.all())
+
+
+def _falls_below(
+    side: int, powers: np.ndarray, values: np.ndarray, hidden: float, middle: float, half: float
+) -> bool:
+    """Whether a polynomial of degree at most two is negative at the wider box's end and beyond it, whatever
+    rounding did to its coefficients: exactly, in integers, each in the unit that its comment says."""
+    numbers, unit = integers(values.tolist())
+    c = [0, 0, 0]
+    for power, number in zip(powers.tolist(), numbers, strict=True):
+        c[power] += number
+    (m, h, wider), place = integers([middle, half, 1 + _WIDER])
+    (share,), below = integers([_CONVERSION])
+    (slack,), deep = integers([hidden])
+    end = (m << place) + side * h * wider  # 2**-(2 place)
+    place *= 2
+    terms = (c[0] << 2 * place, c[1] * end << place, c[2] * end * end)  # 2**-(unit + 2 place)
+    # negative at the end, and beyond it: concave and falling outwards
+    value = (sum(terms) << below) + share * sum(map(abs, terms))  # 2**-(unit + 2 place + below)
+    slopes = (c[1] << place, 2 * c[2] * end)
+    slope = (side * sum(slopes) << below) + share * sum(map(abs, slopes))
+    above = (value << deep) + (slack << unit + 2 * place + below)
+    return above < 0 and slope <= 0 and c[2] <= 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +151,8 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
     for k, u in enumerate(unknowns.tolist()):
         here = slice(unknown.indptr[k], unknown.indptr[k + 1])
         exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
-        factor = Series({frame_one(frame): Fraction(u).numerator}, Fraction(u).denominator.bit_length() - 1)
-        parts.append((1, product(frame.series(exponents, values), factor)))
+        (whole,), unit = integers([u])
+        parts.append((whole, frame.series(exponents, values).lowered(unit)))
         doubt += abs(u) * frame.magnitude(exponents, values)
     short = 0.0
     for number, (block, gram) in enumerate(zip(identity.blocks, grams, strict=True)):
@@ -153,8 +172,3 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
     degree = int(frame.exponents.sum(axis=1).max(initial=0))
     growth = float(np.exp(_GROWTH * degree)) * _UPWARD
     return growth * (total(parts).size() + short + _CONVERSION * doubt + hidden) * _UPWARD
-
-
-def frame_one(frame: BoxFrame) -> bytes:
-    """The name of the constant."""
-    return np.zeros(frame.ids.size, dtype="<u2").tobytes()

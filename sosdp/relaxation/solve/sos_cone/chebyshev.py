@@ -1,7 +1,7 @@
 """Exact arithmetic with Chebyshev coefficients: T_a T_b is half the sum of T_(a+b) and T_|a-b|.
 
-A series is a dictionary from exponents (the bytes of a row of 16-bit numbers, one a variable) to integers,
-all in one unit 2**-scale. Every float is an integer in such a unit, so every operation here is exact.
+A series is a dictionary from names to integers, all in one unit 2**-scale. A name holds the exponents in one
+integer, 16 bits a variable. Every float is an integer in such a unit, so every operation here is exact.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ from functools import lru_cache
 import numpy as np
 
 _BITS = 78  # of the largest entry of a Gram matrix that are kept: rounding is 1e-8 of a double's
+_FIELD = 16  # bits of an exponent in a name
+_MASK = (1 << _FIELD) - 1
+_HIGHEST = 1 << (_FIELD - 1)  # exponents stay below it, so that their sums fit
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
     """``sum_a terms[a] 2**-scale T_a(t)`` in n variables t."""
 
-    terms: dict[bytes, int]
+    terms: dict[int, int]
     scale: int
 
     def size(self) -> float:
         """An upper bound on ``sum |coefficient|``, so on the largest absolute value on [-1, 1]^n."""
         total = sum(map(abs, self.terms.values()))
         return ratio_up(total, self.scale)
+
+    def lowered(self, bits: int) -> Series:
+        """The series times ``2**-bits``."""
+        return Series(self.terms, self.scale + bits)
 
 
 def ratio_up(value: int, scale: int) -> float:
@@ -37,9 +44,33 @@ def ratio_up(value: int, scale: int) -> float:
     return float(np.ldexp(float(value >> drop) * 1.0000000001, drop - scale))
 
 
-def names(exponents: np.ndarray) -> list[bytes]:
-    """The keys of the rows of exponents."""
-    return [row.tobytes() for row in np.ascontiguousarray(exponents, dtype="<u2")]
+def names(exponents: np.ndarray) -> list[int]:
+    """The names of the rows of exponents: variable j in the bits from 16 j on. OverflowError where an
+    exponent does not fit."""
+    if exponents.max(initial=0) >= _HIGHEST:
+        raise OverflowError(f"an exponent of {_HIGHEST} or more")
+    found = [0] * exponents.shape[0]
+    for start in range(0, exponents.shape[1], 3):  # three fields fit in a machine integer
+        part = exponents[:, start : start + 3].astype(np.int64)
+        places = (part << (_FIELD * np.arange(part.shape[1]))).sum(axis=1).tolist()
+        found = [a | b << _FIELD * start for a, b in zip(found, places, strict=True)] if start else places
+    return found
+
+
+def exponents_of(name: int, variables: int) -> tuple[int, ...]:
+    """The exponents that a name holds."""
+    return tuple(name >> _FIELD * j & _MASK for j in range(variables))
+
+
+def _fields(name: int) -> list[tuple[int, int]]:
+    """Place (in bits) and exponent of the variables that occur."""
+    found, place = [], 0
+    while name >> place:
+        exponent = name >> place & _MASK
+        if exponent:
+            found.append((place, exponent))
+        place += _FIELD
+    return found
 
 
 def integers(values: Iterable[float]) -> tuple[list[int], int]:
@@ -53,7 +84,7 @@ def total(parts: Iterable[tuple[int, Series]]) -> Series:
     """The sum of series with integer factors."""
     listed = list(parts)
     scale = max([0, *(s.scale for _, s in listed)])
-    out: dict[bytes, int] = {}
+    out: dict[int, int] = {}
     for factor, series in listed:
         up = scale - series.scale
         for name, value in series.terms.items():
@@ -82,29 +113,21 @@ def from_monomials(
 ) -> Series:
     """A polynomial in x with float coefficients as a series in t, x = middle + half t."""
     numbers, scale = integers(values)
-    terms = {tuple(row): value for row, value in zip(exponents.tolist(), numbers, strict=True) if value}
-    for j in range(exponents.shape[1]):
-        top = max([0, *(row[j] for row in terms)])
+    terms = {name: value for name, value in zip(names(exponents), numbers, strict=True) if value}
+    for j, top in enumerate(exponents.max(axis=0, initial=0).tolist()):
         if not top:
             continue
         table, unit = powers(top, float(middle[j]), float(half[j]))
-        out: dict[tuple[int, ...], int] = {}
-        for row, value in terms.items():
-            for k, c in enumerate(table[row[j]]):
-                if c:
-                    name = (*row[:j], k, *row[j + 1 :])
-                    out[name] = out.get(name, 0) + value * c
+        place = _FIELD * j
+        rows = [[(k << place, c) for k, c in enumerate(row) if c] for row in table]
+        out: dict[int, int] = {}
+        for name, value in terms.items():
+            power = name >> place & _MASK
+            rest = name - (power << place)
+            for moved, c in rows[power]:
+                out[rest + moved] = out.get(rest + moved, 0) + value * c
         terms, scale = out, scale + unit
-    return Series(
-        dict(
-            zip(
-                names(np.array(list(terms), dtype=np.int64).reshape(len(terms), exponents.shape[1])),
-                terms.values(),
-                strict=True,
-            )
-        ),
-        scale,
-    )
+    return Series(terms, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +140,7 @@ class _Pairs:
     place: np.ndarray
     target: np.ndarray
     halvings: np.ndarray
-    exponents: np.ndarray
+    names: list[int]
 
 
 @lru_cache(maxsize=32)
@@ -144,7 +167,7 @@ def _pairs(data: bytes, side: int, width: int) -> _Pairs:
         distinct = found[first]
     else:
         distinct, target = np.unique(found, axis=0, return_inverse=True)
-    return _Pairs(row, column, place, np.asarray(target).reshape(-1), halvings, distinct)
+    return _Pairs(row, column, place, np.asarray(target).reshape(-1), halvings, names(distinct))
 
 
 def dyadic(matrix: np.ndarray) -> tuple[np.ndarray, int]:
@@ -167,7 +190,7 @@ def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series
     weight = np.where(pairs.row == pairs.column, 1.0, 2.0) * np.exp2(most - pairs.halvings)
     values = np.ldexp(matrix[pairs.row, pairs.column], scale)
     limb = 50 - most - max(1, int(pairs.place.size)).bit_length()
-    sums = [0] * pairs.exponents.shape[0]
+    sums = [0] * len(pairs.names)
     up = 0
     while values.any():
         high = np.trunc(np.ldexp(values, -limb))
@@ -175,31 +198,25 @@ def gram_series(exponents: np.ndarray, matrix: np.ndarray, scale: int) -> Series
         part = np.bincount(pairs.target, weights=(low * weight)[pairs.place], minlength=len(sums))
         sums = [s + (p << up) for s, p in zip(sums, part.astype(np.int64).tolist(), strict=True)]
         values, up = high, up + limb
-    kept = {name: value for name, value in zip(names(pairs.exponents), sums, strict=True) if value}
+    kept = {name: value for name, value in zip(pairs.names, sums, strict=True) if value}
     return Series(kept, scale + most)
 
 
 def product(left: Series, right: Series) -> Series:
     """The product of two series; quick where ``right`` is short."""
-    if not left.terms or not right.terms:
-        return Series({}, left.scale + right.scale)
-    rows = np.array([np.frombuffer(k, dtype="<u2") for k in left.terms], dtype=np.int64)
-    values = list(left.terms.values())
-    width = rows.shape[1]
-    out: dict[bytes, int] = {}
+    out: dict[int, int] = {}
+    most = max((len(_fields(name)) for name in right.terms), default=0)
     for name, factor in right.terms.items():
-        exponent = np.frombuffer(name, dtype="<u2").astype(np.int64)
-        moved = [rows]
-        for j in np.flatnonzero(exponent).tolist():
+        fields = _fields(name)
+        factor <<= most - len(fields)
+        moved = [(key, factor * value) for key, value in left.terms.items()]
+        for place, exponent in fields:
             split = []
-            for part in moved:
-                above, below = part.copy(), part.copy()
-                above[:, j] += exponent[j]
-                below[:, j] = np.abs(below[:, j] - exponent[j])
-                split += [above, below]
+            for key, value in moved:
+                old = key >> place & _MASK
+                split.append((key + (exponent << place), value))
+                split.append((key + (abs(old - exponent) - old << place), value))
             moved = split
-        up = width - int(np.count_nonzero(exponent))
-        for part in moved:
-            for key, value in zip(names(part), values, strict=True):
-                out[key] = out.get(key, 0) + (value * factor << up)
-    return Series({k: v for k, v in out.items() if v}, left.scale + right.scale + width)
+        for key, value in moved:
+            out[key] = out.get(key, 0) + value
+    return Series({k: v for k, v in out.items() if v}, left.scale + right.scale + most)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -174,7 +175,11 @@ class Piece:
         if not one.size:
             return None
         place = self.slices[number].start + int(one[0]) * (int(one[0]) + 3) // 2
-        return self._rows(np.array([place])).toarray()[0]
+        gram = self.identity.gram
+        here = slice(gram.indptr[place], gram.indptr[place + 1])
+        row = np.zeros(gram.shape[1])
+        np.add.at(row, gram.indices[here], gram.data[here])
+        return np.asarray(row[self.columns])
 
     def _matrix(self, number: int) -> Callable[[np.ndarray], np.ndarray] | None:
         """Where a matrix constraint is positive definite, as a function of points, or None."""
@@ -255,17 +260,16 @@ class Piece:
     def block(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Factor]:
         """Orthonormal rows, their points, signs, and the factor that leads back to the basis."""
         block = self.identity.blocks[number]
-        rows = self._rows(self.slices[number])
         change = None
         monomials = (
             None if block.entry is not None else self._monomials(mono.exponents(block.basis, self.ids))
         )
-        if monomials is not None and self._as_said(block, rows, monomials):
-            weight = self._weight(block, rows, monomials)
+        if monomials is not None and self._as_said(number, monomials):
+            weight = self._weight(number, monomials)
             basis, change = self._basis(mono.exponents(block.basis, self.ids))
             table, owner = np.sqrt(np.abs(weight))[:, None] * basis, np.arange(self.points.shape[0])
         else:
-            table, owner, weight = self._matrix_rows(block, rows)
+            table, owner, weight = self._matrix_rows(block, self._rows(self.slices[number]))
         sign = np.where(weight < 0, -1.0, 1.0)
         q, r, pivots = _qr(table)
         size = np.abs(r.diagonal())
@@ -306,15 +310,46 @@ class Piece:
             return None
         return BoxFrame(self.identity, self.ids, self.middle, self.half, self.exponents)
 
-    def _as_said(self, block: Block, rows: sp.csr_matrix, basis: np.ndarray) -> bool:
+    @cached_property
+    def _own(self) -> tuple[sp.csr_matrix, dict[int, slice]]:
+        """The rows of this piece's blocks over its columns, one after the other; where each block's are."""
+        count = np.cumsum([0, *(self.slices[k].stop - self.slices[k].start for k in self.blocks)])
+        places = {
+            k: slice(int(a), int(b)) for k, a, b in zip(self.blocks, count[:-1], count[1:], strict=True)
+        }
+        if len(self.blocks) == len(self.slices):
+            return self._rows(slice(0, int(count[-1]))), places
+        rows = np.concatenate([np.arange(self.slices[k].start, self.slices[k].stop) for k in self.blocks])
+        return self._rows(rows), places
+
+    @cached_property
+    def _at_two_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Two points; what all rows produce there, shape (2, rows); and the sizes of what they add."""
+        rows, _ = self._own
+        chosen = np.array([self.points.shape[0] // 3, 2 * self.points.shape[0] // 3])
+        values = self.values[chosen].T
+        return chosen, np.asarray(rows @ values).T, np.asarray(abs(rows) @ np.abs(values)).T
+
+    @cached_property
+    def _traces(self) -> dict[int, np.ndarray]:
+        """What the diagonal of each block produces at every point, all at a time."""
+        rows, places = self._own
+        first = [places[k].start for k in self.blocks]
+        diagonal = [np.cumsum(np.arange(1, self.identity.blocks[k].side + 1)) - 1 for k in self.blocks]
+        where = np.concatenate([d + start for d, start in zip(diagonal, first, strict=True)])
+        owner = np.repeat(np.arange(len(first)), [d.size for d in diagonal])
+        ones = sp.csr_matrix((np.ones(where.size), (where, owner)), shape=(rows.shape[0], len(first)))
+        produced = self.values @ (rows.T @ ones).toarray()
+        return {k: produced[:, place] for place, k in enumerate(self.blocks)}
+
+    def _as_said(self, number: int, basis: np.ndarray) -> bool:
         """Whether the rows are those of a polynomial times products of the basis (not so for bases that were
         changed): compared at two points."""
-        chosen = [self.points.shape[0] // 3, 2 * self.points.shape[0] // 3]
-        row, column = triangle(block.side)
+        here = self._own[1][number]
+        chosen, produced, sizes = self._at_two_points
+        row, column = triangle(self.identity.blocks[number].side)
         scale = np.where(row == column, 1.0, SQRT2)
-        produced = np.asarray((rows @ self.values[chosen].T).T)
-        sizes = np.asarray((abs(rows) @ np.abs(self.values[chosen].T)).T)
-        for values, largest, b in zip(produced, sizes, basis[chosen], strict=True):
+        for values, largest, b in zip(produced[:, here], sizes[:, here], basis[chosen], strict=True):
             wanted = b[row] * b[column] * scale
             size = float(wanted @ wanted)
             factor = float(wanted @ values) / size if size else 0.0
@@ -331,10 +366,9 @@ class Piece:
             change *= table[exponents[:, None, j], exponents[None, :, j]]
         return change
 
-    def _weight(self, block: Block, rows: sp.csr_matrix, basis: np.ndarray) -> np.ndarray:
+    def _weight(self, number: int, basis: np.ndarray) -> np.ndarray:
         """The multiplier's value at every point: what the diagonal produces over the squares of the basis."""
-        row, column = triangle(block.side)
-        produced = self.values @ (rows.T @ (row == column).astype(float))
+        produced = self._traces[number]
         size = np.einsum("ij,ij->i", basis, basis)
         weight = np.divide(produced, size, out=np.zeros_like(produced), where=size > 0)
         weight[np.abs(weight) <= 1e-13 * np.abs(weight).max(initial=0.0)] = 0.0

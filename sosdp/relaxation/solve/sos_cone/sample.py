@@ -88,7 +88,9 @@ def sample(program: GramProgram) -> Sample:
     f = V @ identity.target
     H = -(V @ identity.unknown.T.toarray()) if identity.unknown.shape[0] else np.zeros((count, 0))
     # the multiplier of an equation in expectation is a number: one more unknown, without a price
-    H = np.concatenate([H, V @ identity.free[in_expectation(identity)].T.toarray()], axis=1)
+    numbers = in_expectation(identity)
+    if numbers.size:
+        H = np.concatenate([H, V @ identity.free[numbers].T.toarray()], axis=1)
     objective = np.concatenate(
         [program.objective.astype(float), np.zeros(H.shape[1] - program.objective.size)]
     )
