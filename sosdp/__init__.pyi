@@ -50,7 +50,7 @@ from .relaxation.complex import ComplexExpectation as ComplexExpectation
 from .relaxation.measure_problems import minimize_ratios as minimize_ratios
 from .relaxation.measure_problems import volume as volume
 from .relaxation.measure_program import MeasureProgram as MeasureProgram
-from .relaxation.measure_program import MeasureSolution as MeasureSolution
+from .relaxation.measure_solution import MeasureSolution as MeasureSolution
 from .relaxation.minimize import feasible as feasible
 from .relaxation.minimize import maximize as maximize
 from .relaxation.minimize import minimize as minimize

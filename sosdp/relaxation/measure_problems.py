@@ -17,7 +17,8 @@ from ..model.measures import Measure
 from ..model.options import SolveOptions, spelled_out
 from ..model.system import System, as_system
 from ..reduction.bounds import deduce_bounds
-from .measure_program import MeasureProgram, MeasureSolution
+from .measure_program import MeasureProgram
+from .measure_solution import MeasureSolution
 from .minimize import minimize
 
 TOUCHING = Fraction(1, 10**9)  # of its width: how far the walls of a box that a set touches are moved out

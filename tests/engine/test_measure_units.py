@@ -12,10 +12,11 @@ import sosdp as sd
 from sosdp.algebra.build import polynomial
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.relaxation import measure_problems
-from sosdp.relaxation import measure_program as module
 from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.identity import GramProgram
 from sosdp.relaxation.build.measure_units import Units, find_units, in_units, no_units
 from sosdp.relaxation.build.plan import plan
+from sosdp.relaxation.certify import measure_verdict as module
 from sosdp.relaxation.certify.measures import Piece, proven_value
 from sosdp.relaxation.solve.solve import solve_program
 
@@ -206,13 +207,13 @@ def test_units_are_powers_of_two_and_exact():
 def judged(size, mass, spoil=0.0):
     """What is said of x**2 >= 0 on the segment, times a size, where the mass may be as large as given."""
     one = piece(x**2 * size + x * size, [polynomial(-1)], None if mass is None else F(mass))
-    program = module.GramProgram(one.identity, np.ones(1), np.array([np.inf]))
+    program = GramProgram(one.identity, np.ones(1), np.array([np.inf]))
     units = find_units([one.identity], np.ones(1), np.array([True]))
     inside = replace(one, identity=in_units(one.identity, 0, units))
-    program = module.GramProgram(inside.identity, units.rows, np.array([np.inf]))
+    program = GramProgram(inside.identity, units.rows, np.array([np.inf]))
     raw = solve_program(program)
     raw = replace(raw, status="optimal", unknowns=raw.unknowns * (1 - spoil))
-    return module._Judge(program, raw, [inside], [1], 0, "minimize", units).answer(True)
+    return module.MeasureVerdict(program, raw, [inside], [1], 0, "minimize", units).answer(True)
 
 
 def test_optimal_is_what_is_proven_near_the_value(monkeypatch):

@@ -14,10 +14,11 @@ import sosdp as sd
 from sosdp.algebra.build import polynomial
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.relaxation import measure_problems
-from sosdp.relaxation import measure_program as module
 from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.identity import GramProgram
 from sosdp.relaxation.build.measure_units import no_units
 from sosdp.relaxation.build.plan import plan
+from sosdp.relaxation.certify import measure_verdict as module
 from sosdp.relaxation.certify.bound import Certified
 from sosdp.relaxation.certify.measures import Piece, masses, proven_value
 from sosdp.relaxation.solve.solve import solve_program
@@ -306,12 +307,12 @@ def test_a_multiplier_of_the_wrong_sign_is_not_used():
     mu = program.measure([x], on=SEGMENT, mass=1)
     program.require(mu(x) >= -2)
     one = piece(x, [polynomial(-1), x], F(1))
-    gram_program = module.GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
+    gram_program = GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
     # 1.5 x >= -1.5 with the multiplier -1/2 of an inequality would prove mu(x) >= -1/2
     other = piece(x * F(3, 2), [polynomial(-1)], F(1))
-    raw = solve_program(module.GramProgram(other.identity, np.ones(1), np.array([np.inf])))
+    raw = solve_program(GramProgram(other.identity, np.ones(1), np.array([np.inf])))
     raw = replace(raw, unknowns=np.array([raw.unknowns[0], 0.5]))
-    judge = module._Judge(gram_program, raw, [one], [1, 2], 0, "minimize", no_units(1, 2))
+    judge = module.MeasureVerdict(gram_program, raw, [one], [1, 2], 0, "minimize", no_units(1, 2))
     _, proven, _ = judge.answer(True)
     assert proven is None or proven <= -1
 
@@ -379,7 +380,7 @@ def test_a_mixture_obeys_the_limits(monkeypatch):
     from sosdp.relaxation.certify import mixture
 
     one = piece(x, [polynomial(-1), x], F(1))
-    program = module.GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
+    program = GramProgram(one.identity, np.array([1.0, 2.0]), np.array([np.inf, 0.0]))
     raw = solve_program(program)
     over = replace(raw, unknowns=np.array([raw.unknowns[0], 1e-3]))
     seen = []

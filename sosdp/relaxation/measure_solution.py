@@ -1,0 +1,132 @@
+"""The solution of a program over several measures: its value, and the pseudo-moments of each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial
+from ..model.measures import Integral, Measure
+from .build.identity import GramProgram, Identity, RawSolution
+from .build.measure_units import Units
+from .build.scaling import Scaling
+from .pseudoexpectation import PseudoExpectation, dual_data
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureSolution:
+    """Solution of a ``MeasureProgram``.
+
+    Attributes
+    ----------
+    status
+        ``optimal``; ``infeasible`` (proven: no measures meet the constraints); ``unbounded`` (no bound of
+        this degree); ``inaccurate``; ``failed``.
+    bound, certified_bound
+        The solver's value, and a bound that is proven for all measures that meet the constraints: from below
+        for a minimum, from above for a maximum; None, with a ``reason``, where nothing rigorous can be said.
+    multipliers
+        One number a constraint, in the order of ``require``: the optimum's rate of change with the right
+        side, and the coefficients of the dual polynomials (``slack``).
+    """
+
+    status: str
+    sense: str
+    bound: float
+    certified_bound: float | None
+    reason: str
+    multipliers: np.ndarray
+    laws: list[PseudoExpectation] = field(repr=False)
+    solver: str = ""
+    sizes: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    program: Any = field(default=None, repr=False)
+    objective: Integral | None = field(default=None, repr=False)
+
+    @property
+    def bound_kind(self) -> str:
+        """``lower`` for a minimum, ``upper`` for a maximum."""
+        return "upper" if self.sense == "maximize" else "lower"
+
+    def law(self, measure: Measure) -> PseudoExpectation:
+        """The pseudo-moments of one measure over its mass: ``law(mu).atoms()``, ``.moment_matrix()``."""
+        assert self.program is not None
+        for known, law in zip(self.program.measures, self.laws, strict=True):
+            if known is measure:
+                return law
+        raise ValueError(f"{measure.name} is no measure of this program")
+
+    def mass(self, measure: Measure) -> float:
+        """The mass of a measure."""
+        law = self.law(measure)
+        if law.moments is None:
+            raise ValueError(f"there are no moments to read: the status is {self.status!r}")
+        return float(law.moments[law.identity.constant_column()])
+
+    def __call__(self, integral: Integral) -> float:
+        """The value of a sum of integrals at the pseudo-moments."""
+        total = float(integral.constant)
+        for measure, p in integral.parts:
+            law, mass = self.law(measure), self.mass(measure)
+            # a law without mass is not divided by it
+            total += law(p) * (mass if mass > 0 else 1.0)
+        return total
+
+    def slack(self, measure: Measure) -> Polynomial:
+        """The dual polynomial of a measure, with float coefficients: what is integrated in the objective less
+        the multipliers times what is integrated in the constraints; it is non-negative on the support for a
+        minimum, non-positive for a maximum (to the solver's accuracy)."""
+        assert self.program is not None and self.objective is not None
+        p = self.objective.of(measure).as_float()
+        for y, constraint in zip(self.multipliers.tolist(), self.program.constraints, strict=True):
+            p = p - constraint.body.of(measure) * y
+        return p
+
+
+def laws_of(
+    measures: Sequence[Measure],
+    cone: str,
+    pieces: list[Identity],
+    scalings: list[Scaling],
+    units: Units,
+    raw: RawSolution,
+    degree: int,
+    status: str,
+    known: bool,
+) -> list[PseudoExpectation]:
+    """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
+    found, row, free, column = [], 0, 0, 0
+    sizes = units.masses.tolist()
+    for measure, piece, scaling, mass in zip(measures, pieces, scalings, sizes, strict=True):
+        r, f, c = piece.gram.shape[0], piece.free.shape[0], piece.columns.shape[0]
+        moments = raw.moments[column : column + c] * scaling.column * mass if known else None
+        size = units.value * mass  # of the identity as solved
+        gram = raw.gram[row : row + r] / scaling.gram / size
+        found.append(
+            PseudoExpectation(
+                status=status,
+                sense="feasible",
+                objective=None,
+                system=measure.support,
+                degree=degree,
+                bound=np.nan,
+                certified_bound=None,
+                reason="",
+                solver=raw.solver,
+                solver_message=raw.message,
+                iterations=raw.iterations,
+                sizes={},
+                times={},
+                identity=piece,
+                moments=moments,
+                dual=dual_data(piece, gram, raw.free[free : free + f] / scaling.free / size, 0.0),
+                program=GramProgram(piece, np.zeros(piece.unknown.shape[0]), np.zeros(0)),
+                scaling=scaling,
+                cone=cone,
+            )
+        )
+        row, free, column = row + r, free + f, column + c
+    return found
