@@ -261,6 +261,8 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
             data = file.read(max_bytes + 1)
     except OSError as error:
         raise Unreadable(f"cannot open it: {error.strerror or error}") from None
+    except ValueError as error:  # a zero byte in the name
+        raise Unreadable(f"cannot open it: {error}") from None
     if len(data) > max_bytes:
         raise Unreadable(f"the file has more than {max_bytes} bytes (--max-bytes)")
     # a list or an object takes about 100 bytes in memory, a string or an item about 50

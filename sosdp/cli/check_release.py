@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 
+from sosdp.cli.files import read_json
 from sosdp.cli.output import InputError
-
-LARGEST = 1 << 26
 
 
 def run(arguments: Namespace) -> int:
@@ -18,17 +16,11 @@ def run(arguments: Namespace) -> int:
     """
     from sosdp.privacy.verification.release_check import check_release
 
+    content = read_json(arguments.file)
     try:
-        with open(arguments.file, encoding="utf-8") as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise InputError(f"{arguments.file}: longer than 64 MiB")
-        found = check_release(json.loads(text))
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{arguments.file}: {reason}") from None
+        found = check_release(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{arguments.file}: {error}") from None
     for law in found.laws:
         print(f"law: {law}")
     print(f"{found.status}: {found.reason}")

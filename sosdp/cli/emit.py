@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sosdp.cli.files import check_folder
 from sosdp.cli.output import InputError, one_line
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ def wanted(arguments: Namespace) -> dict[str, str]:
     """The files asked for, by option; raises InputError where a folder does not exist."""
     found = {option: getattr(arguments, option) for option in OPTIONS if getattr(arguments, option)}
     for option, target in found.items():
-        if not Path(target).resolve().parent.is_dir():
-            raise InputError(f"{target}: --{option}: the folder does not exist")
+        check_folder(target, f"--{option}")
     return found
 
 
@@ -40,4 +40,6 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
             Path(target).write_text(text, encoding="utf-8")
         except OSError as error:
             raise InputError(f"{target}: --{option}: {error.strerror or error}") from error
+        except ValueError as error:  # a zero byte in the name
+            raise InputError(f"{target}: --{option}: {error}") from error
     return failed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +65,8 @@ def read_graph(
         return _builtin(source)
     path = Path(source)
     suffix = path.suffix.lower()
-    if not path.is_file():
-        what = "a folder, not a file" if path.is_dir() else "no such file"
+    if not os.path.isfile(source):
+        what = "a folder, not a file" if os.path.isdir(source) else "no such file"
         raise GraphFileError(source, "file", f"{what} (built-in graphs are written builtin:karate)")
     if nodes is not None and nodes < 1:
         raise GraphFileError(source, "--nodes", f"must be at least 1, got {nodes}")

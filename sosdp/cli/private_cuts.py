@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
+from sosdp.cli.files import read_json
 from sosdp.cli.graphs import GraphFileError, GraphInput, depend_on_vertices, read_graph
 from sosdp.cli.output import (
     ANSWERED,
@@ -101,10 +100,7 @@ def _read_queries(path: str, given: GraphInput) -> list[tuple[list[int], list[in
     """Pairs of positions: rows of the matrix, or places in the sorted nodes of a networkx graph."""
     from problems.sbm.graph_input import sorted_nodes
 
-    try:
-        listed = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: file: not readable as JSON: {one_line(error)}") from error
+    listed = read_json(path)
     if not isinstance(listed, list):
         raise InputError(f"{path}: file: expected a list of pairs [[vertices of S], [vertices of T]]")
     ordered = sorted_nodes(list(given.graph.nodes)) if hasattr(given.graph, "nodes") else list(given.nodes)

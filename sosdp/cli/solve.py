@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sosdp.cli.emit import emit, wanted
+from sosdp.cli.files import check_folder
 from sosdp.cli.output import (
     ANSWERED,
     NOT_ANSWERED,
@@ -32,8 +32,8 @@ def run(arguments: Namespace) -> int:
     """Solve the problem file and print the result; exit 0 answered, 1 not answered, 2 bad input."""
     problem = load(arguments.file, arguments.degree, arguments.solver, arguments.sparsity)
     for option, target in (("--certificate", arguments.certificate), ("--export", arguments.export)):
-        if target is not None and not Path(target).resolve().parent.is_dir():
-            raise InputError(f"{target}: {option}: the folder does not exist")
+        if target is not None:
+            check_folder(target, option)
     others = wanted(arguments)
     if arguments.optimum and arguments.certificate is None and not others:
         raise InputError("sosdp solve: --optimum: says what to write with --certificate, --latex or --lean")

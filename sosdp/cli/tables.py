@@ -8,6 +8,7 @@ are 1 and 0, each by itself.
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def read_named_table(
     if source.startswith("builtin:"):
         return _builtin(source)
     path = Path(source)
-    if not path.is_file():
+    if not os.path.isfile(source):
         raise TableFileError(source, "file", "no such file (built-in tables are written builtin:iris)")
     suffix = path.suffix.lower()
     if suffix in TEXT:

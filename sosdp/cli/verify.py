@@ -8,10 +8,13 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sosdp.cli.emit import emit, wanted
-from sosdp.cli.output import InputError, warn
+from sosdp.cli.output import InputError, brief, one_line, warn
+
+if TYPE_CHECKING:
+    from certificates.proof import Proof
 
 COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
 
@@ -30,9 +33,7 @@ def run(arguments: Namespace) -> int:
     longest = 10**9 if arguments.full else LONGEST
     verdict = check_file(arguments.file, arguments.against, longest=longest)
     if verdict and targets:
-        from certificates import load
-
-        for option, why_not in emit(load(arguments.file), targets).items():
+        for option, why_not in emit(loaded(arguments.file), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
     if verdict and arguments.kernel:
         print("\n".join(f"kernel: {line}" for line in replayed(arguments.file, arguments.against)))
@@ -50,10 +51,21 @@ def run(arguments: Namespace) -> int:
         # the checker names the file only where the file itself is at fault
         reason = verdict.reason
         named = reason.startswith((arguments.file, arguments.against or arguments.file))
-        warn(f"unreadable: {reason}" if named else f"unreadable: {arguments.file}: {reason}")
+        line = f"unreadable: {reason}" if named else f"unreadable: {arguments.file}: {reason}"
+        warn(brief(" ".join(line.split())))
     else:
         print(verdict)
     return verdict.exit_code
+
+
+def loaded(file: str) -> Proof:
+    """The proof in a valid certificate; InputError where it is one that only the checker can hold."""
+    from certificates import load
+
+    try:
+        return load(file)
+    except ValueError as error:  # names the file
+        raise InputError(one_line(error)) from error
 
 
 def replayed(file: str, against: str | None) -> list[str]:
@@ -77,12 +89,11 @@ def agda(file: str) -> tuple[bool, str]:
 
     Raises InputError where the claim has no Agda form, or Agda is not installed.
     """
-    from certificates import load
     from certificates.agda import AgdaMissing, accepts, prepare
     from certificates.write.agda import NoAgda, proof_agda
 
     try:
-        source = proof_agda(load(file))
+        source = proof_agda(loaded(file))
         with tempfile.TemporaryDirectory() as folder:
             return accepts(source, prepare(folder))
     except (NoAgda, AgdaMissing) as error:

@@ -331,7 +331,11 @@ class SosProgram:
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()
         cost = np.zeros(self.ids.size)
-        for row, c in zip(objective.monos, objective.coefs.astype(float), strict=True):
+        try:
+            rates = objective.coefs.astype(float)
+        except OverflowError:
+            raise ValueError("a coefficient of the objective is larger than any float") from None
+        for row, c in zip(objective.monos, rates, strict=True):
             hit = np.flatnonzero(self.ids == row.max(initial=0))
             if hit.size:
                 cost[hit[0]] = c

@@ -266,6 +266,7 @@ def test_words_for_people(tmp_path, capsys):
         ({}, ["--sparsity", "nonsense"], "sparsity"),
         ({"options": {"nonsense": 1}}, [], "nonsense"),
         ({"options": {"tolerence": 1}}, [], "did you mean 'tolerance'?"),
+        ({"sos": "x**2 + c", "unknowns": ["c"], "minimize": "1e400*c"}, [], "larger than any float"),
         (
             {"sos": "x**2 + c", "unknowns": ["c"], "minimize": "c", "options": {"redundant": "ball"}},
             [],

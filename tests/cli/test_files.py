@@ -1,0 +1,92 @@
+"""Files that commands name: strange names and hostile contents are one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sosdp.cli import main
+from sosdp.cli.files import check_folder, read_json
+from sosdp.cli.output import InputError
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize("name", [LONG, "a\0b", "", "a\nb"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["solve", "{}"],
+        ["solve", "{}.dat-s"],
+        ["verify", "{}"],
+        ["verify", "{}", "--against", "{}"],
+        ["check-release", "{}"],
+        ["private", "sbm", "{}.txt", "--epsilon", "1", "--delta", "1e-6"],
+        ["private", "gaussian", "{}.csv", "--epsilon", "1"],
+        ["private", "cuts", "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", "{}"],
+    ],
+    ids=lambda words: "-".join(words[:2]).replace("{}", "f"),
+)
+def test_names_of_no_file(command, name, capsys):
+    assert main([word.format(name) for word in command]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and len(shown.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--certificate", "--export", "--latex", "--lean"])
+@pytest.mark.parametrize("folder", [LONG, "a\0b", "none"])
+def test_names_in_no_folder(option, folder, tmp_path, capsys):
+    stated = {"format": "sosdp-problem/1", "variables": ["x"], "minimize": "x**2"}
+    (tmp_path / "p.sos.json").write_text(json.dumps(stated), encoding="utf-8")
+    assert main(["solve", str(tmp_path / "p.sos.json"), option, f"{tmp_path}/{folder}/o.dat-s"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and f"{option}: the folder does not exist" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "not readable as JSON"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b"9" * 5000, "not readable as JSON"),  # more digits than Python converts
+        (b"\xff\xfe[", "not readable as JSON"),
+        (b'{"a": 1', "not readable as JSON"),
+    ],
+)
+def test_contents_that_are_no_json(content, reason, tmp_path, capsys):
+    path = tmp_path / "q.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=reason):
+        read_json(str(path))
+    asked = ["private", "cuts", "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", str(path)]
+    for command in (asked, ["check-release", str(path)]):
+        assert main(command) == 2
+        shown = capsys.readouterr()
+        assert shown.out == "" and len(shown.err.splitlines()) == 1 and reason in shown.err
+
+
+def test_a_byte_order_mark_is_no_content(tmp_path):
+    (tmp_path / "q.json").write_bytes(b"\xef\xbb\xbf[1]")
+    assert read_json(str(tmp_path / "q.json")) == [1]
+    check_folder(str(tmp_path / "new.json"), "--certificate")
+
+
+def test_a_valid_certificate_of_enormous_degree_has_no_other_form(tmp_path, capsys):
+    power = [[0, 20_000]]
+    claim = {
+        "kind": "sos",
+        "objective": [["1", [[0, 40_000]]]],
+        "equalities": [],
+        "inequalities": [],
+        "psd": [],
+    }
+    square = {"kind": "sos", "index": [], "basis": [power], "gram": [["1"]]}
+    content = {"format": "sosdp-certificate/1", "claim": claim, "variables": ["x"], "multipliers": [square]}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert main(["verify", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(path), "--latex", str(tmp_path / "c.tex")]) == 2
+    shown = capsys.readouterr()
+    assert len(shown.err.splitlines()) == 1 and "degree above 10000" in shown.err
