@@ -11,7 +11,7 @@ import sympy
 import certificates
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
-from sosdp.relaxation.build.plan import monomial_count
+from sosdp.relaxation.build.sizes import monomial_count
 from sosdp.relaxation.certify.bound import _ball
 from sosdp.relaxation.minimize import _advised
 

@@ -1,0 +1,56 @@
+"""How large a relaxation would be, said before anything is enumerated."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from ...conic.program import ProblemTooLarge
+from ...model.system import System
+from ...reduction.quotient import Quotient
+
+LARGEST_SIDE = 5000  # of a Gram matrix before any reduction by its entries
+LARGEST_ROWS = 2_000_000
+
+
+def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[np.ndarray]) -> None:
+    """Raise ProblemTooLarge, with the sizes, before anything is enumerated."""
+    count = max(ids.size for ids in cliques)
+    ids = next(c for c in cliques if c.size == count)
+    squares = sum(1 for v in ids.tolist() if quotient.power.get(v, (3,))[0] == 2)
+    side = monomial_count(count - squares, squares, degree // 2)
+    moments = monomial_count(count - squares, squares, degree)
+    if side > LARGEST_SIDE:
+        raise ProblemTooLarge(
+            f"the moment matrix of {count} variables at degree {degree} would have side {_round(side)} "
+            f"({_round(moments)} moments), and at most {LARGEST_SIDE} can be built: take a lower degree, or "
+            "sparsity='correlative' where the constraints split the variables"
+        )
+    rows = sum(
+        monomial_count(count - squares, squares, degree - h.degree)
+        for k, h in enumerate(system.equalities)
+        if k not in quotient.used and h.degree <= degree
+    )
+    if rows > LARGEST_ROWS and len(cliques) == 1:
+        raise ProblemTooLarge(
+            f"the equalities have {_round(rows)} multiples of degree {degree}, at most {LARGEST_ROWS} can "
+            "be built: take a lower degree"
+        )
+
+
+def monomial_count(free: int, squares: int, degree: int) -> int:
+    """Number of monomials of at most this degree in ``free`` variables and ``squares`` more that occur at
+    most once. Cost: at most ``squares`` binomial coefficients."""
+    if squares == 0:
+        return comb(free + degree, min(free, degree))
+    return sum(
+        comb(squares, k) * comb(free + degree - k, min(free, degree - k))
+        for k in range(min(squares, degree) + 1)
+    )
+
+
+def _round(count: int) -> str:
+    if count < 10**7:
+        return str(count)
+    return f"10^{len(str(count)) - 1}" if count.bit_length() < 10**4 else "more than 10^3000"
