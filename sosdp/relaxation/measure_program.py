@@ -213,9 +213,7 @@ class MeasureProgram:
             certified_bound=None if certified is None or sense == "feasible" else _sign(sense) * certified,
             reason=reason,
             multipliers=multipliers,
-            laws=laws_of(
-                self.measures, self.options.cone, whole, scalings, units, raw, wanted, status, known
-            ),
+            laws=laws_of(self, whole, scalings, units, raw, wanted, status, known),
             solver=raw.solver,
             sizes={
                 "moments": sum(int(p.columns.shape[0]) for p in whole),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,8 +86,7 @@ class MeasureSolution:
 
 
 def laws_of(
-    measures: Sequence[Measure],
-    cone: str,
+    program: Any,
     pieces: list[Identity],
     scalings: list[Scaling],
     units: Units,
@@ -100,7 +98,7 @@ def laws_of(
     """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
     found, row, free, column = [], 0, 0, 0
     sizes = units.masses.tolist()
-    for measure, piece, scaling, mass in zip(measures, pieces, scalings, sizes, strict=True):
+    for measure, piece, scaling, mass in zip(program.measures, pieces, scalings, sizes, strict=True):
         r, f, c = piece.gram.shape[0], piece.free.shape[0], piece.columns.shape[0]
         moments = raw.moments[column : column + c] * scaling.column * mass if known else None
         size = units.value * mass  # of the identity as solved
@@ -125,7 +123,7 @@ def laws_of(
                 dual=dual_data(piece, gram, raw.free[free : free + f] / scaling.free / size, 0.0),
                 program=GramProgram(piece, np.zeros(piece.unknown.shape[0]), np.zeros(0)),
                 scaling=scaling,
-                cone=cone,
+                cone=program.options.cone,
             )
         )
         row, free, column = row + r, free + f, column + c
