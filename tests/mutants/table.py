@@ -60,7 +60,7 @@ def copy_tree(target: Path) -> None:
     """
     for part in PARTS:
         if (ROOT / part).is_dir():
-            ignore = shutil.ignore_patterns("*-pytest-*", "results", "*.png")
+            ignore = shutil.ignore_patterns("results", "*.png")
             shutil.copytree(ROOT / part, target / part, ignore=ignore, dirs_exist_ok=True)
     for name in FILES:
         shutil.copy(ROOT / name, target / name)
