@@ -175,7 +175,8 @@ def test_inward_gives_positive_definite_gram_matrices(monkeypatch):
     moved = inward(program[0], raw[0])
     side = program[0].identity.sides[0]
     least = np.linalg.eigvalsh(smat(moved.gram, side))[0]
-    assert least > 1e-9 > np.linalg.eigvalsh(smat(raw[0].gram, side))[0]
+    before = np.linalg.eigvalsh(smat(raw[0].gram, side))[0]  # zero to 1e-11 of the largest, by processor
+    assert least > 1e-7 and least > 100 * before
     identity = program[0].identity
     absorbed = certify(identity, moved.gram, moved.free, moved.unknowns, VariableBounds({}, ()))
     assert absorbed.loss == 0.0 and absorbed.margin > least / 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -78,26 +79,38 @@ def undone(mutant: Mutant, tree: Path) -> str:
     return text
 
 
-def passes(tests: tuple[str, ...], tree: Path, seconds: float = 600.0) -> bool | None:
-    """Whether the tests pass in a copy of the tree; None when they could not be collected."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--slow", *tests]
-    try:
-        code = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, timeout=seconds
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return False
-    return None if code not in (0, 1) else code == 0
+class Tree:
+    """A copy of the tree in a folder, and the process that runs its tests; a context manager."""
+
+    def __init__(self, folder: Path, seconds: int = 600) -> None:
+        self.folder = folder
+        copy_tree(folder)
+        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-P", str(HERE / "runner.py"), str(seconds)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._runner = subprocess.Popen(command, cwd=folder, env=environment, **pipes)
+
+    def __enter__(self) -> Tree:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._runner.communicate()  # the end of its input is its end
+
+    def passes(self, tests: tuple[str, ...]) -> bool | None:
+        """Whether the tests pass in the copy as it is now; None when they could not be collected."""
+        self._runner.stdin.write(json.dumps(tests) + "\n")
+        self._runner.stdin.flush()
+        code = int(self._runner.stdout.readline())
+        return None if code not in (0, 1) else code == 0
 
 
-def verdict(mutant: Mutant, tree: Path) -> bool | None:
+def verdict(mutant: Mutant, tree: Tree) -> bool | None:
     """What `passes` says of the undoing's tests; the tree is as before afterwards, its times too."""
-    path = tree / mutant.file
+    path = tree.folder / mutant.file
     times = path.stat()
-    before = undone(mutant, tree)
+    before = undone(mutant, tree.folder)
     try:
-        return passes(mutant.tests, tree)
+        return tree.passes(mutant.tests)
     finally:
         path.write_text(before, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -106,9 +119,7 @@ def verdict(mutant: Mutant, tree: Path) -> bool | None:
 def survivors(chosen: list[Mutant], report=print) -> list[Mutant]:
     """Try every undoing on one copy of the tree; those that no test noticed."""
     alive = []
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
-        copy_tree(tree)
+    with tempfile.TemporaryDirectory() as folder, Tree(Path(folder)) as tree:
         for number, mutant in enumerate(chosen, 1):
             outcome = verdict(mutant, tree)
             word = {True: "SURVIVES", False: "killed", None: "NO SUCH TEST"}[outcome]

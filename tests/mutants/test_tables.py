@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutants.table import ROOT, copy_tree, mutants, verdict
+from tests.mutants.table import ROOT, Tree, mutants, verdict
 
 ALL = mutants()
 
@@ -28,9 +28,14 @@ def test_it_applies(mutant):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tree")
-    copy_tree(folder)
-    return folder
+    with Tree(tmp_path_factory.mktemp("tree")) as copy:
+        yield copy
+
+
+def test_without_an_undoing_its_tests_pass(tree):
+    """The control: what dies below dies of the undoing."""
+    assert tree.passes(next(mutant.tests for mutant in ALL if mutant.sample)) is True
+    assert tree.passes(("tests/mutants/test_tables.py::test_of_no_name",)) is None
 
 
 @pytest.mark.slow(sample=True)
