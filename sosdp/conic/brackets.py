@@ -100,6 +100,8 @@ def lower_bound(
 ) -> float:
     """A proven lower bound on the optimal value of a linear program from a dual vector; minus infinity when
     none is proven. ``errors``: what the entries of A and b are off by at most; ``off``: those of q."""
+    if off is None and not program.q.any():
+        return program.constant  # no multipliers at all
     found = -np.inf
     for scaled in _stated(replace(program, constant=0.0)):
         away = None if off is None else allowance(off, scaled.columns + scaled.cost)

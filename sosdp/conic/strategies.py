@@ -3,8 +3,9 @@
 Solvers end on the boundary of the cones, where rounding proves nothing; the same program with its cones
 shrunk by a little has its solution inside. Where there is no inside, the program is restricted to a face: to
 one that integers show (``exact_restriction`` for the points, ``exact_face`` for the dual vectors), and then
-to one that a solver's numbers suggest (``guessed_faces``). Every number that comes out is proven by
-``brackets`` or in exact arithmetic.
+to one that a solver's numbers suggest (``guessed_faces``). Last, for small programs, dual vectors are points
+of the dual program (``dual_program``). Every number that comes out is proven by ``brackets`` or in exact
+arithmetic.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
 from .clock import gave_up
+from .dual_program import dual_program, ray_program
 from .exact_face import exact_face
 from .exact_numbers import rounded
 from .exact_points import Point, Restricted, near
@@ -52,7 +54,7 @@ def bracket(
         return Bracket(np.inf, np.inf, empty=True)
     if found.status == "infeasible":
         proven = _emptiness(program, found, solve)
-        if not proven.empty and find_point(program, solve) is True:
+        if not proven.empty and (find_point(program, solve) is True or _has_exact_ray(program, solve)):
             proven = Bracket(np.inf, np.inf, empty=True)
         return proven
     above = start = _Side(program, found)
@@ -78,6 +80,10 @@ def bracket(
     best = _closer(best, below, above, solve, relative)
     if not best.agrees(relative):
         best = _on_faces(best, below, above, solve, relative)
+    if not best.agrees(relative):
+        best = replace(best, lower=max(best.lower, _exact_lower(program, best.upper, solve, relative)))
+    if best.upper == np.inf and _has_exact_ray(program, solve):
+        return Bracket(np.inf, np.inf, empty=True)
     reason = "" if best.agrees(relative) else _missing(best)
     if largest is None and not np.isfinite(best.lower) and found.status in ("optimal", "inaccurate"):
         size = float(f"{10 * max(1.0, float(np.abs(found.x).max(initial=0.0))):.0e}")
@@ -149,6 +155,28 @@ def _on_faces(
     found = _answer(smaller.program, solve)
     side = replace(below, program=smaller.program, answer=found, errors=smaller.errors)
     return _closer(best, side, above, solve, relative)
+
+
+def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: float) -> float:
+    """A lower bound from points of the dual program that are proven in exact arithmetic."""
+    dual = dual_program(program)
+    inner = False if dual is None else restrict(dual)
+    if not isinstance(inner, Restricted):
+        return -np.inf
+    side = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
+    known = Bracket(program.constant - upper, np.inf)  # a guess of where to stop, no more
+    found = _closer(known, side, side, solve, relative)
+    if not found.agrees(relative):
+        found = _on_faces(found, side, side, solve, relative)
+    if not np.isfinite(found.upper):
+        return -np.inf
+    return rounded(Fraction(program.constant) - Fraction(found.upper), -1)
+
+
+def _has_exact_ray(program: ConicProgram, solve: Solve) -> bool:
+    """Whether a ray that is proven in exact arithmetic shows that no point exists."""
+    rays = ray_program(program)
+    return rays is not None and not isinstance(find_point(rays, solve), bool)
 
 
 def _emptiness(program: ConicProgram, found: ConicSolution, solve: Solve) -> Bracket:
@@ -256,7 +284,7 @@ def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
     """Whether a feasible point and a direction that improves it are both proven; None: proven to have no
     point."""
     point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
-    if point is True:
+    if point is True or point is False and _has_exact_ray(program, solve):
         return None
     return point is not False and falls_without_end(program, solve)
 
