@@ -76,12 +76,12 @@ def test_a_dual_that_is_one_point():
 
 
 def test_bounds_are_rounded_to_their_side():
-    """Minimise x with 3 x == 1, twice (so that no float multiplier is known), and a constant of 1e16."""
-    program = stated([1, 1], [[3, 3]], [1], Cones(1, 0))
+    """Minimise x + y with 3 x + 3 y == 5 and a constant of 1e16: above it the next float is larger by 2."""
+    program = stated([1, 1], [[3, 3]], [5], Cones(1, 0))
     program = ConicProgram(program.q, program.A, program.b, program.cones, constant=1e16)
     with limited(lambda: 60.0):
         lower = _exact_lower(program, np.inf, lambda p: pytest.fail("nothing to solve"), 1e-5)
-    assert F(lower) <= F(1, 3) + 10**16 < F(float(np.nextafter(lower, np.inf)))
+    assert F(lower) <= F(5, 3) + 10**16 < F(float(np.nextafter(lower, np.inf)))
 
 
 def test_without_cost_the_value_is_zero():
