@@ -32,6 +32,7 @@ from certificates.exact import (
 from certificates.identity import Claim, Multiplier
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.products import Products
 
 _REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for monomials no plain block reaches
 
@@ -108,27 +109,15 @@ class Rounder:
         self._places: list[dict[Monomial, _Place]] | None = None
 
     def _number_products(self) -> None:
-        """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle).
-
-        Monomials are told apart by additive keys; should two collide, the checker refuses the result.
-        """
-        keys = [mono.keys(np.asarray(b.basis)) for b in self.blocks]
+        """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle)."""
         self.triangles = [np.tril_indices(len(b)) for b in self.bases]
-        pairs = [k[i] + k[j] for k, (i, j) in zip(keys, self.triangles, strict=True)]
-        every = np.concatenate(pairs) if pairs else np.zeros(0, dtype=np.uint64)
-        _, first, number = np.unique(every, return_index=True, return_inverse=True)
-        ends = np.cumsum([p.size for p in pairs]) if pairs else np.zeros(0, dtype=np.int64)
-        self.numbers = np.split(number.reshape(-1), ends[:-1]) if pairs else []
-        self.rows: list[Monomial] = [()] * first.size
-        owner = np.searchsorted(ends, first, side="right")
-        for k, block in enumerate(self.blocks):
-            here = np.flatnonzero(owner == k)
-            local = first[here] - (int(ends[k]) - pairs[k].size)
+        products = Products()
+        for block, (i, j) in zip(self.blocks, self.triangles, strict=True):
             basis = np.asarray(block.basis)
-            row, column = (t[local] for t in self.triangles[k])
-            products = np.sort(np.hstack([basis[row], basis[column]]), axis=1)
-            for place, product in zip(here.tolist(), monomials_of(products), strict=True):
-                self.rows[place] = product
+            products.add(basis, i, basis, j, mono.constant(1))
+        distinct, number = products.distinct()
+        self.numbers = np.split(number, np.cumsum(products.sizes)[:-1]) if self.blocks else []
+        self.rows: list[Monomial] = monomials_of(distinct)
 
     def _factor(self, block: FloatBlock) -> Terms | None:
         """What multiplies a block, as one polynomial; None for matrix blocks."""

@@ -8,9 +8,11 @@ nothing at low degree, which a dense exponent matrix could not say.
 ``keys`` maps each row to an additive 64-bit hash, ``key(a*b) = key(a) + key(b)`` modulo 2**64, so that all
 products of a basis are one broadcast addition. Two different monomials share a key with probability about
 2**-64; for M monomials expect M**2 / 2**65 collisions (3e-8 at M = 10**6). The weights are the same in every
-process, as the order of terms comes from them, so that collisions can be constructed: wherever equal keys are
-merged, the rows or the ``second_keys``, whose weights are secret and new in each process, are compared, and
-``KeyCollision`` is raised. ``RadixKeys`` is the exact variant for few variables.
+process, as the order of terms comes from them, so that collisions can be constructed. Hence keys stay inside
+this package, and none is believed: the rows of equal keys are compared, or their ``second_keys``, whose
+weights are secret and new in each process. Others tell monomials apart by ``group``, ``unique``, ``Index``
+and ``Products``, which are right whatever the keys; a polynomial with two monomials of one key is refused
+(``KeyCollision``), as its terms are ordered by key. ``RadixKeys`` is the exact variant for few variables.
 """
 
 from __future__ import annotations
@@ -101,6 +103,13 @@ def degrees(monos: np.ndarray) -> np.ndarray:
     return np.count_nonzero(monos, axis=1)
 
 
+def degree(monos: np.ndarray) -> int:
+    """Largest total degree of the rows; 0 where there are none."""
+    if monos[:, 0].any():  # the usual case: no column is padding
+        return monos.shape[1]
+    return trim(monos).shape[1] if monos.any() else 0
+
+
 def pad(monos: np.ndarray, width: int) -> np.ndarray:
     """The same monomials in an array of width ``width`` (at least the present one)."""
     extra = width - monos.shape[1]
@@ -151,38 +160,83 @@ def multiply_outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return product
 
 
-def group(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Position of one representative of each distinct key, in the order of the keys, and the inverse map.
+def group_numbers(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Position of one representative of each distinct number, in ascending order, and the inverse map.
 
     What ``np.unique`` does with a stable sort; any representative will do here, so the fast sort serves.
     """
-    order = np.argsort(key)
-    ordered = key[order]
-    starts = np.empty(key.size, dtype=bool)
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    starts = np.empty(numbers.size, dtype=bool)
     starts[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
-    inverse = np.empty(key.size, dtype=np.int64)
+    inverse = np.empty(numbers.size, dtype=np.int64)
     inverse[order] = np.cumsum(starts) - 1
     return order[starts], inverse
 
 
-def contains(sorted_keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Which of the wanted keys occur in the sorted array, shape (m,)."""
-    if sorted_keys.size == 0:
+def contains(sorted_numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Which of the wanted numbers occur in the sorted array, shape (m,)."""
+    if sorted_numbers.size == 0:
         return np.zeros(wanted.size, dtype=bool)
-    place = np.searchsorted(sorted_keys, wanted)
-    place[place == sorted_keys.size] = 0
-    return sorted_keys[place] == wanted
+    place = np.searchsorted(sorted_numbers, wanted)
+    place[place == sorted_numbers.size] = 0
+    return sorted_numbers[place] == wanted
+
+
+def same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether two arrays, of any widths, hold the same monomial in each row, shape (m,)."""
+    extra = left.shape[1] - right.shape[1]
+    if extra < 0:
+        return same(right, left)
+    equal = (left[:, extra:] == right).all(axis=1)
+    return equal & ~left[:, :extra].any(axis=1) if extra else equal
+
+
+def group(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Position of one representative of each distinct row, ordered by key, and the inverse map (shape (m,)).
+
+    Rows of one key are compared; where two differ, all are sorted by their entries instead.
+    """
+    first, inverse = group_numbers(keys(monos))
+    if first.size < monos.shape[0] and not np.array_equal(monos[first][inverse], monos):
+        _, first, inverse = np.unique(monos, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
 
 
 def unique(monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows, ordered by key, and the inverse map (shape (m,)); KeyCollision when two share a key."""
-    first, inverse = group(keys(monos))
-    if first.size < monos.shape[0]:
-        second = second_keys(monos)
-        if not np.array_equal(second[first][inverse], second):
-            raise KeyCollision
+    """The distinct rows and the inverse map, as ``group`` finds them."""
+    first, inverse = group(monos)
     return monos[first], inverse
+
+
+class Index:
+    """The rows of an array of monomials, to be found again: keys propose, the rows decide."""
+
+    def __init__(self, monos: np.ndarray) -> None:
+        self.monos = monos
+        key = keys(monos)
+        self._order = np.argsort(key, kind="stable")
+        self._keys = key[self._order]
+
+    def find(self, wanted: np.ndarray) -> np.ndarray:
+        """Position of each wanted monomial, the first one where it occurs repeatedly, -1 where it does not;
+        shape (m,)."""
+        found = np.full(wanted.shape[0], -1)
+        if self._keys.size == 0:
+            return found
+        key = keys(wanted)
+        place = np.searchsorted(self._keys, key)
+        pending = np.arange(found.size)
+        while pending.size:  # more than once only where different monomials have one key
+            pending = pending[place[pending] < self._keys.size]
+            pending = pending[self._keys[place[pending]] == key[pending]]
+            position = self._order[place[pending]]
+            equal = same(self.monos[position], wanted[pending])
+            found[pending[equal]] = position[equal]
+            pending = pending[~equal]
+            place[pending] += 1
+        return found
 
 
 def key_order(key: np.ndarray) -> np.ndarray:

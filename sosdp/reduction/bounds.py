@@ -196,15 +196,11 @@ def _principal_minors(matrix) -> list[Polynomial]:
 
 def _keeps_its_size(minor: Polynomial, first: Polynomial, second: Polynomial) -> bool:
     """Whether nothing cancels, so that it does not matter how floats are read (see ``build.entries``)."""
-    if set(minor.keys.tolist()) != {*first.keys.tolist(), *second.keys.tolist()}:
+    sizes = [Polynomial.from_arrays(p.monos, np.abs(p.coefs)) for p in (first, second)]
+    size = sizes[0] + sizes[1]
+    if not np.array_equal(size.monos, minor.monos):
         return False
-    size: dict[int, Fraction] = {}
-    for p in (first, second):
-        for key, c in zip(p.keys.tolist(), p.coefs.tolist()):
-            size[key] = size.get(key, Fraction(0)) + abs(Fraction(c))
-    return all(
-        100 * abs(Fraction(c)) >= size[key] for key, c in zip(minor.keys.tolist(), minor.coefs.tolist())
-    )
+    return all(100 * abs(c) >= s for c, s in zip(minor.coefs.tolist(), size.coefs.tolist(), strict=True))
 
 
 def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:

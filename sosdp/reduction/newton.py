@@ -13,6 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.products import Products
+from ..algebra.terms import distinct_ids
 
 Normal = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -35,21 +37,20 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
     flat = mono.concatenate(bases)
     owner = np.repeat(np.arange(len(bases)), [b.shape[0] for b in bases])
     coefs, squares = normal_form(np.repeat(flat, 2, axis=1))
-    square_keys = mono.keys(squares)
-    anchored = mono.contains(np.sort(mono.keys(support)), square_keys) | (coefs == 0)
+    targets, target_of_square = mono.unique(squares)
+    index = mono.Index(targets)
+    supported = np.zeros(targets.shape[0], dtype=bool)
+    place = index.find(support)
+    supported[place[place >= 0]] = True
+    anchored = supported[target_of_square] | (coefs == 0)
     if anchored.all():
         return [np.ones(b.shape[0], dtype=bool) for b in bases]
     # distinct blocks may share a monomial: it survives or falls in all of them together
-    _, label = np.unique(mono.keys(flat), return_inverse=True)
-    left, right, product = _off_diagonal(flat, owner, normal_form)
-    targets, target_of_square = np.unique(square_keys, return_inverse=True)
-    position = np.searchsorted(targets, product)
-    position[position == targets.size] = 0
-    relevant = targets[position] == product
-    left, right, position = left[relevant], right[relevant], position[relevant]
+    _, label = mono.group(flat)
+    left, right, position = _off_diagonal(flat, owner, normal_form, index)
     alive = np.ones(flat.shape[0], dtype=bool)
     while True:
-        reach = np.zeros(targets.size, dtype=bool)
+        reach = np.zeros(targets.shape[0], dtype=bool)
         reach[position] = True
         keep = alive & (anchored | reach[target_of_square])
         dead_labels = np.unique(label[alive & ~keep])
@@ -62,9 +63,9 @@ def prune(bases: list[np.ndarray], support: np.ndarray, normal_form: Normal) -> 
 
 
 def _off_diagonal(
-    flat: np.ndarray, owner: np.ndarray, normal_form: Normal
+    flat: np.ndarray, owner: np.ndarray, normal_form: Normal, targets: mono.Index
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs i < j inside a block and the key of each product's normal form."""
+    """Pairs i < j inside a block whose product is a target in normal form, and which one."""
     lefts, rights = [], []
     sides = np.bincount(owner)
     starts = np.cumsum(sides) - sides
@@ -75,10 +76,10 @@ def _off_diagonal(
         rights.append((here + j).reshape(-1))
     left = np.concatenate(lefts) if lefts else np.zeros(0, dtype=np.int64)
     right = np.concatenate(rights) if rights else np.zeros(0, dtype=np.int64)
-    raw = mono.keys(flat)
-    raw_keys = raw[left] + raw[right]
-    first, inverse = mono.group(raw_keys)
-    coefs, products = normal_form(mono.multiply(flat[left[first]], flat[right[first]]))
-    keys = mono.keys(products)
-    keep = (coefs != 0)[inverse]
-    return left[keep], right[keep], keys[inverse][keep]
+    products = Products(distinct_ids(flat))
+    products.add(flat, left, flat, right, mono.constant(1))
+    distinct, inverse = products.distinct()
+    coefs, normal = normal_form(distinct)
+    position = np.where(coefs != 0, targets.find(normal), -1)[inverse]
+    keep = position >= 0
+    return left[keep], right[keep], position[keep]

@@ -57,14 +57,9 @@ class Quotient:
     def _vanish(self, monos: np.ndarray) -> np.ndarray:
         """Which rows a vanishing monomial divides: every choice of as many factors is looked up."""
         hit = np.zeros(monos.shape[0], dtype=bool)
-        for degree, ordered, second in self._zero_keys:
+        for degree, index in self._zero_by_degree:
             for chosen in combinations(range(monos.shape[1]), degree):
-                part = monos[:, chosen]
-                wanted = mono.keys(part)
-                place = np.minimum(np.searchsorted(ordered, wanted), ordered.size - 1)
-                rows = np.flatnonzero(ordered[place] == wanted)
-                # an independent key confirms: no collision goes unnoticed
-                hit[rows[second[place[rows]] == mono.second_keys(part[rows])]] = True
+                hit |= index.find(monos[:, chosen]) >= 0
         return hit
 
     @cached_property
@@ -81,20 +76,11 @@ class Quotient:
     def _higher_powers(self) -> list[tuple[int, tuple[int, int, float]]]:
         return [(v, rule) for v, rule in self.power.items() if rule[0] != 2]
 
-    def __getstate__(self) -> dict:
-        return {k: v for k, v in self.__dict__.items() if k != "_zero_keys"}  # second keys are of one process
-
     @cached_property
-    def _zero_keys(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Vanishing monomials by degree: sorted keys, and second keys in that order."""
+    def _zero_by_degree(self) -> list[tuple[int, mono.Index]]:
+        """Vanishing monomials by degree."""
         degrees = mono.degrees(self.zero)
-        found = []
-        for degree in np.unique(degrees).tolist():
-            rules = self.zero[degrees == degree]
-            keys = mono.keys(rules)
-            order = np.argsort(keys)
-            found.append((degree, keys[order], mono.second_keys(rules)[order]))
-        return found
+        return [(d, mono.Index(self.zero[degrees == d])) for d in np.unique(degrees).tolist()]
 
     def _apply_powers(self, monos: np.ndarray, coefs: np.ndarray) -> None:
         table, factor = self._squares

@@ -42,7 +42,7 @@ def distinct_rows(
     place = mono.weights(matrix.shape[1])[1:][matrix.indices]
     mixed = (code ^ (code >> np.uint64(29))) * place + place
     hashes = np.add.reduceat(mixed, matrix.indptr[:-1][filled])
-    first, group = mono.group(hashes)
+    first, group = mono.group_numbers(hashes)
     if first.size == filled.size:  # the usual case: nothing to compare
         owner[filled] = np.arange(filled.size)
         return filled, owner, factor

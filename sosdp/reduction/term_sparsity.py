@@ -158,9 +158,9 @@ def _number(
         height += multipliers.shape[0]
     produced = sum(t.shape[0] for t in tables)
     stacked = mono.concatenate([*tables, *known])
-    first, inverse = mono.group(mono.keys(stacked))
+    first, inverse = mono.group(stacked)
     coefs, normal = normal_form(stacked[first])
-    _, number = np.unique(mono.keys(normal), return_inverse=True)
+    _, number = mono.group(normal)
     number = np.where(coefs != 0, number, -1)[inverse]
     present = np.zeros(int(number.max(initial=-1)) + 1, dtype=bool)
     seeds = number[produced:]

@@ -134,7 +134,8 @@ def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarr
         return None, "there are no variables"
     linear = ids[:, None].astype(mono.MONOMIAL)
     basis = pe.basis
-    has_all = np.isin(mono.keys(linear), mono.keys(basis)).all()
+    index = mono.Index(basis)
+    has_all = (index.find(linear) >= 0).all()
     # one row of the matrix first: with thousands of cliques the whole of it is far too large
     has_all = has_all and pe._moment_values(mono.multiply(basis, basis[-1:]))[1].all()
     matrix = pe.moment_matrix() if has_all else np.full((1, 1), np.nan)
@@ -149,10 +150,9 @@ def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarr
         rank = wanted
     degree = mono.degrees(basis)
     factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
-    lookup = {int(k): i for i, k in enumerate(mono.keys(basis))}
     for top in range(int(degree.max()) - 1, -1, -1):
         inner = np.flatnonzero(degree <= top)
-        shifts = _shift_rows(pe, basis[inner], linear, lookup)
+        shifts = _shift_rows(pe, basis[inner], linear, index)
         if shifts is None:
             continue
         base = factor[inner]
@@ -167,16 +167,16 @@ def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarr
     return _mean(pe, linear, f"the moment matrix {told.format(rank)}; try a higher degree", wanted)
 
 
-def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, lookup: dict[int, int]):
+def _shift_rows(pe, inner: np.ndarray, linear: np.ndarray, index: mono.Index):
     """Signed row indices of x_i * b for all b in the inner basis, or None if one is missing."""
     out = []
     for single in linear:
         product = mono.multiply(inner, single[None, :])
         coefs, normal = pe.identity.quotient.normal_form(product)
-        rows = [lookup.get(int(k), -1) for k in mono.keys(normal)]
-        if any(r < 0 and c != 0 for r, c in zip(rows, coefs, strict=True)):
+        rows = index.find(normal)
+        if ((rows < 0) & (coefs != 0)).any():
             return None
-        out.append((np.array(rows), coefs))
+        out.append((rows, coefs))
     return out
 
 

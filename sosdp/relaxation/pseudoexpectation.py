@@ -139,27 +139,24 @@ class PseudoExpectation:
         return "upper" if self.sense == "maximize" else "lower"
 
     @cached_property
-    def _lookup(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        keys = mono.keys(self.identity.columns)
-        order = np.argsort(keys)
+    def _lookup(self) -> tuple[mono.Index, np.ndarray]:
         assert self.moments is not None
         values = self.moments
         constant = self.identity.constant_column()
         if constant >= 0 and values[constant] > 0:
             values = values / values[constant]
-        return keys[order], order, values
+        return mono.Index(self.identity.columns), values
 
     def _moment_values(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of monomials (rows) and which of them the relaxation knows."""
         if self.moments is None:
             raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
-        keys, order, values = self._lookup
+        index, values = self._lookup
         coefs, normal = self.identity.quotient.normal_form(monos)
-        wanted = mono.keys(normal)
-        place = np.searchsorted(keys, wanted)
-        place[place == keys.size] = 0
-        known = (keys[place] == wanted) if keys.size else np.zeros(wanted.size, dtype=bool)
-        result = np.where(known, values[order[place]] if keys.size else 0.0, 0.0) * coefs
+        place = index.find(normal)
+        known = place >= 0
+        result = np.zeros(known.size)
+        result[known] = values[place[known]] * coefs[known]
         result[mono.degrees(normal) == 0] = coefs[mono.degrees(normal) == 0]
         known |= (coefs == 0) | (mono.degrees(normal) == 0)
         odd = ~known & self._odd(normal)

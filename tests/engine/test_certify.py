@@ -91,15 +91,15 @@ def test_scaling_is_exact_and_reversible():
     assert scaling.bounds.magnitude(identity.columns).max() <= 1.0 + 1e-9
 
 
-def test_a_key_collision_is_noticed(monkeypatch):
+def test_a_key_collision_does_no_harm(monkeypatch):
     xs = sd.variables("kc", 40)
     ids = np.array([int(v.variable_ids[0]) for v in xs])
     basis = mono.basis(ids, 1)
     table = mono.weights(int(ids.max())).copy()
     table[ids[1]] = table[ids[0]]
     monkeypatch.setattr(mono, "_weights", table)
-    with pytest.raises(ArithmeticError, match="share a 64-bit key"):
-        assemble([Block("sos", (), basis, ONE)], [], ONE, [])
+    found = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
+    assert found.columns.shape[0] == 21 * 41 and (found.gram != 0).sum() == 21 * 41
 
 
 def test_atoms_of_a_binary_problem_and_of_a_curve():

@@ -222,6 +222,32 @@ def test_pseudo_random_generators_stay_out_of_release_paths(path):
     assert GENERATORS.findall(path.read_text(encoding="utf-8")) == []
 
 
+def uses_of_keys(source: str) -> list[str]:
+    """Lines that take a key of monomials: ``.keys`` unless it is called as that of a dict, and others."""
+    tree = ast.parse(source)
+    of_dicts = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and not node.args}
+    return [
+        f"line {node.lineno}: {node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"keys", "second_keys", "key_order", "RadixKeys"}
+        and not (node.attr == "keys" and id(node) in of_dicts)
+    ]
+
+
+def test_keys_of_monomials_stay_in_algebra():
+    """Different monomials may have one key: others use `group`, `unique`, `Index` and `Products`."""
+    outside = [path for path, name in zip(FILES, NAMES) if not name.startswith("sosdp/algebra/")]
+    found = {str(path): uses_of_keys(path.read_text(encoding="utf-8")) for path in outside}
+    assert not any(found.values()), {path: lines for path, lines in found.items() if lines}
+
+
+def test_the_check_of_keys_sees_them():
+    assert uses_of_keys(
+        "a = mono.keys(rows)\nb = p.keys[0]\nc = mono.second_keys(rows)"
+    ) and not uses_of_keys("for k in table.keys():\n    print(k)")
+
+
 def tracked() -> list[Path]:
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:

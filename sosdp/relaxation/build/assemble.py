@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,50 +10,38 @@ import scipy.sparse as sp
 from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
 from ...algebra.polynomial import Polynomial
+from ...algebra.products import Products
 from ...conic.svec import SQRT2, triangle
 from ...reduction.quotient import NO_QUOTIENT, Quotient
 from ...reduction.rows import distinct_rows
 from .entries import TINY, Coefficients, Entries
 from .identity import Block, EqualityRows, Identity, RoundingErrors
 
-COLLISION = (
-    "two different monomials share a 64-bit key (probability about 1e-8): declare the variables in another "
-    "order"
-)
 _EXACT_ENTRIES = 300_000  # sums that are done in fractions: about a second
 
 
 class _Collector:
-    """Gathers (row, key, coefficient) triples, then makes one sort of all keys; sqrt(2) comes last."""
+    """Gathers (row, monomial, coefficient) triples, then sorts all monomials at once; sqrt(2) comes last."""
 
-    def __init__(self, keys: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.keys = keys
+    def __init__(self, ids: np.ndarray | None) -> None:
+        self.monomials = Products(ids)
         self.rows: list[np.ndarray] = []
-        self.raw: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.sources: list[Coefficients] = []  # of every part: its coefficients, before rounding
         self.terms: list[np.ndarray | None] = []  # of every entry: its term (None: the entries run through)
-        self.factors: list[tuple[np.ndarray, ...]] = []  # what the monomial of each entry is a product of
 
     def products(
         self, left: np.ndarray, right: np.ndarray, pair: tuple, poly: Polynomial, rows, error=None
     ) -> None:
         """Entries ``left[i] * right[j] * term`` for the pairs (i, j) and every term of the polynomial."""
         i, j = pair
-        raw = self.keys(left)[i] + self.keys(right)[j]
         source = Coefficients(poly.coefs, error)
         terms = source.floats.size
         if not terms:
             return  # a constraint 0 >= 0
-        if terms == 1 and not poly.monos.any():
-            self.raw.append(raw)
-            self.values.append(np.full(raw.size, source.floats[0]))
-            self.rows.append(rows)
-        else:
-            self.raw.append((raw[:, None] + self.keys(poly.monos)[None, :]).reshape(-1))
-            self.values.append(np.broadcast_to(source.floats, (raw.size, terms)).reshape(-1))
-            self.rows.append(np.repeat(rows, terms))
-        self.factors.append((left, i, right, j, poly.monos))
+        self.values.append(np.broadcast_to(source.floats, (i.size, terms)).reshape(-1))
+        self.rows.append(rows if terms == 1 else np.repeat(rows, terms))
+        self.monomials.add(left, i, right, j, poly.monos)
         self.sources.append(source)
         self.terms.append(None)
 
@@ -72,42 +59,12 @@ class _Collector:
         i = np.repeat(np.arange(left.shape[0]), length)
         first = np.repeat(np.cumsum(terms) - terms, counts) - (np.cumsum(length) - length)
         j = np.arange(i.size) + first[i]
-        self.raw.append(self.keys(left)[i] + self.keys(right)[j])
         self.values.append(source.floats[j])
         self.rows.append(i + height)
-        self.factors.append((left, i, right, j, mono.constant(1)))
+        self.monomials.add(left, i, right, j, mono.constant(1))
         self.sources.append(source)
         self.terms.append(j)
         return height + left.shape[0]
-
-    def check(self, expected: np.ndarray, column: np.ndarray) -> None:
-        """Compare an independent key of every entry with that of its column: no collision went unnoticed."""
-        start = 0
-        for raw, (left, i, right, j, terms) in zip(self.raw, self.factors, strict=True):
-            pair = mono.second_keys(left)[i] + mono.second_keys(right)[j]
-            found = (pair[:, None] + mono.second_keys(terms)[None, :]).reshape(-1)
-            if not np.array_equal(found, expected[column[start : start + raw.size]]):
-                raise ArithmeticError(COLLISION)
-            start += raw.size
-
-    def representatives(self, positions: np.ndarray) -> np.ndarray:
-        """Monomials of the entries at the given positions of the concatenated arrays (sorted positions)."""
-        bounds = np.cumsum([r.size for r in self.raw])
-        cut = np.searchsorted(positions, bounds)
-        parts, start = [], 0
-        for k, stop in enumerate(cut):
-            if stop > start:
-                left, i, right, j, terms = self.factors[k]
-                local = positions[start:stop] - (bounds[k] - self.raw[k].size)
-                pair, term = np.divmod(local, terms.shape[0])
-                factors = [left[i[pair]], right[j[pair]]]
-                if terms.shape[0] > 1 or terms.any():
-                    factors.append(terms[term])
-                parts.append(np.concatenate(factors, axis=1))
-            start = stop
-        rows = mono.concatenate(parts)
-        rows.sort(axis=1)
-        return mono.trim(rows)
 
 
 def assemble(
@@ -136,8 +93,7 @@ def gather(
     matrices, of equalities, and all end."""
     one = mono.constant(1)
     zero_index = np.zeros(1, dtype=np.int64)
-    keys = _key_function(blocks, equalities, target, unknowns, ids)
-    collect = _Collector(keys)
+    collect = _Collector(ids)
     scales: list[np.ndarray] = []
     height = 0
     for block in blocks:
@@ -218,41 +174,18 @@ def _without_repetition(
     return sp.csr_matrix(free[kept]), None if error is None else sp.csr_matrix(error[kept]), rows
 
 
-def _key_function(blocks, equalities, target, unknowns, ids):
-    if ids is None or ids.size > 62:
-        return mono.keys
-    top = max([target.degree, *(u.degree for u in unknowns), 0])
-    for block in blocks:
-        if block.side:
-            multiplier = block.multiplier
-            high = multiplier.degree if block.entry is None else max(p.degree for p in multiplier.reshape(-1))
-            top = max(top, 2 * int(mono.degrees(block.basis).max()) + high)
-    # a width is at least the degree of every row, and for bases equal to it
-    top = max([top, *(e.multipliers.shape[1] + e.polynomial.degree for e in equalities)])
-    return mono.RadixKeys.build(ids, int(top)) or mono.keys
-
-
 def place(
     collect: _Collector, quotient: Quotient
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
     """Of every entry its row, its column (-1: vanishes) and the factor from rewriting (None: all 1), and the
     monomials of the columns."""
-    raw = np.concatenate(collect.raw)
     rows = np.concatenate(collect.rows)
-    first, column = mono.group(raw)
-    order = np.argsort(first)
-    sorted_monos = collect.representatives(first[order])
-    monos = np.empty_like(sorted_monos)
-    monos[order] = sorted_monos
-    if collect.keys is mono.keys:
-        collect.check(mono.second_keys(monos), column)
+    monos, column = collect.monomials.distinct()
     if quotient.trivial:
         return rows, column, None, monos
     coefs, normal = quotient.normal_form(monos)
     alive = coefs != 0
     monos, back = mono.unique(normal[alive])
-    if not np.array_equal(mono.second_keys(monos)[back], mono.second_keys(normal[alive])):
-        raise ArithmeticError(COLLISION)
     lookup = np.full(coefs.size, -1)
     lookup[alive] = back
     return rows, lookup[column], coefs[column], mono.trim(monos)
@@ -264,7 +197,7 @@ def merged_entries(
     """The whole matrix with a bound on what its entries differ from the true ones by, and the monomials of
     its columns."""
     height = heights[-1]
-    if not collect.raw:
+    if not collect.rows:
         return Entries.empty(height), mono.constant(0)
     rows, column, factor, monos = place(collect, quotient)
     values = np.concatenate(collect.values)
@@ -327,7 +260,7 @@ def _with_errors(
             if terms is None
             else source.error[terms]
             for source, terms, size in zip(
-                collect.sources, collect.terms, (r.size for r in collect.raw), strict=True
+                collect.sources, collect.terms, (r.size for r in collect.rows), strict=True
             )
         ]
     )[kept]
@@ -337,12 +270,12 @@ def _with_errors(
     error = np.bincount(owner, weights=slack, minlength=matrix.nnz)
     error += np.where(count > 1, (count + 1.0) * 2.0**-52 * size, 0.0)
     hard = np.concatenate(
-        [np.full(r.size, s.object) for s, r in zip(collect.sources, collect.raw, strict=True)]
+        [np.full(r.size, s.object) for s, r in zip(collect.sources, collect.rows, strict=True)]
     )[kept]
     hard |= rows[kept] >= data_row
     chosen = np.flatnonzero(hard & (count[owner] > 1))
     if 0 < chosen.size <= _EXACT_ENTRIES:
-        starts = np.cumsum([0, *(r.size for r in collect.raw)])
+        starts = np.cumsum([0, *(r.size for r in collect.rows)])
         where = kept[chosen]
         part = np.searchsorted(starts, where, side="right") - 1
         sums: dict[int, Fraction] = {}

@@ -44,7 +44,7 @@ def check_represented(
     of two elements of the basis nor in a multiple of a constraint."""
     coefs, products = quotient.normal_form(mono.multiply_outer(basis, basis))
     known = mono.concatenate([products[coefs != 0], produced])
-    missing = ~np.isin(mono.keys(support), mono.keys(known))
+    missing = mono.Index(known).find(support) < 0
     if missing.any():
         row = support[np.flatnonzero(missing)[:1]]
         shown = Polynomial.from_arrays(row, np.ones(1, dtype=np.int64))

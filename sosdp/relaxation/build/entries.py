@@ -103,7 +103,7 @@ def product_error(product: Polynomial, factors: list[Polynomial]) -> tuple[bool,
     size = Polynomial.from_arrays(mono.constant(1), np.ones(1))
     for factor in factors:
         size = size * Polynomial.from_arrays(factor.monos, np.abs(Coefficients(factor.coefs).floats))
-    if not np.array_equal(size.keys, product.keys):
+    if not np.array_equal(size.monos, product.monos):
         return False, None
     # a coefficient of a factor is read with one relative error of 2 ** -53, and the sizes round as well
     return True, (len(factors) + size.coefs.size) * 2.0**-52 * size.coefs + TINY

@@ -40,12 +40,11 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
     side = basis.shape[0]
     row, column = np.triu_indices(side)
     products = mono.multiply(basis[row], basis[column])
-    first, place = mono.group(mono.keys(products))
+    first, place = mono.group(products)
     matrix = np.empty((side, side), dtype=object)
     matrix[...] = Polynomial(0)
-    lead = {int(mono.keys(products[f : f + 1])[0]): int(f) for f in first}
-    for inner, coefficient in _coefficients(constraint, over):
-        at = lead[int(mono.keys(inner[None, :])[0])]
+    inner, coefficients = _coefficients(constraint, over)
+    for at, coefficient in zip(first[mono.Index(products[first]).find(inner)], coefficients, strict=True):
         _add(
             matrix,
             row[at],
@@ -81,23 +80,21 @@ def _double_factorial(power: int) -> int:
     return 0 if power % 2 else prod(range(1, power, 2))
 
 
-def _coefficients(constraint: ForAll, over: np.ndarray) -> list[tuple[np.ndarray, Polynomial]]:
-    """Monomials in the quantified variables with their coefficients, polynomials in the others."""
+def _coefficients(constraint: ForAll, over: np.ndarray) -> tuple[np.ndarray, list[Polynomial]]:
+    """Monomials in the quantified variables and their coefficients, polynomials in the others."""
     p = constraint.polynomial
     inner = np.where(np.isin(p.monos, over), p.monos, 0)
     outer = np.where(np.isin(p.monos, over), 0, p.monos)
     inner.sort(axis=1)
     outer.sort(axis=1)
-    first, place = mono.group(mono.keys(inner))
-    return [
-        (inner[f], Polynomial.from_arrays(outer[place == k], p.coefs[place == k]))
-        for k, f in enumerate(first)
-    ]
+    distinct, place = mono.unique(inner)
+    here = [place == k for k in range(distinct.shape[0])]
+    return distinct, [Polynomial.from_arrays(outer[k], p.coefs[k]) for k in here]
 
 
 def interior_matrix(block: Any) -> np.ndarray:
     """``I (x) interior`` over the basis of a for-all block: orthogonal to all its free directions."""
-    keys = mono.keys(block.basis)
+    _, place = mono.group(block.basis)
     return np.where(
-        keys[:, None] == keys[None, :], block.null.interior[np.ix_(block.entry, block.entry)], 0.0
+        place[:, None] == place[None, :], block.null.interior[np.ix_(block.entry, block.entry)], 0.0
     )

@@ -177,10 +177,9 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
     sites = _Sites(identity)
     moves = [sites.image(action) for action in actions]
     column_edges, row_edges = [], []
-    keys = mono.keys(identity.columns)
-    order = np.argsort(keys)
+    columns = mono.Index(identity.columns)
     for action, move in zip(actions, moves, strict=True):
-        column_edges.append(_find(keys[order], order, mono.keys(action(identity.columns)), "monomials"))
+        column_edges.append(_find(columns, action(identity.columns), "monomials"))
         row_edges.append(sites.rows(move))
     column = orbit_numbers(column_edges)
     pair = orbit_numbers(row_edges)
@@ -197,15 +196,15 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
     return replace(identity, symmetry=Symmetry(len(actions), variables, column, pair, tuple(pieces)))
 
 
-def _find(ordered: np.ndarray, order: np.ndarray, wanted: np.ndarray, what: str) -> np.ndarray:
-    place = np.minimum(np.searchsorted(ordered, wanted), max(ordered.size - 1, 0))
-    if wanted.size and (ordered.size == 0 or not np.array_equal(ordered[place], wanted)):
+def _find(index: mono.Index, wanted: np.ndarray, what: str) -> np.ndarray:
+    place = index.find(wanted)
+    if (place < 0).any():
         raise ValueError(
             f"the {what} of this relaxation are not mapped to themselves by the symmetry: cliques and "
             "chordal blocks break it (use sparsity='dense' or 'term'), and so do rewriting rules that do not "
             "respect it (use quotient=False)"
         )
-    return order[place]
+    return place
 
 
 def _check_data(identity: Identity, columns: list[np.ndarray]) -> None:
@@ -224,37 +223,37 @@ class _Sites:
         self.identity = identity
         self.offsets = np.cumsum([0, *identity.sides])
         self.block = np.repeat(np.arange(len(identity.blocks)), identity.sides)
-        self.groups: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
+        self.groups: dict[tuple, tuple[mono.Index, np.ndarray]] = {}
+        self.above = 1 + max(int(block.basis.max(initial=0)) for block in identity.blocks)
         gathered: dict[tuple, list[int]] = {}
         for k, block in enumerate(identity.blocks):
             gathered.setdefault((block.kind, block.index), []).append(k)
         for name, numbers in gathered.items():
-            keys = np.concatenate([self._keys(identity.blocks[k], None) for k in numbers])
+            rows = mono.concatenate([self._rows(identity.blocks[k], None) for k in numbers])
             places = np.concatenate([np.arange(self.offsets[k], self.offsets[k + 1]) for k in numbers])
-            order = np.argsort(keys)
-            if (keys[order][1:] == keys[order][:-1]).any():
+            if mono.unique(rows)[0].shape[0] < rows.shape[0]:
                 raise ValueError(
                     "overlapping blocks (cliques, chordal term sparsity) cannot be combined with permutation "
                     "symmetry; use sparsity='dense' or sparsity='term'"
                 )
-            self.groups[name] = (keys[order], places[order])
+            self.groups[name] = (mono.Index(rows), places)
 
-    @staticmethod
-    def _keys(block: Block, action: Action | None) -> np.ndarray:
-        keys = mono.keys(block.basis if action is None else action(block.basis))
-        if block.entry is not None:
-            # an odd constant that is the weight of no variable keeps the entries of a matrix apart
-            keys = keys + np.uint64(0x9E3779B97F4A7C15) * (block.entry + 1).astype(np.uint64)
-        return keys
+    def _rows(self, block: Block, action: Action | None) -> np.ndarray:
+        rows = block.basis if action is None else action(block.basis)
+        if block.entry is None:
+            return rows
+        # a factor above all variables keeps the entries of a matrix apart
+        label = (self.above + block.entry[:, None]).astype(mono.MONOMIAL)
+        return np.concatenate([rows, label], axis=1)
 
     def image(self, action: Action) -> np.ndarray:
         """Where each site goes."""
         moved = np.empty(self.block.size, dtype=np.int64)
         for k, block in enumerate(self.identity.blocks):
             name = (block.kind, action.block_index(block.kind, block.index))
-            ordered, places = self.groups.get(name, (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=int)))
-            wanted = self._keys(block, action)
-            moved[self.offsets[k] : self.offsets[k + 1]] = _find(ordered, places, wanted, "bases")
+            index, places = self.groups.get(name, (mono.Index(mono.constant(0)), np.zeros(0, dtype=int)))
+            found = _find(index, self._rows(block, action), "bases")
+            moved[self.offsets[k] : self.offsets[k + 1]] = places[found]
         return moved
 
     def blocks(self, move: np.ndarray) -> np.ndarray:

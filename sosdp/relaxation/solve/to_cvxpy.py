@@ -70,10 +70,8 @@ class CvxpyMoments:
         monos = mono.concatenate([p.monos for p in polys if len(p.coefs)] or [mono.constant(0)])
         coefs = np.concatenate([np.zeros(0), *(p.coefs.astype(float) for p in polys if len(p.coefs))])
         factors, normal = self.quotient.normal_form(monos)
-        wanted, keys = mono.keys(normal), mono.keys(self.columns)
-        order = np.argsort(keys)
-        place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
-        known = (keys[order][place] == wanted) | (factors == 0)
+        place = mono.Index(self.columns).find(normal)
+        known = (place >= 0) | (factors == 0)
         if not known.all():
             one = np.ones(1, dtype=np.int64)
             missing = Polynomial.from_arrays(monos[~known][:1], one)
@@ -81,7 +79,9 @@ class CvxpyMoments:
                 f"E[{missing}] is not part of this relaxation of degree {self.degree}: raise the degree, or, "
                 "if its variables are not in the system, name it in relax.to_cvxpy(including=[...])"
             )
-        return sp.csr_matrix((coefs * factors, (row, order[place])), shape=(len(polys), keys.size))
+        return sp.csr_matrix(
+            (coefs * factors, (row, np.maximum(place, 0))), shape=(len(polys), self.columns.shape[0])
+        )
 
 
 def cvxpy_moments(degree: int, identity: Identity, scaling: Scaling) -> CvxpyMoments:

@@ -127,8 +127,7 @@ def _components(identity: Identity) -> list[tuple[np.ndarray, list[int]]]:
     slices = identity.slices()
     # one relaxation's blocks may not touch (sign classes do through the columns they share); pieces are told
     # apart by a repeated monomial
-    keys = mono.keys(identity.columns)
-    if np.unique(keys).size == keys.size:
+    if mono.unique(identity.columns)[0].shape[0] == columns:
         return [(np.arange(columns), list(range(len(slices))))]
     owner = np.repeat(np.arange(len(slices)), [s.stop - s.start for s in slices])
     entries = identity.gram.tocoo()

@@ -1,0 +1,194 @@
+"""Different monomials with one 64-bit key, at every place where monomials are told apart.
+
+The weights of the keys are public, so such monomials can be constructed: among products of four of the first
+8100 variables a generalised birthday search found this pair. Nothing may take one for the other.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from certificates.find.rounding import Rounder
+from sosdp.algebra import monomials as mono
+from sosdp.algebra.polynomial import Polynomial, variable
+from sosdp.algebra.products import Products
+from sosdp.reduction.newton import prune
+from sosdp.reduction.permutation import Action
+from sosdp.reduction.quotient import NO_QUOTIENT, Quotient
+from sosdp.reduction.term_sparsity import TermBlock, term_sparsity
+from sosdp.relaxation.atoms import _shift_rows
+from sosdp.relaxation.build.assemble import assemble
+from sosdp.relaxation.build.chosen_basis import check_represented
+from sosdp.relaxation.build.forall import interior_matrix
+from sosdp.relaxation.build.identity import ONE, Block
+from sosdp.relaxation.build.symmetry import with_symmetry
+from sosdp.relaxation.solve.sos_cone.sample import _components
+
+LEFT, RIGHT = (715, 1976, 5541, 5693), (2501, 2509, 6337, 7407)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """The two monomials as rows, after enough variables were named."""
+    sd.variables("nobody", 7500)
+    rows = np.array([LEFT, RIGHT], dtype=mono.MONOMIAL)
+    assert mono.keys(rows)[0] == mono.keys(rows)[1] and (rows[0] != rows[1]).all()
+    return rows
+
+
+@pytest.fixture
+def quadratics(pair):
+    """Rows a, b, c, d with one key for a*b and c*d."""
+    return pair.reshape(4, 2)
+
+
+def poly(*ids: int) -> Polynomial:
+    return Polynomial.from_arrays(np.array([ids]), [1])
+
+
+def test_rows_are_found_and_grouped_exactly(pair):
+    wide = mono.pad(np.concatenate([pair[::-1], pair, pair[:1]]), 6)
+    index = mono.Index(wide[:3])
+    assert index.find(pair).tolist() == [1, 0] and index.find(pair[1:]).tolist() == [0]
+    assert mono.Index(pair[:1]).find(wide).tolist() == [-1, 0, 0, -1, 0]
+    assert mono.Index(wide[:1]).find(np.zeros((2, 9), dtype=np.int32)).tolist() == [-1, -1]
+    assert mono.Index(wide[:0]).find(pair).tolist() == [-1, -1]
+    first, inverse = mono.group(wide)
+    assert first.size == 2 and (wide[first][inverse] == wide).all()
+    assert mono.same(wide[:2], pair).tolist() == [False, False]
+    assert mono.same(pair, wide[[1, 0]]).tolist() == mono.same(wide[[1, 0]], pair).tolist() == [True, True]
+    longer = np.concatenate([np.full((2, 1), 3, dtype=mono.MONOMIAL), pair], axis=1)
+    assert not mono.same(longer, pair).any()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_products_are_told_apart(quadratics, known):
+    i, j = np.triu_indices(4)
+    terms = np.array([[0], [LEFT[0]]], dtype=mono.MONOMIAL)
+    products = Products(np.sort([*LEFT, *RIGHT]) if known else None)
+    products.add(quadratics, i, quadratics, j, terms)
+    products.add(quadratics, i[:5], quadratics, j[:5], mono.constant(1))
+    distinct, inverse = products.distinct()
+    rows = mono.multiply_outer(mono.multiply(quadratics[i], quadratics[j]), terms)
+    rows = np.concatenate([rows, mono.pad(rows[:10:2], 5)])
+    assert mono.same(distinct[inverse], rows).all() and distinct.shape[0] == 20
+
+
+def test_exact_keys_hold_every_exponent():
+    x, y = sorted(int(v.variable_ids[0]) for v in sd.variables("x y"))
+    left, right = (mono.basis(np.array([x, y]), d) for d in (1, 3))
+    products = Products(np.array([x, y]))
+    i, j = (k.reshape(-1) for k in np.indices((3, 10)))
+    products.add(left, i, right, j, mono.basis(np.array([x, y]), 2))
+    assert products.distinct()[0].shape[0] == 28  # all of degree at most 6
+
+
+def test_no_moment_is_that_of_another_monomial(pair):
+    (a, b, c, d), e = (variable(i) for i in RIGHT), variable(LEFT[0])
+    pe = sd.minimize((a * b + c * d - 1) ** 2 + a**2 + b**2 + c**2 + d**2 + e**2)
+    assert np.isfinite(pe(poly(*RIGHT)))
+    with pytest.raises(ValueError, match=r"raise the degree|not a variable"):
+        pe(poly(*LEFT))
+    pytest.importorskip("cvxpy")
+    moments = sd.Relaxation(sd.System(a**2 + b**2 + c**2 + d**2 <= 1, e**2 <= 1), 4).to_cvxpy()
+    assert moments.E(poly(*RIGHT)).size == 1
+    with pytest.raises(ValueError, match="not part of this relaxation"):
+        moments.E(poly(*LEFT))
+
+
+def test_the_polygon_is_that_of_the_support(pair):
+    (mask,) = prune([pair], np.repeat(pair[:1], 2, axis=1), NO_QUOTIENT.normal_form)
+    assert mask.tolist() == [True, False]
+    # x and y enter only by products that are not squares; one key is that of a vanishing product
+    a, b, c, d = (
+        np.sort(np.concatenate([p, q])) for p, q in np.repeat(pair.reshape(4, 2), 2, 0).reshape(4, 2, 2)
+    )
+    squares = np.stack([a, b, c, d, *pair])
+    vanishing = Quotient({}, np.sort(np.concatenate([c, d]))[None, :], frozenset(), True)
+    for order in (np.arange(6), np.array([2, 3, 0, 1, 4, 5])):
+        basis = squares[order]
+        support = np.repeat(np.stack([a, b, c, d]), 2, axis=1)
+        assert prune([basis], support, vanishing.normal_form)[0].all()
+
+
+def test_term_sparsity_joins_what_the_support_asks_for(quadratics, pair):
+    block = TermBlock(True, quadratics, lambda a, b: mono.constant(1))
+    found = term_sparsity([block], [], pair[:1], NO_QUOTIENT.normal_form, "components")
+    assert sorted(m.tolist() for m in found.members[0]) == [[0, 1], [2], [3]]
+
+
+def test_a_chosen_basis_must_have_the_monomial(quadratics, pair):
+    check_represented(pair[1:], quadratics[2:], mono.constant(0), NO_QUOTIENT)
+    with pytest.raises(ValueError, match="is not a product of two elements"):
+        check_represented(pair[:1], quadratics[2:], mono.constant(0), NO_QUOTIENT)
+
+
+def test_rules_rewrite_no_other_monomial(pair):
+    coefs, _ = Quotient({}, pair[:1], frozenset(), True).normal_form(pair)
+    assert coefs.tolist() == [0.0, 1.0]
+
+
+def test_shifts_of_a_moment_matrix_are_its_own_rows(pair):
+    pe = SimpleNamespace(identity=SimpleNamespace(quotient=NO_QUOTIENT))
+    inner, single = pair[:1, :3], pair[:1, 3:]
+    assert _shift_rows(pe, inner, single, mono.Index(pair[1:])) is None
+    ((rows, _),) = _shift_rows(pe, inner, single, mono.Index(pair[::-1]))
+    assert rows.tolist() == [1]
+
+
+def test_orbits_are_those_of_the_group(quadratics):
+    x, y = (int(v.variable_ids[0]) for v in sd.variables("swapped", 2))
+    basis = np.concatenate([quadratics, mono.pad(np.array([[x], [y]], dtype=mono.MONOMIAL), 2)])
+    identity = assemble([Block("sos", (), basis, ONE)], [], ONE, [])
+    image = np.arange(max(*RIGHT, x, y) + 1)
+    image[[x, y]] = [y, x]
+    found = with_symmetry(identity, [Action(image, {})])
+    assert identity.columns.shape[0] == 22  # 21 products and the constant
+    assert found.symmetry.column.max() + 1 == 17  # those with x and with y make 5 pairs
+
+
+def test_entries_of_matrices_are_kept_apart(quadratics):
+    """The orbit of a site is that of its monomial and its entry."""
+    matrix = np.array([[ONE, ONE], [ONE, ONE]], dtype=object)
+    basis = np.repeat(quadratics[:2], 2, axis=0)
+    identity = assemble([Block("psd", (0,), basis, matrix, np.array([0, 1, 0, 1]))], [], ONE, [])
+    image = np.arange(max(RIGHT) + 1)
+    found = with_symmetry(identity, [Action(image, {"psd": [0]})])
+    assert found.symmetry.pair.tolist() == list(range(10))
+
+
+def test_a_relaxation_is_one_piece(quadratics):
+    identity = assemble([Block("sos", (), quadratics, ONE)], [], ONE, [])
+    ((columns, blocks),) = _components(identity)
+    assert columns.size == identity.columns.shape[0] == 11 and blocks == [0]
+
+
+def test_a_proof_has_products_of_one_key(quadratics):
+    a, b, c, d = (poly(*row) for row in quadratics.tolist())
+    proof = sd.prove_sos(a**2 + b**2 + c**2 + d**2 + a * b, basis=[a, b, c, d])
+    assert proof.status == "proved"
+    gram = np.diag([1.0, 1.0, 1.0, 1.0])
+    block = SimpleNamespace(kind="sos", index=(), basis=quadratics, entry=None, gram=gram)
+    products = Rounder.__new__(Rounder)
+    products.blocks, products.bases = [block], [quadratics.tolist()]
+    products._number_products()
+    assert len(products.rows) == 10 and products.rows[products.numbers[0][1]] == LEFT
+
+
+def test_for_all_reads_each_coefficient(pair):
+    """Fourth powers + x*P - y*Q is non-negative iff |x| <= 4 and |y| <= 4; P and Q have one key."""
+    x, y = sd.variables("x y")
+    powers = sum(variable(i) ** 4 for i in (*LEFT, *RIGHT))
+    v = [variable(i) for i in (*LEFT, *RIGHT)]
+    literal = sd.for_all(v, powers + x * poly(*LEFT) - y * poly(*RIGHT) >= 0)
+    found = sd.maximize(2 * x - y, sd.System(literal, x**2 <= 25, y**2 <= 25), 2)
+    assert found.bound == pytest.approx(12, abs=1e-4) and 12 <= found.certified_bound <= 12.001
+
+
+def test_a_positive_matrix_of_a_for_all_constraint_pairs_equal_monomials(pair):
+    block = SimpleNamespace(
+        basis=pair, entry=np.zeros(2, dtype=int), null=SimpleNamespace(interior=np.ones((1, 1)))
+    )
+    assert interior_matrix(block).tolist() == [[1.0, 0.0], [0.0, 1.0]]
