@@ -52,7 +52,7 @@ def direct_guarantee(
     rows: tuple[float, float],
     bins: tuple[float, float],
     means: tuple[float, float],
-    strangers: int,
+    arbitrary: int,
     sample_failure: float,
 ) -> Guarantee:
     """What steps 2 to 9 would promise, with up to q arbitrary rows in the sample.
@@ -60,7 +60,7 @@ def direct_guarantee(
     Args:
         test, rows, bins, means: (epsilon, delta) of the test, the Gaussian noise on rows that move by at most
             r_theta, the histogram and the averages (both for one changed row).
-        strangers: q.
+        arbitrary: q.
         sample_failure: bound on the probability that more than q arbitrary rows are sampled.
 
     Returns:
@@ -71,9 +71,9 @@ def direct_guarantee(
         ValueError: a delta that reaches 1.
     """
     each, slip = bins[0] + means[0], bins[1] + means[1]
-    group = strangers * math.exp(max(strangers - 1, 0) * each) * slip
+    group = arbitrary * math.exp(max(arbitrary - 1, 0) * each) * slip
     return Guarantee(
-        epsilon=test[0] + rows[0] + strangers * each,
+        epsilon=test[0] + rows[0] + arbitrary * each,
         delta=test[1] + rows[1] + group + sample_failure,
         kind="conditional",
         assumptions=(EXACT_SOLVER,),
@@ -81,11 +81,11 @@ def direct_guarantee(
     )
 
 
-def sample_failure(n: int, arbitrary: float, sample: int, strangers: int) -> float:
-    """P(more than q of `sample` uniform indices hit the `arbitrary` ones among n), hypergeometric."""
+def sample_failure(n: int, arbitrary: float, sample: int, most: int) -> float:
+    """P(more than `most` of `sample` uniform indices hit the `arbitrary` ones among n), hypergeometric."""
     from scipy.stats import hypergeom
 
-    return float(hypergeom.sf(strangers, n, min(n, math.ceil(arbitrary)), sample))
+    return float(hypergeom.sf(most, n, min(n, math.ceil(arbitrary)), sample))
 
 
 @dataclass(frozen=True)

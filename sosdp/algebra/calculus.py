@@ -166,7 +166,7 @@ def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:
     if not np.isin(wanted.variable_ids, ids).all():
         raise ValueError(f"{wanted!r} has variables besides those in which the polynomial is read")
     inner, outer = _split_monomials(p.monos, ids)
-    chosen = (mono.keys(inner) == wanted.keys[0]) & (mono.second_keys(inner) == wanted.second_keys[0])
+    chosen = mono.same(inner, wanted.monos)
     return Polynomial.from_arrays(outer[chosen], p.coefs[chosen])
 
 

@@ -185,7 +185,7 @@ def contains(sorted_numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def same(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether two arrays, of any widths, hold the same monomial in each row, shape (m,)."""
+    """Whether arrays, of any widths, hold the same monomial in each row, shape (m,); one may have one row."""
     extra = left.shape[1] - right.shape[1]
     if extra < 0:
         return same(right, left)

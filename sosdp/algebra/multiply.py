@@ -306,22 +306,22 @@ class _Slots:
         self.key_in[slot] = keys
         self.pair_in[slot] = np.arange(keys.size)
         self.second_in[slot] = second
-        strange = self.key_in[slot] != keys
-        if np.count_nonzero((self.second_in[slot] != second) > strange):
+        collides = self.key_in[slot] != keys
+        if np.count_nonzero((self.second_in[slot] != second) > collides):
             raise mono.KeyCollision
-        strangers = np.flatnonzero(strange)
+        collisions = np.flatnonzero(collides)
         weights = products.astype(np.float64)
-        weights[strangers] = 0.0
+        weights[collisions] = 0.0
         sums = np.bincount(slot, weights=weights)
         used = np.flatnonzero(sums)
         first, found = self.pair_in[used], self.key_in[used]
         coefs = sums[used] if products.dtype == np.float64 else np.rint(sums[used]).astype(products.dtype)
-        if strangers.size:
+        if collisions.size:
             others, more, extra = merging.merge(
-                keys[strangers], products[strangers], None, second[strangers].view
+                keys[collisions], products[collisions], None, second[collisions].view
             )
             found = np.concatenate([found, more])
             order = np.argsort(found)
-            first = np.concatenate([first, strangers[others]])[order]
+            first = np.concatenate([first, collisions[others]])[order]
             found, coefs = found[order], np.concatenate([coefs, extra])[order]
         return first, found, coefs

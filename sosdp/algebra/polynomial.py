@@ -240,8 +240,7 @@ class Polynomial:
             raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
         position = int(np.searchsorted(self.keys, wanted.keys[0]))
         if position < self.keys.size and self.keys[position] == wanted.keys[0]:
-            row = self.monos[position]
-            if row[row > 0].tolist() != wanted.monos[wanted.monos > 0].tolist():
+            if not mono.same(self.monos[position : position + 1], wanted.monos)[0]:
                 return 0  # another monomial with the same key: no two are in one polynomial
             return _item(self.coefs, position)
         return 0

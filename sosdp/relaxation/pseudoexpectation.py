@@ -195,10 +195,10 @@ class PseudoExpectation:
         values, known = self._moment_values(poly.monos)
         if not known.all():
             missing = Polynomial.from_arrays(poly.monos[~known][:1], np.ones(1, dtype=np.int64))
-            strangers = [v for v in missing.variables if v not in self._variables()]
-            if strangers:
+            unknown = [v for v in missing.variables if v not in self._variables()]
+            if unknown:
                 raise ValueError(
-                    f"{strangers[0]} is not a variable of this relaxation, which has "
+                    f"{unknown[0]} is not a variable of this relaxation, which has "
                     f"{', '.join(map(str, self._variables()[:12]))}"
                 )
             raise ValueError(

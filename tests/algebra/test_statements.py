@@ -86,13 +86,17 @@ def random_polynomial(rng: random.Random, number) -> Polynomial:
     )
 
 
+def mixed_cases(seed: int, count: int):
+    """A float and an exact polynomial, a float and an exact number, and the values of the polynomials."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        f, e = random_polynomial(rng, random_float), random_polynomial(rng, random_exact)
+        yield f, e, random_float(rng), random_exact(rng), values(f), values(e)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_and_float_polynomials_keep_both_values(seed):
-    rng = random.Random(seed)
-    for _ in range(150):
-        f, e = random_polynomial(rng, random_float), random_polynomial(rng, random_exact)
-        c, d = random_float(rng), random_exact(rng)
-        a, b = values(f), values(e)
+    for f, e, c, d, a, b in mixed_cases(seed, 150):
         assert values(f + e) == values(e + f) == values(sum([f, e])) == added(a, b)
         assert values(f - e) == added(a, scaled(b, F(-1))) and values(e - f) == scaled(values(f - e), F(-1))
         assert values(f * e) == values(e * f) == product(a, b)
@@ -105,11 +109,7 @@ def test_exact_and_float_polynomials_keep_both_values(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_arrays_sums_and_substitution_keep_both_values(seed):
-    rng = random.Random(seed)
-    for _ in range(30):
-        f, e = random_polynomial(rng, random_float), random_polynomial(rng, random_exact)
-        c, d = random_float(rng), random_exact(rng)
-        a, b = values(f), values(e)
+    for f, e, c, d, a, b in mixed_cases(seed, 30):
         wanted = added(scaled(a, d), scaled(b, F(c)))
         column = sd.PolynomialArray([f, e])
         assert values(np.array([d, c], dtype=object) @ column) == wanted

@@ -9,21 +9,11 @@ from fractions import Fraction
 import pytest
 
 import sosdp as sd
+from tests.fuzz.instances import value
 
 x, y, z = XS = sd.variables("x y z")
 CUBE = sd.System([v**2 == 1 for v in XS])
 POINTS = [dict(zip("xyz", p, strict=True)) for p in itertools.product((Fraction(-1), Fraction(1)), repeat=3)]
-
-
-def value(p, point):
-    """The value of the polynomial that was stated, floats as the binary numbers that they are."""
-    total = Fraction(0)
-    for c, powers in p.terms():
-        term = Fraction(c)
-        for name, k in powers.items():
-            term *= point[name] ** k
-        total += term
-    return total
 
 
 def random_polynomial(rng, exact):
