@@ -24,7 +24,10 @@ def conjugate_gradients(
         if square <= enough:
             break
         image = operator(direction)
-        length = square / float(direction @ image)
+        bend = float(direction @ image)
+        if not bend > 0:  # an empty column: nothing that is solved for
+            break
+        length = square / bend
         x += length * direction
         residual -= length * image
         new = float(residual @ residual)

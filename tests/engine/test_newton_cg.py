@@ -227,3 +227,10 @@ def test_what_is_not_near_is_refused():
     empty = sd.Relaxation(sd.System(x**2 <= -1), 2).minimize(x)
     with pytest.raises(ValueError, match="that result is infeasible"):
         sd.Relaxation(sd.System(x**2 <= 1), 2).minimize(x, near=empty)
+
+
+def test_a_direction_without_curvature_ends_conjugate_gradients():
+    """Two dependent equations in three variables: A'A is singular, and it divided by zero."""
+    A = sp.csc_matrix(np.array([[-2.0, -1.0, 3.0], [-4.0, -2.0, 6.0]]) / 7)
+    program = ConicProgram(np.array([-4.0, -3.0, 0.0]) / 7, A, np.array([-5.0, -10.0]) / 7, Cones(2))
+    assert newton_cg.solve(program).status == "unbounded"
