@@ -9,6 +9,7 @@ vectors is in ``strategies``. Source: Jansson, Chaykin, Keil, SIAM J. Numer. Ana
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from .clock import otherwise, reserve
-from .equilibrate import Equilibrated, allowance, equilibrated, unscaled
+from .equilibrate import equilibrated
+from .powers_of_two import Scaled, allowance, in_given_units
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
 from .svec import smat, triangle
@@ -63,10 +65,12 @@ def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     return found
 
 
-def _stated(program: ConicProgram) -> list[Equilibrated]:
+def _stated(program: ConicProgram) -> Iterator[Scaled]:
     """The program as it is and, where its numbers are far from one, scaled."""
+    yield in_given_units(program)
     scaled = equilibrated(program)
-    return [unscaled(program)] if scaled.program.A is program.A else [unscaled(program), scaled]
+    if scaled.changed:
+        yield scaled
 
 
 def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:

@@ -158,12 +158,12 @@ def solve_conic(
     started = time.perf_counter()
     if 0 in program.cones.psd:  # solvers take them for an error (SDPA ends the process)
         program = replace(program, cones=replace(program.cones, psd=tuple(n for n in program.cones.psd if n)))
-    program, unit = at_unit_size(program)
+    unit = at_unit_size(program)
     if largest is not None:
         largest = float(np.ldexp(largest, unit.right))
     asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
     with limited(asked.left):
-        found = unit.restore(_settled(program, solver, asked, tolerance, largest))
+        found = unit.restore(_settled(unit.program, solver, asked, tolerance, largest), program)
     return replace(found, seconds=time.perf_counter() - started)
 
 
@@ -239,7 +239,7 @@ class _Asked:
         if self._time_limit is not None or np.isfinite(self._budget) and name not in _UNSTOPPABLE:
             limit = {"time_limit": max(self.left(), 0.01)}
         scaled = equilibrated(program)
-        if scaled.program.A is not program.A:
+        if scaled.changed:
             found = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
             return scaled.restore(_of_its_shape(found, program), program)
         return _of_its_shape(module.solve(program, tolerance=tolerance, **limit, **self._options), program)

@@ -2,80 +2,27 @@
 
 Scalar rows and whole matrix blocks, columns, the cost and the right side are each multiplied by a power of
 two; points and multipliers are taken back the same way. Source: Ruiz, RAL-TR-2001-034 (its square roots,
-rounded).
+rounded). What the answer is judged by is another matter: see ``unit_size``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from .exact_numbers import rounded
-from .program import ConicProgram, ConicSolution
+from .powers_of_two import Scaled, in_given_units
+from .program import ConicProgram
 
 _USUAL = 1e4  # numbers within this factor of one are left alone
 _ROUNDS = 12
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrated:
-    """The scaled program, exactly: row i times ``2**rows[i]``, column j times ``2**columns[j]``, the right
-    side and the cost times ``2**right`` and ``2**cost``; its constant is zero."""
-
-    program: ConicProgram
-    rows: np.ndarray
-    columns: np.ndarray
-    right: int = 0
-    cost: int = 0
-
-    def dual(self, z: np.ndarray) -> np.ndarray:
-        """A dual vector of the scaled program from one of the given program."""
-        return np.ldexp(z, self.cost - self.rows)
-
-    def point(self, x: np.ndarray) -> np.ndarray:
-        """A point of the scaled program from one of the given program."""
-        return np.ldexp(x, self.right - self.columns)
-
-    def errors(self, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
-        """What the entries of the scaled A and b are off by."""
-        if found is None:
-            return None
-        matrix = allowance(found[0], self.rows[:, None] + self.columns[None, :])
-        return matrix, allowance(found[1], self.rows + self.right)
-
-    def value(self, found: float, constant: float, direction: int) -> float:
-        """A bound on the given program's value from one on the scaled program's, rounded the safe way."""
-        if not np.isfinite(found):
-            return found
-        exact = Fraction(found) * Fraction(2) ** -(self.cost + self.right) + Fraction(constant)
-        return rounded(exact, direction)
-
-    def restore(self, solution: ConicSolution, whole: ConicProgram) -> ConicSolution:
-        """An answer to the scaled program as one to the given program."""
-        x = np.ldexp(solution.x, self.columns - self.right)
-        z = np.ldexp(solution.z, self.rows - self.cost)
-        value = float(whole.q @ x) + whole.constant if np.isfinite(solution.value) else solution.value
-        return replace(solution, x=x, s=np.ldexp(solution.s, -self.rows - self.right), z=z, value=value)
-
-
-def allowance(found: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Errors times powers of two, never less: what would vanish is the least float."""
-    return np.where(found > 0, np.nextafter(np.ldexp(found, exponents), np.inf), 0.0)
-
-
-def unscaled(program: ConicProgram) -> Equilibrated:
-    """The program as it is."""
-    rows, columns = (np.zeros(size, dtype=int) for size in program.A.shape)
-    return Equilibrated(program, rows, columns)
-
-
-def equilibrated(program: ConicProgram) -> Equilibrated:
+def equilibrated(program: ConicProgram) -> Scaled:
     """The scaled program; that itself, but for its constant, where its numbers are of usual size, where it
     has a quadratic objective, or where scaling would lose digits."""
-    plain = unscaled(replace(program, constant=0.0))
+    plain = in_given_units(replace(program, constant=0.0))
     if program.P is not None or not program.A.nnz or _usual(program):
         return plain
     A = sp.coo_matrix(program.A)
@@ -100,22 +47,20 @@ def equilibrated(program: ConicProgram) -> Equilibrated:
     given = (A.data, program.q, program.b)
     if not all((u == v).all() for u, v in zip(back, given, strict=True)):
         return plain
-    return Equilibrated(
-        replace(program, q=q, A=sp.csc_matrix(scaled), b=b, constant=0.0), up, down, right, cost
-    )
+    return Scaled(replace(program, q=q, A=sp.csc_matrix(scaled), b=b, constant=0.0), up, down, right, cost)
 
 
 def _usual(program: ConicProgram) -> bool:
     """Whether every row, column, the cost and the right side have their largest entry within a factor of
     one."""
-    found = abs(program.A)
-    sizes = [
-        found.max(axis=0).toarray().ravel(),
-        found.max(axis=1).toarray().ravel(),
-        np.abs(program.q).max(initial=0.0),
-        np.abs(program.b).max(initial=0.0),
-    ]
-    every = np.concatenate([np.atleast_1d(v) for v in sizes])
+    columns = sp.csc_matrix(program.A)
+    size = np.abs(columns.data)
+    rows = np.zeros(program.b.size)
+    np.maximum.at(rows, columns.indices, size)
+    filled = np.flatnonzero(np.diff(columns.indptr))
+    each = np.maximum.reduceat(size, columns.indptr[filled])
+    ends = [np.abs(program.q).max(initial=0.0), np.abs(program.b).max(initial=0.0)]
+    every = np.concatenate([rows, each, ends])
     every = every[every > 0]
     return not every.size or bool(every.min() >= 1 / _USUAL and every.max() <= _USUAL)
 

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sosdp.conic import choose, clarabel
 from sosdp.conic.brackets import Bracket, _upper_bound, is_empty
 from sosdp.conic.choose import solve_conic
-from sosdp.conic.equilibrate import Equilibrated
 from sosdp.conic.exact_data import read
 from sosdp.conic.exact_face import exact_face
 from sosdp.conic.exact_points import Restricted
 from sosdp.conic.exact_restriction import restrict
+from sosdp.conic.powers_of_two import Scaled
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import SQRT2, svec_length, triangle
 
@@ -101,7 +101,7 @@ def test_entries_of_a_few_denormal_units_are_not_known():
 
 def test_an_allowance_does_not_vanish_by_scaling():
     program = stated([1], [[1]], [1], Cones(0, 1))
-    scaled = Equilibrated(program, np.array([-600]), np.array([-600]), -600)
+    scaled = Scaled(program, np.array([-600]), np.array([-600]), -600)
     matrix, right = scaled.errors((np.array([[2.0**-50]]), np.array([0.0])))
     assert matrix[0, 0] > 0 and right[0] == 0
     assert F(scaled.errors((np.array([[3.0]]), np.zeros(1)))[0][0, 0]) >= F(3, 2**1200)

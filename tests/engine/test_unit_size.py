@@ -10,7 +10,7 @@ import sosdp as sd
 from sosdp.conic.program import Cones
 from sosdp.conic.reformulate import unsolved
 from sosdp.conic.svec import SQRT2
-from sosdp.conic.unit_size import UnitSize, at_unit_size
+from sosdp.conic.unit_size import at_unit_size
 
 
 def two_by_two(cost: float, right: float) -> sd.ConicProgram:
@@ -36,13 +36,14 @@ def test_the_value_is_right_relative_to_its_size(cost, right):
 
 def test_ordinary_programs_are_left_alone():
     program = two_by_two(1.0, 0.5)
-    assert at_unit_size(program) == (program, UnitSize())
+    assert at_unit_size(program).program is program
 
 
 def test_bounds_are_brought_back_outwards():
     program = two_by_two(2.0**-1000, 2.0**-60)
-    scaled, unit = at_unit_size(program)
-    assert (np.ldexp(scaled.q, -unit.cost) == program.q).all()
-    answer = replace(unsolved(scaled, "optimal"), value=1.0, lower=1 + 2.0**-52, upper=1 + 2.0**-52)
-    found = UnitSize(1000, 60).restore(answer)
-    assert found.lower <= 2.0**-1060 < found.upper
+    unit = at_unit_size(program)
+    assert (np.ldexp(unit.program.q, -unit.cost) == program.q).all()
+    answer = replace(unsolved(unit.program, "optimal"), value=1.0, lower=1 + 2.0**-52, upper=1 + 2.0**-52)
+    assert (unit.cost, unit.right) == (999, 59)
+    found = unit.restore(answer, program)
+    assert found.lower <= 2.0**-1058 < found.upper
