@@ -157,6 +157,7 @@ class MeasureProgram:
         return max(least_degree(m.support, [b.of(m) for b in bodies]) for m in self.measures)
 
     @shown("relaxation")
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
     def _solve(
         self, objective: Integral, sense: str, degree: int | None, **solver_options: Unpack[SolveOptions]
     ) -> MeasureSolution:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from certificates.check import check_certificate, check_file, main
-from certificates.checker.against import Expressions
+from certificates.checker.problems import Expressions
 from certificates.checker.reading import Meter
 from tests.certificates.classics import CLASSICS, ONE, X, certificate
 

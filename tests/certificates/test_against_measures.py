@@ -1,0 +1,178 @@
+"""`--against` a problem about measures: the multipliers of its constraints, by weak duality."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates.check import check_certificate
+from sosdp.cli import main
+
+# mass 2 and a mean of at least 1/2 make at least 1/2 of x**2: x**2 - x + 1/4 = (x - 1/2)**2
+PROBLEM = {
+    "format": "sosdp-problem/1",
+    "variables": ["x"],
+    "measures": {"mu": {"subject_to": ["x**2 <= 1"], "mass": 2}},
+    "minimize": {"mu": "x**2"},
+    "subject_to": [[{"mu": "x"}, ">= 1"]],
+}
+X, MASS, MEAN = 0, 1, 2
+NAMES = ["x", "sosdp_multiplier_0", "sosdp_multiplier_1"]
+SQUARE = {
+    "kind": "sos",
+    "target": 1,
+    "index": [],
+    "basis": [[], [[X, 1]]],
+    "gram": [["1/4", "-1/2"], ["-1/2", "1"]],
+}
+BOUND = {
+    "format": "sosdp-certificate/1",
+    "variables": NAMES,
+    "claim": {
+        "kind": "program",
+        "objective": [["2", [[MASS, 1]]], ["1", [[MEAN, 1]]]],
+        "objectives": [
+            [["1", [[MEAN, 1]]]],
+            [["1", [[X, 2]]], ["-1", [[MASS, 1]]], ["-1", [[X, 1], [MEAN, 1]]]],
+        ],
+        "bound": "1/2",
+        "sense": "maximize",
+        "unknowns": [MASS, MEAN],
+        "values": ["-1/4", "1"],
+        "equalities": [],
+        "inequalities": [[["1", []], ["-1", [[X, 2]]]], [["-1", []]]],
+        "psd": [],
+        "on": [{}, {"inequalities": [0]}],
+    },
+    "multipliers": [{"kind": "sos", "index": [], "basis": [[]], "gram": [["1"]]}, SQUARE],
+}
+
+
+def against(content, **changes):
+    problem = {k: v for k, v in {**PROBLEM, **changes}.items() if v is not ...}
+    return check_certificate(content, problem)
+
+
+def claimed(**changes):
+    content = copy.deepcopy(BOUND)
+    content["claim"].update(changes)
+    return content
+
+
+def test_a_bound_by_weak_duality():
+    verdict = against(BOUND)
+    assert verdict, verdict
+    assert against(BOUND, subject_to=[[{"mu": "-x"}, "<= -1"]])  # the same constraint
+    assert against(BOUND, measures={"mu": {"psd": [[["1 - x**2"]]], "mass": "2"}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"minimize": {"mu": "x**2 + 1"}}, "support of 'mu'"),
+        ({"minimize": ..., "maximize": {"mu": "x**2"}}, "sign"),
+        ({"minimize": ..., "feasible": True}, "support of 'mu'"),
+        ({"measures": {"mu": {"subject_to": ["x**2 <= 1"], "mass": 3}}}, "objective differs"),
+        ({"measures": {"mu": {"subject_to": ["x**2 <= 1"]}}}, "other unknowns"),
+        ({"measures": {"mu": {"subject_to": ["x**2 <= 2"], "mass": 2}}}, "support of 'mu'"),
+        ({"measures": {"mu": {"mass": 2}}}, "support of 'mu'"),
+        ({"subject_to": [[{"mu": "x"}, ">= 2"]]}, "objective differs"),
+        ({"subject_to": [[{"mu": "x"}, "<= 1"]]}, "support of 'mu'"),
+        ({"subject_to": [[{"mu": "2*x"}, ">= 1"]]}, "support of 'mu'"),
+        ({"subject_to": []}, "other unknowns"),
+        (
+            {"measures": PROBLEM["measures"] | {"nu": {}}, "subject_to": [[{"mu": "x", "nu": "x"}, ">= 1"]]},
+            "support of 'nu'",
+        ),
+        ({"measures": ..., "subject_to": [], "minimize": "x"}, "unknown coefficients"),
+        ({"variables": ["x", "sosdp_multiplier_1"]}, "name of a multiplier"),
+    ],
+)
+def test_another_problem(changes, reason):
+    verdict = against(BOUND, **changes)
+    assert verdict.status == "invalid" and reason in verdict.reason, verdict
+
+
+def test_the_sign_of_a_multiplier_is_proven_without_any_set():
+    # with mu(x) <= 1 the multiplier 1 has the wrong sign, and "-1 >= 0" would prove that it has not
+    turned = [[{"mu": "x"}, "<= 1"]]
+    content = claimed(
+        objective=[["2", [[MASS, 1]]], ["-1", [[MEAN, 1]]]],
+        values=["-1/4", "-1"],
+        objectives=[
+            [["1", [[MEAN, 1]]]],
+            [["1", [[X, 2]]], ["-1", [[MASS, 1]]], ["1", [[X, 1], [MEAN, 1]]]],
+        ],
+    )
+    content["claim"]["on"][0] = {"inequalities": [1]}
+    content["multipliers"][0] = {"kind": "inequality", "index": [1], "basis": [[]], "gram": [["1"]]}
+    assert check_certificate(content)  # a valid claim, about nothing
+    verdict = against(content, subject_to=turned)
+    assert verdict.status == "invalid" and "sign" in verdict.reason
+
+
+def refutation(on):
+    """No measure of mass 2 on [-1, 1] has integral 3 of x: 1 - x >= 0 for y = (-1, 1), and 3 - 2 - 1 >= 0."""
+    linear = {"kind": "inequality", "target": 1, "index": [0], "basis": [[]], "gram": [["1/2"]]}
+    square = {
+        "kind": "sos",
+        "target": 1,
+        "index": [],
+        "basis": [[], [[X, 1]]],
+        "gram": [["1/2", "-1/2"], ["-1/2", "1/2"]],
+    }
+    content = claimed(
+        objective=[],
+        bound="0",
+        sense="minimize",
+        values=["-1", "1"],
+        objectives=[
+            [["1", [[MEAN, 1]]]],
+            [["-1", [[MASS, 1]]], ["-1", [[X, 1], [MEAN, 1]]]],
+            [["2", [[MASS, 1]]], ["3", [[MEAN, 1]]], ["-1", []]],
+        ],
+        on=[{}, {"inequalities": [0]}, on],
+    )
+    content["multipliers"] = [BOUND["multipliers"][0], linear, square]
+    return content
+
+
+def test_a_refutation():
+    none = {"minimize": ..., "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
+    assert against(refutation({}), **none)
+    assert against(refutation({}), subject_to=none["subject_to"])  # whatever is asked of such measures
+    verdict = against(refutation({}), **none | {"subject_to": [[{"mu": "x"}, ">= 2"]]})
+    assert verdict.status == "invalid" and "right sides" in verdict.reason
+    verdict = against(refutation({"inequalities": [1]}), **none)
+    assert verdict.status == "invalid" and "right sides" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"measures": []}, {"measures": {"mu": 2}}, {"minimize": "x"}, {"subject_to": ["x"]},
+     {"subject_to": [[{"mu": "x"}, "= 1"]]}, {"subject_to": [[{"nu": "x"}, "== 1"]]}, {"sos": "x"},
+     {"maximize": {"mu": "x"}}, {"measures": {"mu": {"mass": "two"}}}, {"variables": "x"}],
+)  # fmt: skip
+def test_problems_that_cannot_be_read(changes):
+    assert against(BOUND, **changes).status == "unreadable"
+
+
+def test_what_the_library_finds(tmp_path, capsys):
+    stated = PROBLEM | {
+        "measures": {**PROBLEM["measures"], "nu": {"subject_to": ["x <= 1", "x >= -1"]}},
+        "subject_to": [[{"mu": "x", "nu": "x"}, "== 1"], [{"nu": 1}, "<= 1"]],
+        "degree": 2,
+    }
+    for sense, goal in (("minimize", {"mu": "x**2", "nu": "x**2"}), ("maximize", {"mu": "x", "nu": "1"})):
+        asked = {k: v for k, v in stated.items() if k != "minimize"} | {sense: goal}
+        problem = sd.load_problem(asked)
+        problem.save(tmp_path / "p.sos.json")
+        problem.solve().proof().save(tmp_path / "c.json")
+        assert main(["verify", str(tmp_path / "c.json"), "--against", str(tmp_path / "p.sos.json")]) == 0
+        assert capsys.readouterr().out.endswith("valid\n")
+    changed = sd.load_problem(asked | {"subject_to": [[{"mu": "x", "nu": "x"}, "== 2"]]})
+    changed.save(tmp_path / "other.sos.json")
+    assert not certificates.check_file(tmp_path / "c.json", tmp_path / "other.sos.json")
