@@ -1,12 +1,14 @@
 """A ray in floats is no verdict: what is said of programs without an optimum is proven, or `inaccurate`."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation.certify import rays
+from sosdp.relaxation import relaxation
+from sosdp.relaxation.certify import rays, without_optimum
 
 x, y = sd.variables("x y")
 c, d = sd.variables("c d")
@@ -56,9 +58,23 @@ def test_a_ray_without_a_proof_is_no_verdict(ask, status, monkeypatch):
 
 @pytest.mark.parametrize("ask, status", CLAIMS)
 def test_past_the_time_limit_nothing_is_decided_by_floats(ask, status, monkeypatch):
+    """Nor is a proof begun: these would be found at once."""
+    monkeypatch.setattr(rays, "is_unbounded", lambda *given: True)
+    monkeypatch.setattr(rays, "falls_without_end", lambda *given: True)
     monkeypatch.setattr(rays, "time", SimpleNamespace(perf_counter=lambda: 1e300))
     found = ask(time_limit=100)
     assert found.status == "inaccurate" and LATE in found.reason
+
+
+def test_moments_of_a_point_are_no_direction(monkeypatch):
+    """They lower the objective from 0, but E[1] = 1: no proof is begun."""
+    solve = relaxation.solve_program
+    monkeypatch.setattr(
+        relaxation, "solve_program", lambda *given, **o: replace(solve(*given, **o), status="unbounded")
+    )
+    monkeypatch.setattr(without_optimum, "provably_unbounded", lambda *given: True)
+    found = sd.minimize(x * y, sd.System(x**2 <= 1, y**2 <= 1), 2)
+    assert found.status == "inaccurate" and "its ray does not check" in found.reason
 
 
 def test_a_ray_has_no_values():
