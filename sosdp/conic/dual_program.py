@@ -22,53 +22,61 @@ _ROWS = 300  # of a program whose dual is stated: its variables
 
 
 def dual_program(program: ConicProgram) -> ConicProgram | None:
-    """The dual, whose value is minus a lower bound; None where the program is large, or its entries are not
-    exact. The constant is left out."""
-    entries = _entries(program)
-    return None if entries is None else _stated(program.cones, entries[1], entries[0].T, -program.q)
+    """The dual, whose value is minus a lower bound; None where the program is large or has no finite numbers.
+
+    The constant is left out. Where what multiplies an entry of z is not known exactly (off the diagonal,
+    numbers of many digits times sqrt(2)), the entry is zero: what the dual vectors left prove is as true.
+    """
+    found = _coefficients(program)
+    if found is None:
+        return None
+    A, b, unknown = found
+    return _stated(program.cones, b, A.T, -program.q, unknown)
 
 
 def ray_program(program: ConicProgram) -> ConicProgram | None:
-    """The program whose points prove that the given one has none; None as for the dual."""
-    entries = _entries(program)
-    if entries is None:
+    """The program whose points prove that the given one has none; None and zeros as for the dual."""
+    found = _coefficients(program)
+    if found is None:
         return None
-    A, b = entries
-    equations = sp.vstack([A.T, sp.csr_matrix(b)], format="csr")
-    return _stated(program.cones, np.zeros(b.size), equations, np.append(np.zeros(program.q.size), -1.0))
+    A, b, unknown = found
+    falls = np.append(np.zeros(program.q.size), -1.0)
+    return _stated(program.cones, np.zeros(b.size), np.vstack([A.T, b]), falls, unknown)
 
 
-def _entries(program: ConicProgram) -> tuple[sp.csr_matrix, np.ndarray] | None:
-    """A and b with what multiplies the entries of the matrices of z: once on the diagonal, twice off it."""
+def _coefficients(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """A and b with what multiplies the entries of the matrices of z: once on the diagonal, twice off it; and
+    the rows of which that is not known."""
     if program.b.size > _ROWS or program.P is not None or not program.q.size:
         return None
-    factor = np.ones(program.b.size)
-    for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
-        factor[rows] = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
-    A = sp.csr_matrix(program.A)
-    off = np.repeat(factor, np.diff(A.indptr)) > 1
-    found = []
-    for stored, twice in ((A.data, off), (program.b, factor > 1)):
-        short = shortened(stored[twice] / SQRT2)
-        if not (short * SQRT2 == stored[twice]).all() or near_zero(stored[twice]):
-            return None
-        entries = stored.copy()
-        entries[twice] = 2 * short
-        found.append(entries)
-    if not all(np.isfinite(v).all() for v in (*found, program.q)):
+    whole = np.column_stack([program.A.toarray(), program.b])
+    if not (np.isfinite(whole).all() and np.isfinite(program.q).all()):
         return None
-    return sp.csr_matrix((found[0], A.indices, A.indptr), shape=A.shape), found[1]
+    off = np.flatnonzero(_factors(program.cones) > 1)
+    short = shortened(whole[off] / SQRT2)
+    lost = np.array([near_zero(row) for row in whole[off]], dtype=bool)
+    known = (short * SQRT2 == whole[off]).all(axis=1) & ~lost
+    whole[off] = np.where(known[:, None], 2 * short, 0.0)
+    return (whole[:, :-1], whole[:, -1], off[~known]) if np.isfinite(whole).all() else None
 
 
-def _stated(cones: Cones, cost: np.ndarray, equations: sp.csr_matrix, right: np.ndarray) -> ConicProgram:
-    """Minimise ``cost'z`` with equations for z in the dual cone."""
-    factor = np.ones(cones.rows)
+def _factors(cones: Cones) -> np.ndarray:
+    """What the entries of the matrices are stored times, row by row."""
+    factors = np.ones(cones.rows)
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-        factor[rows] = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
-    inside = sp.diags_array(-factor, format="csr")[cones.zero :]
+        factors[rows] = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+    return factors
+
+
+def _stated(
+    cones: Cones, cost: np.ndarray, equations: np.ndarray, right: np.ndarray, zero: np.ndarray
+) -> ConicProgram:
+    """Minimise ``cost'z`` with equations for z in the dual cone, some of whose entries are zero."""
+    inside = sp.diags_array(-_factors(cones), format="csr")[cones.zero :]
+    without = sp.eye_array(cones.rows, format="csr")[zero]
     return ConicProgram(
         q=cost,
-        A=sp.csc_matrix(sp.vstack([equations, inside])),
-        b=np.append(right, np.zeros(cones.rows - cones.zero)),
-        cones=Cones(right.size, cones.nonnegative, cones.psd),
+        A=sp.csc_matrix(sp.vstack([sp.csr_matrix(equations), without, inside])),
+        b=np.concatenate([right, np.zeros(zero.size + cones.rows - cones.zero)]),
+        cones=Cones(right.size + zero.size, cones.nonnegative, cones.psd),
     )

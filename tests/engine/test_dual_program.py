@@ -48,9 +48,12 @@ def test_the_dual_says_what_multipliers_say():
     assert (slack[3:5] == more).all() and slack[5:] == pytest.approx(svec(Z.astype(float)))
 
 
-def test_entries_that_are_not_exact_have_no_dual():
+def test_entries_whose_coefficients_are_not_exact_are_zero():
     third = stated([1], [[-1], [0.1], [-1]], [0, 0, 0], Cones(0, 0, (2,)))
-    assert dual_program(third) is None and ray_program(third) is None
+    for dual in (dual_program(third), ray_program(third)):
+        last = dual.cones.zero - 1
+        assert not dual.A[:last, 1].toarray().any()
+        assert dual.A[last].toarray().tolist() == [[0, 1, 0]] and dual.b[last] == 0
     assert dual_program(stated([1], [[-0.1]] * 400, [0] * 400, Cones(0, 400))) is None
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from flint import fmpz_mat
 
+from sosdp.conic.choose import solve_conic
+from sosdp.conic.formats.files import read_program
 from sosdp.conic.integer_matrices import is_semidefinite
 
 FILE = Path(__file__).resolve().parents[3] / "shared" / "sdplib" / "hinf1.dat-s"
@@ -24,8 +26,14 @@ POINT = (
 )  # fmt: skip
 
 
+def whole(matrix):
+    """The matrix times the common denominator of its entries."""
+    common = math.lcm(*(v.denominator for row in matrix for v in row))
+    return [[int(v * common) for v in row] for row in matrix]
+
+
 def blocks(x, number):
-    """The slack ``sum x_k F_k - F_0`` of the file in integers, its words read by ``number``."""
+    """The slack ``sum x_k F_k - F_0`` of the file, its words read by ``number``."""
     lines = FILE.read_text().splitlines()
     sides = [int(v) for v in re.findall(r"\d+", lines[2])]
     cost = [number(word) for word in lines[3].split()]
@@ -38,8 +46,7 @@ def blocks(x, number):
         slack[b - 1][i - 1][j - 1] += value
         if i != j:
             slack[b - 1][j - 1][i - 1] += value
-    common = math.lcm(*(v.denominator for m in slack for row in m for v in row))
-    return cost, [[[int(v * common) for v in row] for row in m] for m in slack]
+    return cost, slack
 
 
 @pytest.mark.skipif(not FILE.is_file(), reason="the problems of SDPLIB are not here")
@@ -48,12 +55,25 @@ def test_the_file_has_points_of_value_near_zero(number):
     x = [F(-1, 1000), *map(F, POINT)]
     cost, slack = blocks(x, number)
     assert sum(c * v for c, v in zip(cost, x, strict=True)) == F(1, 1000)
-    assert all(is_semidefinite(matrix) for matrix in slack)
-    # the direction is strictly inside but for the fourth rows: by Schur's complement a multiple of it, large
-    # enough, is a point for every first entry below zero, so that the infimum is zero
-    for matrix in blocks([F(0), *map(F, POINT)], number)[1][:2]:
-        corner = [row[:3] for row in matrix[:3]]
-        assert matrix[3][3] == 0 and is_semidefinite(corner) and fmpz_mat(corner).rank() == 3
+    assert all(is_semidefinite(whole(matrix)) for matrix in slack)
+    # the direction is strictly inside but for the fourth rows, which are zero: by Schur's complement a
+    # multiple of it, large enough, is a point for every first entry below zero, so that the infimum is zero
+    origin = blocks([F(0)] * 13, number)[1]
+    far = blocks([F(0), *map(F, POINT)], number)[1]
+    for k, (matrix, at) in enumerate(zip(far, origin, strict=True)):
+        rows = [[v - w for v, w in zip(*pair, strict=True)] for pair in zip(matrix, at, strict=True)]
+        inside = whole(rows if k == 2 else [row[:3] for row in rows[:3]])
+        assert k == 2 or not any(rows[3])
+        assert is_semidefinite(inside) and fmpz_mat(inside).rank() == len(inside)
+    tiny = [F(-1, 10**12), *(10**8 * v for v in POINT)]
+    assert all(is_semidefinite(whole(matrix)) for matrix in blocks(tiny, number)[1])
     # no value is negative: the last diagonal entry of the first block is minus the first variable
     matrix = blocks([F(1, 10**9), *map(F, POINT)], number)[1][0]
-    assert matrix[3][3] < 0 and not is_semidefinite(matrix)
+    assert matrix[3][3] < 0 and not is_semidefinite(whole(matrix))
+
+
+@pytest.mark.skipif(not FILE.is_file(), reason="the problems of SDPLIB are not here")
+def test_the_infimum_is_bounded_by_zero():
+    """The diagonal entry that is minus the first variable is a dual vector of its own."""
+    answer = solve_conic(read_program(FILE), "clarabel")
+    assert answer.lower == 0 and answer.status == "inaccurate"
