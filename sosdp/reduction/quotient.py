@@ -126,6 +126,9 @@ class Quotient:
         if self.trivial and self.standard is None:
             return mono.basis(ids, degree)
         ids = np.sort(np.asarray(ids, dtype=mono.MONOMIAL))
+        rules = [self.power.get(v) for v in ids.tolist()]
+        if all(rules):  # no power is as high as the one that its rule replaces: there is a largest degree
+            degree = min(degree, sum(rule[0] - 1 for rule in rules if rule))
         levels = [mono.constant(1, max(degree, 1))]
         last = np.zeros(1, dtype=np.int64)
         rows = levels[0]

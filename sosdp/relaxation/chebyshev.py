@@ -18,6 +18,7 @@ from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
 from ..model.system import System
 from ..show import html_table, rounded_safely
+from .build.sizes import check_sampled
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
 
@@ -129,7 +130,7 @@ def minimize_chebyshev(
     """The sum-of-squares bound of the given even degree (by default the least) over [-1, 1]^n.
 
     ``system`` must say that every variable lies in [-1, 1] (``1 - x**2 >= 0``, or ``x >= -1`` and ``x <= 1``)
-    and nothing else. ValueError otherwise, and for a degree that is odd or too small.
+    and nothing else. ValueError otherwise, and for a degree that is odd or too small; ProblemTooLarge.
     """
     ids = np.unique(np.concatenate([objective.variable_ids, system.variable_ids])).astype(mono.MONOMIAL)
     if not ids.size:
@@ -139,6 +140,7 @@ def minimize_chebyshev(
     wanted = least if degree is None else degree
     if wanted % 2 or wanted < least:
         raise ValueError(f"degree must be even and at least {least}, not {wanted!r}")
+    check_sampled(int(ids.size), wanted)
     began = time.perf_counter()
     signed = -objective if sense == "maximize" else objective
     exponents = signed.exponents(ids)

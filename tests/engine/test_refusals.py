@@ -217,3 +217,24 @@ def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
     for bound in (found, sd.minimize_trigonometric([0, 1])):
         with pytest.raises(certificates.NotCertifiable, match="read certified_bound"):
             certificates.extract(bound)
+
+
+@pytest.mark.parametrize(
+    "system",
+    [S(x**2 == -1), S(x**3 == x, y**2 == 2), S(x**2 == 1, y**2 == 1, x * y == 0)],
+    ids=["one", "two", "contradicting"],
+)
+def test_a_degree_beyond_what_the_rules_leave_costs_nothing(system):
+    """No power survives from the highest rule on, so that an enormous degree is a small one, or refused."""
+    try:
+        found = sd.minimize(x, system, 10**9)
+    except ProblemTooLarge:
+        return
+    assert found.status in ("optimal", "infeasible") and found.degree == 10**9
+    small = sd.minimize(x, system, 6)
+    assert found.status == small.status and found.bound == pytest.approx(small.bound, nan_ok=True, abs=1e-6)
+
+
+def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
+    with pytest.raises(ProblemTooLarge, match="degree 1000000000"):
+        sd.minimize(sd.chebyshev(x, 3), S(1 - x**2 >= 0), 10**9)

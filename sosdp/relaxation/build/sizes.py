@@ -6,12 +6,14 @@ from math import comb
 
 import numpy as np
 
+from ...conic.choose import available_memory
 from ...conic.program import ProblemTooLarge
 from ...model.system import System
 from ...reduction.quotient import Quotient
 
 LARGEST_SIDE = 5000  # of a Gram matrix before any reduction by its entries
 LARGEST_ROWS = 2_000_000
+_COPIES = 3  # of a table of values at points, while it is factorised
 
 
 def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[np.ndarray]) -> None:
@@ -27,15 +29,27 @@ def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[n
             f"({_round(moments)} moments), and at most {LARGEST_SIDE} can be built: take a lower degree, or "
             "sparsity='correlative' where the constraints split the variables"
         )
-    rows = sum(
-        monomial_count(count - squares, squares, degree - h.degree)
-        for k, h in enumerate(system.equalities)
-        if k not in quotient.used and h.degree <= degree
-    )
+    rows = 0
+    for k, h in enumerate(system.equalities):
+        whole = k in quotient.used  # multiplied by every monomial, or not at all
+        if h.degree <= degree and not (whole and quotient.confluent):
+            free = count if whole else count - squares
+            rows += monomial_count(free, count - free, degree - h.degree)
     if rows > LARGEST_ROWS and len(cliques) == 1:
         raise ProblemTooLarge(
             f"the equalities have {_round(rows)} multiples of degree {degree}, at most {LARGEST_ROWS} can "
             "be built: take a lower degree"
+        )
+
+
+def check_sampled(count: int, degree: int) -> None:
+    """The same for a bound on a box by values at points: ProblemTooLarge where its tables do not fit."""
+    moments, side = monomial_count(count, 0, degree), monomial_count(count, 0, degree // 2)
+    needed = 8 * moments * side * (count + 1) * _COPIES
+    if needed > available_memory():
+        raise ProblemTooLarge(
+            f"the tables of {count} variables at degree {degree} ({_round(moments)} moments) need about "
+            f"{_round(needed >> 30)} GiB: take a lower degree"
         )
 
 
