@@ -57,12 +57,11 @@ class Bracket:
 @otherwise(np.inf)
 def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible."""
-    plain, found = replace(program, constant=0.0), np.inf
-    for scaled in _stated(plain):
+    for scaled in _stated(replace(program, constant=0.0)):
         found = scaled.value(_upper_bound(scaled.program, scaled.point(x)), program.constant, 1)
         if found < np.inf:
-            break
-    return found
+            return found if program.q.any() else program.constant
+    return np.inf
 
 
 def _stated(program: ConicProgram) -> Iterator[Scaled]:

@@ -19,9 +19,9 @@ _LEAST = 2.0**-900  # numbers nearer to zero may have lost digits, or all, to un
 
 def over_one_power(rows: list[list[float]]) -> tuple[list[list[int]], int]:
     """The numbers times one power of two, and its exponent."""
-    ratios = [[v.as_integer_ratio() for v in row] for row in rows]
-    bottom = max((d for row in ratios for _, d in row), default=1)
-    return [[n * (bottom // d) for n, d in row] for row in ratios], bottom.bit_length() - 1
+    ratios = [[v.as_integer_ratio() if v else None for v in row] for row in rows]
+    bottom = max((v[1] for row in ratios for v in row if v), default=1)
+    return [[v[0] * (bottom // v[1]) if v else 0 for v in row] for row in ratios], bottom.bit_length() - 1
 
 
 def over_one_denominator(values: list[Fraction]) -> tuple[list[int], int]:
@@ -64,7 +64,7 @@ def square(entries: list[int], side: int) -> list[list[int]]:
 
 def as_floats(table: list[list[int]]) -> np.ndarray:
     """Integers over one power of two, correctly rounded, the largest about one."""
-    largest = max((abs(v) for row in table for v in row), default=0)
+    largest = max((max(max(row), -min(row)) for row in table if row), default=0)
     scale = 1 << max(largest.bit_length(), 1)
     return np.array([[v / scale for v in row] for row in table])
 
@@ -77,7 +77,7 @@ def near_zero(values: np.ndarray) -> bool:
 
 def vanishes(exact: Sequence[int | Fraction], found: np.ndarray) -> bool:
     """Whether one of the exact numbers, not being zero, is next to nothing as the float that was found."""
-    return any(v != 0 and abs(f) < _LEAST for v, f in zip(exact, found.reshape(-1).tolist(), strict=True))
+    return any(exact[i] != 0 for i in np.flatnonzero(~(np.abs(found.reshape(-1)) >= _LEAST)).tolist())
 
 
 def representable(row: list[int], digits: int = 53) -> bool:

@@ -72,12 +72,13 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
             return guess is None or guess.implied
         coordinates, denominator, rows = solved
         width = digits_of(table_of(coordinates))
-        fresh = []
+        fresh, tables = [], []
         for k, side in enumerate(cones.psd):
             reserve_product(coordinates, data.blocks[k], (width, data.digits[k]))
+            tables.append(table_of(coordinates * data.blocks[k]))
             if data.errors[k]:
                 continue
-            found = _forced(table_of(coordinates * data.blocks[k]), side, kernels[k])
+            found = _forced(tables[k], side, kernels[k])
             if found:
                 kernels[k] = kernels[k] + found
                 fresh += annihilating(data.blocks[k], side, found)
@@ -91,7 +92,7 @@ def restrict(program: ConicProgram, guess: Face | None = None) -> Restricted | b
             reserve_elimination(found)
             pivots = set(pivots_of(fmpz_mat(found).rref()[0].tolist()))
         kept.append([i for i in range(side) if i not in pivots])
-    made = _assembled(program, data, coordinates, denominator, kernels, tight, kept)
+    made = _assembled(program, data, coordinates, denominator, tables, kernels, tight, kept)
     implied = guess is None or guess.implied
     if made is True:
         return implied
@@ -103,6 +104,7 @@ def _assembled(
     data: ExactData,
     coordinates: Any,
     denominator: int,
+    tables: list[list[list[int]]],
     kernels: Kernels,
     tight: tuple[int, ...],
     kept: list[list[int]],
@@ -132,7 +134,7 @@ def _assembled(
         low, high = triangle(len(keep))
         place = {pair: n for n, pair in enumerate(zip(*(v.tolist() for v in triangle(side)), strict=True))}
         chosen = [place[keep[i], keep[j]] for i, j in zip(low.tolist(), high.tolist(), strict=True)]
-        table = table_of(coordinates * data.blocks[k])
+        table = tables[k]
         lines = [[row[c] for row in table] for c in chosen]
         exact = exact and not data.errors[k] and is_readable(lines, low == high)
         found = as_floats(lines)
@@ -142,9 +144,9 @@ def _assembled(
         parts.append(found)
         sides.append(len(keep))
         chosen_blocks.append(k)
-        wide = max(abs(v) for row in table for v in row) or 1
         sizes = 1.0
         if data.errors[k]:
+            wide = max(abs(v) for row in table for v in row) or 1
             spread = table_of(absolute(coordinates) * absolute(data.blocks[k]))
             sizes = max(1.0, float(Fraction(max(v for row in spread for v in row), wide)))
         slack = 4 * UNIT + data.errors[k] * sizes

@@ -19,7 +19,7 @@ _PIVOT, _PRODUCT, _INTEGER = 1e-8, 4e-9, 3e-7  # seconds for a word: in FLINT, t
 
 def digits_of(matrix: list[list[int]]) -> int:
     """The binary digits of the largest entry."""
-    return max((abs(v) for row in matrix for v in row), default=0).bit_length()
+    return max((max(max(row), -min(row)) for row in matrix if row), default=0).bit_length()
 
 
 def reserve_elimination(rows: list[list[int]]) -> None:

@@ -49,6 +49,9 @@ def bracket(
     faces that numbers suggest. Cost: a dense factorisation of the columns, and at most as many solves as
     there are sizes of shrinking, on the program and on each face.
     """
+    as_found = _as_found(program, found)
+    if as_found.agrees(relative):
+        return as_found
     inner = restrict(program)
     if inner is True:
         return Bracket(np.inf, np.inf, empty=True)
@@ -74,7 +77,7 @@ def bracket(
             return Bracket(np.inf, np.inf, empty=True)
         upper = np.inf if point is False else point[0].upper_bound(point[1])
         return Bracket(-np.inf, upper, reason=f"the solver gave no point ({found.message})")
-    best = Bracket(below.lower(), above.upper())
+    best = as_found
     if largest is not None and found.status in ("optimal", "inaccurate"):
         best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
     best = _closer(best, below, above, solve, relative)
@@ -91,6 +94,13 @@ def bracket(
         if np.isfinite(within):
             reason += f" (entries of x up to {size:g} give at least {within:.9g}: say so by largest={size:g})"
     return replace(best, reason=reason)
+
+
+def _as_found(program: ConicProgram, found: ConicSolution) -> Bracket:
+    """What floats prove of the answer as it is: often nothing, at little cost beside exact arithmetic."""
+    side = _Side(program, found)
+    upper = side.upper()
+    return Bracket(side.lower() if upper < np.inf else -np.inf, upper)
 
 
 def _answer(program: ConicProgram, solve: Solve) -> ConicSolution:
