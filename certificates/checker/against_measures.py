@@ -46,14 +46,15 @@ def compare_measures(claim: Stated, names: list[str], problem: dict, meter: Mete
     if set(unknowns) & {*variables}:
         raise Invalid(f"{_OTHER}a variable has the name of a multiplier")
     read = Expressions(variables + unknowns, meter)
-    integrals, right, at_least = _constraints(measures, masses, listed, read)
+    given = Expressions(variables, meter)  # of the problem, which knows no multipliers
+    integrals, right, at_least = _constraints(measures, masses, listed, given)
 
     goal: Polynomial = {}
     for i, b in enumerate(right):
         goal = read.add(goal, {((read.index[unknowns[i]], 1),): b} if b else {})
     refuted = senses[0] == "feasible" or bool(goal and not claim.objective)
     sign = -1 if senses[0] == "maximize" and not refuted else 1
-    objective = {} if refuted else _integral(problem[senses[0]], measures, read)
+    objective = {} if refuted else _integral(problem[senses[0]], measures, given)
 
     stated = [renamed(p, names, read) for p in claim.stated]
     if {names[v] for v in claim.unknowns} - {*unknowns}:
@@ -73,7 +74,7 @@ def compare_measures(claim: Stated, names: list[str], problem: dict, meter: Mete
             y: Polynomial = {((read.index[unknown], 1),): Fraction(-1)}
             wanted = read.add(wanted, read.multiply(dict(parts.get(name, {})), y))
         wanted = {m: sign * v for m, v in wanted.items()}
-        if not proven(wanted, constraints_in(about, read)):
+        if not proven(wanted, constraints_in(about, given)):
             raise Invalid(f"{_OTHER}it has no such polynomial on the support of {brief(name)}")
     if refuted:
         if not proven(read.add(dict(goal), {(): Fraction(-1)}), everywhere):

@@ -154,7 +154,10 @@ def test_a_refutation():
     "changes",
     [{"measures": []}, {"measures": {"mu": 2}}, {"minimize": "x"}, {"subject_to": ["x"]},
      {"subject_to": [[{"mu": "x"}, "= 1"]]}, {"subject_to": [[{"nu": "x"}, "== 1"]]}, {"sos": "x"},
-     {"maximize": {"mu": "x"}}, {"measures": {"mu": {"mass": "two"}}}, {"variables": "x"}],
+     {"maximize": {"mu": "x"}}, {"measures": {"mu": {"mass": "two"}}}, {"variables": "x"},
+     {"minimize": {"mu": "x**2 - sosdp_multiplier_1*x"}, "subject_to": [[{"mu": "0*x"}, ">= 1"]]},
+     {"subject_to": [[{"mu": "x + 0*sosdp_multiplier_1"}, ">= 1"]]},
+     {"measures": {"mu": {"subject_to": ["x**2 <= 1", "sosdp_multiplier_1**2 <= 1"], "mass": 2}}}],
 )  # fmt: skip
 def test_problems_that_cannot_be_read(changes):
     assert against(BOUND, **changes).status == "unreadable"
