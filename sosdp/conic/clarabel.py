@@ -45,6 +45,9 @@ _WORDS = {
 # variables: value
 # wrong by 1e-4); .95 with more refinement solves them in as many iterations
 _ATTEMPTS = ({"max_step_fraction": 0.95}, {"max_step_fraction": 0.8})
+# where an iteration takes 0.3 s and more a run that crawls is stopped (Rosenbrock's polynomial at degree 16
+# took 200 iterations, twice): those that end well take 10 to 40
+_LONG_WORK, _LONG_ITERATIONS = 1e9, 60
 
 
 def memory(program: ConicProgram) -> float:
@@ -62,8 +65,9 @@ def solve(
 ) -> ConicSolution:
     """Solve with Clarabel; ``tolerance`` is its gap and feasibility tolerance (default 1e-8).
 
-    A time limit, an iteration limit or Ctrl-C is looked at between iterations and ends the solve with the
-    iterate so far (status ``inaccurate``; message "interrupted" after Ctrl-C, a second one raises).
+    Without ``max_iterations`` there are at most 200, or 60 where each takes long. A time limit, an iteration
+    limit or Ctrl-C is looked at between iterations and ends the solve with the iterate so far (status
+    ``inaccurate``; message "interrupted" after Ctrl-C, a second one raises).
     """
     import clarabel
 
@@ -86,8 +90,12 @@ def solve(
     A, b = sp.csc_matrix(turn @ program.A), turn @ program.b
     started = time.perf_counter()
     answer: Any = None
+    attempts = _ATTEMPTS
+    if sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK:
+        attempts = _ATTEMPTS[:1]
+        max_iterations = _LONG_ITERATIONS if max_iterations is None else max_iterations
     with interruptible() as interrupted:
-        for attempt in _ATTEMPTS:
+        for attempt in attempts:
             remaining = None if time_limit is None else time_limit - (time.perf_counter() - started)
             if answer is not None and remaining is not None and remaining <= 0:
                 break

@@ -51,6 +51,10 @@ _ACCEPTED = 0.1  # of the decrease that the quadratic model foretells
 _TRIALS = 12
 _LEAST_CG, _MOST_CG = 20, 500  # products for one step
 _MOST_PRODUCTS = 10_000  # in all; what was solved needed at most a third
+_FIRST_PRODUCTS, _ON_ITS_WAY = (
+    1000,
+    1e-3,
+)  # products after which what was solved had a smaller error than this
 
 
 def memory(program: ConicProgram) -> float:
@@ -148,7 +152,8 @@ class _Method:
         for _ in range(_MULTIPLIERS):
             before, y, z = self.best.error if self.best else np.inf, self.y, self.z
             patience = _AT_THE_FLOOR if before <= _SOLVED else _NEAR if start else _PATIENCE
-            if found.error <= self.limits.tolerance or since > patience or self._over():
+            hopeless = self.products >= _FIRST_PRODUCTS and min(before, found.error) > _ON_ITS_WAY
+            if found.error <= self.limits.tolerance or since > patience or hopeless or self._over():
                 break
             self._minimise()
             found = self._note("Newton")

@@ -136,7 +136,7 @@ def box_points(dimension: int, degree: int) -> np.ndarray:
         exponents = total_degree(dimension, degree)
         wanted = exponents.shape[0]
         domain = Domain(-np.ones(dimension), np.ones(dimension))
-        candidates = domain.candidates(3 * wanted)
+        candidates = domain.candidates(2 * wanted)
         chosen = pivot_rows(chebyshev_products(candidates, exponents))
         points = candidates[chosen]
     points.flags.writeable = False
