@@ -51,10 +51,8 @@ _ACCEPTED = 0.1  # of the decrease that the quadratic model foretells
 _TRIALS = 12
 _LEAST_CG, _MOST_CG = 20, 500  # products for one step
 _MOST_PRODUCTS = 10_000  # in all; what was solved needed at most a third
-_FIRST_PRODUCTS, _ON_ITS_WAY = (
-    1000,
-    1e-3,
-)  # products after which what was solved had a smaller error than this
+# beyond this side everything that was ever solved had, after so many products, a smaller error than this
+_LARGE_SIDE, _FIRST_PRODUCTS, _ON_ITS_WAY = 60, 1000, 1e-3
 
 
 def memory(program: ConicProgram) -> float:
@@ -149,10 +147,12 @@ class _Method:
         else:
             self._begin(start)
         since, found = 0, self._note("start")
+        large = max(self.program.cones.psd, default=0) > _LARGE_SIDE
         for _ in range(_MULTIPLIERS):
             before, y, z = self.best.error if self.best else np.inf, self.y, self.z
+            late = large and self.products >= _FIRST_PRODUCTS
             patience = _AT_THE_FLOOR if before <= _SOLVED else _NEAR if start else _PATIENCE
-            hopeless = self.products >= _FIRST_PRODUCTS and min(before, found.error) > _ON_ITS_WAY
+            hopeless = late and min(before, found.error) > _ON_ITS_WAY
             if found.error <= self.limits.tolerance or since > patience or hopeless or self._over():
                 break
             self._minimise()

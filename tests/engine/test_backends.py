@@ -547,3 +547,33 @@ def test_an_interrupted_scs_raises(monkeypatch):
     monkeypatch.setattr(solver, "SCS", Interrupted)
     with pytest.raises(KeyboardInterrupt, match="give it a time_limit"):
         scs.solve(random_program(0))
+
+
+def test_clarabel_stops_after_few_iterations_where_each_is_long(monkeypatch):
+    program = random_program(8)
+    usual = clarabel.solve(program)
+    assert usual.status == "optimal" and usual.iterations > 3
+    monkeypatch.setattr(clarabel, "_LONG_WORK", 0.0)
+    monkeypatch.setattr(clarabel, "_LONG_ITERATIONS", 3)
+    short = clarabel.solve(program)
+    assert short.status == "inaccurate" and short.iterations <= 3
+    assert clarabel.solve(program, max_iterations=100).status == "optimal"
+
+
+def test_scs_gets_costs_of_unit_size(monkeypatch):
+    from sosdp.conic import scs
+
+    x, y = sd.variables("x y")
+    p = 1000 * x**4 - 300 * x * y + 700 * y**4 - 3
+    relaxed = sd.Relaxation(sd.System(1 - x**2 - y**2 >= 0), 4)
+    sizes, solve = [], scs.solve
+
+    def watched(program, **options):
+        sizes.append(float(np.abs(program.q).max()))
+        return solve(program, **options)
+
+    monkeypatch.setattr(scs, "solve", watched)
+    found = relaxed.minimize(p, solver="scs")
+    assert found.status == "optimal" and 1 <= sizes[0] < 2
+    assert found.bound == pytest.approx(relaxed.minimize(p, solver="clarabel").bound, rel=1e-6)
+    assert found.bound - found.certified_bound < 1e-4 * abs(found.bound)

@@ -234,3 +234,14 @@ def test_a_direction_without_curvature_ends_conjugate_gradients():
     A = sp.csc_matrix(np.array([[-2.0, -1.0, 3.0], [-4.0, -2.0, 6.0]]) / 7)
     program = ConicProgram(np.array([-4.0, -3.0, 0.0]) / 7, A, np.array([-5.0, -10.0]) / 7, Cones(2))
     assert newton_cg.solve(program).status == "unbounded"
+
+
+def test_it_gives_up_early_where_a_large_block_is_not_on_its_way(monkeypatch):
+    p, system, degree = dense_quartic(10)
+    relaxed = sd.Relaxation(system, degree)
+    monkeypatch.setattr(newton_cg, "_FIRST_PRODUCTS", 20)
+    monkeypatch.setattr(newton_cg, "_ON_ITS_WAY", 1e-9)
+    few = relaxed.minimize(p, solver="newton_cg", certify_bound=False)
+    assert few.status != "optimal"
+    monkeypatch.setattr(newton_cg, "_LARGE_SIDE", 66)  # the side itself: nothing is large then
+    assert relaxed.minimize(p, solver="newton_cg", certify_bound=False).status == "optimal"
