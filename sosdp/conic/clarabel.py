@@ -90,7 +90,7 @@ def solve(
     A, b = sp.csc_matrix(turn @ program.A), turn @ program.b
     started = time.perf_counter()
     answer: Any = None
-    attempts = _ATTEMPTS
+    attempts: tuple[dict[str, float], ...] = _ATTEMPTS
     if sum(float(svec_length(n)) ** 3 for n in cones.psd) >= _LONG_WORK:
         attempts = _ATTEMPTS[:1]
         max_iterations = _LONG_ITERATIONS if max_iterations is None else max_iterations
