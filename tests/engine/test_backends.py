@@ -577,3 +577,7 @@ def test_scs_gets_costs_of_unit_size(monkeypatch):
     assert found.status == "optimal" and 1 <= sizes[0] < 2
     assert found.bound == pytest.approx(relaxed.minimize(p, solver="clarabel").bound, rel=1e-6)
     assert found.bound - found.certified_bound < 1e-4 * abs(found.bound)
+    empty = sd.Relaxation(sd.System(1 - x**2 - y**2 >= 0, x >= 2), 2).minimize(1000 * x, solver="scs")
+    assert empty.status == "infeasible"
+    free = sd.Relaxation(sd.System(), 4).minimize(1000 * (x**4 - 3 * x**2 * y**2), solver="scs")
+    assert free.status == "unbounded"

@@ -203,9 +203,8 @@ def _solve_with(program: GramProgram, name: str, options: dict, **more: int) -> 
         unit = _unit_of_cost(form.conic) if name == "scs" else 1.0
         conic = replace(form.conic, q=form.conic.q / unit) if unit > 1 else form.conic
         found = module.solve(conic, **options, **more)
-        if unit > 1:
-            constant = form.conic.constant
-            found = replace(found, z=found.z * unit, value=(found.value - constant) * unit + constant)
+        if found.status not in ("infeasible", "unbounded"):  # a ray has no scale
+            found = replace(found, z=found.z * unit)
         return read_moment_form(program, form, found)
     conic = gram_form(program)
     check_memory(name, conic)
