@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from sosdp.model.problem import OptionError, Problem
 from sosdp.relaxation.measure_program import MeasureProgram
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.sos_program import SosProgram, SosSolution
-from sosdp.show import html_table
+from sosdp.show import finite, html_table
 
 if TYPE_CHECKING:
     from certificates.proof import Proof
@@ -113,7 +112,7 @@ def _said(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) 
     """What one solution says, with the bounds where some were asked for."""
     return Answer(
         status=solved.status,
-        bound=_finite(solved.bound) if has_bound else None,
+        bound=finite(solved.bound) if has_bound else None,
         certified_bound=solved.certified_bound if has_bound else None,
         bound_kind=solved.bound_kind if has_bound else None,
         reason=solved.reason,
@@ -239,10 +238,6 @@ def _sums_of_squares(problem: Problem, building: dict[str, Any], solving: dict[s
         times={name: sum(part.times[name] for part in parts) for name in parts[0].times},
         parts=parts,
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _atoms(variables: Sequence[str], solved: PseudoExpectation) -> list[list[float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
@@ -28,3 +29,8 @@ def rounded_safely(value: float, kind: str, digits: int = 10) -> str:
     """A proven bound in few digits, still true: a lower bound is rounded down, an upper bound up."""
     direction = ROUND_FLOOR if kind == "lower" else ROUND_CEILING
     return f"{Context(prec=digits, rounding=direction).create_decimal(value).normalize():.{digits}g}"
+
+
+def finite(value: float) -> float | None:
+    """The number, None where it is not finite: as JSON has it."""
+    return float(value) if math.isfinite(value) else None

@@ -18,8 +18,10 @@ from typing import Any
 from sosdp.extras import need
 
 EDGE_LISTS = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
+NAMED_LISTS = (".csv", ".tsv")  # whose first line may name the columns
 MATRICES = (".npz",)
 LARGEST = 1 << 23
+DIGITS = 1000  # of a vertex; Python refuses to convert some thousands
 HEADERS = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2", "id1", "id2", "weight"}
 
 
@@ -56,9 +58,8 @@ def read_graph(
     as_pairs: give plain integer edge lists as an `EdgeList`, read in blocks.  weighted: a third column of an
     edge list, or "weight" in networkx's dictionary at the end of a line, is the weight; else it must be 1.
     header: whether the first line of an edge list names its columns, whatever the names. Where that is not
-    said, a first line of the usual ones, HEADERS, in .csv and .tsv is taken for names, and a .csv or .tsv
-    whose vertices have names is refused: its first line could be either. That the vertices have names is a
-    fact about the vertices, which neighbours share; no single edge decides.
+    said, a first line of the usual ones, HEADERS, in .csv and .tsv is taken for names, any other for an edge,
+    and `vertex_set` says so where the vertices have names: a fact about the vertices, which neighbours share.
     Raises GraphFileError.  Linear time in the size of the file.
     """
     if source.startswith("builtin:"):
@@ -119,95 +120,109 @@ def _plain_pairs(path: Path, nodes: int | None) -> GraphInput | None:
     )
 
 
+@dataclass(frozen=True)
+class _Lines:
+    """The edges of a list as they are written: two names, a weight, the number of the line."""
+
+    first: list[str]
+    second: list[str]
+    weights: list[float]
+    where: list[int]
+
+
 def _edge_list(path: Path, nodes: int | None, weighted: bool, header: bool | None) -> GraphInput:
     import scipy.sparse as sp
 
     source = str(path)
-    named = False
-    first: list[str] = []
-    second: list[str] = []
-    where: list[int] = []
-    weights: list[float] = []
+    lines = _edge_lines(path, weighted, header)
+    if not lines.first and nodes is None:
+        raise GraphFileError(source, "file", "no edges; state the vertices with --nodes if that is meant")
+    names: Sequence[int | str]
+    if all(name.isascii() and name.isdigit() for name in lines.first + lines.second):
+        longest = max(map(len, lines.first + lines.second), default=0)
+        if longest > DIGITS:
+            raise GraphFileError(source, "file", f"a vertex of {longest} digits: renumber them from 0")
+        row, column = [int(name) for name in lines.first], [int(name) for name in lines.second]
+        names = range(_vertex_count(source, max([-1, *row, *column]), nodes))
+        stated = "stated with --nodes" if nodes is not None else "0 to the largest number in the edge list"
+    elif nodes is not None:
+        raise GraphFileError(
+            source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
+        )
+    else:
+        names = tuple(sorted({*lines.first, *lines.second}))
+        index = {name: k for k, name in enumerate(names)}
+        row, column = [index[name] for name in lines.first], [index[name] for name in lines.second]
+        stated = "the names that occur in the edge list"
+        if header is None and path.suffix.lower() in NAMED_LISTS:
+            # said of every list with names, which neighbours share: it tells nothing of an edge
+            stated += ", its first line included (--header if that names the columns)"
+    for u, v, number in zip(row, column, lines.where, strict=True):
+        if u == v:
+            reason = "self loop: remove it, it carries no information here"
+            raise GraphFileError(source, f"line {number}", reason)
+    size = len(names)
+    adjacency = sp.coo_matrix((lines.weights, (row, column)), shape=(size, size)).tocsr()
+    adjacency = adjacency + adjacency.T
+    if not weighted:
+        adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
+    return GraphInput(adjacency, tuple(names), source, stated, vertices_from_edges=nodes is None)
+
+
+def _vertex_count(source: str, largest: int, nodes: int | None) -> int:
+    """How many vertices there are, `largest` being the greatest number that occurs."""
+    size = largest + 1 if nodes is None else nodes
+    if largest >= size:
+        reason = f"vertex {largest} is outside 0..{size - 1}: state at least {largest + 1}"
+        raise GraphFileError(source, "--nodes", reason)
+    if size > LARGEST:
+        reason = f"vertex {largest} would make {size} vertices; renumber them from 0"
+        raise GraphFileError(source, "file", reason)
+    return size
+
+
+def _edge_lines(path: Path, weighted: bool, header: bool | None) -> _Lines:
+    """Every line that is no comment and no header, taken apart."""
+    source, found = str(path), _Lines([], [], [], [])
+    waiting = bool(header)  # for the line that names the columns
+    guess = header is None and path.suffix.lower() in NAMED_LISTS
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 text = line.split("#", 1)[0].split("%", 1)[0].strip()
                 if not text:
                     continue
-                if header and not named:
-                    named = True
+                if waiting:
+                    waiting = False
                     continue
                 text, attributes = _attributes(text, source, number)
                 fields = [part.strip().strip('"') for part in _split(text)] + attributes
-                if (
-                    not first
-                    and header is None
-                    and path.suffix.lower() in {".csv", ".tsv"}
-                    and {f.lower() for f in fields} <= HEADERS
-                ):
+                if guess and not found.first and {f.lower() for f in fields} <= HEADERS:
                     continue
-                if len(fields) not in (2, 3) or not all(fields):
-                    reason = f"expected two vertices and at most a weight, found {len(fields)} fields"
-                    raise GraphFileError(source, f"line {number}", reason)
-                weight = _number(fields[2]) if len(fields) == 3 else 1.0
-                if weight is None:
-                    raise GraphFileError(source, f"line {number}", f"{fields[2]!r} is no weight")
-                if not weighted and weight != 1.0:
-                    reason = (
-                        "a weight other than 1: drop the third column to treat the edge as present, or give "
-                        "sosdp private cuts a public --weight-bound"
-                    )
-                    raise GraphFileError(source, f"line {number}", reason)
-                if fields[0] == fields[1]:
-                    raise GraphFileError(
-                        source, f"line {number}", "self loop: remove it, it carries no information here"
-                    )
-                first.append(fields[0])
-                second.append(fields[1])
-                where.append(number)
-                weights.append(weight)
+                found.weights.append(_weight(fields, weighted, source, number))
+                found.first.append(fields[0])
+                found.second.append(fields[1])
+                found.where.append(number)
     except UnicodeDecodeError as error:
         raise GraphFileError(source, "file", "not a text file in UTF-8") from error
-    if not first and nodes is None:
-        raise GraphFileError(source, "file", "no edges; state the vertices with --nodes if that is meant")
-    numbered = all(name.isascii() and name.isdigit() for name in first + second)
-    names: tuple[int | str, ...]
-    if numbered:
-        row, column = [int(name) for name in first], [int(name) for name in second]
-        for u, v, number in zip(row, column, where):
-            if u == v:
-                raise GraphFileError(
-                    source, f"line {number}", "self loop: remove it, it carries no information here"
-                )
-        largest = max(max(row, default=-1), max(column, default=-1))
-        size = largest + 1 if nodes is None else nodes
-        if largest >= size:
-            reason = f"vertex {largest} is outside 0..{size - 1}: state at least {largest + 1}"
-            raise GraphFileError(source, "--nodes", reason)
-        if size > LARGEST:
-            raise GraphFileError(
-                source, "file", f"vertex {largest} would make {size} vertices; renumber them from 0"
-            )
-        names = tuple(range(size))
-        stated = "stated with --nodes" if nodes is not None else "0 to the largest number in the edge list"
-    else:
-        if nodes is not None:
-            raise GraphFileError(
-                source, "--nodes", "the vertices have names; the option is for vertices 0, 1, 2, ..."
-            )
-        names = tuple(sorted(set(first) | set(second)))
-        index = {name: k for k, name in enumerate(names)}
-        row, column = [index[name] for name in first], [index[name] for name in second]
-        stated = "the names that occur in the edge list"
-        if header is None and path.suffix.lower() in {".csv", ".tsv"}:
-            # said of every list with names, which neighbours share: it tells nothing of an edge
-            stated += ", its first line included (--header if that names the columns)"
-    size = len(names)
-    adjacency = sp.coo_matrix((weights, (row, column)), shape=(size, size)).tocsr()
-    adjacency = adjacency + adjacency.T
-    if not weighted:
-        adjacency.data[:] = 1.0  # an edge written twice, or once in each direction, is one edge
-    return GraphInput(adjacency, names, source, stated, vertices_from_edges=nodes is None)
+    return found
+
+
+def _weight(fields: list[str], weighted: bool, source: str, number: int) -> float:
+    """The weight of a line of two vertices and at most a weight."""
+    if len(fields) not in (2, 3) or not all(fields):
+        reason = f"expected two vertices and at most a weight, found {len(fields)} fields"
+        raise GraphFileError(source, f"line {number}", reason)
+    weight = _number(fields[2]) if len(fields) == 3 else 1.0
+    if weight is None:
+        raise GraphFileError(source, f"line {number}", f"{fields[2]!r} is no weight")
+    if not weighted and weight != 1.0:
+        reason = (
+            "a weight other than 1: drop the third column to treat the edge as present, or give "
+            "sosdp private cuts a public --weight-bound"
+        )
+        raise GraphFileError(source, f"line {number}", reason)
+    return weight
 
 
 def _split(text: str) -> list[str]:

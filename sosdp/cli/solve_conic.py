@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from sosdp.cli.output import (
     quiet_stdout,
 )
 from sosdp.progress import shown
-from sosdp.show import rounded_safely
+from sosdp.show import finite, rounded_safely
 
 ENDINGS = (".dat-s", ".dat-s.gz", ".cbf", ".cbf.gz")
 FORMAT = "sosdp-result/1"
@@ -38,7 +37,7 @@ def run(arguments: Namespace) -> int:
     from sosdp.conic.program import ProblemTooLarge, SolverUnavailable
 
     for option in OTHERS:
-        if getattr(arguments, option) not in (None, False):
+        if getattr(arguments, option) is not None and getattr(arguments, option) is not False:
             raise InputError(f"{arguments.file}: --{option}: a conic program has none; it takes --solver")
     try:
         program = read_program(arguments.file)
@@ -75,11 +74,11 @@ def run(arguments: Namespace) -> int:
     except (ValueError, SolverUnavailable) as error:
         raise InputError(f"{arguments.file}: {one_line(error)}") from error
     else:
-        lower, upper = _finite(answer.lower), _finite(answer.upper)
+        lower, upper = finite(answer.lower), finite(answer.upper)
         known = answer.status in ("optimal", "inaccurate")
         result |= {
             "status": answer.status,
-            "bound": _finite(answer.value) if known else None,
+            "bound": finite(answer.value) if known else None,
             "certified_bound": lower,
             "bracket": [lower, upper],
             "solver": answer.solver,
@@ -92,10 +91,6 @@ def run(arguments: Namespace) -> int:
     else:
         _print(result)
     return ANSWERED if result["status"] in ("optimal", "infeasible", "unbounded") else NOT_ANSWERED
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _print(result: dict[str, Any]) -> None:

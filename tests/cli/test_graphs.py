@@ -69,6 +69,7 @@ def test_the_order_of_lines_does_not_show(tmp_path):
         ("a.txt", "0 5\n", 3, "--nodes", "vertex 5"),
         ("a.txt", "a b\n", 3, "--nodes", "names"),
         ("a.txt", "0 99999999999\n", None, "file", "renumber"),
+        ("a.txt", f"0 {'9' * 5000}\n", None, "file", "5000 digits"),
         ("a.gml", "graph [ node [", None, "file", "GML"),
         ("a.graphml", "<graphml", None, "file", "GraphML"),
         ("a.npz", "no archive", None, "file", "save_npz"),

@@ -214,19 +214,13 @@ def people(tmp_path):
     return tmp_path / "p.csv"
 
 
+def _mean_of(table, epsilon):
+    named = ["private", "gaussian", table, "--header", "--estimate", "mean"]
+    return [*named, "--epsilon", epsilon, "--insecure-seed", 1]
+
+
 def test_shares_logarithms_and_names_from_the_shell(people, capsys):
-    ask = [
-        "private",
-        "gaussian",
-        people,
-        "--header",
-        "--epsilon",
-        4,
-        "--estimate",
-        "mean",
-        "--insecure-seed",
-        1,
-    ]
+    ask = _mean_of(people, 4)
     code, out, err = _run(
         capsys, *ask, "--bounds", "1:1e7,0:1", "--log", "salary", "--tight", "smoker", "--json"
     )
@@ -253,18 +247,7 @@ def test_shares_logarithms_and_names_from_the_shell(people, capsys):
 
 def test_bounds_far_from_the_records_are_told(people, capsys):
     """Post-processing: an interval that ends at a bound which is not meant literally."""
-    ask = [
-        "private",
-        "gaussian",
-        people,
-        "--header",
-        "--epsilon",
-        1,
-        "--estimate",
-        "mean",
-        "--insecure-seed",
-        1,
-    ]
+    ask = _mean_of(people, 1)
     for bounds in ("0:100000000", "0.1:1"):
         code, out, _ = _run(
             capsys, *ask, "--columns", "salary", "--contamination", "0", "--bounds", bounds, "--json"

@@ -431,6 +431,7 @@ def test_a_conic_program_that_cannot_be_read_is_one_line(tmp_path, capsys):
         (["t.dat-s.gz"], "not a gzipped file"),
         (["none.dat-s"], "No such file"),
         (["u.dat-s", "--degree", "4"], "--degree: a conic program has none"),
+        (["u.dat-s", "--degree", "0"], "--degree: a conic program has none"),
         (["u.dat-s", "--solver", "nonsense"], "unknown solver"),
     ]:
         assert main(["solve", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
