@@ -38,7 +38,8 @@ _HOMES = {
     "relaxation.minimize": ["feasible", "maximize", "minimize"],
     "relaxation.pseudoexpectation": ["PseudoExpectation"],
     "relaxation.relaxation": ["Relaxation"],
-    "relaxation.sos_program": ["SosProgram", "SosSolution"],
+    "relaxation.sos_program": ["SosProgram"],
+    "relaxation.sos_solution": ["SosSolution"],
     "relaxation.trigonometric": ["TrigonometricBound", "minimize_trigonometric"],
     "structured": ["nearest_correlation"],
 }

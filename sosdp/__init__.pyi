@@ -57,7 +57,7 @@ from .relaxation.minimize import minimize as minimize
 from .relaxation.pseudoexpectation import PseudoExpectation as PseudoExpectation
 from .relaxation.relaxation import Relaxation as Relaxation
 from .relaxation.sos_program import SosProgram as SosProgram
-from .relaxation.sos_program import SosSolution as SosSolution
+from .relaxation.sos_solution import SosSolution as SosSolution
 from .relaxation.trigonometric import TrigonometricBound as TrigonometricBound
 from .relaxation.trigonometric import minimize_trigonometric as minimize_trigonometric
 from .structured import nearest_correlation as nearest_correlation

@@ -13,7 +13,8 @@ from sosdp.model.moments import MomentProblem, Parts
 from sosdp.model.problem import OptionError, Problem
 from sosdp.relaxation.measure_program import MeasureProgram
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
-from sosdp.relaxation.sos_program import SosProgram, SosSolution
+from sosdp.relaxation.sos_program import SosProgram
+from sosdp.relaxation.sos_solution import SosSolution
 from sosdp.show import finite, html_table
 
 if TYPE_CHECKING:

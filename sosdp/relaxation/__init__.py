@@ -13,7 +13,8 @@ from sosdp.lazy import lazily
 _HOMES = {
     "pseudoexpectation": ["PseudoExpectation"],
     "relaxation": ["Relaxation"],
-    "sos_program": ["SosProgram", "SosSolution"],
+    "sos_program": ["SosProgram"],
+    "sos_solution": ["SosSolution"],
 }
 
 __all__ = ["PseudoExpectation", "Relaxation", "SosProgram", "SosSolution"]
@@ -21,7 +22,8 @@ __all__ = ["PseudoExpectation", "Relaxation", "SosProgram", "SosSolution"]
 if TYPE_CHECKING:
     from .pseudoexpectation import PseudoExpectation
     from .relaxation import Relaxation
-    from .sos_program import SosProgram, SosSolution
+    from .sos_program import SosProgram
+    from .sos_solution import SosSolution
 
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -24,11 +24,12 @@ from .build.identity import GramProgram, Identity
 from .build.measure_units import find_units, in_units
 from .build.plan import least_degree, plan
 from .build.scaling import find_scaling, scale
+from .build.stack import stack
 from .certify.measure_verdict import MeasureVerdict
 from .certify.measures import Piece, masses
 from .measure_solution import MeasureSolution, laws_of
 from .solve.solve import solve_program
-from .sos_program import SosProgram, stack
+from .sos_program import SosProgram
 
 
 class MeasureProgram:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
@@ -22,72 +21,22 @@ from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
-from ..show import html_table, rounded_safely
 from .build.assemble import assemble
-from .build.diagonal_dominance import Dominance, cone_report, with_cone
+from .build.diagonal_dominance import cone_report, with_cone
 from .build.forced_zeros import without_forced_zeros
-from .build.identity import EqualityRows, GramProgram, Identity, RawSolution
+from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import least_degree, plan
 from .build.scaling import find_scaling, scale, size_near, with_unknowns
+from .build.stack import stack
 from .build.symmetry import with_symmetry
-from .build.unknowns import merged, restricted, stacked_symmetry, unknown_orbits, with_labels
-from .certify.bound import certify
+from .build.unknowns import merged, restricted, unknown_orbits, with_labels
+from .certify.measures import Piece, all_proven
 from .certify.misfit import misfit, shortfall
 from .certify.mixture import proven_mixture
 from .certify.rays import patience, verdict
-from .pseudoexpectation import DualData, dual_data
+from .pseudoexpectation import dual_data
 from .solve.solve import small_solvers, solve_program
-
-
-@dataclass(frozen=True, eq=False)
-class SosSolution:
-    """Solution of a SosProgram.
-
-    ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
-    the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
-    minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
-    ``inner_values``: coefficients well inside every constraint, where there are any; ``program``,
-    ``objective``: what was solved.
-    """
-
-    status: str
-    sense: str
-    bound: float
-    certified_bound: float | None
-    reason: str
-    values: dict[str, float]
-    certified_values: dict[str, float] | None
-    duals: tuple[DualData, ...] = field(repr=False)
-    solver: str = ""
-    sizes: dict[str, Any] = field(default_factory=dict)
-    times: dict[str, float] = field(default_factory=dict)
-    inner_values: dict[str, float] | None = field(default=None, repr=False)
-    program: SosProgram | None = field(default=None, repr=False)
-    objective: Polynomial | None = field(default=None, repr=False)
-
-    @property
-    def bound_kind(self) -> str:
-        """A point that is proven feasible bounds a minimum from above and a maximum from below."""
-        return "upper" if self.sense == "minimize" else "lower"
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value:.6g}" for name, value in list(self.values.items())[:6])
-        more = ", ..." if len(self.values) > 6 else ""
-        proven = self.certified_bound
-        shown = "" if proven is None else f", {rounded_safely(proven, self.bound_kind)} proven"
-        value = f"value {self.bound:.9g}{shown}" if self.values else self.reason
-        return f"SosSolution({self.status}: {value}{f'; {values}{more}' if values else ''})"
-
-    def _repr_html_(self) -> str:
-        proven = self.certified_bound
-        facts = {
-            "value": f"{self.bound:.9g} (the solver's)" if self.values else None,
-            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
-            **{name: f"{value:.9g}" for name, value in list(self.values.items())[:20]},
-            "reason": self.reason or None,
-            "solver": self.solver,
-        }
-        return html_table(f"SosSolution: {self.status}", facts)
+from .sos_solution import SosSolution
 
 
 class SosProgram:
@@ -446,49 +395,11 @@ class SosProgram:
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
         point), and the coefficients of the inner point."""
+        known = [Piece(p, b, None) for p, b in zip(pieces, bounds, strict=True)]
         best, inner = proven_mixture(
-            program, raw, lambda gram, free, point: self._all_proven(pieces, bounds, gram, free, point)
+            program, raw, lambda gram, free, point: all_proven(known, gram, free, point)
         )
         return None if best is None else best[2], inner
-
-    @staticmethod
-    def _all_proven(pieces, bounds, gram, free, point) -> bool:
-        row = cursor = 0
-        for piece, bound in zip(pieces, bounds, strict=True):
-            r, f = piece.gram.shape[0], piece.free.shape[0]
-            if not certify(piece, gram[row : row + r], free[cursor : cursor + f], point, bound).proves:
-                return False
-            row, cursor = row + r, cursor + f
-        return True
-
-
-def stack(pieces: list[Identity]) -> Identity:
-    """Several identities in the same unknowns as one (columns side by side; quotients act inside each
-    piece)."""
-    equalities: list[EqualityRows] = [e for p in pieces for e in p.equalities]
-    return Identity(
-        blocks=tuple(b for p in pieces for b in p.blocks),
-        equalities=tuple(equalities),
-        columns=mono.concatenate([p.columns for p in pieces]),
-        gram=sp.csr_matrix(sp.block_diag([p.gram for p in pieces], format="csr")),
-        free=sp.csr_matrix(sp.block_diag([p.free for p in pieces], format="csr")),
-        target=np.concatenate([p.target for p in pieces]),
-        unknown=sp.csr_matrix(sp.hstack([p.unknown for p in pieces], format="csr")),
-        quotient=pieces[0].quotient,
-        symmetry=stacked_symmetry(pieces),
-        dominance=_stacked_cones(pieces),
-    )
-
-
-def _stacked_cones(pieces: list[Identity]) -> Dominance | None:
-    if all(p.dominance is None for p in pieces):
-        return None
-    parts = [
-        cast(Dominance | None, p.dominance) or Dominance(("sos",) * len(p.blocks), np.ones(sum(p.sides)))
-        for p in pieces
-    ]
-    weight = np.concatenate([d.weight for d in parts])
-    return Dominance(tuple(c for d in parts for c in d.cones), weight)
 
 
 def _difference(p: Any) -> Polynomial:
