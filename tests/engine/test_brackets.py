@@ -167,8 +167,7 @@ def test_sdplib(name):
     scale = max(1.0, abs(optimum))
     assert answer.lower <= optimum + 1e-5 * scale and answer.upper >= optimum - 1e-5 * scale
     if name in NO_INTERIOR:
-        assert answer.status == "inaccurate" and "no lower bound" in answer.reason
-        assert "largest=" in answer.reason  # see test_exact_face
+        assert answer.status == "inaccurate" and answer.lower == 0 < answer.upper < 1.00001 * optimum
         return
     assert answer.status == "optimal"
     assert answer.upper - answer.lower <= 1e-5 * scale
