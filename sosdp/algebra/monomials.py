@@ -26,16 +26,16 @@ import numpy as np
 
 MONOMIAL = np.int32
 _PATTERN_SIDE = 30  # bases in more variables are seldom wanted twice
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
 
 
-def _splitmix64(value: int) -> int:
-    """One step of the splitmix64 mixing function (Steele, Lea, Flood 2014)."""
-    z = (value * _GOLDEN) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return z ^ (z >> 31)
+def _weight(identifier: int, secret: bytes = b"") -> int:
+    """The weight of a variable in keys: odd, and in no relation to the others (Blake2).
+
+    The multiplications and shifts of splitmix64 would be cheaper, but they nearly commute with doubling:
+    keys of x_a**2 x_2b and x_2a x_b**2 agreed for a pair (a, b) in some thousands.
+    """
+    digest = hashlib.blake2b(identifier.to_bytes(8, "little"), digest_size=8, key=secret).digest()
+    return int.from_bytes(digest, "little") | 1
 
 
 _weights = np.zeros(1, dtype=np.uint64)
@@ -48,7 +48,7 @@ def weights(largest_id: int) -> np.ndarray:
         size = max(largest_id + 1, 2 * _weights.size, 64)
         table = np.empty(size, dtype=np.uint64)
         table[: _weights.size] = _weights
-        table[_weights.size :] = [_splitmix64(i) | 1 for i in range(_weights.size, size)]
+        table[_weights.size :] = [_weight(i) for i in range(_weights.size, size)]
         _weights = table
     return _weights
 
@@ -67,11 +67,6 @@ _SECRET = os.urandom(32)
 _second = np.zeros(1, dtype=np.uint64)
 
 
-def _secret_weight(identifier: int) -> int:
-    digest = hashlib.blake2b(identifier.to_bytes(8, "little"), digest_size=8, key=_SECRET).digest()
-    return int.from_bytes(digest, "little") | 1
-
-
 def second_keys(monos: np.ndarray) -> np.ndarray:
     """Additive keys of the rows from other weights, which are secret and new in each process: they are only
     compared, never ordered by, stored or pickled. That both keys of two monomials agree is beyond reckoning.
@@ -82,7 +77,7 @@ def second_keys(monos: np.ndarray) -> np.ndarray:
     largest = int(monos.max())
     if _second.size <= largest:
         size = max(largest + 1, 2 * _second.size, 64)
-        _second = np.array([0] + [_secret_weight(i) for i in range(1, size)], dtype=np.uint64)
+        _second = np.array([0] + [_weight(i, _SECRET) for i in range(1, size)], dtype=np.uint64)
     return _second[monos].sum(axis=1, dtype=np.uint64)
 
 

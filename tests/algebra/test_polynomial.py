@@ -424,6 +424,16 @@ def test_product_of_two_polynomials_of_ten_thousand_terms():
         assert product(at) == p(at) * q(at)
 
 
+def test_weights_of_related_variables_are_unrelated():
+    """With splitmix64 x_a**2 x_2b had the key of x_2a x_b**2 for a pair among the first 150 variables."""
+    count = 600
+    weight = mono.weights(3 * count)
+    a, b = weight[1 : count + 1, None], weight[1 : count + 1]
+    sums = [np.uint64(k) * a + weight[k : k * count + 1 : k] for k in (2, 3)]
+    for keys in (*sums, (a + b)[np.triu_indices(count)]):
+        assert np.unique(keys).size == keys.size
+
+
 def test_a_collision_of_keys_is_noticed_where_terms_meet(monkeypatch):
     a, b = variables("collide_a collide_b")
     table = mono.weights(int(b.variable_ids[0])).copy()

@@ -1,7 +1,8 @@
 """Different monomials with one 64-bit key, at every place where monomials are told apart.
 
-The weights of the keys are public, so such monomials can be constructed: among products of four of the first
-8100 variables a generalised birthday search found this pair. Nothing may take one for the other.
+The weights of the keys are public, so such monomials can be constructed (see
+``tests/algebra/test_polynomial.py``). Here the weight of one variable is changed so that two products of four
+have one key. Nothing may take one for the other.
 """
 
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from certificates.find.rounding import Rounder
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.products import Products
+from sosdp.algebra.variables import variable_id
 from sosdp.reduction.newton import prune
 from sosdp.reduction.permutation import Action
 from sosdp.reduction.quotient import NO_QUOTIENT, Quotient
@@ -26,16 +28,20 @@ from sosdp.relaxation.build.identity import ONE, Block
 from sosdp.relaxation.build.symmetry import with_symmetry
 from sosdp.relaxation.solve.sos_cone.sample import _components
 
-LEFT, RIGHT = (715, 1976, 5541, 5693), (2501, 2509, 6337, 7407)
+IDS = [variable_id(f"collides_{k}") for k in range(8)]
+LEFT, RIGHT = tuple(IDS[:4]), tuple(IDS[4:])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def pair():
-    """The two monomials as rows, after enough variables were named."""
-    sd.variables("nobody", 7500)
+    """The two monomials as rows."""
     rows = np.array([LEFT, RIGHT], dtype=mono.MONOMIAL)
-    assert mono.keys(rows)[0] == mono.keys(rows)[1] and (rows[0] != rows[1]).all()
-    return rows
+    with pytest.MonkeyPatch.context() as patch:
+        table = mono.weights(max(IDS)).copy()
+        table[IDS[-1]] += mono.keys(rows)[0] - mono.keys(rows)[1]
+        patch.setattr(mono, "_weights", table)
+        assert mono.keys(rows)[0] == mono.keys(rows)[1]
+        yield rows
 
 
 @pytest.fixture
