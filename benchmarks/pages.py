@@ -66,9 +66,8 @@ def page(name: str, line: str, result: dict[str, Any]) -> str:
 
 def results() -> dict[str, dict[str, Any]]:
     """Every committed result by its name."""
-    return {
-        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))
-    }
+    files = [path for path in sorted(RESULTS.glob("*.json")) if not path.name.endswith(".local.json")]
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
 
 
 def index(lines: dict[str, str]) -> str:

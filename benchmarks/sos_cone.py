@@ -1,5 +1,6 @@
-"""The solver at points against Clarabel, SCS and SDPA: boxes, named polynomials, cubes, spheres; and our
-Newton-CG method, for blocks too large for points.
+"""The solver at points against Clarabel, SCS and SDPA: boxes, named polynomials, cubes, spheres.
+
+Newton-CG is measured beside them, on blocks too large for points.
 
 Every contestant gets the same statement through this library: build, solve and certified bound, CPU seconds
 of one process in one run. Random coefficients are dense and normal, with a fixed seed; the named polynomials
