@@ -31,12 +31,14 @@ from .build.stack import stack
 from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, unknown_orbits, with_labels
 from .certify.measures import Piece, all_proven
-from .certify.misfit import misfit, shortfall
+from .certify.misfit import misfit, moment_violation, shortfall
 from .certify.mixture import proven_mixture
 from .certify.rays import patience, verdict
 from .pseudoexpectation import dual_data
 from .solve.solve import small_solvers, solve_program
 from .sos_solution import SosSolution
+
+_ENOUGH = 1e-5  # relative distance up to which two values agree, and violation of moments that counts as none
 
 
 class SosProgram:
@@ -321,7 +323,7 @@ class SosProgram:
             point, inside = self._proven_point(program, raw, scaled, inside_of)
             if inside is not None:
                 inner = dict(zip(names, (inside * units)[orbits].tolist(), strict=True))
-            allowed = 1e-5 * max(unit, abs(value))
+            allowed = _ENOUGH * max(unit, abs(value))
             if point is None:
                 equations = "equations between coefficients hold to rounding only"
                 nowhere = "no coefficients strictly inside every constraint were found"
@@ -332,11 +334,15 @@ class SosProgram:
                 certified = self._certified(objective, point[orbits], sense)
                 # a proven point near the solver's says nothing about better ones: both sides must agree
                 near = certified is not None and abs(certified - value) <= allowed
-                if label == "inaccurate" and near and allowed >= shortfall(program, raw) * unit:
+                if label == "inaccurate" and near:
                     label = "optimal"
-            missed = max(shortfall(program, raw), misfit(program, raw)) * unit
+            short, wrong = shortfall(program, raw), misfit(program, raw)
+            missed = max(short, wrong) * unit
             near = certified is not None and abs(certified - value) <= allowed
-            if label == "optimal" and not near and (missed > allowed or certified is not None):
+            apart = not (near or certified is None and missed <= allowed)
+            if label == "optimal" and (
+                apart or not short * unit <= allowed or moment_violation(program, raw) > _ENOUGH
+            ):
                 label = "inaccurate"
                 reason = f"multipliers and moments disagree about the value by {missed:.1g}; {reason}"
         finished = time.perf_counter()

@@ -1,14 +1,17 @@
 """A ray in floats is no verdict: what is said of programs without an optimum is proven, or `inaccurate`."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import sosdp as sd
 from sosdp.relaxation import relaxation
 from sosdp.relaxation.certify import rays, without_optimum
+from tests.fuzz.verdicts import answering
 
 x, y = sd.variables("x y")
 c, d = sd.variables("c d")
@@ -96,3 +99,58 @@ def test_measures_that_do_not_exist_are_not_unbounded():
     assert program.maximize(mu(x**2)).status in ("infeasible", "inaccurate", "failed")
     endless = sd.SosProgram([c, d]).require(d + x**2).require(-(x**2) - c)
     assert endless.maximize(d).status == "infeasible"
+
+
+def constant(number):
+    """A backend that solves everything by one number."""
+
+    def answer(solve, program, **options):
+        found = solve(program, **options)
+        x, s, z = (np.full_like(v, number) for v in (found.x, found.s, found.z))
+        return replace(found, status="optimal", x=x, s=s, z=z, value=float(program.q @ x))
+
+    return answer
+
+
+def impossible_measure():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System(x**2 <= 4), mass=1)
+    program.require(mu(x) == 3)
+    return program.minimize(mu(x**2))
+
+
+NOTHING = {
+    "relaxation": (0.0, lambda: sd.minimize(2 * x**2 + 1, solver="clarabel")),
+    "coefficients": (1.0, lambda: sd.SosProgram([c]).require(x**2 + c).maximize(c)),
+    "measures": (0.0, impossible_measure),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_nothing_is_no_optimum(name):
+    """Multipliers that prove too little, and moments that are none but agree with them."""
+    number, ask = NOTHING[name]
+    with answering(constant(number)):
+        assert ask().status in ("inaccurate", "failed")
+
+
+def test_numbers_that_are_none_are_a_failed_answer():
+    touching = [((x - 1) ** 2).equals(0), y**2 <= 1]
+    with answering(constant(np.nan)):
+        for ask in (impossible_measure, endless_coefficients, lambda: sd.minimize(x + y, touching, 4)):
+            assert ask().status == "failed"
+
+
+def test_many_threads_at_once():
+    """Variables declared and programs solved side by side."""
+
+    def ask(k):
+        u, v = sd.variables(f"thread{k % 7}_u thread{k}_v")
+        found = sd.minimize(u**2 + (v - k) ** 2 - u, [u**2 <= 1, v**2 <= (k + 1) ** 2])
+        return found.status, found.bound, float(found(v)), str(u)
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(ask, range(24)))
+    for k, (status, bound, at, name) in enumerate(told):
+        assert (status, name) == ("optimal", f"thread{k % 7}_u")
+        assert bound == pytest.approx(-0.25, abs=1e-5) and at == pytest.approx(k, abs=1e-3)

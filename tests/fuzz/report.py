@@ -15,4 +15,5 @@ def nothing_wrong(check: Callable[[int], list[str]], seeds: Iterable[int]) -> No
         except Exception:
             wrong = [traceback.format_exc()]
         found += [f"seed {seed}: {what}" for what in wrong]
-    assert not found, f"{check.__name__}:\n" + "\n".join(found)
+    name = getattr(check, "__name__", str(check))
+    assert not found, f"{name}:\n" + "\n".join(found)

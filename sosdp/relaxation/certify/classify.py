@@ -6,7 +6,7 @@ import numpy as np
 
 from ...conic.breakdown import OTHER_UNITS
 from ..pseudoexpectation import PseudoExpectation
-from .misfit import misfit, priced_misfit, shortfall
+from .misfit import misfit, moment_violation, priced_misfit, shortfall
 from .proven_value import certified_value, inside_value
 from .second_opinions import SecondOpinions
 from .solved import ENOUGH, Solved
@@ -42,12 +42,13 @@ def _with_value(solved: Solved, others: SecondOpinions | None) -> PseudoExpectat
     far = certified is not None and not solved.close(certified, value)
     # without a proven bound both sides of the program must agree to the fifth digit, however many blocks
     missed = shortfall(program, raw) / solved.size(value)
+    wide = moment_violation(program, raw) > ENOUGH
     if certified is not None and solved.compared_at_points:
-        missed = 0.0
+        missed, wide = 0.0, False
     if certified is None:
         priced = priced_misfit(program, raw) / solved.size(value)
         missed = max(missed, misfit(program, raw), priced)
-    apart = missed > (ENOUGH if certified is None else solved.allowed)
+    apart = wide or not missed <= (ENOUGH if certified is None else solved.allowed)
     doubtful = early or far or apart
     if others is not None:
         other = others.small() if doubtful else None

@@ -13,7 +13,7 @@ from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram, Identity, RawSolution
 from ..build.measure_units import Units
 from .measures import Piece, all_proven, proven_value
-from .misfit import misfit, priced_misfit, shortfall
+from .misfit import misfit, moment_violation, priced_misfit, shortfall
 from .mixture import proven_mixture
 from .rays import patience, provably_unbounded, unproven
 
@@ -59,7 +59,8 @@ class MeasureVerdict:
             missed = max(missed, priced_misfit(self.program, raw))
         allowed = _ENOUGH * max(self.units.size, abs(gain)) * self.units.value
         label = "optimal" if near or best is None and missed <= allowed else "inaccurate"
-        if raw.status == "inaccurate" and (not near or short > allowed):
+        # a proven bound near the value says nothing about better ones: the moments must be some
+        if not short <= allowed or moment_violation(self.program, raw) > _ENOUGH:
             label = "inaccurate"
         if label == "inaccurate":
             told = f"moments and multipliers agree to {missed:.1g} only ({raw.message})"

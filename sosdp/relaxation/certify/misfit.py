@@ -62,3 +62,20 @@ def violation(program: GramProgram, raw: RawSolution) -> float:
     y = y / y[constant]
     worst = float(np.abs(identity.free @ y).max(initial=0.0))
     return max([worst, *(-least for least in least_eigenvalues(identity, y))]) / max(1.0, np.abs(y).max())
+
+
+def moment_violation(program: GramProgram, raw: RawSolution) -> float:
+    """By how much the moments miss what the moment program asks of them (equations, cones, E[1] = 1 and what
+    else the unknowns say), relative to the largest moment, or to one. What a multiplier of zero hides of it
+    is not seen in ``shortfall``."""
+    identity, y = program.identity, raw.moments
+    if not np.isfinite(y).all():
+        return np.inf
+    slopes = program.objective + identity.unknown @ y
+    limited = np.isfinite(program.upper)
+    free = ~limited if program.quadratic is None else ~limited & (program.quadratic == 0)
+    missed = [np.abs(slopes[free]), -slopes[limited], np.abs(identity.free @ y)]
+    worst = max(
+        [0.0, *(float(v.max(initial=0.0)) for v in missed), *(-v for v in least_eigenvalues(identity, y))]
+    )
+    return worst / max(1.0, float(np.abs(y).max(initial=0.0)))

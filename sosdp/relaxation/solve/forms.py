@@ -13,7 +13,7 @@ Both return the same ``RawSolution``; the dual of one is the primal of the other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,8 +77,23 @@ def gram_form(program: GramProgram) -> ConicProgram:
     return ConicProgram(q=q, A=A, b=b, cones=cones, P=P)
 
 
+def _finite(solution: ConicSolution) -> ConicSolution:
+    """The solution with zeros in the place of a vector that is not finite: then it has ``failed``, unless it
+    is a ray, which has the other vector only."""
+    vectors = {"x": solution.x, "z": solution.z}
+    unknown = {name for name, v in vectors.items() if not np.isfinite(v).all()}
+    if not unknown:
+        return solution
+    x, z = (np.zeros_like(v) if name in unknown else v for name, v in vectors.items())
+    cleaned = replace(solution, x=x, z=z)
+    if unknown == {{"unbounded": "z", "infeasible": "x"}.get(solution.status)}:
+        return cleaned
+    return replace(cleaned, status="failed", message="it answered with infinities or NaN")
+
+
 def read_gram_form(program: GramProgram, solution: ConicSolution) -> RawSolution:
     """Translate a solution of ``gram_form``."""
+    solution = _finite(solution)
     identity = program.identity
     rows, free = identity.gram.shape[0], identity.free.shape[0]
     status = {"infeasible": "unbounded", "unbounded": "infeasible"}.get(solution.status, solution.status)
@@ -164,6 +179,7 @@ def moment_form(program: GramProgram) -> MomentForm:
 
 def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolution) -> RawSolution:
     """Translate a solution of ``moment_form``."""
+    solution = _finite(solution)
     identity = program.identity
     ray = solution.status in ("infeasible", "unbounded")
     moments = form.fixed.copy() if not ray else np.zeros(form.fixed.size)
