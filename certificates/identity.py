@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from certificates.exact import Monomial, Terms, add_to, monos_of, polynomial_of, rational, terms_of
+from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
 
 KINDS = ("lower_bound", "upper_bound", "infeasible", "sos", "program", "no_certificate")
@@ -148,7 +150,7 @@ def with_values(polynomial: Polynomial, values: Mapping[int, Fraction]) -> Polyn
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplier:
+class Multiplier(PickledByName):
     """One summand of an identity.
 
     Kinds "sos", "inequality", "product", "psd": <gram / denominator, b b^T> times 1, one inequality, a
@@ -160,6 +162,8 @@ class Multiplier:
     the claim.
     `target`: which objective the summand belongs to.
     """
+
+    _of_ids: ClassVar = ("basis",)
 
     kind: str
     index: tuple[int, ...] = ()

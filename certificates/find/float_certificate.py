@@ -22,6 +22,7 @@ from certificates.find.separation import separate
 from certificates.find.zeros import local_minimisers, minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
+from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
@@ -66,7 +67,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class FloatCertificate:
+class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
 
     `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest

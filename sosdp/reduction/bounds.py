@@ -14,10 +14,12 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..conic.rigorous import UNIT, least_eigenvalue_bound, norm
 
@@ -31,9 +33,11 @@ _LARGEST = 4000  # constraints with more terms are not mined for bounds: the pro
 
 
 @dataclass(frozen=True)
-class VariableBounds:
+class VariableBounds(PickledByName):
     """Bounds valid on the whole feasible set: ``|x_i| <= largest[i]``; ``balls``: (ids, r**2) with sum
     x_i**2 <= r**2; ``ranges``: the interval of each x_i, as far as it is known."""
+
+    _of_ids: ClassVar = ("largest", "balls", "ranges")
 
     largest: dict[int, float]
     balls: tuple[tuple[frozenset[int], float], ...]

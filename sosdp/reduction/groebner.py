@@ -14,11 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..model.system import System
 
@@ -28,9 +29,11 @@ _LIMITS = (400, 2000, 4000)
 
 
 @dataclass(frozen=True, eq=False)
-class Ideal:
+class Ideal(PickledByName):
     """The reduced Groebner basis in degree-reverse-lexicographic order (monic, exact) and its leading
     exponents, shape (len(basis), len(ids))."""
+
+    _of_ids: ClassVar = ("ids",)
 
     ids: np.ndarray
     basis: tuple[Polynomial, ...]

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 
 
 @dataclass(frozen=True)
-class Quotient:
+class Quotient(PickledByName):
     """Rewriting rules of a system.
 
     ``power``: per variable id, ``x**k -> c * x**l`` as (k, l, c); ``zero``: square-free monomials (rows)
@@ -30,6 +32,8 @@ class Quotient:
     alone generate every consequence, so that those equalities need no rows of their own; ``standard``: where
     given, ``basis`` keeps only the monomials of which it is true (standard monomials of a Groebner basis).
     """
+
+    _of_ids: ClassVar = ("power", "zero")
 
     power: dict[int, tuple[int, int, float]]
     zero: np.ndarray

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -15,6 +15,7 @@ from numpy.polynomial import chebyshev
 from ..algebra import monomials as mono
 from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
 from ..algebra.coefficients import to_float
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..model.system import System
 from ..show import html_table, rounded_safely
@@ -26,13 +27,15 @@ _LITTLE = 2.0**-30  # weight of the constant in the size of the others
 
 
 @dataclass(frozen=True, eq=False)
-class ChebyshevBound:
+class ChebyshevBound(PickledByName):
     """A bound on a polynomial in Chebyshev coefficients over [-1, 1]^n, and the pseudo-expectation beside it.
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value;
     ``certified_bound``: a theorem, or None and then ``reason`` says why; ``result(p)``: the
     pseudo-expectation of a polynomial of at most ``degree``.
     """
+
+    _of_ids: ClassVar = ("variable_ids",)
 
     status: str
     sense: str

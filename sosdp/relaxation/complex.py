@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from ..algebra.complex import (
     own_id,
     real_parts,
 )
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial, variable
 from ..model.options import SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
-from .build.hermitian import hermitian_identity, order_of
+from .build.hermitian import hermitian_identity, order_of, power_key
 from .build.identity import GramProgram
 from .build.scaling import Scaling, find_scaling, scale, with_value
 from .certify.classify import judged
@@ -41,10 +42,12 @@ _SMALL_SIDE = 60  # of a block up to which a reason looks for minimisers
 
 
 @dataclass(frozen=True, eq=False)
-class ComplexExpectation:
+class ComplexExpectation(PickledByName):
     """The answer to a complex program: ``status``, ``bound``, ``certified_bound`` and ``reason`` as those of
     a ``PseudoExpectation`` (``real``, in the variables that were solved for), and the moments of z.
     """
+
+    _of_ids: ClassVar = ("ids", "parts")
 
     real: PseudoExpectation
     basis: str
@@ -205,7 +208,7 @@ class ComplexExpectation:
         other = tuple(sorted(own_id(i) for i in row if own_id(i) != i))
         if not row:
             return 1.0 + 0j
-        flipped = (len(own), own) > (len(other), other)
+        flipped = power_key(own) > power_key(other)
         a, b = (other, own) if flipped else (own, other)
         re = self._slot(a, b)
         if a == b:

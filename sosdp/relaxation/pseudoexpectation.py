@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..conic.svec import smat
 from ..model.system import System
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GramBlock:
+class GramBlock(PickledByName):
     """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; ``sosdp.relaxation.build.assemble.Block``
     documents kind and index."""
+
+    _of_ids: ClassVar = ("basis",)
 
     kind: str
     index: tuple[int, ...]
@@ -52,7 +55,7 @@ class DualData:
 
 
 @dataclass(frozen=True, eq=False)
-class PseudoExpectation:
+class PseudoExpectation(PickledByName):
     """A pseudo-expectation with its bound, its proof material and its sizes.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, quadratic_form, variables
 from ..algebra.constraint import Equality, Inequality
+from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
@@ -41,7 +42,7 @@ from .sos_solution import SosSolution
 _ENOUGH = 1e-5  # relative distance up to which two values agree, and violation of moments that counts as none
 
 
-class SosProgram:
+class SosProgram(PickledByName):
     """Unknown coefficients, constraints "this polynomial is a sum of squares", a linear objective.
 
     >>> c, x, y = sd.variables("c x y")
@@ -53,6 +54,8 @@ class SosProgram:
     ``sosdp.model.options.Options`` for all constraints:
     ``products='schmudgen'`` for multipliers of products of inequalities, ``cone='sdsos'``, ...
     """
+
+    _of_ids: ClassVar = ("ids",)
 
     @spelled_out("build", without=["redundant"])
     def __init__(self, unknowns: Any, **options: Unpack[BuildOptions]) -> None:
@@ -336,8 +339,8 @@ class SosProgram:
                 near = certified is not None and abs(certified - value) <= allowed
                 if label == "inaccurate" and near:
                     label = "optimal"
-            short, wrong = shortfall(program, raw), misfit(program, raw)
-            missed = max(short, wrong) * unit
+            short = shortfall(program, raw)
+            missed = max(short, misfit(program, raw)) * unit
             near = certified is not None and abs(certified - value) <= allowed
             apart = not (near or certified is None and missed <= allowed)
             if label == "optimal" and (

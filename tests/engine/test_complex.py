@@ -81,9 +81,7 @@ def test_hermitian_squares_are_what_the_identity_says(imaginary):
         other = sorted(
             n for n in point for i in row.tolist() if sd.variables(f"{n}_conj").variable_ids[0] == i
         )
-        order_of = {"z": 0, "w": 1}
-        left = (len(own), [order_of[n] for n in own])
-        right = (len(other), [order_of[n] for n in other])
+        left, right = (len(own), own), (len(other), other)  # by names
         if left == right:
             values.append(monomial(row).real)
         elif left < right:

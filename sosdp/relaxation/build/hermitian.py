@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.complex import ComplexPolynomial, conjugate_id, own_id
+from ...algebra.variables import variable_name
 from ...conic.svec import SQRT2, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from .entries import TINY
@@ -68,8 +69,10 @@ def order_of(p: ComplexPolynomial) -> int:
     return max((max(len(t.pair[0]), len(t.pair[1])) for t in terms_of(p)), default=0)
 
 
-def _key(powers: Powers) -> tuple:
-    return (len(powers), powers)
+def power_key(powers: Powers) -> tuple:
+    """What decides which of a pair and its conjugate has a column: by names, which are the same in every
+    process."""
+    return (len(powers), sorted(variable_name(i) for i in powers))
 
 
 def _times(a: Powers, b: Powers) -> Powers:
@@ -88,7 +91,7 @@ class _Rows:
         """One row: coefficients of ``z^a conj(z)^b`` (parts, error), of a polynomial that is real."""
         total: dict[tuple[Powers, Powers, bool], list[Fraction]] = defaultdict(lambda: [Fraction(0)] * 2)
         for (a, b), re, im, error in contributions:
-            if _key(a) > _key(b):
+            if power_key(a) > power_key(b):
                 continue  # its conjugate says the same
             for value, imaginary in ((re, False), (im, True)):
                 if imaginary and a == b:

@@ -13,12 +13,13 @@ localizing matrices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.program import check_status
 from ...conic.svec import svec_length, triangle
@@ -28,17 +29,19 @@ ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
 
 
 @dataclass(frozen=True, eq=False)
-class NullSpace:
+class NullSpace(PickledByName):
     """Free directions of a for-all block: ``ids`` of the unknowns that multiply its null matrices, and
     ``interior``, a positive definite integer matrix orthogonal to all of them (shape: that of the entries).
     """
+
+    _of_ids: ClassVar = ("ids",)
 
     ids: np.ndarray
     interior: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Block(PickledByName):
     """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
 
     ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
@@ -47,6 +50,8 @@ class Block:
     e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
     ``error``: what the coefficients of the multiplier are off by at most, where floats were multiplied.
     """
+
+    _of_ids: ClassVar = ("basis",)
 
     kind: str
     index: tuple[int, ...]
@@ -69,8 +74,10 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class EqualityRows:
+class EqualityRows(PickledByName):
     """Multiplier monomials (rows) of the equality ``polynomial == 0`` with number ``index`` in the system."""
+
+    _of_ids: ClassVar = ("multipliers",)
 
     index: int
     polynomial: Polynomial
@@ -145,8 +152,10 @@ class RoundingErrors:
 
 
 @dataclass(frozen=True, eq=False)
-class Identity:
+class Identity(PickledByName):
     """The assembled identity (see the module docstring)."""
+
+    _of_ids: ClassVar = ("columns",)
 
     blocks: tuple[Block, ...]
     equalities: tuple[EqualityRows, ...]

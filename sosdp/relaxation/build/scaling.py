@@ -11,6 +11,7 @@ columns multiplied by powers of two: Gram matrices by congruence, so cones are k
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from scipy.sparse.linalg import spsolve
 
 from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
+from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
@@ -40,7 +42,7 @@ _MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class Scaling(PickledByName):
     """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled
     variables and ``exponent``, by variable id, the powers of two in them.
 
@@ -48,6 +50,8 @@ class Scaling:
     relative to, its middle coefficient; ``unknown``: factors of the unknowns' rows (None: all one). Unknowns
     u_k stand for ``value / unknown[k] * u_k``, and multipliers for ``value`` times what they are.
     """
+
+    _by_id: ClassVar = ("exponent",)
 
     column: np.ndarray
     gram: np.ndarray
@@ -270,10 +274,11 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
         exponent[free] = _growth_exponent(identity, free)
     if identity.symmetry is not None:
         # interval propagation need not treat the variables of an orbit alike; the scaling must
-        orbit = identity.symmetry.variables[: exponent.size]
-        largest = np.full(int(orbit.max(initial=-1)) + 1, -np.inf)
-        np.maximum.at(largest, orbit, exponent[: orbit.size])
-        exponent[: orbit.size] = largest[orbit]
+        orbits = identity.symmetry.variables[: exponent.size]
+        moved = np.flatnonzero(orbits)
+        largest = np.full(int(orbits.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(largest, orbits[moved], exponent[moved])
+        exponent[moved] = largest[orbits[moved]]
     return exponent
 
 

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
+from ...algebra.pickled_by_name import PickledByName
 from ...conic.svec import SQRT2, smat, svec_length, triangle
 from ...reduction.permutation import Action, orbit_numbers
 from ...reduction.rows import distinct_rows
@@ -43,12 +45,15 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Symmetry:
+class Symmetry(PickledByName):
     """Orbits of an identity under a group of permutations of its variables.
 
-    ``variables``: orbit of each variable id; ``column``: orbit of each column; ``pair``: orbit of each row of
-    ``gram``, numbered so that the orbits met in one block are those of no block outside its orbit.
+    ``variables``: orbit of each variable id, 0 where nothing moves it; ``column``: orbit of each column;
+    ``pair``: orbit of each row of ``gram``, numbered so that the orbits met in one block are those of no
+    block outside its orbit.
     """
+
+    _by_id: ClassVar = ("variables",)
 
     generators: int
     variables: np.ndarray
@@ -193,6 +198,7 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
         whole = identity.dominance is not None
         pieces += [Piece(k, None, side)] if whole else _decompose(k, side, pair[slices[k]])
     variables = orbit_numbers([a.image for a in actions])
+    variables[np.bincount(variables)[variables] == 1] = 0
     return replace(identity, symmetry=Symmetry(len(actions), variables, column, pair, tuple(pieces)))
 
 

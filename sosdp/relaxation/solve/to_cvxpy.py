@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sosdp.extras import need
 
 from ...algebra import monomials as mono
+from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.bridges import to_cvxpy
 from ...reduction.quotient import Quotient
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CvxpyMoments:
+class CvxpyMoments(PickledByName):
     """The pseudo-expectations of a relaxation inside cvxpy.
 
     Attributes
@@ -34,6 +35,8 @@ class CvxpyMoments:
     moments
         The vector of all moments as a cvxpy expression, in the order of ``monomials``.
     """
+
+    _of_ids: ClassVar = ("columns",)
 
     degree: int
     constraints: list[Any]

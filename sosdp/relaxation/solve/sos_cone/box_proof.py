@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ....algebra import monomials as mono
+from ....algebra.pickled_by_name import PickledByName
 from ....conic.rigorous import UNIT, least_eigenvalue_bound
 from .chebyshev import Series, dyadic, from_monomials, gram_series, integers, product, total
 
@@ -31,14 +32,23 @@ _UPWARD = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BoxFrame:
-    """The box of an identity: variable ids, ``x = middle + half t``, and the exponents of its columns."""
+class BoxFrame(PickledByName):
+    """The box of an identity: ascending variable ids, ``x = middle + half t``, and the exponents of its
+    columns."""
+
+    _of_ids: ClassVar = ("ids",)
 
     identity: Identity
     ids: np.ndarray
     middle: np.ndarray
     half: np.ndarray
     exponents: np.ndarray
+
+    def __setstate__(self, given: tuple[dict[str, Any], list[str]]) -> None:
+        super().__setstate__(given)
+        order = np.argsort(self.ids)
+        found = {"ids": self.ids, "middle": self.middle, "half": self.half, "exponents": self.exponents}
+        self.__dict__.update({name: value[..., order] for name, value in found.items()})
 
     @cached_property
     def slices(self) -> list[slice]:
