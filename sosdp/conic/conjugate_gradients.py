@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _ACCURACY, _PRODUCTS = 1e-6, 30
+_FLAT = 1e-14  # of a direction's square: its curvature is then rounding (columns have norm one)
 _NEWTON_ACCURACY = 0.05
 _FURTHER = 1.25  # so much more products has each step that is kept
 
@@ -25,7 +26,7 @@ def conjugate_gradients(
             break
         image = operator(direction)
         bend = float(direction @ image)
-        if not bend > 0:  # an empty column: nothing that is solved for
+        if not bend > _FLAT * float(direction @ direction):  # dependent columns: nothing to solve for
             break
         length = square / bend
         x += length * direction

@@ -44,6 +44,7 @@ _RAY_STEPS = 50
 _PROMISING = 1e-3  # for a direction to be checked
 _MULTIPLIERS = 60
 _PATIENCE, _NEAR, _AT_THE_FLOOR = 10, 5, 2  # multipliers without a better one: from scratch, from a start
+_FLOOR_GAIN = 0.5  # of an error that is good enough already: less is no progress
 _NEWTON_STEPS = 12  # for one multiplier
 _INNER = 0.2  # accuracy of the minimiser, relative to what the multiplier still moves
 _REGULAR, _REGULAR_SLOPE = 1e-6, 1e-3
@@ -52,7 +53,8 @@ _TRIALS = 12
 _LEAST_CG, _MOST_CG = 20, 500  # products for one step
 _MOST_PRODUCTS = 10_000  # in all; what was solved needed at most a third
 # beyond this side everything that was ever solved had, after so many products, a smaller error than this
-_LARGE_SIDE, _FIRST_PRODUCTS, _ON_ITS_WAY = 60, 1000, 1e-3
+# (a quartic in 25 variables after 2000)
+_LARGE_SIDE, _FIRST_PRODUCTS, _ON_ITS_WAY = 60, 3000, 1e-3
 
 
 def memory(program: ConicProgram) -> float:
@@ -157,7 +159,8 @@ class _Method:
                 break
             self._minimise()
             found = self._note("Newton")
-            since = 0 if found.error < before else since + 1
+            enough = _FLOOR_GAIN * before if before <= _SOLVED else before
+            since = 0 if found.error < enough else since + 1
             ray = self._ray(self.y - y, self.z - z)
             if ray is not None:
                 return ray

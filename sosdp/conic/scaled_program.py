@@ -16,13 +16,15 @@ from .program import ConicProgram
 
 _POWER = 0.125  # 0 leaves the rows as they are; 0.25 gives both matrices the same diagonal
 _SMALLEST = 1e-6  # of a diagonal, relative to its largest entry
+_FILLED = 8  # times the entries of A that A'A may have
 
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
     """A program with all entries of its matrices, rows times ``r`` (a congruence of every matrix), columns,
     q and b of norm one. An iterate (y, z, s) stands for ``(size_b d y, size_q r z, size_b s / r)``.
-    ``orthogonal``: no row has two entries, as on sums of squares without constraints, so that A'A = I."""
+    ``orthogonal``: no row has two entries, as on sums of squares without constraints, so that A'A = I.
+    ``AtA``: where it is sparse."""
 
     A: sp.csr_matrix
     At: sp.csr_matrix
@@ -34,9 +36,12 @@ class Scaled:
     size_q: float
     size_b: float
     orthogonal: bool
+    AtA: sp.csr_matrix | None
 
     def normal(self, y: np.ndarray) -> np.ndarray:
         """A'A y."""
+        if self.AtA is not None:
+            return self.AtA @ y
         return y if self.orthogonal else self.At @ (self.A @ y)
 
 
@@ -48,9 +53,12 @@ def scaled_program(program: ConicProgram, where: Layout, r: np.ndarray) -> Scale
     d = 1.0 / np.where(norms > 0, norms, 1.0)
     A = sp.csr_matrix(A @ sp.diags_array(d))
     size_q, size_b = float(np.linalg.norm(program.q * d)) or 1.0, float(np.linalg.norm(b)) or 1.0
-    single = bool((np.diff(A.indptr) <= 1).all())  # then columns have no row in common
     At = sp.csr_matrix(A.T)
-    return Scaled(A, At, program.q * d / size_q, b / size_b, where, r, d, size_q, size_b, single)
+    counts = np.diff(A.indptr).astype(float)
+    single = bool((counts <= 1).all())  # then columns have no row in common
+    sparse = not single and float(counts @ counts) <= _FILLED * A.nnz
+    AtA = sp.csr_matrix(At @ A) if sparse else None
+    return Scaled(A, At, program.q * d / size_q, b / size_b, where, r, d, size_q, size_b, single, AtA)
 
 
 def balancing_rows(where: Layout, s: np.ndarray, z: np.ndarray) -> np.ndarray:

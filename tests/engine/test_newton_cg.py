@@ -1,5 +1,6 @@
 """Our Newton-CG method: the projection and its derivative, answers beside other solvers, starts, refusals."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,9 +12,11 @@ import certificates
 import sosdp as sd
 from benchmarks.engine import broyden_banded, dense_quartic
 from benchmarks.sos_cone import box
-from sosdp.conic import clarabel, newton_cg
+from sosdp.conic import choose, clarabel, newton_cg
+from sosdp.conic.choose import order
 from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
+from sosdp.conic.scaled_program import scaled_program
 from sosdp.conic.svec import smat, svec, svec_length
 from sosdp.reduction.bounds import VariableBounds
 from sosdp.relaxation import relaxation
@@ -245,3 +248,34 @@ def test_it_gives_up_early_where_a_large_block_is_not_on_its_way(monkeypatch):
     assert few.status != "optimal"
     monkeypatch.setattr(newton_cg, "_LARGE_SIDE", 66)  # the side itself: nothing is large then
     assert relaxed.minimize(p, solver="newton_cg", certify_bound=False).status == "optimal"
+
+
+def test_raw_programs_with_a_large_block_get_it_before_scs(monkeypatch):
+    """Max-cut of a cycle: every edge but one of an odd cycle, and nearly so its relaxation."""
+    n = 61
+    cut = n * (1 + math.cos(math.pi / n)) / 2
+    diagonal = np.array([k * (k + 3) // 2 for k in range(n)])
+    edges = np.array([*(j * (j + 1) // 2 + j - 1 for j in range(1, n)), (n - 1) * n // 2])
+    b = np.zeros(n * (n + 1) // 2)
+    b[diagonal], b[edges] = -0.5, 0.25 * math.sqrt(2)
+    A = sp.csc_matrix((-np.ones(n), (diagonal, np.arange(n))), shape=(b.size, n))
+    program = ConicProgram(np.ones(n), A, b, Cones(0, 0, (n,)))
+    names = order(program)
+    assert names.index("newton_cg") < names.index("scs") and names[0] in ("sdpa", "newton_cg")
+    assert "newton_cg" not in order(replace(program, P=sp.eye_array(n, format="csc")))
+    monkeypatch.setattr(choose, "is_installed", lambda name: name != "sdpa")
+    found = sd.solve_conic(program)
+    assert found.solver == "newton_cg" and found.status == "optimal"
+    assert found.lower <= cut + 1e-9 and found.upper >= cut - 1e-9 and found.upper - found.lower < 1e-5 * cut
+
+
+def test_products_of_sparse_rows_are_formed_once():
+    """A'A where it is sparse; not where a row is full."""
+    rng = np.random.default_rng(0)
+    sparse = sp.random_array((60, 40), density=0.05, rng=rng, format="csc") + sp.eye_array(60, 40)
+    for A, formed in ((sparse, True), (sp.csc_matrix(np.ones((60, 40)) + sparse), False)):
+        program = ConicProgram(np.ones(40), sp.csc_matrix(A), np.ones(60), Cones(0, 60))
+        scaled = scaled_program(program, layout(program.cones), np.ones(60))
+        y = rng.normal(size=40)
+        assert (scaled.AtA is not None) == formed and not scaled.orthogonal
+        assert scaled.normal(y) == pytest.approx(scaled.At @ (scaled.A @ y))

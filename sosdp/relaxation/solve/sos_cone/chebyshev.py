@@ -98,11 +98,11 @@ def powers(top: int, middle: float, half: float) -> tuple[list[list[int]], int]:
     rows = [[1]]
     for _ in range(top):
         last = rows[-1]
-        row = [0] * (len(last) + 1)
+        row = [2 * m * c for c in last] + [0] if m else [0] * (len(last) + 1)
         for k, c in enumerate(last):
-            row[k] += 2 * m * c
-            row[k + 1] += h * c
-            row[abs(k - 1)] += h * c
+            if c:
+                row[k + 1] += h * c
+                row[abs(k - 1)] += h * c
         rows.append(row)
     step = unit + 1
     return [[c << (step * (top - p)) for c in row] for p, row in enumerate(rows)], step * top
@@ -210,13 +210,21 @@ def product(left: Series, right: Series) -> Series:
         fields = _fields(name)
         factor <<= most - len(fields)
         moved = [(key, factor * value) for key, value in left.terms.items()]
-        for place, exponent in fields:
+        for place, exponent in fields[1:]:
             split = []
             for key, value in moved:
                 old = key >> place & _MASK
                 split.append((key + (exponent << place), value))
                 split.append((key + (abs(old - exponent) - old << place), value))
             moved = split
+        if not fields:
+            for key, value in moved:
+                out[key] = out.get(key, 0) + value
+            continue
+        place, exponent = fields[0]
         for key, value in moved:
-            out[key] = out.get(key, 0) + value
+            old = key >> place & _MASK
+            above, below = key + (exponent << place), key + (abs(old - exponent) - old << place)
+            out[above] = out.get(above, 0) + value
+            out[below] = out.get(below, 0) + value
     return Series({k: v for k, v in out.items() if v}, left.scale + right.scale + most)

@@ -62,12 +62,15 @@ class Factor:
         found[np.ix_(self.kept, self.kept)] = 0.5 * (inner + inner.T)
         return found
 
+    @cached_property
+    def _down(self) -> np.ndarray:
+        """The kept columns of the basis in the monomials, over the triangular factor, (side, rank)."""
+        rows = np.eye(self.side)[:, self.kept] if self.change is None else self.change.T[:, self.kept]
+        return np.asarray(la.solve_triangular(self.upper, rows.T, trans="T")).T
+
     def back(self, matrix: np.ndarray) -> np.ndarray:
         """The Gram matrix in the monomials, shape (side, side)."""
-        found = self.gram(matrix)
-        if self.change is None:
-            return found
-        found = self.change.T @ found @ self.change
+        found = self._down @ matrix @ self._down.T
         return 0.5 * (found + found.T)
 
 
