@@ -623,7 +623,7 @@ def run(quick: bool) -> dict[str, Any]:
         for r in default
         if r["case"] in STUDY
     ]
-    chosen = [r for r in [*first, *second] if r["auto"]["solver"] == "sos_cone" and r["best"]]
+    chosen = [r for r in [*first, *second] if r["auto"]["solver"] in ("sos_cone", "newton_cg") and r["best"]]
     bars: list[list[Any]] = [
         [
             "ours / best borrowed, median over the ten boxes of the first table",
