@@ -22,6 +22,7 @@ from sosdp.algebra.variables import variable_id, variable_name
 Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
 _HALF = Fraction(1, 2)
 MAX_DEGREE = 100_000
+_MOST_PRODUCTS = 500_000  # of two terms, in a power
 _TOKEN = re.compile(
     r"\s*(?:T(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)"
     r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<operator>[-+*/])|(?P<end>\Z)|(?P<bad>.))"
@@ -150,9 +151,20 @@ class ChebyshevPolynomial:
     def __pow__(self, power: int) -> ChebyshevPolynomial:
         if not isinstance(power, int) or power < 0:
             raise ValueError(f"a power must be an integer >= 0, not {power!r}")
-        found = ChebyshevPolynomial({(): 1})
-        for _ in range(power):
-            found = found * self
+        if self.degree * power > MAX_DEGREE:
+            raise ValueError(f"a power of degree {self.degree * power} is too large")
+        if not self.degree:
+            constant = Polynomial(self.terms.get((), 0)) ** power
+            return ChebyshevPolynomial({(): constant.constant})
+        found, square, products = ChebyshevPolynomial({(): 1}), self, 0
+        while power:
+            factors = [f for f, used in ((found, power & 1), (square, power > 1)) if used]
+            products += sum(len(f.terms) for f in factors) * len(square.terms)
+            if products > _MOST_PRODUCTS:
+                raise ValueError(f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms")
+            found = found * square if power & 1 else found
+            power >>= 1
+            square = square * square if power else square
         return found
 
     def __truediv__(self, number: Any) -> ChebyshevPolynomial:

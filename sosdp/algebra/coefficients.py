@@ -25,6 +25,9 @@ INT_LIMIT = 1 << 62
 # integers below are floats, whatever they are added to
 SMALL_LIMIT = 1 << 53
 
+# powers of two or ten in a decimal or a float of any width: beyond, writing the number out takes for ever
+_EXPONENT_LIMIT = 1_000_000
+
 
 def as_number(value: Any) -> Number | None:
     """``value`` as a Python int, Fraction or float; None when it is not a real number.
@@ -53,6 +56,7 @@ def as_number(value: Any) -> Number | None:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise ValueError(f"a coefficient must be a finite number, not {value}")
+        _check_exponent(value.as_tuple().exponent, value)
         return as_number(Fraction(value))
     if isinstance(value, numbers.Real):
         return _wide_float(value)
@@ -96,6 +100,8 @@ def as_coefs(values: Any) -> np.ndarray:
 
 def _wide_float(value: Any) -> Number:
     """A real number of another kind (numpy's, mpmath's): a float where that is the same number."""
+    if hasattr(value, "_mpf_"):
+        _check_exponent(value._mpf_[2], value)
     try:
         if hasattr(value, "as_integer_ratio"):
             top, bottom = value.as_integer_ratio()
@@ -111,6 +117,12 @@ def _wide_float(value: Any) -> Number:
         raise ValueError(f"a coefficient must be a finite number, not {value}") from None
     narrow = as_equal_floats(object_array([exact]))
     return plain(exact) if narrow is None else float(narrow[0])
+
+
+def _check_exponent(exponent: Any, value: Any) -> None:
+    """ValueError for a number that cannot be written out."""
+    if abs(exponent) > _EXPONENT_LIMIT:
+        raise ValueError(f"the exponent of {value} is too large: rescale")
 
 
 def plain(value: Fraction) -> int | Fraction:

@@ -17,6 +17,7 @@ from ..algebra.chebyshev import ChebyshevPolynomial, from_polynomial
 from ..algebra.coefficients import to_float
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
+from ..model.options import read_options
 from ..model.system import System
 from ..show import html_table, rounded_safely
 from .build.sizes import check_sampled
@@ -133,17 +134,21 @@ def minimize_chebyshev(
     """The sum-of-squares bound of the given even degree (by default the least) over [-1, 1]^n.
 
     ``system`` must say that every variable lies in [-1, 1] (``1 - x**2 >= 0``, or ``x >= -1`` and ``x <= 1``)
-    and nothing else. ValueError otherwise, and for a degree that is odd or too small; ProblemTooLarge.
+    and nothing else. ValueError otherwise, and for a degree that is odd or too small; ProblemTooLarge for one
+    that memory or the time limit does not allow.
     """
+    given = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
+    options = read_options(sense, given, ["solve"])
     ids = np.unique(np.concatenate([objective.variable_ids, system.variable_ids])).astype(mono.MONOMIAL)
     if not ids.size:
         raise ValueError("a constant needs no bound")
     _check_unit_box(system, ids)
     least = max(2, objective.degree + objective.degree % 2)
     wanted = least if degree is None else degree
-    if wanted % 2 or wanted < least:
+    whole = isinstance(wanted, int | np.integer) and not isinstance(wanted, bool)
+    if not whole or wanted % 2 or wanted < least:
         raise ValueError(f"degree must be even and at least {least}, not {wanted!r}")
-    check_sampled(int(ids.size), wanted)
+    check_sampled(int(ids.size), wanted, options.time_limit)
     began = time.perf_counter()
     signed = -objective if sense == "maximize" else objective
     exponents = signed.exponents(ids)
@@ -151,9 +156,12 @@ def minimize_chebyshev(
     power = _power(exponents, coefficients)
     unit = Fraction(2) ** power
     scaled: list[float | Fraction | int] = [Fraction(c) / unit for c in coefficients]
-    raw = bound_on_unit_box(exponents, scaled, wanted // 2, tolerance, time_limit, verbose)
+    raw = bound_on_unit_box(
+        exponents, scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
+    )
     close = np.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
     raw = _times(raw, power)
+    close = close and np.isfinite(raw.value)
     sign = -1.0 if sense == "maximize" else 1.0
     proven = raw.proven if np.isfinite(raw.proven) else None
     status = "optimal" if close else "failed" if proven is None else "inaccurate"

@@ -12,11 +12,14 @@ import numpy as np
 
 from ..algebra.build import monomials
 from ..algebra.calculus import integrate
+from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, coerce, variable
 from ..model.measures import Measure
 from ..model.options import SolveOptions, spelled_out
 from ..model.system import System, as_system
 from ..reduction.bounds import deduce_bounds
+from ..reduction.quotient import find_quotient
+from .build.sizes import check_sizes
 from .measure_program import MeasureProgram
 from .measure_solution import MeasureSolution
 from .minimize import minimize
@@ -65,15 +68,19 @@ def volume(
         )
     if not isinstance(box, Mapping):
         raise TypeError(f"the box says whose intervals these are: {{x: (-1, 1), ...}}, got {box!r}")
-    exact = {v: (_fraction(low), _fraction(high)) for v, (low, high) in box.items()}
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
+        raise ValueError(f"degree must be an integer >= 1, not {degree!r}")
+    exact = {v: _interval(v, ends) for v, ends in box.items()}
     xs = list(exact)
     if any(v not in exact for v in system.variables):
         raise ValueError("the box needs an interval for every variable of the system")
     if any(not low < high for low, high in exact.values()):
         raise ValueError("an interval of the box is empty")
+    whole = math.prod((high - low for low, high in exact.values()), start=Fraction(1))
+    to_float(whole)
+    check_sizes(System(), int(degree), find_quotient(()), [np.arange(1, len(xs) + 1)])
     # in units in which the box is [-1, 1]^n and its volume 1: what is solved does not depend on the units
     inequalities = [_in_unit_box(g, exact) for g in system.inequalities]
-    whole = math.prod((high - low for low, high in exact.values()), start=Fraction(1))
     unit = {v: (Fraction(-1), Fraction(1)) for v in xs}
     if stokes:
         unit = _around(System(*(g >= 0 for g in inequalities)), unit)
@@ -122,8 +129,16 @@ def _in_unit_box(g: Polynomial, box: Mapping[Polynomial, tuple[Fraction, Fractio
     return loose / largest if largest else loose
 
 
-def _fraction(value: Any) -> Fraction:
-    return Fraction(coerce(value).as_exact().constant)
+def _interval(v: Any, ends: Any) -> tuple[Fraction, Fraction]:
+    """The ends of an interval of the box; ValueError for anything else."""
+    if not isinstance(v, Polynomial):
+        raise TypeError(f"the box says whose intervals these are: {{x: (-1, 1), ...}}, got {v!r} for x")
+    pair = list(ends) if isinstance(ends, tuple | list | np.ndarray) else []
+    numbers = [coerce(end) for end in pair]
+    if len(pair) != 2 or not all(end.is_constant for end in numbers):
+        raise ValueError(f"the interval of {v} is (low, high), two numbers, not {ends!r}")
+    low, high = (Fraction(end.as_exact().constant) for end in numbers)
+    return low, high
 
 
 def _around(

@@ -10,6 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..algebra.coefficients import Number, as_number
+from ..model.options import read_options
+from .build.sizes import check_tables
 from .solve.sos_cone.circle import CircleBound, bound_on_circle
 
 _LITTLE = 2.0**-30  # weight of the constant in the size of the others
@@ -42,7 +45,7 @@ class TrigonometricBound:
     @property
     def angle(self) -> float | None:
         """The direction of the mean of e^(it) in [0, 2 pi), or None where its length is below 1e-3."""
-        first = self(1)
+        first = self(1) if self.degree else 0.0
         return float(np.angle(first) % (2 * np.pi)) if abs(first) > 1e-3 else None
 
 
@@ -64,13 +67,18 @@ def minimize_trigonometric(
         s_1, s_2, ..., not necessarily as many.
 
     Sums of squares are exact here (Fejer and Riesz), for every degree. ValueError for a coefficient that is
-    not finite or another sense.
+    not finite or another sense, TypeError for one that is no real number, ProblemTooLarge for a degree that
+    memory or the time limit does not allow.
     """
     if sense not in ("minimize", "maximize"):
         raise ValueError(f"sense must be 'minimize' or 'maximize', not {sense!r}")
     sign = -1 if sense == "maximize" else 1
-    c: list[float | Fraction | int] = [sign * v for v in cosines] or [0]
-    s: list[float | Fraction | int] = [sign * v for v in sines]
+    given = {"tolerance": tolerance, "time_limit": time_limit}
+    options = read_options("minimize_trigonometric", given, ["solve"], more=("sines", "sense"))
+    c = [sign * v for v in _numbers(cosines)] or [0]
+    s = [sign * v for v in _numbers(sines)]
+    degree = max(len(c) - 1, len(s))
+    check_tables(f"a trigonometric polynomial of degree {degree}", 2 * degree + 3, degree + 2, time_limit)
     try:
         floats = [float(v) for v in (*c, *s)]
     except OverflowError:  # a huge integer or fraction
@@ -82,21 +90,37 @@ def minimize_trigonometric(
     power = math.frexp(size)[1] - 1
     unit = Fraction(2) ** power
     raw = bound_on_circle(
-        [Fraction(v) / unit for v in c], [Fraction(v) / unit for v in s], tolerance, time_limit
+        [Fraction(v) / unit for v in c],
+        [Fraction(v) / unit for v in s],
+        options.tolerance,
+        options.time_limit,
     )
     close = math.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
     raw = _larger(raw, power)
+    close = close and math.isfinite(raw.value)
     proven = raw.proven if np.isfinite(raw.proven) else None
     return TrigonometricBound(
         status="optimal" if close else "failed" if proven is None else "inaccurate",
         sense=sense,
-        degree=max(len(c) - 1, len(s)),
+        degree=degree,
         bound=sign * raw.value,
         certified_bound=None if proven is None else sign * proven,
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
     )
+
+
+def _numbers(values: Sequence[float | Fraction | int]) -> list[Number]:
+    """Numbers of any kind as Python's, whose negatives and sums are what they should be (numpy's wrap
+    around)."""
+    found = []
+    for value in values:
+        number = as_number(value)
+        if number is None:
+            raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
+        found.append(number)
+    return found
 
 
 def _larger(raw: CircleBound, power: int) -> CircleBound:

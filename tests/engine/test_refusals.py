@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -238,3 +239,27 @@ def test_a_degree_beyond_what_the_rules_leave_costs_nothing(system):
 def test_tables_of_chebyshev_coefficients_that_no_memory_holds_are_refused():
     with pytest.raises(ProblemTooLarge, match="degree 1000000000"):
         sd.minimize(sd.chebyshev(x, 3), S(1 - x**2 >= 0), 10**9)
+
+
+@pytest.mark.parametrize(
+    ("box", "degree", "told"),
+    [
+        ({x: (y - 2, 2)}, 4, "two numbers"),
+        ({x: (-2,)}, 4, "two numbers"),
+        ({x: 3}, 4, "two numbers"),
+        ({x: (-(10**400), 1)}, 4, "too large for a float"),
+        ({x: (-2, 2)}, 10**9, "would have side"),
+        ({x: (-2, 2)}, 0, "an integer >= 1"),
+    ],
+)
+def test_a_volume_that_means_nothing_is_refused(box, degree, told):
+    """An interval that began at y - 2 was one that began at -2."""
+    with pytest.raises((ValueError, ProblemTooLarge), match=told):
+        sd.volume(S(x**2 <= 1), box, degree)
+
+
+def test_numbers_too_long_to_be_written_out_are_refused():
+    for text in ("1e999999999", "-1e-999999999"):
+        with pytest.raises(ValueError, match="exponent"):
+            sd.polynomial(Decimal(text))
+    assert sd.polynomial(Decimal("1e-500")) * 10**500 == 1

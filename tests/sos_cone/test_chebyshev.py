@@ -11,6 +11,7 @@ import pytest
 import sosdp as sd
 from sosdp.algebra.chebyshev import from_polynomial
 from sosdp.algebra.parse import ParseError
+from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.solve.sos_cone import chebyshev as exact
 from sosdp.relaxation.solve.sos_cone.unit_box import bound_on_unit_box, loss_on_unit_box
 
@@ -243,3 +244,22 @@ def test_problem_files_and_the_command_line(tmp_path, capsys):
     ):
         with pytest.raises(sd.ProblemFileError):
             sd.load_problem({**data, "maximize": wrong})
+
+
+def test_powers_and_degrees_without_end_are_refused():
+    x, y = sd.variables("x y")
+    p, box = sd.chebyshev(x, 1) + sd.chebyshev(x, 2) - 2, sd.System(1 - x**2 >= 0)
+    assert p**5 == p * p * p * p * p and (p - p) ** 3 == 0 and p**0 == 1
+    with pytest.raises(ValueError, match="a power of degree 2000000 is too large"):
+        p**1_000_000
+    with pytest.raises(ValueError, match="products of two terms"):
+        p**3000
+    with pytest.raises(ProblemTooLarge, match="more than the time limit of 1 s"):
+        sd.minimize(sd.chebyshev(x, 3000), box, time_limit=1)
+    for wrong in (4.0, "a", True):
+        with pytest.raises(ValueError, match="degree must be even"):
+            sd.minimize(p, box, degree=wrong)
+    with pytest.raises(ValueError, match="tolerance must be a number"):
+        sd.minimize(p, box, tolerance="a")
+    high = sd.maximize(1e308 * sd.chebyshev(x, 3) + 1e308 * sd.chebyshev(x, 2), box)
+    assert high.status == "failed" and high.certified_bound is None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.conic.program import ProblemTooLarge
 from sosdp.relaxation.solve.sos_cone import circle
 
 
@@ -108,3 +109,31 @@ def test_coefficients_far_from_one(size):
         assert abs(error) <= max(Fraction(size) / 10**6, Fraction(2) ** -1070)
         most = sd.minimize_trigonometric([-v for v in c], [-v for v in s], sense="maximize")
         assert Fraction(most.certified_bound) >= -least * Fraction(size)
+
+
+def test_numbers_of_numpy_do_not_wrap_around():
+    """-2**63 has no negative among numpy's integers: a maximum of 2.5 * 2**63 was "at most" 1.8 * 2**63."""
+    size = 2**63
+    wave = sd.minimize_trigonometric(np.array([0, 0, -size, 0, size - 1, 0, -size // 2]), sense="maximize")
+    assert wave.status == "optimal" and 2.5 * size * (1 - 1e-15) <= wave.certified_bound <= 2.5001 * size
+    small = sd.minimize_trigonometric([np.int8(-128), np.float16(1)], sense="maximize")
+    assert -127 <= small.certified_bound <= -126.99
+    for wrong in ([1j], ["1"], [None], [[1, 2]]):
+        with pytest.raises(TypeError, match="real number"):
+            sd.minimize_trigonometric(wrong)
+
+
+def test_what_does_not_fit_is_refused_at_once():
+    """Neither memory nor a time limit is overrun by steps that look at no clock."""
+    with pytest.raises(ProblemTooLarge, match="GiB"):
+        sd.minimize_trigonometric([0] * 10**6 + [1])
+    with pytest.raises(ProblemTooLarge, match="more than the time limit of 1 s"):
+        sd.minimize_trigonometric([0] * 3000 + [1], time_limit=1)
+    with pytest.raises(ValueError, match="time_limit must be a number > 0"):
+        sd.minimize_trigonometric([0, 1], time_limit=-1)
+
+
+def test_a_value_beyond_all_floats_is_not_optimal():
+    wave = sd.minimize_trigonometric([1e308, 1e308], sense="maximize")
+    assert wave.status == "failed" and wave.certified_bound is None
+    assert sd.minimize_trigonometric([3]).angle is None  # a constant has no direction

@@ -14,6 +14,7 @@ from ...reduction.quotient import Quotient
 LARGEST_SIDE = 5000  # of a Gram matrix before any reduction by its entries
 LARGEST_ROWS = 2_000_000
 _COPIES = 3  # of a table of values at points, while it is factorised
+_PACE = 2e-10  # seconds for a product of an entry of dense tables, in all steps that look at no clock
 
 
 def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[np.ndarray]) -> None:
@@ -42,14 +43,27 @@ def check_sizes(system: System, degree: int, quotient: Quotient, cliques: list[n
         )
 
 
-def check_sampled(count: int, degree: int) -> None:
-    """The same for a bound on a box by values at points: ProblemTooLarge where its tables do not fit."""
+def check_sampled(count: int, degree: int, time_limit: float | None = None) -> None:
+    """The same for a bound on a box by values at points: ProblemTooLarge where its tables do not fit, or
+    not into the time limit."""
     moments, side = monomial_count(count, 0, degree), monomial_count(count, 0, degree // 2)
-    needed = 8 * moments * side * (count + 1) * _COPIES
+    check_tables(f"{count} variables at degree {degree}", moments, side * (count + 1), time_limit)
+
+
+def check_tables(what: str, points: int, sides: int, time_limit: float | None = None) -> None:
+    """Raise ProblemTooLarge where dense tables of values at these points, ``sides`` columns in all, do not
+    fit into memory, or where work on them that cannot be stopped would not end within the time limit."""
+    needed = 8 * points * sides * _COPIES
     if needed > available_memory():
         raise ProblemTooLarge(
-            f"the tables of {count} variables at degree {degree} ({_round(moments)} moments) need about "
-            f"{_round(needed >> 30)} GiB: take a lower degree"
+            f"the tables of {what} ({_round(points)} moments) need about {_round(needed >> 30)} GiB: take a "
+            "lower degree"
+        )
+    seconds = _PACE * points * points * (points + sides)
+    if time_limit is not None and seconds > time_limit:
+        raise ProblemTooLarge(
+            f"{what} ({_round(points)} moments) takes about {seconds:.2g} s at least, more than the time "
+            f"limit of {time_limit:g} s: take a lower degree, or more time"
         )
 
 
