@@ -198,7 +198,13 @@ class MeasureProgram:
         solved = time.perf_counter()
         options.report("certify", started)
         deadline = np.inf if options.time_limit is None else started + options.time_limit
-        judge = MeasureVerdict(program, raw, pieces, prices, signed.constant, sense, units, deadline)
+        stated = [c for m in self.measures for c in signed.of(m).coefs.tolist()]
+        about = [
+            [b, *(c for p in row for c in p.coefs.tolist())] for b, row in zip(prices, rows, strict=True)
+        ]
+        judge = MeasureVerdict(
+            program, raw, pieces, prices, signed.constant, sense, units, deadline, (stated, about)
+        )
         status, certified, reason = judge.answer(options.certify_bound)
         finished = time.perf_counter()
         known = raw.has_values and status in ("optimal", "inaccurate")

@@ -12,6 +12,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, quadratic_form, variables
+from ..algebra.coefficients import Number
 from ..algebra.constraint import Equality, Inequality
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
@@ -35,6 +36,7 @@ from .certify.measures import Piece, all_proven
 from .certify.misfit import misfit, moment_violation, shortfall
 from .certify.mixture import proven_mixture
 from .certify.rays import patience, verdict
+from .certify.stated import as_stated
 from .pseudoexpectation import dual_data
 from .solve.solve import small_solvers, solve_program
 from .sos_solution import SosSolution
@@ -253,6 +255,23 @@ class SosProgram(PickledByName):
             bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
         return orbits, bounds, pieces
 
+    def _coefficients(
+        self, objective: Polynomial, orbits: np.ndarray
+    ) -> tuple[list[Number], list[list[Number]]]:
+        """All coefficients of the constant parts, and of each unknown (or of each orbit of them), its cost
+        among them."""
+        families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
+        families.append(self._affine(objective))
+        constant, *each = (
+            [c for p in parts for c in p.coefs.tolist()] for parts in zip(*families, strict=True)
+        )
+        rows: list[list[Number]] = [[] for _ in range(int(orbits.max(initial=-1)) + 1)]
+        for k, coefs in zip(orbits.tolist(), each, strict=True):
+            rows[k] += coefs
+        if orbits.size > len(rows):  # orbits are added up, in floats where coefficients are
+            rows = [[Fraction(c) / 3 if isinstance(c, float) and c % 1 else c for c in row] for row in rows]
+        return constant, rows
+
     def _permutations(self) -> list[np.ndarray]:
         """The permutations of variables that were given, as tables of images."""
         if self.options.symmetries is None:
@@ -316,7 +335,8 @@ class SosProgram(PickledByName):
         reason = raw.message if label != "optimal" else ""
         if raw.status in ("unbounded", "infeasible"):
             deadline = np.inf if options.time_limit is None else started + options.time_limit
-            label, reason = verdict(program, raw, patience(raw, deadline))
+            stated = as_stated(program, *self._coefficients(objective, orbits), parts=pieces)
+            label, reason = verdict(program, raw, stated, patience(raw, deadline))
         names = [variable_name(int(v)) for v in self.ids]
         value, values, certified, proven, inner = np.nan, {}, None, None, None
         if raw.has_values:

@@ -160,8 +160,15 @@ def partition(
 def _without_repetition(
     free: sp.csr_matrix, error: sp.csr_matrix | None, equalities: list[EqualityRows]
 ) -> tuple[sp.csr_matrix, sp.csr_matrix | None, list[EqualityRows]]:
-    """Equality rows without zeros and multiples of earlier rows: one multiplier does the work of both."""
+    """Equality rows without zeros and multiples of earlier rows: one multiplier does the work of both. (Of
+    rounded ones this is not known.)"""
     kept, _, _ = distinct_rows(free)
+    if kept.size == free.shape[0]:
+        return free, error, equalities
+    rounded = [Coefficients(e.polynomial.coefs).rounded for e in equalities]
+    if any(rounded):
+        counts = [e.multipliers.shape[0] for e in equalities]
+        kept = np.union1d(kept, np.flatnonzero(np.repeat(rounded, counts)))
     if kept.size == free.shape[0]:
         return free, error, equalities
     rows, start = [], 0

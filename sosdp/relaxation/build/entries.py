@@ -63,6 +63,14 @@ class Coefficients:
         )
 
     @property
+    def rounded(self) -> bool:
+        """Whether a float is not the number that was given (itself a float, its binary value)."""
+        if self.given.dtype == np.float64:
+            return False
+        pairs = zip(self.given.tolist(), self.floats.tolist(), strict=True)
+        return any(Fraction(c) != Fraction(f) for c, f in pairs)
+
+    @property
     def object(self) -> bool:
         """Whether exact arithmetic is worth its time where the coefficients cancel."""
         return self.given.dtype == object or (self.given.dtype == np.int64 and not self.exact)

@@ -16,6 +16,7 @@ from .measures import Piece, all_proven, proven_value
 from .misfit import misfit, moment_violation, priced_misfit, shortfall
 from .mixture import proven_mixture
 from .rays import patience, provably_unbounded, unproven
+from .stated import as_stated
 
 _AGREE = 1e-6
 _ENOUGH = 1e-5
@@ -34,6 +35,8 @@ class MeasureVerdict:
     sense: str
     units: Units
     deadline: float = np.inf  # of time.perf_counter
+    # all of the objective, and of each constraint (None: not known, and nothing is unbounded)
+    coefficients: tuple[list[Number], list[list[Number]]] | None = None
 
     def answer(self, certify_bound: bool) -> tuple[str, float | None, str]:
         """Status, certified bound of the minimisation form, and what is to be said about them."""
@@ -126,8 +129,11 @@ class MeasureVerdict:
         if max(missed, default=0.0) > _AGREE * float(np.abs(y).max()):
             return "inaccurate", None, "the solver claims that no bound exists, but its ray does not check"
         left = patience(self.raw, self.deadline)
-        if not (left > 0 and provably_unbounded(self.program, left)):
-            return "inaccurate", None, f"the solver claims that no bound exists; {unproven(left)}"
+        given, parts = self.coefficients, [p.identity for p in self.pieces]
+        stated = None if given is None else as_stated(self.program, *given, parts=parts)
+        if stated is None or not (left > 0 and provably_unbounded(stated, left)):
+            told = unproven(left, stated is None)
+            return "inaccurate", None, f"the solver claims that no bound exists; {told}"
         return (
             "unbounded",
             None,

@@ -1,7 +1,7 @@
 """Whether the ray that a solver returns shows what the solver says, and whether that can be proven.
 
 A ray in floats is a reason to look for a proof, and never a verdict: what is said rests on points and
-directions in exact arithmetic (``conic.strategies``), for the entries of the program as they are in floats.
+directions in exact arithmetic (``conic.strategies``), for entries that are those stated (``stated``).
 """
 
 from __future__ import annotations
@@ -117,31 +117,37 @@ def improves(program: GramProgram, raw: RawSolution) -> bool:
     return gain > _CHECKS * size and missed <= _CHECKS * size
 
 
-def verdict(program: GramProgram, raw: RawSolution, time_limit: float = _PATIENCE) -> tuple[str, str]:
+def verdict(
+    program: GramProgram, raw: RawSolution, stated: GramProgram | None, time_limit: float = _PATIENCE
+) -> tuple[str, str]:
     """Status and reason for a solver that found no optimum: ``infeasible`` and ``unbounded`` (feasible, and a
     direction improves without end) with a proof, ``inaccurate`` where there is none, ``failed`` where the
-    solver's ray does not even check. Cost: some more solves.
+    solver's ray does not even check. ``stated``: the program with its exact entries, or None (see
+    ``stated.py``). Cost: some more solves.
     """
     if raw.status == "unbounded":
         if not separates(program, raw):
             return "failed", "the solver claims that no coefficients exist, but its ray does not check"
-        if time_limit > 0 and provably_without_multipliers(program, time_limit):
+        if stated is not None and time_limit > 0 and provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
-        return "inaccurate", f"the solver claims that no coefficients exist; {unproven(time_limit)}"
+        told = unproven(time_limit, stated is None)
+        return "inaccurate", f"the solver claims that no coefficients exist; {told}"
     if not improves(program, raw):
         return "failed", "the solver claims that there is no optimum, but its ray does not check"
-    if time_limit > 0:
-        proven = provably_improvable(program, time_limit)
+    if stated is not None and time_limit > 0:
+        proven = provably_improvable(stated, time_limit)
         if proven:
             return (
                 "unbounded",
                 "a direction of the unknowns improves the objective without end, proven exactly",
             )
-        if proven is None or provably_without_multipliers(program, time_limit):
+        if proven is None or provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
-    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit)}"
+    return "inaccurate", f"the solver claims that there is no optimum; {unproven(time_limit, stated is None)}"
 
 
-def unproven(time_limit: float) -> str:
+def unproven(time_limit: float, rounded: bool = False) -> str:
     """Why a solver's claim, its ray having been checked, is not repeated."""
+    if rounded:
+        return "that could not be proven, since coefficients had to be rounded to floats"
     return "that could not be proven" if time_limit > 0 else "the time limit ended before it could be proven"

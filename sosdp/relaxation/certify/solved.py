@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...algebra.coefficients import Number
+from ...algebra.polynomial import Polynomial
 from ...model.expectation import ExpectationConstraint
 from ...model.options import Options
 from ...model.system import System
@@ -39,6 +41,15 @@ class Question:
     subject_to: tuple[ExpectationConstraint, ...]
     options: Options
     is_empty: Callable[[], PseudoExpectation]
+
+    def coefficients(self, unknowns: int) -> tuple[list[Number], list[list[Number]]]:
+        """All coefficients of the objective, and of each unknown: the bound, whose only one is 1, and those
+        of constraints in expectation, which are not told apart."""
+        asked = [self.objective] if isinstance(self.objective, Polynomial) else self.objective.polynomials()
+        inside = [p for c in self.subject_to for p in c.polynomials()]
+        inside += [c.body.polynomial for c in self.subject_to if c.kind == "forall"]
+        every = [c for p in inside for c in p.coefs.tolist()]
+        return [c for p in asked for c in p.coefs.tolist()], [[1], *([every] * (unknowns - 1))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from .bound import certify
 from .misfit import violation
 from .rays import patience, provably_unbounded, unproven
 from .solved import ENOUGH, Solved
+from .stated import as_stated
 
 _REFUTATION = (
     "an identity -1 = sum of squares, multipliers and constraints, checked in floats with all rounding "
@@ -105,8 +106,9 @@ def unbounded(solved: Solved) -> PseudoExpectation:
         reason = f"{claim}, but its ray does not check; {OTHER_UNITS}"
         return solved.result("inaccurate", np.nan, None, reason)
     left = patience(solved.raw, solved.deadline)
-    if not (left > 0 and provably_unbounded(program, left)):
-        return solved.result("inaccurate", np.nan, None, f"{claim}; {unproven(left)}")
+    stated = as_stated(program, *solved.question.coefficients(identity.unknown.shape[0]))
+    if stated is None or not (left > 0 and provably_unbounded(stated, left)):
+        return solved.result("inaccurate", np.nan, None, f"{claim}; {unproven(left, stated is None)}")
     cone = solved.question.cone
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
     reason = (

@@ -1,0 +1,133 @@
+"""Programs whose entries are the numbers that were stated, for verdicts that rest on exact arithmetic.
+
+A coefficient such as 1/3 or 10**17 + 1 is rounded when its entry is complete. A bound pays for that; a
+verdict about the program as it is in floats (that it falls without end, that it has no point) may be false
+for the one that was stated: x == 1/3 and x == 1/3 + 1e-30 are one equation in floats. Here each Gram matrix,
+each equation, each unknown and the objective is multiplied by a whole number that makes its entries integers
+(times a power of two, from the scaling), which are then found again from the floats next to them: such
+multiples change neither the cones nor their directions. Where that is not possible nothing is said. A float
+is the binary number that it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...algebra.coefficients import Number
+from ...conic.svec import SQRT2, triangle
+from ..build.identity import Block, GramProgram, Identity
+
+_DIGITS = 44  # of an integer that a float next to it shows
+
+
+def as_stated(
+    program: GramProgram,
+    target: Iterable[Number],
+    unknowns: Sequence[Iterable[Number]],
+    parts: Sequence[Identity] = (),
+) -> GramProgram | None:
+    """The program with every block, every equation, the target and every unknown times a positive number,
+    each entry exactly what was stated times that number; None where this is not known.
+
+    ``target``: all coefficients of it; ``unknowns``: all of each, its cost among them; ``parts``: the
+    identities that were stacked.
+    """
+    identity = program.identity
+    if any(_is_rounded(piece) for piece in (identity, *parts)) or identity.hermitian:
+        return None
+    gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
+    objective = program.objective.copy()
+    first = 0
+    try:
+        for block, part in zip(identity.blocks, identity.slices(), strict=True):
+            row, column = triangle(block.side)
+            roots = np.where(row == column, 1.0, SQRT2)
+            _find(gram, part.start, part.stop, _coefficients(block), roots)
+        for equality in identity.equalities:
+            last = first + equality.multipliers.shape[0]
+            _find(free, first, last, equality.polynomial.coefs.tolist())
+            first = last
+        for k, coefs in enumerate(unknowns):
+            every = list(coefs)
+            _find(unknown, k, k + 1, every)
+            objective[k] = _found(objective[k : k + 1], every)[0]
+        found = _found(identity.target, list(target))
+    except _Rounded:
+        return None
+    stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown, errors=None)
+    return replace(program, identity=stated, objective=objective)
+
+
+class _Rounded(Exception):
+    """Numbers were rounded that are not found again."""
+
+
+def _find(
+    matrix: sp.csr_matrix, first: int, last: int, coefs: list[Number], roots: np.ndarray | None = None
+) -> None:
+    """Write the exact entries of some rows, of which each has a factor in ``roots``, in place of those next
+    to them."""
+    if _are_floats(coefs):
+        return
+    here = slice(matrix.indptr[first], matrix.indptr[last])
+    lengths = np.diff(matrix.indptr[first : last + 1])
+    factor = np.ones(int(lengths.sum())) if roots is None else np.repeat(roots, lengths)
+    matrix.data[here] = _found(matrix.data[here] / factor, coefs) * factor
+
+
+def _is_rounded(identity: Identity) -> bool:
+    """Whether sums of coefficients were rounded, or some are too small for floats."""
+    errors = identity.errors
+    if errors is None:
+        return False
+    return bool(
+        errors.target.any() or any(m.count_nonzero() for m in (errors.gram, errors.free, errors.unknown))
+    )
+
+
+def _are_floats(values: Iterable[Number]) -> bool:
+    """Whether floats hold these numbers without rounding."""
+    return all(isinstance(v, float) or _is_float(v) for v in values)
+
+
+def _is_float(value: Number) -> bool:
+    try:
+        return Fraction(float(value)) == value
+    except OverflowError:
+        return False
+
+
+def _coefficients(block: Block) -> list[Number]:
+    """All coefficients of what a Gram matrix multiplies."""
+    if block.error is not None and block.error.any():
+        raise _Rounded
+    many: Any = block.multiplier.reshape(-1).tolist() if block.entry is not None else [block.multiplier]
+    return [c for p in many for c in p.coefs.tolist()]
+
+
+def _found(values: np.ndarray, coefs: list[Number]) -> np.ndarray:
+    """Exact entries, times a positive number, from floats next to them; the same array where those are
+    exact."""
+    if _are_floats(coefs):
+        return values
+    exact = [Fraction(c) for c in coefs]
+    common = math.lcm(*(c.denominator for c in exact))
+    if sum(abs(c) for c in exact) * common >= 2**_DIGITS:
+        raise _Rounded
+    unit = Fraction(1, 2 ** common.bit_length())
+    return np.array([_nearest(Fraction(float(v)) * common * unit) for v in values.tolist()])
+
+
+def _nearest(value: Fraction) -> float:
+    """The number of so few binary digits that is nearest."""
+    if not value:
+        return 0.0
+    power = math.frexp(float(value))[1] - _DIGITS
+    return math.ldexp(float(round(value / Fraction(2) ** power)), power)
