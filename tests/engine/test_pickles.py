@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -23,6 +24,12 @@ import tests.engine.test_pickles as here
 found = pickle.load(open(sys.argv[1], "rb"))
 json.dump({name: here.TOLD[name](value) for name, value in found.items()}, open(sys.argv[2], "w"))
 """
+PROBLEM = {
+    "format": "sosdp-problem/1",
+    "variables": ["pb", "pa"],
+    "minimize": "pa + 2*pb",
+    "subject_to": ["pa**2 + pb**2 <= 5"],
+}
 AT = {"pa": 0.5, "pb": -2.0, "pz": 3.0, "pc": 7.0}
 
 
@@ -53,7 +60,8 @@ def asked():
     matrix = sd.PolynomialArray([[pa + pb, pz], [pz, 2 * pb]])
     corner = [pa >= 0, pb >= 0, pa + 2 * pb <= 2, pz <= 1]
     ellipse = sd.for_all(forms, unit - (first * pa + second * pb) ** 2 >= 0)
-    return {
+    found = {"cvxpy": relaxation.to_cvxpy([pa * pb])} if find_spec("cvxpy") else {}
+    return found | {
         "ball": linear,
         "units": sd.minimize(pa + 2000 * pb, [pa**2 + (1000 * pb) ** 2 <= 4], 2),
         "cube": sd.minimize(3 * pa - 2 * pb + pa * pb, cube, 2),
@@ -78,6 +86,7 @@ def asked():
         "complex": sd.minimize(w + w.conj() + v * w.conj() + v.conj() * w, [w.abs2() <= 4, v.abs2() <= 1], 2),
         "chebyshev": sd.minimize(sd.ChebyshevPolynomial.parse("3*T4(pa) - T1(pb)"), box[:2], 4),
         "threshold": sd.Relaxation(sd.System(pa**2 <= pz, pa >= 1), 2).bisect(pz, 0.5, 2.0, tolerance=0.25),
+        "answer": sd.solve_problem(sd.load_problem(PROBLEM)),
         "statements": [
             pa**2 - 3 * pb + pz / 2,
             *np.asarray(matrix).reshape(-1),
@@ -187,6 +196,7 @@ def _threshold(found):
 
 
 TOLD = {
+    **({"cvxpy": lambda found: _names(found.columns)} if find_spec("cvxpy") else {}),
     **dict.fromkeys(
         "ball units symmetric sparse products dominant".split()
         + ["own solver", "in expectation", "positive definite", "for all"],
@@ -204,6 +214,7 @@ TOLD = {
     "complex": _points,
     "chebyshev": _chebyshev,
     "threshold": _threshold,
+    "answer": lambda found: [found.bound, found.atoms, _proof(found.proof())],
     "statements": lambda found: [float(p(_at(p))) for p in found],
 }
 
