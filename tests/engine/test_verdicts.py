@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation import relaxation
+from sosdp.relaxation import measure_program, relaxation, sos_program
 from sosdp.relaxation.certify import rays, without_optimum
 from tests.fuzz.verdicts import answering
 
@@ -132,6 +132,35 @@ def test_nothing_is_no_optimum(name):
     number, ask = NOTHING[name]
     with answering(constant(number)):
         assert ask().status in ("inaccurate", "failed")
+
+
+def possible_measure():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System(x**2 <= 4), mass=1)
+    return program.minimize(mu((x - 1) ** 2 + 1))
+
+
+@pytest.mark.parametrize(
+    "module, ask",
+    [
+        (measure_program, possible_measure),
+        (sos_program, lambda: sd.SosProgram([c]).require((x - 1) ** 2 + 1 - c).maximize(c)),
+    ],
+)
+def test_a_proven_point_is_not_the_best(module, ask, monkeypatch):
+    """Multipliers that prove a hundredth less, and honest moments, which say that there is better."""
+    assert ask().status == "optimal"
+    solve = module.solve_program
+
+    def weaker(program, **options):
+        found, identity = solve(program, **options), program.identity
+        gram, less = found.gram.copy(), 0.01 * found.unknowns
+        gram[0] -= float((identity.unknown.T @ less)[identity.constant_column()])
+        return replace(found, gram=gram, unknowns=found.unknowns - less)
+
+    monkeypatch.setattr(module, "solve_program", weaker)
+    found = ask()
+    assert found.status == "inaccurate" and found.certified_bound == pytest.approx(0.99, abs=1e-4)
 
 
 def test_numbers_that_are_none_are_a_failed_answer():
