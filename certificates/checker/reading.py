@@ -271,7 +271,9 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
         raise Unreadable("reading this takes more memory than the limit allows")
     try:
         return json.loads(
-            data.decode("utf-8"),
+            data.decode(
+                "utf-8" if exact_only else "utf-8-sig"
+            ),  # of problems a mark at the start is no error
             object_pairs_hook=_no_duplicates,
             parse_constant=_refuse_constant,
             parse_float=_refuse_float if exact_only else _exact_decimal,

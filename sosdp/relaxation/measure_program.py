@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..algebra.build import polynomial, variables
-from ..algebra.coefficients import Number
+from ..algebra.coefficients import Number, to_float
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
 from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
@@ -175,6 +175,8 @@ class MeasureProgram:
         # an inequality has a multiplier >= 0, which is minus an unknown with the limit 0
         turned = [c.kind == "inequality" for c in self.constraints]
         prices = [c.body.constant * (1 if t else -1) for c, t in zip(self.constraints, turned, strict=True)]
+        right = np.array([to_float(b) for b in prices])
+        to_float(signed.constant)  # refused where no float is near it
         rows = [[c.body.of(m) for m in self.measures] for c in self.constraints]
         caps = masses(rows, [-c.body.constant for c in self.constraints], turned)
         caps = caps or [None] * len(self.measures)  # where there is no constraint at all
@@ -188,7 +190,6 @@ class MeasureProgram:
             scaled.append(scale(identity, scaling))
             pieces.append(Piece(scaled[-1], scaling.bounds, cap))
         upper = np.where(turned, 0.0, np.inf) if turned else np.zeros(0)
-        right = np.array([float(b) for b in prices])
         units = find_units(scaled, right, ~np.array(turned, dtype=bool))
         pieces = [replace(p, identity=in_units(p.identity, k, units)) for k, p in enumerate(pieces)]
         program = GramProgram(stack([p.identity for p in pieces]), right * units.rows, upper)

@@ -224,7 +224,7 @@ class SosProgram(PickledByName):
 
     def _identities(self, cost: np.ndarray) -> tuple[np.ndarray, list[VariableBounds], list[Identity]]:
         """The orbit of each unknown, bounds, and the identity of each constraint in one unknown an orbit."""
-        if not self.constraints:
+        if not self.constraints and not self.vanishing:
             raise ValueError("the program has no constraint; call require(p) first")
         pieces, bounds = [], []
         families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]

@@ -450,3 +450,15 @@ def test_why_there_is_no_minimiser_and_where_the_export_is(tmp_path, capsys):
     main(["solve", str(path), "--json"])
     result = json.loads(capsys.readouterr().out)
     assert result["atoms"] == [] and "the moment matrix" in result["atoms_reason"]
+
+
+def test_a_mark_at_the_start_of_a_problem_is_no_error(tmp_path, capsys):
+    """Editors write one: the loader read over it, the checker did not."""
+    path = Path(problem(tmp_path))
+    path.write_text("\ufeff" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    certificate = str(tmp_path / "c.json")
+    assert solved(capsys, str(path), "--certificate", certificate)[1] == 0
+    assert main(["verify", certificate, "--against", str(path)]) == 0
+    marked = Path(certificate)
+    marked.write_text("\ufeff" + marked.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["verify", certificate]) == 2

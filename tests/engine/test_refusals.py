@@ -263,3 +263,13 @@ def test_numbers_too_long_to_be_written_out_are_refused():
         with pytest.raises(ValueError, match="exponent"):
             sd.polynomial(Decimal(text))
     assert sd.polynomial(Decimal("1e-500")) * 10**500 == 1
+
+
+@pytest.mark.parametrize("place", ["mass", "right side", "constant", "coefficient", "mass's coefficient"])
+def test_numbers_of_measures_beyond_all_floats_are_refused(place):
+    program, huge = sd.MeasureProgram(), 10**400
+    mu = program.measure([x], on=S(x**2 <= 1), mass=huge if place == "mass" else 1)
+    program.require(mu(x) * (huge if place == "coefficient" else 1) >= (huge if place == "right side" else 0))
+    program.require(mu.mass * (huge if place == "mass's coefficient" else 1) <= 2)
+    with pytest.raises(ValueError, match="too large for a float"):
+        program.minimize(mu(x) + (huge if place == "constant" else 0))

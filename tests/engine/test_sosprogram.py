@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import certificates
 import sosdp as sd
 
 
@@ -210,3 +211,16 @@ def test_a_refusal_that_is_not_proven_does_not_contradict_itself():
     found = sd.prove_sos(u @ horn @ u, sd.System(u >= 0), degree=4)
     assert found.status == "unknown" and found.reason.endswith("< 0, in floating point: not proven")
     assert "exactly" not in found.reason
+
+
+def test_equations_between_coefficients_alone_are_a_program():
+    """It was refused, "call require(p) first", whatever require_zero had said."""
+    x, u, v = sd.variables("x u v")
+    found = sd.SosProgram([u]).require_zero(u * x - x).maximize(u)
+    assert found.status == "optimal" and found.bound == pytest.approx(1)
+    assert certificates.extract(found).exact().verify().status == "valid"
+    twice = sd.SosProgram([u]).require_zero(u * x - x).require_zero(u * x - 2 * x)
+    assert twice.maximize(u).status == "infeasible"
+    assert sd.SosProgram([u, v]).require_zero(u * x - x).maximize(v).status == "unbounded"
+    with pytest.raises(ValueError, match="no constraint"):
+        sd.SosProgram([u]).maximize(u)

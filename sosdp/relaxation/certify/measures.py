@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...algebra.coefficients import Number
+from ...algebra.coefficients import Number, to_float
 from ...algebra.polynomial import Polynomial
 from ...reduction.bounds import VariableBounds
 from ..build.identity import Identity
@@ -60,7 +60,7 @@ def masses(
         return [None] * count
     table = [[Fraction(p.constant) for p in rows[i]] for i in usable]
     right = [Fraction(values[i]) for i in usable]
-    dense = np.array([[float(c) for c in row] for row in table])
+    dense = np.array([[to_float(c) for c in row] for row in table])
     limits = [(None, 0.0) if at_least[i] else (None, None) for i in usable]
     found: list[Fraction | None] = []
     for k in range(count):
