@@ -312,11 +312,14 @@ class Relaxation:
         else:
             scaling = with_value(identity, plain, weights)
             result = answer(scaling)
-            other = with_value(identity, plain, weights, narrow=True)
             late = time.perf_counter() > deadline
-            if result.status not in ("optimal", "infeasible") and other.value != scaling.value and not late:
-                again = answer(other)
-                result = again if _better(again, result) else result
+            if result.status not in ("optimal", "infeasible") and not late:
+                boxed = find_scaling(identity, self.bounds, boxed=True)
+                other = with_value(identity, boxed, weights, unit=scaling.unit)
+                changed = other.value != scaling.value or (other.column != scaling.column).any()
+                if changed and other.unit == scaling.unit:
+                    again = answer(other)
+                    result = again if _better(again, result) else result
         times = {"build": began + took[0], "solve": took[1], "certify": took[2]}
         sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)
         return replace(result, times=times, sizes=sizes)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation.build import scaling
+from sosdp.relaxation.build import box, scaling
 
 x, y, c = sd.variables("x y c")
 CAMEL = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
@@ -221,3 +221,92 @@ def test_no_table_larger_than_the_program_is_made():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found is exponent and most < 1e7
+
+
+def test_a_steep_variable_beside_one_that_follows_it():
+    found = sd.minimize((1e6 * x - 3) ** 2 + (y - x) ** 2, sd.System())
+    agrees(found, 0.0, digits=1e-6)
+    assert np.allclose(found.atoms(), [[3e-6, 3e-6]], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "unit"),
+    [
+        (1e12 * x**4 - x, -0.75 * 0.25 ** (1 / 3) * 1e-4, 1e-4),
+        (1e12 * x**2 + y**2 - 2 * y, -1.0, 1.0),
+        (1e-12 * x**4 + x**2 - x, -0.25, 1.0),
+    ],
+)
+def test_no_bounds_and_odd_coefficients(f, value, unit):
+    agrees(sd.minimize(f, sd.System()), value, unit)
+
+
+@pytest.mark.parametrize("system", [[x >= 1e6, x <= 2e6], [x >= 1e6]])
+def test_a_far_set_decides_the_size_of_the_objective(system):
+    agrees(sd.minimize((x - 1) ** 2, system), (1e6 - 1) ** 2, 1e12)
+
+
+def box_of(f, most=np.inf, violated=()):
+    """Height and exponents of x and y; ``most``: exponent of their bounds."""
+    top = np.full(int(f.monos.max()) + 1, most)
+    top[0] = 0.0
+    stated = [(p.monos[(p.monos > 0).any(axis=1)], np.log2([abs(c / s)])) for p, c, s in violated]
+    height, exponent = box.Box((f.monos, np.array(f.coefs, dtype=float)), top).least(stated)
+    return height, [exponent[int(v.variable_ids[0])] for v in f.variables]
+
+
+def test_the_box_is_where_terms_meet():
+    # x^4 meets x/2 at x = 2^(-1/3)
+    height, exponent = box_of(x**4 - x)
+    assert height == pytest.approx(-4 / 3, abs=0.1) and exponent == pytest.approx([-1 / 3], abs=0.03)
+    # positive even powers below the largest hold too: x^2, and not x^4, meets x
+    assert box_of(2.0**-40 * x**4 + x**2 - x)[1] == pytest.approx([-1], abs=0.1)
+    # cross terms that do not exceed what holds both variables are no size, nor are those that are squares
+    assert box_of(x**2 + y**2 - 2 * x * y + 3)[0] == pytest.approx(np.log2(3), abs=0.1)
+    assert box_of(x**6 + y**6 + 100 * x**2 * y**2 - x)[0] == box_of(x**6 + y**6 - x)[0]
+    assert box_of(-(x**2), 5.0)[0] == pytest.approx(9, abs=0.1)
+    # x >= 2^20: the box reaches it
+    assert box_of(x**2 - x, violated=[(x - 2**20, 1.0, -(2.0**20))])[1] == pytest.approx([20], abs=0.1)
+
+
+@pytest.mark.parametrize("power", [-60, -7, 1, 60])
+def test_the_box_moves_with_the_units(power):
+    f = 3 * x**6 - x**4 * y + 7 * y**4 - 5 * x * y + x**2
+    height, exponent = box_of(f)
+    moved, same = box_of(2.0**power * f)
+    assert moved == pytest.approx(height + power, abs=1e-9) and same == pytest.approx(exponent, abs=1e-9)
+    moved, shifted = box_of(f.subs({x: 2.0**power * x}))
+    assert moved == pytest.approx(height, abs=0.1)
+    assert shifted == pytest.approx([exponent[0] - power, exponent[1]], abs=0.1)
+
+
+def test_least_squares_in_mixed_units():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        units = 10.0 ** rng.integers(-8, 9, size=2)
+        a, truth = rng.integers(-3, 4, size=(4, 2)) + 0.5, rng.integers(-3, 4, size=2)
+        f = sum((r[0] * units[0] * x + r[1] * units[1] * y - float(r @ truth)) ** 2 for r in a)
+        agrees(sd.minimize(f, sd.System()), 0.0, 100.0, digits=1e-6)
+
+
+def test_thousands_of_terms_cost_nothing():
+    """A chain of a thousand steep terms, among variables that other programs of the process have."""
+    z = sd.variables("long_chain", 1000)
+    chain = sum(1e10 * (z[i + 1] - z[i] ** 2) ** 2 + (1 - z[i]) ** 2 for i in range(999))
+    tracemalloc.start()
+    height, exponent = box_of(chain)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.isfinite([height, *exponent]).all() and most < 2e7
+
+
+def test_heights_that_are_hardly_floats_judge_nothing_optimal():
+    """The minimum is -2.5e-301; a size that underflows is not one."""
+    assert sd.minimize(1e300 * x**2 - x, sd.System()).status == "inaccurate"
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9])
+def test_a_second_scaling_is_to_the_box_of_the_minimisers(scale):
+    """By coefficients alone 1e6 x^2 + 1e-6 x^4 - y + y^2 was said to have the minimum -1e10."""
+    found = sd.minimize(scale * x**2 + x**4 / scale - y + y**2, [x >= -scale], degree=4)
+    assert found.status == "optimal" and abs(found.bound + 0.25) < 1e-6

@@ -24,6 +24,7 @@ from ...algebra.polynomial import Polynomial
 from ...conic.choose import INTERIOR_POINT_SIDE
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
+from .box import Box
 from .entries import TINY
 from .identity import Identity, RoundingErrors
 
@@ -37,7 +38,10 @@ _WHOLE = 0.03  # weight of what terms in other variables say of one, constants a
 _MOST = 2.0**30  # size of an objective relative to its small coefficients: beyond it, terms cancel
 _MODERATE = 10  # powers of two in a variable
 _COUNTED = 2.0**-40  # of the largest coefficient: smaller ones are not what an objective is scaled by,
-_NARROW = 2.0**-10  # nor these, where variables are scaled by much or the others led to nothing
+_NARROW = 2.0**-10  # nor these, where variables are scaled by much
+_DIGITS = 5  # powers of two in the height of a scaled objective: solvers stop at differences near 1e-8
+_OVERFLOW = 1000  # heights above it are not floats, or next to it
+_JUDGED = 0.5  # of an objective's height: what differences of bounds are relative to
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
 
 
@@ -47,8 +51,10 @@ class Scaling(PickledByName):
     variables and ``exponent``, by variable id, the powers of two in them.
 
     ``value``: the factor of the target; ``size``: what differences of bounds of the scaled identity are
-    relative to, its middle coefficient; ``unknown``: factors of the unknowns' rows (None: all one). Unknowns
-    u_k stand for ``value / unknown[k] * u_k``, and multipliers for ``value`` times what they are.
+    relative to; ``unknown``: factors of the unknowns' rows (None: all one). Unknowns u_k stand for
+    ``value / unknown[k] * u_k``, and multipliers for ``value`` times what they are. ``height``: of the
+    objective in the box of its minimisers, as a power of two (infinite: not known); ``sizes``: the least and
+    the largest size of the objective that this allows, in the given units.
     """
 
     _by_id: ClassVar = ("exponent",)
@@ -61,6 +67,8 @@ class Scaling(PickledByName):
     value: float = 1.0
     unknown: np.ndarray | None = None
     size: float = 1.0
+    height: float = np.inf
+    sizes: tuple[float, float] = (0.0, np.inf)
 
     @property
     def trivial(self) -> bool:
@@ -102,12 +110,15 @@ class Scaling(PickledByName):
         return np.exp2(np.where(known, self.exponent[np.where(known, ids, 0)], 0.0))
 
 
-def find_scaling(identity: Identity, bounds: VariableBounds) -> Scaling:
+def find_scaling(identity: Identity, bounds: VariableBounds, boxed: bool = False) -> Scaling:
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
-    Variables without a bound are scaled where coefficients of one polynomial are far from each other.
+    Variables without a bound are scaled where coefficients of one polynomial are far from each other;
+    ``boxed``: all of them to the box that holds the minimisers.
     """
-    exponent = _variable_exponents(identity, bounds)
+    height, inside, sizes = _objective_box(identity, bounds)
+    plain = replace(unscaled(identity, bounds), height=height, sizes=sizes)
+    exponent = _alike(identity, np.round(inside) if boxed else _variable_exponents(identity, bounds))
     column = np.exp2(exponent[identity.columns].sum(axis=1))
     gram_parts = []
     for block in identity.blocks:
@@ -119,7 +130,7 @@ def find_scaling(identity: Identity, bounds: VariableBounds) -> Scaling:
     free = np.concatenate(free_parts) if free_parts else np.ones(0)
     extreme = np.concatenate([column, gram, free])
     if not ((extreme > _SMALLEST) & (extreme < 1 / _SMALLEST)).all():
-        return unscaled(identity, bounds)  # powers beyond what floats hold would not be exact
+        return plain  # powers beyond what floats hold would not be exact
     # constraints: divide each block by its largest scaled coefficient
     if any(block.kind != "sos" for block in identity.blocks):
         largest = _largest(_times(identity.gram, 1 / gram, column))
@@ -129,18 +140,20 @@ def find_scaling(identity: Identity, bounds: VariableBounds) -> Scaling:
     if free.size:
         top = _largest(_times(identity.free, 1 / free, column))
         free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
-    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
-    return found if _is_exact(identity, found) else unscaled(identity, bounds)
+    found = Scaling(
+        column, gram, free, _scaled_bounds(bounds, exponent), exponent, height=height, sizes=sizes
+    )
+    return found if _is_exact(identity, found) else plain
 
 
 def with_value(
-    identity: Identity, scaling: Scaling, weights: np.ndarray | None = None, narrow: bool = False
+    identity: Identity, scaling: Scaling, weights: np.ndarray | None = None, unit: float | None = None
 ) -> Scaling:
     """The same with the target scaled so that its small coefficients that count are about four, and with the
     rows of all unknowns but the first (the bound) scaled.
 
-    ``weights``: of the squares that those rows stand for, shape (unknowns - 1,). ``narrow``: coefficients far
-    below the largest do not count.
+    ``weights``: of the squares that those rows stand for, shape (unknowns - 1,). ``unit``: that of another
+    scaling, by which answers are judged; the target is then scaled by its height.
     """
     moving = mono.degrees(identity.columns) > 0
     # bounds of ordinary size may be loose: then the coefficients say more than their size on the box
@@ -149,22 +162,29 @@ def with_value(
     every = np.abs(identity.target) * np.exp2(used[np.minimum(identity.columns, used.size - 1)].sum(axis=1))
     target = np.sort(every[moving & (identity.target != 0)])
     largest = float(target.max(initial=0.0))
-    counted = np.sort(every[(every > 0) & (every >= (_NARROW if far or narrow else _COUNTED) * largest)])
+    counted = np.sort(every[(every > 0) & (every >= (_NARROW if far else _COUNTED) * largest)])
     size = min(largest, 0.25 * float(counted[(counted.size - 1) // 10])) if counted.size else 0.0
-    smallest = np.inf if far else _MOST * float(every[every > 0].min(initial=np.inf))
     target = target[target >= _COUNTED * largest]
+    smallest = np.inf if far else _MOST * float(every[every > 0].min(initial=np.inf))
     middle = min(float(target[(target.size - 1) // 2]), smallest) if target.size else 0.0
-    rows = None
+    height, squares, rows = _size_of(scaling.height), 0.0, None
     if identity.unknown.shape[0] > 1:
         rows = np.array(
             [_power_of_two(v) for v in _largest(_times_columns(identity.unknown, scaling.column))]
         )
         rows[0] = 1.0
         if weights is not None:
-            size = max(size, float((weights * rows[1:] ** 2).max(initial=0.0)))
+            squares = float((weights * rows[1:] ** 2).max(initial=0.0))
         rows = 1.0 / rows
+    size, height = max(size, squares), max(height, squares)
+    if unit is None:
+        low, high = scaling.sizes
+        unit = min(max(middle, low), max(high, squares))
+    elif 0 < height < np.inf:
+        size = height * 2.0**-_DIGITS
     value = 1.0 / _power_of_two(size)
-    found = replace(scaling, value=value, unknown=rows, size=_power_of_two(middle * value))
+    relative = max(unit * value, TINY) if unit > 0 else 0.0
+    found = replace(scaling, value=value, unknown=rows, size=_power_of_two(relative))
     kept = np.abs(identity.target[identity.target != 0])
     smallest, largest = kept.min(initial=1.0), kept.max(initial=1.0)
     low, high = (found.value * v for v in (scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)))
@@ -272,6 +292,11 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
         # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
         free = ~settled & (exponent == 0)
         exponent[free] = _growth_exponent(identity, free)
+    return exponent
+
+
+def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
+    """The exponents, the largest of each orbit for all of it."""
     if identity.symmetry is not None:
         # interval propagation need not treat the variables of an orbit alike; the scaling must
         orbits = identity.symmetry.variables[: exponent.size]
@@ -280,6 +305,68 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
         np.maximum.at(largest, orbits[moved], exponent[moved])
         exponent[moved] = largest[orbits[moved]]
     return exponent
+
+
+def _size_of(height: float) -> float:
+    return float(np.exp2(np.ceil(height))) if height < _OVERFLOW else np.inf
+
+
+def _objective_box(
+    identity: Identity, bounds: VariableBounds
+) -> tuple[float, np.ndarray, tuple[float, float]]:
+    """The height of the objective in the box that holds its minimisers, as a power of two, at least that of
+    its constant (infinite: not known); the exponents of that box, by id; and the least and the largest size
+    of the objective that this allows.
+
+    Where the objective alone decides the box, its height is its size. Where bounds do, they may be loose; but
+    no term is above twice the height: a coefficient may be that of a term which is next to nothing at the
+    minimisers. Where terms cancel, the height says nothing.
+    """
+    rewritten = set(identity.quotient.power)
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    violated = [] if identity.hermitian else _excluding_origin(identity)
+    tops = [b.basis for b in identity.blocks] + [r.multipliers for r in identity.equalities]
+    tops += [identity.columns, *(monos for monos, _ in violated)]
+    top = max([*(int(table.max(initial=0)) for table in tops), *limited, *rewritten])
+    most = np.full(top + 1, np.inf)
+    most[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    most[[0, *rewritten]] = 0.0
+    if identity.hermitian:
+        return np.inf, np.where(np.isfinite(most), most, 0.0), (0.0, np.inf)
+    used = np.flatnonzero(identity.target)
+    box = Box((identity.columns[used], identity.target[used]), most)
+    height, exponent = box.least(violated)
+    cancels = box.cancels(height)
+    height = max(height, box.constant)
+    if not np.isfinite(height) or cancels:
+        return height, exponent, (0.0, np.inf)
+    ids = np.unique(box.monos[box.monos > 0])
+    alone = np.isin(ids, box.variable).all() and (exponent[ids] < most[ids]).all()
+    if alone and box.lowers.any() and not violated:
+        return height, exponent, (_JUDGED * _size_of(height),) * 2
+    return height, exponent, (0.0, 2.0 * _size_of(height))
+
+
+def _excluding_origin(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of the constraints that the origin violates: monomials, and logarithms of their coefficients relative
+    to the constant."""
+    found: dict[tuple, tuple[bool, Polynomial]] = {}
+    for block in identity.blocks:
+        if block.kind != "sos":
+            entries = np.atleast_2d(np.asarray(block.multiplier, dtype=object))
+            for k in range(min(entries.shape)):
+                found[(block.kind, block.index, k)] = False, entries[k, k]
+    for rows in identity.equalities:
+        found[("equality", rows.index)] = True, rows.polynomial
+    violated = []
+    for equality, p in found.values():
+        constant = to_float(p.constant)
+        coefs = np.array([to_float(c) for c in p.coefs])
+        used = (p.monos > 0).any(axis=1) & (coefs != 0)
+        if used.any() and (constant < 0 or (equality and constant > 0)):
+            violated.append((p.monos[used], np.log2(np.abs(coefs[used])) - np.log2(abs(constant))))
+    return violated
 
 
 def _constraints(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
