@@ -44,13 +44,17 @@ _weights = np.zeros(1, dtype=np.uint64)
 def weights(largest_id: int) -> np.ndarray:
     """Key weights of the ids 0..largest_id, shape (largest_id + 1,), uint64; the weight of id 0 is 0."""
     global _weights
-    if _weights.size <= largest_id:
-        size = max(largest_id + 1, 2 * _weights.size, 64)
-        table = np.empty(size, dtype=np.uint64)
-        table[: _weights.size] = _weights
-        table[_weights.size :] = [_weight(i) for i in range(_weights.size, size)]
-        _weights = table
-    return _weights
+    found = _weights
+    if found.size <= largest_id:
+        _weights = found = _longer(found, largest_id, b"")
+    return found
+
+
+def _longer(known: np.ndarray, largest_id: int, secret: bytes) -> np.ndarray:
+    """A longer table of weights, a new one: other threads may replace the one that is known meanwhile."""
+    size = max(largest_id + 1, 2 * known.size, 64)
+    fresh = np.array([_weight(i, secret) for i in range(known.size, size)], dtype=np.uint64)
+    return np.concatenate([known, fresh])
 
 
 class KeyCollision(ArithmeticError, ValueError):
@@ -74,11 +78,10 @@ def second_keys(monos: np.ndarray) -> np.ndarray:
     global _second
     if monos.size == 0:
         return np.zeros(monos.shape[0], dtype=np.uint64)
-    largest = int(monos.max())
-    if _second.size <= largest:
-        size = max(largest + 1, 2 * _second.size, 64)
-        _second = np.array([0] + [_weight(i, _SECRET) for i in range(1, size)], dtype=np.uint64)
-    return _second[monos].sum(axis=1, dtype=np.uint64)
+    largest, found = int(monos.max()), _second
+    if found.size <= largest:
+        _second = found = _longer(found, largest, _SECRET)
+    return found[monos].sum(axis=1, dtype=np.uint64)
 
 
 def keys(monos: np.ndarray) -> np.ndarray:

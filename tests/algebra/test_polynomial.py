@@ -565,3 +565,33 @@ def test_threads_share_a_chain():
         found = list(pool.map(lambda k: base + v[k], range(101, 200)))
     for k, one in zip(range(101, 200), found):
         assert one.coefficient(v[k]) == 1 and one.coefs.size == 102
+
+
+def test_threads_may_make_variables_at_once():
+    """The tables of the weights of keys grew under each other's hands, and keys were what was in memory."""
+    code = """
+import sys, threading
+import sosdp as sd
+from sosdp.algebra import monomials
+sys.setswitchinterval(1e-6)
+failed, keys = [], []
+def work(k):
+    try:
+        made = {}
+        for i in range(2000):
+            x = sd.variables(f"t{i * 7 % 2000}" if k else f"t{i}")
+            made[str(x)] = (int(x.keys[0]), int(monomials.second_keys(x.monos)[0]))
+        keys.append(made)
+    except Exception as error:
+        failed.append(repr(error))
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert not failed, failed[0]
+assert len(keys) == 4 and all(k == keys[0] for k in keys)
+fresh = monomials.weights(3000)
+assert all(int(fresh[i]) == monomials._weight(i) for i in range(1, 3000)) and fresh[0] == 0
+"""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
