@@ -234,6 +234,7 @@ class ComplexExpectation(PickledByName):
 
 
 @shown("relaxation")
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
 def minimize_complex(
     objective: Any,
     constraints: Any = (),
