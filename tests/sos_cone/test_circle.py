@@ -112,10 +112,12 @@ def test_coefficients_far_from_one(size):
 
 
 def test_numbers_of_numpy_do_not_wrap_around():
-    """-2**63 has no negative among numpy's integers: a maximum of 2.5 * 2**63 was "at most" 1.8 * 2**63."""
+    """-2**63 has no negative among numpy's integers: the largest -2**63 + cos t was said to be 2**63."""
     size = 2**63
     wave = sd.minimize_trigonometric(np.array([0, 0, -size, 0, size - 1, 0, -size // 2]), sense="maximize")
     assert wave.status == "optimal" and 2.5 * size * (1 - 1e-15) <= wave.certified_bound <= 2.5001 * size
+    top = sd.minimize_trigonometric([np.int64(-size), np.int64(1)], sense="maximize")
+    assert -size <= top.certified_bound <= 0.99 * -size
     small = sd.minimize_trigonometric([np.int8(-128), np.float16(1)], sense="maximize")
     assert -127 <= small.certified_bound <= -126.99
     for wrong in ([1j], ["1"], [None], [[1, 2]]):
