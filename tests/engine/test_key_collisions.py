@@ -38,7 +38,7 @@ def pair():
     rows = np.array([LEFT, RIGHT], dtype=mono.MONOMIAL)
     with pytest.MonkeyPatch.context() as patch:
         table = mono.weights(max(IDS)).copy()
-        table[IDS[-1]] += mono.keys(rows)[0] - mono.keys(rows)[1]
+        table[IDS[-1:]] += mono.keys(rows[:1]) - mono.keys(rows[1:])
         patch.setattr(mono, "_weights", table)
         assert mono.keys(rows)[0] == mono.keys(rows)[1]
         yield rows
