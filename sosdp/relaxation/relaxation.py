@@ -313,7 +313,7 @@ class Relaxation:
             scaling = with_value(identity, plain, weights)
             result = answer(scaling)
             late = time.perf_counter() > deadline
-            if result.status not in ("optimal", "infeasible") and not late:
+            if result.status in ("inaccurate", "failed") and not late:
                 boxed = find_scaling(identity, self.bounds, boxed=True)
                 other = with_value(identity, boxed, weights, unit=scaling.unit)
                 changed = other.value != scaling.value or (other.column != scaling.column).any()
@@ -327,8 +327,6 @@ class Relaxation:
 
 def _better(again: PseudoExpectation, first: PseudoExpectation) -> bool:
     """Whether a second answer is worth more than a first one that is not optimal."""
-    if first.status == "unbounded":
-        return True  # both must see it
     if again.status != "optimal" or again.certified_bound is None:
         return again.status == "optimal" and first.certified_bound is None
     sign = -1.0 if again.bound_kind == "upper" else 1.0

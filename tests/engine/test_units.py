@@ -310,3 +310,33 @@ def test_a_second_scaling_is_to_the_box_of_the_minimisers(scale):
     """By coefficients alone 1e6 x^2 + 1e-6 x^4 - y + y^2 was said to have the minimum -1e10."""
     found = sd.minimize(scale * x**2 + x**4 / scale - y + y**2, [x >= -scale], degree=4)
     assert found.status == "optimal" and abs(found.bound + 0.25) < 1e-6
+
+
+def test_a_valley_is_as_large_as_its_coefficients():
+    """Its terms cancel: a box from their exponents would be too small, and the value declined."""
+    found = sd.minimize(1e6 * (x**2 - y) ** 2 + (x - 1) ** 2, degree=4)
+    assert found.status == "optimal" and abs(found.bound) < 1e-5
+
+
+def scaling_of(f, system):
+    plan = sd.Relaxation(sd.System(system), 2)
+    identity, _ = plan.assemble(f, [], ())
+    return scaling.with_value(identity, scaling.find_scaling(identity, plan.bounds))
+
+
+def test_no_term_is_larger_than_the_box_allows():
+    """At the minimisers z is one and x and y are nothing, whatever their coefficients are."""
+    assert scaling_of(1e6 * (x**2 + y**2 + x * y) + c, [c <= 1, c >= -1]).unit <= 2
+
+
+def test_a_first_scaling_balances_the_coefficients():
+    """Without bounds, and with bounds that are far too loose."""
+    for system in ([], [x**2 <= 1e36]):
+        power = scaling_of((1e9 * x - 1) ** 2 + (y - 1) ** 2, system).exponent[int(x.variable_ids[0])]
+        assert abs(power + np.log2(1e9)) <= 3
+
+
+def test_a_variable_that_nothing_holds_stays_visible():
+    """Scaled by the box alone the last term was below every tolerance, and the rest had an optimum."""
+    f = 1e22 * x**2 - 3e9 * x * y + 1e-3 * y**2 - 1e-11 * c + 1
+    assert sd.minimize(f, sd.System(), 2).status in ("unbounded", "inaccurate", "failed")

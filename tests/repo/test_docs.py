@@ -27,4 +27,13 @@ def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
 
 def test_there_are_pages():
     names = {page.stem for page in PAGES}
-    assert {"algebra", "certificates", "engine", "reductions", "solvers", "sos_programs", "privacy"} <= names
+    assert {
+        "algebra",
+        "certificates",
+        "engine",
+        "reductions",
+        "solvers",
+        "sos_programs",
+        "privacy",
+        "units",
+    } <= names

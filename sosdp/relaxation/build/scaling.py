@@ -114,11 +114,15 @@ def find_scaling(identity: Identity, bounds: VariableBounds, boxed: bool = False
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
     Variables without a bound are scaled where coefficients of one polynomial are far from each other;
-    ``boxed``: all of them to the box that holds the minimisers.
+    ``boxed``: to the box that holds the minimisers, where it is known.
     """
     height, inside, sizes = _objective_box(identity, bounds)
     plain = replace(unscaled(identity, bounds), height=height, sizes=sizes)
-    exponent = _alike(identity, np.round(inside) if boxed else _variable_exponents(identity, bounds))
+    exponent = _variable_exponents(identity, bounds)
+    if boxed:
+        exponent = np.pad(exponent, (0, inside.size - exponent.size))
+        exponent = np.where(np.isfinite(inside), np.round(inside), exponent)
+    exponent = _alike(identity, exponent)
     column = np.exp2(exponent[identity.columns].sum(axis=1))
     gram_parts = []
     for block in identity.blocks:
@@ -315,8 +319,8 @@ def _objective_box(
     identity: Identity, bounds: VariableBounds
 ) -> tuple[float, np.ndarray, tuple[float, float]]:
     """The height of the objective in the box that holds its minimisers, as a power of two, at least that of
-    its constant (infinite: not known); the exponents of that box, by id; and the least and the largest size
-    of the objective that this allows.
+    its constant (infinite: not known); the exponents of that box, by id (infinite: nothing holds it); and the
+    least and the largest size of the objective that this allows.
 
     Where the objective alone decides the box, its height is its size. Where bounds do, they may be loose; but
     no term is above twice the height: a coefficient may be that of a term which is next to nothing at the
@@ -333,11 +337,12 @@ def _objective_box(
     # a variable of the quotient has x**2 = x or 1: its scale is fixed
     most[[0, *rewritten]] = 0.0
     if identity.hermitian:
-        return np.inf, np.where(np.isfinite(most), most, 0.0), (0.0, np.inf)
+        return np.inf, most, (0.0, np.inf)
     used = np.flatnonzero(identity.target)
     box = Box((identity.columns[used], identity.target[used]), most)
     height, exponent = box.least(violated)
     cancels = box.cancels(height)
+    exponent = np.where(np.isfinite(most) | np.isin(np.arange(top + 1), box.variable), exponent, np.inf)
     height = max(height, box.constant)
     if not np.isfinite(height) or cancels:
         return height, exponent, (0.0, np.inf)
