@@ -246,12 +246,13 @@ def test_a_far_set_decides_the_size_of_the_objective(system):
     agrees(sd.minimize((x - 1) ** 2, system), (1e6 - 1) ** 2, 1e12)
 
 
-def box_of(f, most=np.inf, violated=()):
-    """Height and exponents of x and y; ``most``: exponent of their bounds."""
+def box_of(f, most=np.inf, violated=(), sign=0):
+    """Height and exponents of x and y; ``most``: exponent of their bounds, ``sign``: that of both."""
     top = np.full(int(f.monos.max()) + 1, most)
     top[0] = 0.0
+    signs = np.full(top.size, sign)
     stated = [(p.monos[(p.monos > 0).any(axis=1)], np.log2([abs(c / s)])) for p, c, s in violated]
-    height, exponent = box.Box((f.monos, np.array(f.coefs, dtype=float)), top).least(stated)
+    height, exponent = box.Box((f.monos, np.array(f.coefs, dtype=float)), top, signs).least(stated)
     return height, [exponent[int(v.variable_ids[0])] for v in f.variables]
 
 
@@ -265,6 +266,13 @@ def test_the_box_is_where_terms_meet():
     assert box_of(x**2 + y**2 - 2 * x * y + 3)[0] == pytest.approx(np.log2(3), abs=0.1)
     assert box_of(x**6 + y**6 + 100 * x**2 * y**2 - x)[0] == box_of(x**6 + y**6 - x)[0]
     assert box_of(-(x**2), 5.0)[0] == pytest.approx(9, abs=0.1)
+    # where x and y have a sign, their odd powers are squares too, if they raise the objective
+    reached = [(x - 1, 1.0, -1.0)]
+    assert box_of(x + 4 * y, 30.0, reached)[0] == pytest.approx(31, abs=0.1)
+    assert box_of(x + 4 * y, 30.0, reached, sign=1)[0] == pytest.approx(0, abs=0.1)
+    assert box_of(-x - 4 * y, 30.0, reached, sign=1)[0] == pytest.approx(31, abs=0.1)
+    assert box_of(-x - 4 * y, 30.0, reached, sign=-1)[0] == pytest.approx(0, abs=0.1)
+    assert box_of(x * y - 4 * y + y**2, 30.0, sign=1)[0] == box_of(y**2 - 4 * y, 30.0)[0]
     # x >= 2^20: the box reaches it
     assert box_of(x**2 - x, violated=[(x - 2**20, 1.0, -(2.0**20))])[1] == pytest.approx([20], abs=0.1)
 
@@ -310,6 +318,15 @@ def test_a_second_scaling_is_to_the_box_of_the_minimisers(scale):
     """By coefficients alone 1e6 x^2 + 1e-6 x^4 - y + y^2 was said to have the minimum -1e10."""
     found = sd.minimize(scale * x**2 + x**4 / scale - y + y**2, [x >= -scale], degree=4)
     assert found.status == "optimal" and abs(found.bound + 0.25) < 1e-6
+
+
+@pytest.mark.parametrize("loose", [1e3, 1e6, 1e9])
+def test_loose_bounds_of_amounts_do_not_matter(loose):
+    """Nothing is negative: at 1e9 the cheapest mixture was said to cost 7.5."""
+    mixture = [x >= 0, x <= loose, y >= 0, y <= loose, x + 2 * y >= 4, 3 * x + y >= 3]
+    agrees(sd.minimize(2 * x + 3 * y, mixture), 6.2, digits=1e-4)
+    negative = [p.subs({x: -x, y: -y}) for p in (x, loose - x, y, loose - y, x + 2 * y - 4, 3 * x + y - 3)]
+    agrees(sd.maximize(2 * x + 3 * y, [p >= 0 for p in negative]), -6.2, digits=1e-4)
 
 
 def test_a_valley_is_as_large_as_its_coefficients():

@@ -18,30 +18,36 @@ _EQUAL = 1e-9  # differences of rounding in heights and exponents
 class Box:
     """The least box 2^e that holds the minimisers, as far as exponents of terms show it.
 
-    At a height H every variable is at most its bound, and at most so large that no even power of it alone
-    with a positive coefficient, c x^d, exceeds 2^H. The least height is the one above which no term that can
+    At a height H every variable is at most its bound, and at most so large that no power of it alone that
+    cannot be negative, c x^d, exceeds 2^H. The least height is the one above which no term that can
     be negative exceeds it in that box, and at which constraints that the origin violates can hold: outside,
     the objective is above its value at the origin. Terms that cancel (the valley of Rosenbrock's function)
     are not seen: minimisers may lie outside, and the height is then too low (``cancels``). O(terms).
 
     ``terms``: monomials and coefficients of the objective, none zero. ``most``: exponents of the bounds, by
-    id (infinite: none), 0 at id 0.
+    id (infinite: none), 0 at id 0. ``signs``: by id, 1 where a variable is never negative, -1 never positive.
     """
 
-    def __init__(self, terms: tuple[np.ndarray, np.ndarray], most: np.ndarray) -> None:
+    def __init__(
+        self, terms: tuple[np.ndarray, np.ndarray], most: np.ndarray, signs: np.ndarray | None = None
+    ) -> None:
         monos, coefs = terms
         moving = (monos > 0).any(axis=1)
         self.constant = float(np.log2(np.abs(coefs[~moving])).max(initial=-np.inf))
         self.monos, self.log = monos[moving], np.log2(np.abs(coefs[moving]))
+        signs = np.zeros(most.size) if signs is None else signs
+        free = np.where(signs[self.monos] == 0, self.monos, 0)
         factors = np.sort(self.monos, axis=1)
         power, last = (factors > 0).sum(axis=1), factors.max(axis=1, initial=0)
         alone = ((factors == 0) | (factors == last[:, None])).all(axis=1)
-        # factors in pairs from the largest id on, the last one beside a zero
-        even = factors[:, ::-1]
+        # factors of either sign in pairs from the largest id on, the last one beside a zero
+        even = np.sort(free, axis=1)[:, ::-1]
         even = np.pad(even, ((0, 0), (0, even.shape[1] % 2)))
         square = (even[:, ::2] == even[:, 1::2]).all(axis=1)
-        holds = (coefs[moving] > 0) & square & alone
-        self.lowers = ~((coefs[moving] > 0) & square)
+        sign = np.prod(np.where(signs[self.monos] < 0, -1, 1), axis=1)
+        raises = (coefs[moving] * sign > 0) & square
+        holds = raises & alone
+        self.lowers = ~raises
         self.variable, self.power, self.level = last[holds], power[holds], self.log[holds]
         self.holds, self.most = holds, most
 

@@ -339,7 +339,10 @@ def _objective_box(
     if identity.hermitian:
         return np.inf, most, (0.0, np.inf)
     used = np.flatnonzero(identity.target)
-    box = Box((identity.columns[used], identity.target[used]), most)
+    signs = np.zeros(top + 1)
+    for variable, (low, high) in bounds.ranges.items():
+        signs[variable] = 1.0 if low >= 0 else -1.0 if high <= 0 else 0.0
+    box = Box((identity.columns[used], identity.target[used]), most, signs)
     height, exponent = box.least(violated)
     cancels = box.cancels(height)
     exponent = np.where(np.isfinite(most) | np.isin(np.arange(top + 1), box.variable), exponent, np.inf)
