@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -14,6 +15,11 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+# what comments in fragments of a page say that an expression is
+SAID = {
+    "start_relaxations": {"turn.certified_bound": -math.sqrt(2), "turn.angle": 5 * math.pi / 4},
+}
+
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
 
 
@@ -23,6 +29,8 @@ def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
     scope: dict = {}
     for number, source in enumerate(blocks(page)):
         exec(compile(source, f"{page.name}, fragment {number}", "exec"), scope)
+    for said, value in SAID.get(page.stem, {}).items():
+        assert eval(said, scope) == pytest.approx(value, abs=1e-6), said
 
 
 def test_there_are_pages():
