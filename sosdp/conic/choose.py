@@ -145,7 +145,7 @@ def solve_conic(
 
     ``lower`` and ``upper`` of the answer are proven bounds on the optimal value of a linear program (infinite
     where nothing is proven, and then ``reason`` says why). The status is ``optimal`` only when they agree to
-    1e-5 relative, ``infeasible`` only with a proof; with ``solver="auto"`` the next solver is asked
+    1e-5 relative, ``infeasible`` only with a proof (``value`` is then nan); with ``solver="auto"`` the next solver is asked
     otherwise; for a small program our own method in numbers of many digits is among them. A program with a
     quadratic objective gets no bounds, and the status is the solver's word.
     ``tolerance``: of the solver. ``time_limit``: for everything, in seconds; without it second opinions take
@@ -167,6 +167,8 @@ def solve_conic(
     asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
     with limited(asked.left):
         found = unit.restore(_settled(unit.program, solver, asked, tolerance, largest), program)
+    if found.status == "infeasible":  # a backend that saw no ray leaves the value at its last point
+        found = replace(found, value=np.nan)
     return replace(found, seconds=time.perf_counter() - started)
 
 

@@ -105,6 +105,17 @@ def test_empty_and_unbounded_programs_are_proven():
     assert not brackets.is_empty(full, np.array([-1.0, -1.0]))
 
 
+def test_an_infeasible_program_has_no_value():
+    """[[t, 1], [1, 0]] is positive semidefinite for no t, and nearly so for large t: solvers end at t = 3e9."""
+    column = sp.csc_matrix(np.array([[-1.0], [0.0], [0.0]]))
+    weak = ConicProgram(np.ones(1), column, np.array([0.0, np.sqrt(2), 0.0]), Cones(psd=(2,)))
+    assert clarabel.solve(weak).value > 1e6
+    for solver in ("clarabel", "scs"):
+        answer = sd.solve_conic(weak, solver)
+        assert answer.status == "infeasible" and np.isnan(answer.value)
+        assert answer.lower == answer.upper == np.inf
+
+
 def test_a_slack_that_rounding_calls_zero_is_no_proof():
     found = 0
     for k in range(1, 400):
