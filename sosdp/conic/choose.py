@@ -145,9 +145,9 @@ def solve_conic(
 
     ``lower`` and ``upper`` of the answer are proven bounds on the optimal value of a linear program (infinite
     where nothing is proven, and then ``reason`` says why). The status is ``optimal`` only when they agree to
-    1e-5 relative, ``infeasible`` only with a proof (``value`` is then nan); with ``solver="auto"`` the next solver is asked
-    otherwise; for a small program our own method in numbers of many digits is among them. A program with a
-    quadratic objective gets no bounds, and the status is the solver's word.
+    1e-5 relative, ``infeasible`` (``value`` is then nan) only with a proof; with ``solver="auto"`` the next
+    solver is asked otherwise; for a small program our own method in numbers of many digits is among them. A
+    program with a quadratic objective gets no bounds, and the status is the solver's word.
     ``tolerance``: of the solver. ``time_limit``: for everything, in seconds; without it second opinions take
     together at most 8 CPU seconds, or ten times what the first solver and its proof took, and one step of a
     proof in integers about 8. ``largest``: the entries of x that are of interest are at most this in absolute

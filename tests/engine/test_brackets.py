@@ -106,7 +106,7 @@ def test_empty_and_unbounded_programs_are_proven():
 
 
 def test_an_infeasible_program_has_no_value():
-    """[[t, 1], [1, 0]] is positive semidefinite for no t, and nearly so for large t: solvers end at t = 3e9."""
+    """[[t, 1], [1, 0]] is positive semidefinite for no t, nearly so for large t: solvers end at 3e9."""
     column = sp.csc_matrix(np.array([[-1.0], [0.0], [0.0]]))
     weak = ConicProgram(np.ones(1), column, np.array([0.0, np.sqrt(2), 0.0]), Cones(psd=(2,)))
     assert clarabel.solve(weak).value > 1e6
