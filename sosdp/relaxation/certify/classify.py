@@ -10,7 +10,7 @@ from .misfit import misfit, moment_violation, priced_misfit, shortfall
 from .proven_value import certified_value, inside_value
 from .second_opinions import SecondOpinions
 from .solved import ENOUGH, Solved
-from .without_optimum import empty, feasibility, refuted, unbounded
+from .without_optimum import empty, falling, feasibility, refuted, unbounded
 
 
 def judged(solved: Solved, second_opinion: bool = False) -> PseudoExpectation:
@@ -19,6 +19,9 @@ def judged(solved: Solved, second_opinion: bool = False) -> PseudoExpectation:
     status = solved.raw.status
     if status == "infeasible":
         return refuted(solved)
+    endless = falling(solved)
+    if endless is not None:
+        return endless
     if status in ("unbounded", "failed"):
         # on an empty set both sides of the program fail: the emptiness is what the user needs to know
         told = f"the solver gave up ({solved.raw.message})"

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...algebra.polynomial import Polynomial
 from ...conic.breakdown import OTHER_UNITS
 from ..build.diagonal_dominance import least_eigenvalues
 from ..build.identity import GramProgram
 from ..pseudoexpectation import PseudoExpectation
 from ..solve.solve import centre
 from .bound import certify
+from .leading_form import falls_without_end
 from .misfit import violation
 from .rays import patience, provably_unbounded, unproven
 from .solved import ENOUGH, Solved
@@ -86,6 +88,17 @@ def empty(solved: Solved) -> PseudoExpectation | None:
     return replace(answer, sense=question.sense, objective=question.objective)
 
 
+def falling(solved: Solved) -> PseudoExpectation | None:
+    """The answer where nothing limits an objective that falls without end, which is proven exactly."""
+    question = solved.question
+    p = question.objective
+    if question.subject_to or len(question.system) or not isinstance(p, Polynomial):
+        return None
+    if not falls_without_end(-p if question.sense == "maximize" else p):
+        return None
+    return solved.result("unbounded", -np.inf, None, _no_bound(question.cone))
+
+
 def unbounded(solved: Solved) -> PseudoExpectation:
     """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that checks,
     and a direction must be proven."""
@@ -109,10 +122,12 @@ def unbounded(solved: Solved) -> PseudoExpectation:
     stated = as_stated(program, *solved.question.coefficients(identity.unknown.shape[0]))
     if stated is None or not (left > 0 and provably_unbounded(stated, left)):
         return solved.result("inaccurate", np.nan, None, f"{claim}; {unproven(left, stated is None)}")
-    cone = solved.question.cone
+    return solved.result("unbounded", -np.inf, None, _no_bound(solved.question.cone))
+
+
+def _no_bound(cone: str) -> str:
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
-    reason = (
+    return (
         f"no {certificate} of this degree exists for any bound; "
         "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
     )
-    return solved.result("unbounded", -np.inf, None, reason)
