@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +56,28 @@ class DualData:
 
 
 @dataclass(frozen=True, eq=False)
+class Centre:
+    """The answer to the same question in the variables ``x - origin``."""
+
+    answer: PseudoExpectation
+    origin: tuple[tuple[Polynomial, Fraction], ...]
+
+    def value(self, p: Polynomial) -> float | None:
+        """The pseudo-expectation of a polynomial; None where moments are not known."""
+        moved = p.subs({v: v + c for v, c in self.origin})
+        values, known = self.answer._moment_values(moved.monos)
+        return float(values @ moved.coefs.astype(float)) if known.all() else None
+
+    def atoms(self, ids: np.ndarray) -> Atoms:
+        """Its points in the variables of these ids."""
+        found = self.answer._atoms
+        values = {int(v.variable_ids[0]): float(c) for v, c in self.origin}
+        if not np.array_equal(self.answer.variable_ids, ids):
+            return Atoms(np.zeros((0, ids.size)), "not every variable occurs after a shift", False)
+        return replace(found, points=found.points + [values.get(i, 0.0) for i in ids.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
 class PseudoExpectation(PickledByName):
     """A pseudo-expectation with its bound, its proof material and its sizes.
 
@@ -99,6 +122,7 @@ class PseudoExpectation(PickledByName):
     in_expectation: tuple[ExpectationConstraint, ...] = field(default=(), repr=False)
     cone: str = "sos"
     inside: Inside | None = field(default=None, repr=False)
+    centre: Centre | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"PseudoExpectation({self.status}, degree {self.degree}: {self._said()})"
@@ -195,6 +219,9 @@ class PseudoExpectation(PickledByName):
         poly = p if isinstance(p, Polynomial) else Polynomial(p)
         if len(poly.coefs) == 0:
             return 0.0
+        moved = None if self.centre is None else self.centre.value(poly)
+        if moved is not None:
+            return moved
         values, known = self._moment_values(poly.monos)
         if not known.all():
             missing = Polynomial.from_arrays(poly.monos[~known][:1], np.ones(1, dtype=np.int64))
@@ -256,7 +283,7 @@ class PseudoExpectation(PickledByName):
 
     @cached_property
     def _atoms(self) -> Atoms:
-        return extract_atoms(self)
+        return extract_atoms(self) if self.centre is None else self.centre.atoms(self.variable_ids)
 
     def atoms(self, rank: int | None = None) -> np.ndarray:
         """Minimisers read off a flat moment matrix, shape (count, variables) in the order of ``system`` and

@@ -22,7 +22,7 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
+from ..model.options import BuildOptions, Options, SolveOptions, names, read_options, spelled_out
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
@@ -34,6 +34,7 @@ from .build.identity import ONE, GramProgram, Identity
 from .build.plan import Plan, least_degree, plan
 from .build.scaling import Scaling, find_scaling, scale, with_value
 from .build.symmetry import with_symmetry
+from .centred import Solve, from_the_centre
 from .certify.classify import judged
 from .certify.solved import Question, Solved
 from .pseudoexpectation import PseudoExpectation
@@ -248,6 +249,7 @@ class Relaxation:
         sense: str,
         subject_to: Any = None,
         near: PseudoExpectation | None = None,
+        shifts: int = 3,
         **solver_options: Unpack[SolveOptions],
     ) -> PseudoExpectation:
         started = time.perf_counter()
@@ -320,9 +322,24 @@ class Relaxation:
                 if changed and other.unit == scaling.unit:
                     again = answer(other)
                     result = again if _better(again, result) else result
+        if second and shifts and near is None and time.perf_counter() < deadline:
+            result = from_the_centre(result, self._elsewhere(sense, options, deadline, shifts - 1))
         times = {"build": began + took[0], "solve": took[1], "certify": took[2]}
         sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)
         return replace(result, times=times, sizes=sizes)
+
+    def _elsewhere(self, sense: str, options: Options, deadline: float, shifts: int) -> Solve:
+        """What solves the same relaxation in shifted variables, which are shifted so often again."""
+        building: Any = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
+        given: Any = {name: getattr(options, name) for name in names("solve")}
+
+        def solve(system: System, objective: Polynomial) -> PseudoExpectation:
+            if np.isfinite(deadline):
+                given["time_limit"] = max(deadline - time.perf_counter(), 0.01)
+            moved = Relaxation(system, self.degree, **building)
+            return moved._bound(objective, sense, shifts=shifts, **given)
+
+        return solve
 
 
 def _better(again: PseudoExpectation, first: PseudoExpectation) -> bool:

@@ -162,7 +162,8 @@ def test_unbounded_needs_a_proof(proves, monkeypatch):
     if not proves:
         monkeypatch.setattr(rays, "is_unbounded", lambda *args: False)
     assert without_optimum.provably_unbounded is rays.provably_unbounded
-    assert sd.minimize(-(x**2)).status == ("unbounded" if proves else "inaccurate")
+    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2  # its leading form is not negative
+    assert sd.minimize(motzkin).status == ("unbounded" if proves else "inaccurate")
 
 
 def test_random_problems_in_random_units():
@@ -339,6 +340,10 @@ def scaling_of(f, system):
     plan = sd.Relaxation(sd.System(system), 2)
     identity, _ = plan.assemble(f, [], ())
     return scaling.with_value(identity, scaling.find_scaling(identity, plan.bounds))
+
+
+def test_the_size_of_an_objective_is_its_height_at_the_minimisers():
+    assert 1 <= scaling_of((1e6 * x - 3) ** 2 + (y - x) ** 2, []).unit <= 100
 
 
 def test_no_term_is_larger_than_the_box_allows():

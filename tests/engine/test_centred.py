@@ -1,0 +1,108 @@
+"""Answers do not depend on where 0 is: years, coordinates of maps, measurements with an offset."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+
+x, y = sd.variables("x y")
+YEARS = sd.System(x >= 1990, x <= 2020)
+DOUBLE = (x - 2003) ** 2 * (x - 2015) ** 2
+
+
+def offset_line() -> sd.Polynomial:
+    """Least squares of a line through measurements near 10000."""
+    at = [Fraction(k, 10) for k in range(1, 9)]
+    measured = [10000 + 2 * v + Fraction((-1) ** i, 2) for i, v in enumerate(at)]
+    return sum((x * v + y - m) ** 2 for v, m in zip(at, measured, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("p", "system", "value", "within"),
+    [
+        (DOUBLE, YEARS, 0.0, 1e-4),
+        (DOUBLE - x, YEARS, -2015.00173, 1e-3),
+        ((x - 1999) ** 2 * (y - 2499) ** 2 + (x - y + 500) ** 2,
+         sd.System(x >= 1900, x <= 2100, y >= 2400, y <= 2600), 0.0, 1e-4),
+        ((x - 4500000) ** 2 + (y - 5500000) ** 2,
+         sd.System((x - 4500100) ** 2 + (y - 5500000) ** 2 <= 2500), 2500.0, 1e-2),
+        ((x - 10**6) ** 2 + 1, sd.System(), 1.0, 1e-6),
+        ((x - 1e6) ** 2 + 1, sd.System(), 1.0, 1e-6),
+        ((x - 10**5) ** 2 + 1, sd.System(x >= 10**5 - 10, x <= 10**5 + 10), 1.0, 1e-5),
+        (offset_line(), sd.System(), 40 / 21, 1e-6),
+    ],
+)  # fmt: skip
+def test_far_from_zero(p, system, value, within):
+    found = sd.minimize(p, system)
+    assert found.status == "optimal" and abs(found.bound - value) <= within
+    assert value - within <= found.certified_bound <= value + 1e-4 * within + 1e-5 * (value != 0)
+    points = found.atoms()
+    assert len(points) and all(
+        system.violation(dict(zip(found.variables, a, strict=True))).max(initial=0) < 1e-3 for a in points
+    )
+    assert found(p) == pytest.approx(value, abs=10 * within)
+    most = sd.maximize(-p, system)
+    assert most.status == "optimal" and abs(most.bound + value) <= within
+    assert -value - 1e-5 <= most.certified_bound <= -value + within
+
+
+def test_what_is_proven_is_below_every_value():
+    rng = np.random.default_rng(2)
+    for _ in range(25):
+        a, b = (int(v) for v in rng.integers(10**3, 10**7, size=2))
+        w = Fraction(int(rng.integers(1, 100)), 10)
+        f = (x - a) ** 2 + w * (y - b) ** 2 + (x - a) * (y - b) * Fraction(1, 5) + Fraction(1, 3)
+        found = sd.minimize(f)
+        assert found.status == "optimal" and abs(found.bound - 1 / 3) < 1e-5
+        assert Fraction(found.certified_bound) <= Fraction(1, 3)
+        assert found.atoms()[0] == pytest.approx([a, b], abs=1e-3)
+
+
+def test_shifts_are_exact():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        c = [Fraction(int(v), 1024) for v in rng.integers(10**3, 10**9, size=2)]
+        f = sum(
+            float(v) * x**i * y**j for v, (i, j) in zip(rng.normal(size=4), [(4, 0), (1, 2), (0, 3), (1, 1)])
+        )
+        back = f.subs({x: x + c[0], y: y + c[1]}).subs({x: x - c[0], y: y - c[1]})
+        assert (back - f.as_exact(binary=True)).as_exact() == 0
+
+
+def test_the_answer_is_one_in_the_given_variables():
+    found = sd.minimize(DOUBLE, YEARS)
+    assert found.centre is not None and 1990 < found(x) < 2020 and found.certified_bound > -1e-3
+    assert found.moment_matrix()[0, 1] == pytest.approx(found(x)) and found(x * x) >= found(x) ** 2 - 1e-3
+    assert found.atoms() == pytest.approx(np.array([[2003.0], [2015.0]]), abs=1e-3)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.atoms() == pytest.approx(found.atoms()) and again(DOUBLE) == found(DOUBLE)
+    proof = certificates.extract(found).exact()
+    assert -1e-3 <= proof.bound <= 0
+
+
+def test_where_0_is_near_nothing_is_solved_twice(monkeypatch):
+    calls = []
+    solve = sd.Relaxation._bound
+
+    def counted(self, *arguments, **options):
+        calls.append(arguments)
+        return solve(self, *arguments, **options)
+
+    monkeypatch.setattr(sd.Relaxation, "_bound", counted)
+    sd.minimize(100 * (y - x**2) ** 2 + (1 - x) ** 2, [x**2 <= 4, y**2 <= 4], 4)
+    sd.minimize(x**4 - 3 * x + y**2, [x**2 + y**2 <= 9])
+    sd.minimize(DOUBLE, YEARS, solver="clarabel")
+    assert len(calls) == 3
+    sd.minimize(DOUBLE, YEARS)
+    assert len(calls) > 4
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+def test_the_unit_of_the_objective_does_not_matter(power):
+    f = (x - 10**6) ** 2 + (y - 3000) ** 2 + 1
+    one, other = sd.minimize(f), sd.minimize(Fraction(2) ** power * f)
+    assert other.status == "optimal" and other.bound / 2.0**power == pytest.approx(one.bound, rel=1e-6)
