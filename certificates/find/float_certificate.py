@@ -179,7 +179,7 @@ class FloatCertificate(PickledByName):
         try:
             return self._mixed(slacks, places)
         except NotCertifiable as error:
-            reason = str(error)
+            first = reason = str(error)
         sharper = self._sharper()
         source = self if sharper is None else sharper
         assert self.value is not None and source.value is not None
@@ -213,9 +213,9 @@ class FloatCertificate(PickledByName):
             try:
                 return source._on_face(replace(self.claim, bound=self._sign * chosen))
             except NotCertifiable as error:
-                face = str(error)
+                face = f"on a face of the cone: {error}"
         raise NotCertifiable(
-            f"no exact certificate found ({reason}; on a face of the cone: {face}); {_ADVICE}"
+            f"no exact certificate found ({reason}; {face}); {_ADVICE}", attempts=(first, face)
         )
 
     def _from_inside(self, slacks: tuple[float, ...]) -> Proof | None:
@@ -378,14 +378,16 @@ class FloatCertificate(PickledByName):
                 words = f"{words}, where no point that attains it was found"
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
-        known = f"{words}; {reason}" if words else reason
+        attempts = (words, reason) if words else (reason,)
+        known = "; ".join(attempts)
         other = None if self.divided is None else self.divided(self.result, self.claim)
         if other is not None:
             try:
                 return other.optimum()
             except NotCertifiable as error:
-                known = f"{known}; with the objective divided by {other.factor}: {error}"
-        raise NotCertifiable(f"no proof at the exact optimum found ({known})")
+                last = f"with the objective divided by {other.factor}: {error}"
+                known, attempts = f"{known}; {last}", (attempts[0], last)
+        raise NotCertifiable(f"no proof at the exact optimum found ({known})", attempts=attempts)
 
     def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
         """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
@@ -524,10 +526,10 @@ class FloatCertificate(PickledByName):
         try:
             return self._refined(bound=claim.bound, quick=True)
         except NotCertifiable as error:
-            precise = str(error)
+            last = f"in higher precision: {error}"
         raise NotCertifiable(
-            f"no exact certificate found ({reason}; on a face of the cone: {face}; in higher precision: "
-            f"{precise}); {_ADVICE}"
+            f"no exact certificate found ({reason}; on a face of the cone: {face}; {last}); {_ADVICE}",
+            attempts=(reason, last),
         )
 
     def _refined(

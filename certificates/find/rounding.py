@@ -46,7 +46,14 @@ _Column = tuple[tuple[str, int, Any], Terms]
 
 
 class NotCertifiable(CertificateError):
-    """No exact certificate was found; the message says why and what to try."""
+    """No exact certificate was found; the message says why and what to try.
+
+    ``attempts``: where several ways were tried, what the first and what the last ended with.
+    """
+
+    def __init__(self, message: str, *, attempts: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.attempts = attempts
 
 
 class FloatBlock(Protocol):

@@ -14,6 +14,7 @@ ANSWERED = 0
 NOT_ANSWERED = 1
 BAD_INPUT = 2
 LONGEST = 1000  # characters of a complaint
+SHORT = 220  # of a reason that JSON has in full
 
 
 class InputError(Exception):
@@ -28,6 +29,26 @@ def one_line(error: BaseException) -> str:
 def brief(line: str) -> str:
     """The line, its middle left out where a hostile value makes it very long."""
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+
+
+def gist(error: BaseException) -> str:
+    """An exception's message in at most ``SHORT`` characters: of a search for a proof that tried several
+    ways, what it says first, and what the first and the last of them ended with."""
+    whole = one_line(error)
+    tried = getattr(error, "attempts", ())
+    if len(whole) <= SHORT or not tried:
+        return _cut(whole, SHORT)
+    said = f"{_cut(whole.partition(' (')[0], SHORT // 4)}: "
+    if len(tried) == 1:
+        return said + _cut(tried[0], SHORT - len(said))
+    last = "; ...; " + _cut(tried[-1], (SHORT - len(said)) // 2 - 7)
+    return said + _cut(tried[0], SHORT - len(said) - len(last)) + last
+
+
+def _cut(text: str, longest: int) -> str:
+    import textwrap
+
+    return textwrap.shorten(text, longest, placeholder=" ...")
 
 
 def warn(text: str) -> None:

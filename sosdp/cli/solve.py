@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sosdp.cli.emit import emit, wanted
 from sosdp.cli.files import check_folder
@@ -12,6 +12,8 @@ from sosdp.cli.output import (
     ANSWERED,
     NOT_ANSWERED,
     InputError,
+    brief,
+    gist,
     one_line,
     print_fields,
     print_json,
@@ -44,7 +46,7 @@ def run(arguments: Namespace) -> int:
             export(problem, arguments.export)
         with shown(f"solving {arguments.file}"):
             answer = solve_or_complain(problem, arguments.file)
-        failed: dict[str, str] = {}
+        failed: dict[str, Failed] = {}
         if arguments.certificate is not None or others:
             with shown("rounding to an exact certificate"):
                 failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
@@ -53,14 +55,39 @@ def run(arguments: Namespace) -> int:
     result |= {option: target for option, target in others.items() if option not in failed}
     if arguments.export is not None:
         result["export"] = arguments.export
-    for option, why_not in failed.items():
-        result[f"{option}_reason"] = why_not
-        warn(f"{getattr(arguments, option)}: not written: {why_not}")
+    result |= _reasons(arguments, failed)
     if arguments.json:
         print_json(result)
     else:
         _print(problem, result)
     return ANSWERED if answer.status in ANSWERS else NOT_ANSWERED
+
+
+class Failed(NamedTuple):
+    """Why a proof or a file that was asked for is not there: in full, and for standard error."""
+
+    whole: str
+    short: str
+
+
+def _reasons(arguments: Namespace, failed: dict[str, Failed]) -> dict[str, str]:
+    """The reasons in the result, each text once, with a short line for each on standard error."""
+    reasons: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    written = any(getattr(arguments, o) and o not in failed for o in ("certificate", "latex", "lean"))
+    for option, why_not in sorted(failed.items(), key=lambda item: item[0] == "optimum"):
+        said = next((key for key, text in reasons.items() if why_not.whole in text), None)
+        reasons[f"{option}_reason"] = why_not.whole if said is None else f"see {said}"
+        if option == "optimum":
+            line = f"--optimum: {why_not.short}"
+            line += "; proven with a slack instead" if written else ""
+        else:
+            target = getattr(arguments, option)
+            same = shown.setdefault(why_not.whole, target)
+            line = f"{target}: not written: {why_not.short if same == target else f'as {same}'}"
+        more = why_not.short != why_not.whole and said is None
+        warn(f"{line} (in full: --json, {option}_reason)" if more else line)
+    return reasons
 
 
 def load(path: str, degree: int | None = None, solver: str | None = None, sparsity: str | None = None) -> Any:
@@ -100,38 +127,33 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
 
 def write_proof(
     answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
-) -> dict[str, str]:
+) -> dict[str, Failed]:
     """Write an exact certificate, check the file again, and write its other forms; returns for every option
-    that got no file why not."""
+    that got no file, and for ``optimum`` without a proof at it, why not."""
     from certificates import CertificateError, check_file
-    from sosdp.answer import certify
+    from sosdp.answer import certify, certify_optimum
 
     options = (["certificate"] if target is not None else []) + list(others)
+    failed: dict[str, Failed] = {}
+    proof = None
+    if optimum:
+        try:
+            proof = certify_optimum(answer)
+        except (ValueError, CertificateError) as error:
+            failed["optimum"] = Failed(one_line(error), gist(error))
     try:
-        proof = _optimum(answer) if optimum else None
         proof = certify(answer) if proof is None else proof
         if target is not None:
             proof.save(target)
     except (ValueError, CertificateError) as error:
-        return dict.fromkeys(options, one_line(error))
+        return failed | dict.fromkeys(options, Failed(one_line(error), gist(error)))
     except OSError as error:
         raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
     verdict = proof.verify() if target is None else check_file(target)
     if not verdict:
-        return dict.fromkeys(options, f"the proof does not pass its own check: {verdict}")
-    return emit(proof, others)
-
-
-def _optimum(answer: Answer) -> Any:
-    """A proof of the exact optimum, or None with a line that says why there is none."""
-    from certificates import CertificateError
-    from sosdp.answer import certify_optimum
-
-    try:
-        return certify_optimum(answer)
-    except (ValueError, CertificateError) as error:
-        warn(f"--optimum: {one_line(error)}; proven with a slack instead")
-        return None
+        wrong = f"the proof does not pass its own check: {verdict}"
+        return failed | dict.fromkeys(options, Failed(wrong, brief(wrong)))
+    return failed | {option: Failed(why_not, why_not) for option, why_not in emit(proof, others).items()}
 
 
 def export(problem: Any, target: str) -> None:

@@ -13,7 +13,9 @@ import pytest
 
 import sosdp as sd
 from benchmarks.cases import CASES, judge, solve_in_process
+from certificates.find.rounding import NotCertifiable
 from sosdp.cli import main
+from sosdp.cli.output import SHORT, gist
 from sosdp.conic.program import ProblemTooLarge
 from sosdp.show import rounded_safely
 
@@ -231,6 +233,45 @@ def test_unbounded_has_no_numbers_that_json_lacks(tmp_path, capsys):
     assert (result["status"], code) == ("unbounded", 0)
     assert result["bound"] is None and result["certified_bound"] is None
     assert result["reason"]
+
+
+SCHEIDERER = "x**4+x*y**3+y**4-3*x**2*y*z-4*x*y**2*z+2*x**2*z**2+x*z**3+y*z**3+z**4"
+
+
+def test_why_there_is_no_certificate_is_a_line_and_in_full_once(tmp_path, capsys):
+    # Scheiderer's quartic is a sum of squares over the reals, and not over the rationals
+    path = problem(tmp_path, variables=["x", "y", "z"], minimize=None, sos=SCHEIDERER, subject_to=[])
+    targets = ["--certificate", str(tmp_path / "c.json"), "--latex", str(tmp_path / "l.tex"), "--optimum"]
+    result, code, error = solved(capsys, path, *targets)
+    assert code == 1 and result["certificate"] is None
+    whole = result["certificate_reason"]
+    assert len(whole) > 600 and "on a face of the cone" in whole and "usual causes and cures" in whole
+    assert result["latex_reason"] == "see certificate_reason"
+    first, second, third = error.splitlines()
+    assert first.startswith(f"{targets[1]}: not written: no exact certificate found: no multipliers strictly")
+    assert "higher precision" in first and len(first) - len(targets[1]) <= 300
+    assert second == f"{targets[3]}: not written: as {targets[1]}"
+    assert third.startswith("--optimum: ") and "slack" not in third  # nothing is proven
+
+
+def test_why_there_is_no_exact_optimum_is_a_line_and_in_full_once(tmp_path, capsys):
+    irrational = problem(tmp_path, minimize="x**4 - 2*x**2*y + y**2 + x**6 - 3*x", subject_to=[], degree=6)
+    target = str(tmp_path / "c.json")
+    result, code, error = solved(capsys, irrational, "--certificate", target, "--optimum")
+    assert code == 0 and result["certificate"] == target
+    assert "no rational proof at the value itself exists" in result["optimum_reason"]
+    assert len(result["optimum_reason"]) > 300 >= len(error.strip()) and error.count("\n") == 1
+    assert "proven with a slack instead" in error and "-2.1763764082" in error
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_the_gist_of_an_error_is_short_and_names_the_first_and_the_last(count):
+    ways = tuple(f"way {k} " + "fails " * 60 for k in range(count))
+    error = NotCertifiable(f"nothing found ({'; '.join(ways) or 'word ' * 100})", attempts=ways)
+    line = gist(error)
+    assert line.startswith("nothing found") and len(line) <= SHORT
+    assert [f"way {k} " in line for k in range(count)] == [k in (0, count - 1) for k in range(count)]
+    assert gist(NotCertifiable("brief (a; b)", attempts=("a", "b"))) == "brief (a; b)"
 
 
 def test_certificate_of_the_examples(tmp_path, capsys):
