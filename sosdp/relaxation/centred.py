@@ -17,6 +17,7 @@ import numpy as np
 
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, variable
+from ..conic.program import ProblemTooLarge
 from ..model.system import System
 from .build.box import Box
 from .pseudoexpectation import Centre, PseudoExpectation
@@ -38,7 +39,10 @@ def from_the_centre(found: PseudoExpectation, solve: Solve) -> PseudoExpectation
     if not centre:
         return found
     shift: Any = {v: v + c for v, c in centre}
-    inner = solve(found.system.subs(shift), _moved(found.objective, shift))
+    try:
+        inner = solve(found.system.subs(shift), _moved(found.objective, shift))
+    except (ProblemTooLarge, OverflowError):
+        return found  # without symmetries and zeros a program may be too large, or its numbers
     sign = -1.0 if found.sense == "maximize" else 1.0
     proven = [b for b in (found.certified_bound, inner.certified_bound) if b is not None]
     certified = sign * max(sign * b for b in proven) if proven else None

@@ -330,6 +330,14 @@ def test_loose_bounds_of_amounts_do_not_matter(loose):
     agrees(sd.maximize(2 * x + 3 * y, [p >= 0 for p in negative]), -6.2, digits=1e-4)
 
 
+def test_bounds_of_variables_that_do_not_occur():
+    """x is zero: it is in no moment, and its id is above that of all others."""
+    last = sd.variables("of_no_moment", 3)
+    for system in ([last[2].equals(0)], [last[2] >= 0, last[2] <= 0, last[0] >= 1]):
+        assert sd.minimize(last[0] ** 2 + 1, system).status == "optimal"
+        assert sd.minimize(sd.polynomial(2), system).bound == pytest.approx(2)
+
+
 def test_a_valley_is_as_large_as_its_coefficients():
     """Its terms cancel: a box from their exponents would be too small, and the value declined."""
     found = sd.minimize(1e6 * (x**2 - y) ** 2 + (x - 1) ** 2, degree=4)

@@ -341,7 +341,8 @@ def _objective_box(
     used = np.flatnonzero(identity.target)
     signs = np.zeros(top + 1)
     for variable, (low, high) in bounds.ranges.items():
-        signs[variable] = 1.0 if low >= 0 else -1.0 if high <= 0 else 0.0
+        if variable <= top:
+            signs[variable] = 1.0 if low >= 0 else -1.0 if high <= 0 else 0.0
     box = Box((identity.columns[used], identity.target[used]), most, signs)
     height, exponent = box.least(violated)
     cancels = box.cancels(height)
