@@ -28,13 +28,15 @@ from .build.diagonal_dominance import cone_report, with_cone
 from .build.forced_zeros import without_forced_zeros
 from .build.identity import GramProgram, Identity, RawSolution
 from .build.plan import least_degree, plan
-from .build.scaling import find_scaling, scale, size_near, with_unknowns
+from .build.program_units import program_scalings
+from .build.scaling import scale, size_near
 from .build.stack import stack
 from .build.symmetry import with_symmetry
 from .build.unknowns import merged, restricted, unknown_orbits, with_labels
 from .certify.measures import Piece, all_proven
-from .certify.misfit import misfit, moment_violation, shortfall
+from .certify.misfit import misfit, moment_violation, priced_misfit, shortfall
 from .certify.mixture import proven_mixture
+from .certify.own_size import missed_of_own, own_misfit, own_moment_violation
 from .certify.rays import patience, verdict
 from .certify.stated import as_stated
 from .pseudoexpectation import dual_data
@@ -316,8 +318,7 @@ class SosProgram(PickledByName):
         sign = -1.0 if sense == "minimize" else 1.0
         orbits, bounds, pieces = self._identities(cost)
         prices = np.bincount(orbits, weights=cost)
-        scalings = [find_scaling(p, b) for p, b in zip(pieces, bounds, strict=True)]
-        scalings = with_unknowns(pieces, scalings)
+        scalings = program_scalings(pieces, bounds)
         scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
         units = scalings[0].unknowns_of(np.ones(prices.size))  # of the unknowns, common to all pieces
         unit = size_near(float(np.abs(prices * units).max(initial=0.0)))  # of the objective
@@ -361,13 +362,24 @@ class SosProgram(PickledByName):
                     label = "optimal"
             short = shortfall(program, raw)
             missed = max(short, misfit(program, raw)) * unit
+            wide = moment_violation(program, raw)
+            told = f"multipliers and moments disagree about the value by {missed:.1g}"
+            if certified is None:
+                # nothing is proven: every identity and its moments must be right in their own size
+                sums, moments = own_misfit(scaled, raw), own_moment_violation(program, scaled, raw)
+                told = missed_of_own(sums, moments, _ENOUGH) or told
+                missed = max(missed, priced_misfit(program, raw) * unit)
+                wide = max(wide, sums, moments)
             near = certified is not None and abs(certified - value) <= allowed
             apart = not (near or certified is None and missed <= allowed)
-            if label == "optimal" and (
-                apart or not short * unit <= allowed or moment_violation(program, raw) > _ENOUGH
-            ):
+            if label == "optimal" and (apart or not short * unit <= allowed or wide > _ENOUGH):
                 label = "inaccurate"
-                reason = f"multipliers and moments disagree about the value by {missed:.1g}; {reason}"
+                reason = f"{told}; {reason}"
+            elif label == "optimal" and short * unit > _ENOUGH * max(1.0, abs(value)):
+                coarse = (
+                    f"the value is good to {short * unit:.1g} only: a unit of the objective is {unit:.1g}"
+                )
+                reason = f"{coarse}; {reason}" if reason else coarse
         finished = time.perf_counter()
         duals, row, free = [], 0, 0
         for piece, scaling in zip(pieces, scalings, strict=True):

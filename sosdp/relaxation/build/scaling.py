@@ -10,6 +10,7 @@ columns multiplied by powers of two: Gram matrices by congruence, so cones are k
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -110,11 +111,17 @@ class Scaling(PickledByName):
         return np.exp2(np.where(known, self.exponent[np.where(known, ids, 0)], 0.0))
 
 
-def find_scaling(identity: Identity, bounds: VariableBounds, boxed: bool = False) -> Scaling:
+def find_scaling(
+    identity: Identity,
+    bounds: VariableBounds,
+    boxed: bool = False,
+    wanted: Mapping[int, float] | None = None,
+) -> Scaling:
     """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
 
     Variables without a bound are scaled where coefficients of one polynomial are far from each other;
-    ``boxed``: to the box that holds the minimisers, where it is known.
+    ``boxed``: to the box that holds the minimisers, where it is known; ``wanted``: exponents that others
+    chose, by variable.
     """
     height, inside, sizes = _objective_box(identity, bounds)
     plain = replace(unscaled(identity, bounds), height=height, sizes=sizes)
@@ -122,6 +129,9 @@ def find_scaling(identity: Identity, bounds: VariableBounds, boxed: bool = False
     if boxed:
         exponent = np.pad(exponent, (0, inside.size - exponent.size))
         exponent = np.where(np.isfinite(inside), np.round(inside), exponent)
+    if wanted:
+        exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
+        exponent[list(wanted)] = list(wanted.values())
     exponent = _alike(identity, exponent)
     column = np.exp2(exponent[identity.columns].sum(axis=1))
     gram_parts = []
@@ -286,7 +296,7 @@ def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarra
         useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
         exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
         if not settled[np.unique(identity.columns)].all():
-            constraints = _constraints(identity)
+            constraints = constraint_terms(identity)
             more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
             settled = np.concatenate([settled, np.ones(more, dtype=bool)])
             exponent = np.concatenate([exponent, np.zeros(more)])
@@ -378,7 +388,7 @@ def _excluding_origin(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]
     return violated
 
 
-def _constraints(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
+def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
     """Monomials and coefficients of the constraints."""
     found: dict[tuple, list[Polynomial]] = {}
     for block in identity.blocks:

@@ -1,0 +1,117 @@
+"""Units for a program of several identities in common unknowns: every term of every identity of size one.
+
+An identity ``target + sum_k u_k unknown_k = sum of squares`` may be multiplied by a number, its variables may
+be measured in units of their own (each identity is one of polynomials by itself), and an unknown has one unit
+in all of them. Where the coefficients of one identity are far apart, as those of a stiff system of equations,
+a solver that is right relative to the largest says nothing about the others. Exponents of two are chosen by
+least squares of the logarithms of all coefficients, and used where they bring these clearly nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+from ...reduction.bounds import VariableBounds
+from .identity import Identity
+from .scaling import Scaling, constraint_terms, find_scaling, with_unknowns
+
+_FAR = 10.0  # powers of two: coefficients that are nearer one are left alone
+_PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
+_MOST_ENTRIES = 1_000_000  # of the table of least squares
+
+_Term = tuple[int, int, np.ndarray, float]  # what multiplies it, its unknown, its monomial, log2 of its size
+
+
+def program_scalings(identities: list[Identity], bounds: list[VariableBounds]) -> list[Scaling]:
+    """Scalings of identities in common unknowns (same order): of their variables, of each identity as a
+    whole, and of the unknowns."""
+    found = with_unknowns(identities, [find_scaling(p, b) for p, b in zip(identities, bounds, strict=True)])
+    worst = farthest(identities, found)
+    if worst <= _FAR:
+        return found
+    balanced = _balanced(identities, bounds, found)
+    return balanced if balanced and farthest(identities, balanced) < worst else found
+
+
+def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
+    """How far the coefficients of the scaled identities are from one, as a power of two."""
+    worst = 0.0
+    for identity, scaling in zip(identities, scalings, strict=True):
+        rows, columns, data = sp.find(identity.unknown)
+        factors = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
+        target = np.abs(identity.target * scaling.column * scaling.value)
+        sizes = np.concatenate([np.abs(data * factors[rows] * scaling.column[columns]), target])
+        worst = max(worst, float(np.abs(np.log2(sizes[sizes > 0])).max(initial=0.0)))
+    return worst
+
+
+def _balanced(
+    identities: list[Identity], bounds: list[VariableBounds], scalings: list[Scaling]
+) -> list[Scaling] | None:
+    """Scalings by least squares; None where the table would be too large."""
+    count = identities[0].unknown.shape[0]
+    if sum(p.unknown.nnz + p.target.size for p in identities) * 8 > _MOST_ENTRIES:
+        return None
+    lines: list[tuple[list[int], list[float]]] = []
+    logs: list[float] = []
+    places: list[dict[int, int]] = []  # of each identity: column of the exponent of a variable
+    width = len(identities) + count
+    for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
+        fixed = {0, *identity.quotient.power, *(v for v, s in limits.largest.items() if 0 < s < np.inf)}
+        place: dict[int, int] = {}
+        given = scalings[number].exponent
+        constraints = constraint_terms(identity)
+        own = width
+        width += len(constraints)
+        for scale_of, unknown, monomial, log in _terms(identity, number, own, constraints):
+            columns, rates = [scale_of], [1.0]
+            if unknown >= 0:
+                columns.append(len(identities) + unknown)
+                rates.append(1.0)
+            for v in monomial.tolist():
+                if v in fixed:
+                    log += float(given[v]) if v < given.size else 0.0
+                    continue
+                if v not in place:
+                    place[v] = width
+                    width += 1
+                columns.append(place[v])
+                rates.append(1.0)
+            lines.append((columns, rates))
+            logs.append(log)
+        places.append(place)
+    if not any(places):
+        return None
+    at = np.repeat(np.arange(len(lines)), [len(columns) for columns, _ in lines])
+    flat = np.concatenate([columns for columns, _ in lines])
+    table = sp.csr_matrix((np.concatenate([r for _, r in lines]), (at, flat)), shape=(len(lines), width))
+    normal = sp.csc_matrix(table.T @ table + _PULL * sp.identity(width))
+    power = np.round(np.atleast_1d(spsolve(normal, -(table.T @ np.array(logs)))))
+    units = np.exp2(power[len(identities) : len(identities) + count])
+    found = []
+    for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
+        wanted = {v: float(power[column]) for v, column in places[number].items()}
+        scaling, value = find_scaling(identity, limits, wanted=wanted), float(np.exp2(power[number]))
+        found.append(replace(scaling, value=value, unknown=value * units))
+    return found
+
+
+def _terms(
+    identity: Identity, number: int, own: int, constraints: list[tuple[np.ndarray, np.ndarray]]
+) -> Iterator[_Term]:
+    """The terms of an identity and of its constraints (each of which has a factor of its own)."""
+    for column in np.flatnonzero(identity.target):
+        yield number, -1, identity.columns[column], float(np.log2(abs(identity.target[column])))
+    rows, columns, data = sp.find(identity.unknown)
+    for row, column, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
+        if entry:
+            yield number, row, identity.columns[column], float(np.log2(abs(entry)))
+    for k, (monos, coefs) in enumerate(constraints):
+        for monomial, coef in zip(monos, coefs.tolist(), strict=True):
+            if coef:
+                yield own + k, -1, monomial, float(np.log2(abs(coef)))
