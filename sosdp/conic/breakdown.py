@@ -128,6 +128,11 @@ def _flush(number: int) -> None:
         _c_library().fflush(None)
 
 
+def flush_output() -> None:
+    """What waits for standard output is written."""
+    _flush(1)
+
+
 def _c_library() -> ctypes.CDLL:
     global _library
     if _library is None:

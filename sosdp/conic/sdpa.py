@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 import scipy.sparse as sp
 
+from .apart import apart
 from .breakdown import Breakdown, call
 from .full_matrices import full_rows, vector_form
 from .program import ConicProgram, ConicSolution
@@ -93,7 +94,12 @@ def _sedumi(
         c, b = sp.csc_matrix(-program.q[:, None]), sp.csc_matrix(right[:, None])
         cone = SymCone(l=cones.nonnegative, s=tuple(cones.psd))
         try:
-            z, x, _, info = call("SDPA", program, lambda: sdpacall.solve_sdpa(A, c, b, cone, param(options)))
+            # numbers of very different sizes end the process, with status 0 and a remark that is not seen
+            z, x, _, info = call(
+                "SDPA",
+                program,
+                lambda: apart("SDPA", lambda: sdpacall.solve_sdpa(A, c, b, cone, param(options))),
+            )
         except Breakdown as error:
             return unsolved(program, "failed", message=str(error), solver="sdpa")
     seconds = time.perf_counter() - started
