@@ -376,6 +376,7 @@ class SosProgram(PickledByName):
                 label = "inaccurate"
                 reason = f"{told}; {reason}"
             elif label == "optimal" and short * unit > _ENOUGH * max(1.0, abs(value)):
+                label = "inaccurate"
                 coarse = (
                     f"the value is good to {short * unit:.1g} only: a unit of the objective is {unit:.1g}"
                 )
