@@ -28,12 +28,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo   run the demonstration; writes $(OUT)/report.html"
-	@echo "make test   run the tests (PYTEST='--slow' for the long ones too)"
+	@echo "make test   run the tests, five minutes (PYTEST=--slow for those of CI, PYTEST=--campaigns for hours of random cases)"
 	@echo "make test-kernels   the numerical tests again with OpenBLAS's kernels of other processors"
 	@echo "make docs   the documentation site, docs/_build/html"
 	@echo "make lint   formatter, linter and type checker"
 	@echo "make bench  run the benchmarks (NAME=cases for one of them)"
-	@echo "make mutants   undo single terms of proofs; a test must fail each time (NAME=privacy for one table)"
+	@echo "make mutants   drop single terms of proofs; a test must fail each time (NAME=privacy for one table)"
 	@echo "make clean  remove the environment and everything generated"
 
 # The stamps depend on pyproject.toml alone: the package is installed in place, so nothing else needs a reinstall.

@@ -17,13 +17,13 @@ NOT_BENCHMARKS = {"__init__", "__main__", "harness", "pages", "pictures", "summa
 
 def names() -> dict[str, str]:
     """Every benchmark of this folder with the first line of its docstring."""
-    found = {}
+    result = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         has_run = any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in tree.body)
         if path.stem not in NOT_BENCHMARKS and has_run:
-            found[path.stem] = (ast.get_docstring(tree) or "").split("\n")[0]
-    return found
+            result[path.stem] = (ast.get_docstring(tree) or "").split("\n")[0]
+    return result
 
 
 def run(name: str, quick: bool) -> dict[str, Any]:

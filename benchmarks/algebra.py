@@ -54,7 +54,7 @@ def contestants(variables: int, degree: int, terms: int) -> dict[str, Callable[[
     order = np.argsort(ids)
     exact = [sd.Polynomial.from_arrays(mono.from_exponents(e[:, order], ids[order]), c) for e, c in factors]
     floating = [p.as_float() * 1.5 for p in exact]
-    found: dict[str, Callable[[], Any]] = {
+    result: dict[str, Callable[[], Any]] = {
         "sosdp": lambda: exact[0] * exact[1],
         "sosdp float": lambda: floating[0] * floating[1],
     }
@@ -64,27 +64,27 @@ def contestants(variables: int, degree: int, terms: int) -> dict[str, Callable[[
 
         context = flint.fmpz_mpoly_ctx.get(names, flint.Ordering.degrevlex)
         theirs = [context.from_dict(t) for t in tables]
-        found["flint"] = lambda: theirs[0] * theirs[1]
+        result["flint"] = lambda: theirs[0] * theirs[1]
     if terms <= SYMPY_TERMS:
         import sympy
         from sympy.polys.rings import ring
 
         domain = ring(names, sympy.ZZ)[0]
         elements = [domain.from_dict({m: sympy.ZZ(c) for m, c in t.items()}) for t in tables]
-        found["sympy ring"] = lambda: elements[0] * elements[1]
+        result["sympy ring"] = lambda: elements[0] * elements[1]
         if terms * variables <= 5000:
             symbols = sympy.symbols(names)
             dense = [sympy.Poly(t, *symbols) for t in tables]
-            found["sympy.Poly"] = lambda: dense[0] * dense[1]
-    return found
+            result["sympy.Poly"] = lambda: dense[0] * dense[1]
+    return result
 
 
 def check(variables: int, degree: int, terms: int) -> bool:
     """Whether the product is right at one random integer point, exactly."""
     import sosdp as sd
 
-    found = contestants(variables, degree, terms)
-    product = found["sosdp"]()
+    result = contestants(variables, degree, terms)
+    product = result["sosdp"]()
     point = {v.name: k % 5 - 2 for k, v in enumerate(sd.variables("b", variables))}
     values = []
     for seed in (0, 1):

@@ -76,7 +76,7 @@ def case_rows(quick: bool) -> tuple[list[list[Any]], dict[str, int], list[str]]:
             continue
         bounded = result.sense in ("minimize", "maximize") and result.status in ("optimal", "inaccurate")
         closed = compact(result)
-        found = []
+        candidate = []
         for slack in SLACKS if bounded else (None,):
             start = time.process_time()
             try:
@@ -86,22 +86,22 @@ def case_rows(quick: bool) -> tuple[list[list[Any]], dict[str, int], list[str]]:
                     wrong.append(f"{name}: a proof that the checker refuses")
             except NotCertifiable as error:
                 status, reason = "no claim", str(error)
-            found.append((status, time.process_time() - start, reason))
+            candidate.append((status, time.process_time() - start, reason))
         if bounded and closed:
             counts["compact"] += 1
-            for (status, _, _), slack in zip(found, SLACKS, strict=True):
+            for (status, _, _), slack in zip(candidate, SLACKS, strict=True):
                 counts[f"compact {slack:.0e}".replace("e-0", "e-")] += status == "proved"
-            if found[0][0] != "proved":
-                wrong.append(f"{name}: compact, and {found[0][0]} at 1e-5: {found[0][2][:200]}")
+            if candidate[0][0] != "proved":
+                wrong.append(f"{name}: compact, and {candidate[0][0]} at 1e-5: {candidate[0][2][:200]}")
         if result.status == "infeasible":
             counts["refutations"] += 1
-            counts["refutations proved"] += found[0][0] == "proved"
-            if found[0][0] != "proved":
-                wrong.append(f"{name}: a refutation that is {found[0][0]}")
-        statuses = [f[0] for f in found] + [""] * (2 - len(found))
+            counts["refutations proved"] += candidate[0][0] == "proved"
+            if candidate[0][0] != "proved":
+                wrong.append(f"{name}: a refutation that is {candidate[0][0]}")
+        statuses = [f[0] for f in candidate] + [""] * (2 - len(candidate))
         rows.append(
-            [name, result.status, "yes" if closed else "", *statuses, solved, sum(f[1] for f in found),
-             max(result.sizes["blocks"], default=0), next((f[2][:120] for f in found if f[2]), "")]
+            [name, result.status, "yes" if closed else "", *statuses, solved, sum(f[1] for f in candidate),
+             max(result.sizes["blocks"], default=0), next((f[2][:120] for f in candidate if f[2]), "")]
         )  # fmt: skip
     return rows, counts, wrong
 

@@ -58,7 +58,7 @@ def engine(quick: bool) -> Table:
     for n in (16, 100) if quick else (16, 100, 300, 1000, 2000):
         matrix = symmetric_gauss(n)
         cut_norm(matrix[:16, :16])  # imports
-        ours, found = seconds(partial(cut_norm, matrix))
+        ours, result = seconds(partial(cut_norm, matrix))
         theirs, value = None, None
         if n <= 300 and harness.available("cutnorm"):
             from cutnorm import compute_cutnorm
@@ -67,7 +67,7 @@ def engine(quick: bool) -> Table:
                 partial(compute_cutnorm, matrix, np.zeros_like(matrix), max_round_iter=100)
             )
             value = peer[0] * n * n
-        rows.append([n, ours, found.gap, found.lower, found.upper, theirs, value])
+        rows.append([n, ours, result.gap, result.lower, result.upper, theirs, value])
     notes = [
         "symmetric Gaussian matrices; cutnorm is run up to n = 300 (at 1000 it did not end in 5 minutes)"
     ]
@@ -141,9 +141,9 @@ def releases(quick: bool) -> tuple[Table, list[str]]:
         wide = [min(a[1], b[1]) for a, b in zip(errors["constant"], errors["raw flips"], strict=True)]
         relative = [e[0] / b for e, b in zip(errors["release"], better, strict=True)]
         relative_wide = [e[1] / b for e, b in zip(errors["release"], wide, strict=True)]
-        for name, found in errors.items():
-            disjoint_mean, wide_mean = np.mean(found, axis=0)
-            rows.append([epsilon, name, len(found), disjoint_mean, wide_mean, None, None])
+        for name, result in errors.items():
+            disjoint_mean, wide_mean = np.mean(result, axis=0)
+            rows.append([epsilon, name, len(result), disjoint_mean, wide_mean, None, None])
         rows.append(
             [
                 epsilon,
@@ -207,9 +207,9 @@ def streams(quick: bool) -> tuple[Table, list[str]]:
             name: str, answers: Any, note: Any, truth: np.ndarray = truth, k: int = k
         ) -> tuple[float, float]:
             error = np.abs(np.asarray(answers) - truth)
-            found = float(error.max()), float(np.sqrt((error**2).mean()))
-            rows.append([k, name, *found, note, None, None])
-            return found
+            result = float(error.max()), float(np.sqrt((error**2).mean()))
+            rows.append([k, name, *result, note, None, None])
+            return result
 
         density = dense.sum() / (n * (n - 1))
         add("constant density", [density * len(q.first) * len(q.second) for q in queries], None)
@@ -218,14 +218,14 @@ def streams(quick: bool) -> tuple[Table, list[str]]:
         add("raw flips", [q.apply(raw) for q in queries], None)
         add("synthetic graph", [q.apply(flips.weights) for q in queries], None)
         for construction, paid in (("mw", 20), ("fk", 20), ("fk", 10)):
-            found = []
+            result = []
             for seed in (1, 2) if not quick else (1,):
                 online = QueryRelease(
                     1.0, DELTA, construction=construction, paid=paid, expected_queries=k, insecure_seed=seed
                 ).fit(graph)
                 error = np.abs(np.array([a.value for a in online.answers(queries)]) - truth)
-                found.append((float(error.max()), float(np.sqrt((error**2).mean())), online.budget_["used"]))
-            largest, rms, used = np.mean(found, axis=0)
+                result.append((float(error.max()), float(np.sqrt((error**2).mean())), online.budget_["used"]))
+            largest, rms, used = np.mean(result, axis=0)
             before = EARLIER.get((construction, paid, k), (math.nan, math.nan))
             rows.append(
                 [

@@ -104,8 +104,8 @@ FULL = QUICK + [
 
 def bare(objective: Polynomial, system: System, degree: int) -> Peer:
     """This library without reductions and without a certificate, solved by Clarabel."""
-    from sosdp.relaxation.build.identity import GramProgram
-    from sosdp.relaxation.build.scaling import find_scaling, scale
+    from sosdp.relaxation.assemble.identity import GramProgram
+    from sosdp.relaxation.assemble.scaling import find_scaling, scale
     from sosdp.relaxation.solve.solve import solve_program
 
     def build() -> Any:
@@ -163,11 +163,11 @@ def duel(contestants: dict[str, Peer], rounds: int, warm_up: bool = False) -> di
             times[name].append((building, max(0.0, solving - building) if name == "sosdp" else solving))
     return {
         name: {
-            "build": statistics.median(b for b, _ in found) if found else None,
-            "solve": statistics.median(s for _, s in found) if found else None,
+            "build": statistics.median(b for b, _ in result) if result else None,
+            "solve": statistics.median(s for _, s in result) if result else None,
             "value": values[name],
         }
-        for name, found in times.items()
+        for name, result in times.items()
     }
 
 
@@ -187,9 +187,9 @@ def against_peers(quick: bool, missing: list[str]) -> Table:
                 contestants[name] = maker(program)
             elif not available(module) and not_installed(name) not in missing:
                 missing.append(not_installed(name))
-        found = duel(contestants, 2 if quick else 3, warm_up=program.side <= WARM)
-        own = found["bare"]
-        for name, one in found.items():
+        result = duel(contestants, 2 if quick else 3, warm_up=program.side <= WARM)
+        own = result["bare"]
+        for name, one in result.items():
             numbers = one["build"] is not None
             total = one["build"] + one["solve"] if numbers else None
             ratio = (own["build"] + own["solve"]) / total if numbers and name != "bare" else None
@@ -248,20 +248,20 @@ def with_reductions() -> tuple[Table, list[list[Any]]]:
         ("Broyden n=100, cliques", long_chain("broyden", 100), triples, 0.3),
     ]
     rows, goals = [], []
-    for title, (objective, system, degree), cliques, asked in listed:
+    for title, (objective, system, degree), cliques, wanted in listed:
         contestants = {"sosdp": default(objective, system, degree)}
         program = of_polynomials(objective, system, degree, cliques)
         if available("pydrake"):
             contestants["Drake"] = drake(program)
-        found = duel(contestants, 2)
-        own = found["sosdp"]["build"] + found["sosdp"]["solve"]
-        peer = found.get("Drake", {})
+        result = duel(contestants, 2)
+        own = result["sosdp"]["build"] + result["sosdp"]["solve"]
+        peer = result.get("Drake", {})
         other = peer["build"] + peer["solve"] if peer.get("build") is not None else None
         ratio = own / other if other else None
-        rows.append([title, program.side, own, other, ratio, found["sosdp"]["value"], peer.get("value")])
+        rows.append([title, program.side, own, other, ratio, result["sosdp"]["value"], peer.get("value")])
         if ratio is not None:
             what = f"with reductions: {title}, sosdp / Drake"
-            goals.append([what, f"<= {asked:g}", ratio, ratio, ratio, 1, ratio <= asked])
+            goals.append([what, f"<= {wanted:g}", ratio, ratio, ratio, 1, ratio <= wanted])
     columns = ["problem", "side without", "sosdp s", "Drake s", "ratio", "value", "Drake's value"]
     note = "Drake states chains with one sum of squares a clique, given to it; ours includes the certificate"
     return Table("reductions on, CPU seconds", columns, rows, [note]), goals
@@ -280,8 +280,8 @@ QUICK_REACH = [("Rosenbrock n=200", "rosenbrock(200)", 2.0)]
 
 def long_chain(name: str, n: int) -> tuple[Polynomial, System, int]:
     """A chain of benchmarks.chains as objective, system and degree."""
-    found = chain(name, n)
-    return found.objective, found.system, found.degree
+    result = chain(name, n)
+    return result.objective, result.system, result.degree
 
 
 def rosenbrock(n: int) -> tuple[Polynomial, System, int]:
@@ -328,7 +328,7 @@ def reach(quick: bool) -> tuple[Table, list[list[Any]]]:
     """Large problems, each in a process of its own."""
     rows: list[list[Any]] = []
     goals: list[list[Any]] = []
-    for title, call, asked in QUICK_REACH if quick else REACH:
+    for title, call, wanted in QUICK_REACH if quick else REACH:
         code = f"import json; from benchmarks.engine import alone; print(json.dumps(alone({call!r})))"
         try:
             done = subprocess.run(
@@ -336,11 +336,11 @@ def reach(quick: bool) -> tuple[Table, list[list[Any]]]:
             )
         except subprocess.TimeoutExpired:
             rows.append([title, f"stopped after {REACH_LIMIT:g} s", *[None] * 9])
-            goals.append([f"reach: {title}, CPU s", f"<= {asked:g}", None, None, None, 1, False])
+            goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", None, None, None, 1, False])
             continue
         if done.returncode:
             rows.append([title, (done.stderr.strip().splitlines() or ["no output"])[-1], *[None] * 9])
-            goals.append([f"reach: {title}, CPU s", f"<= {asked:g}", None, None, None, 1, False])
+            goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", None, None, None, 1, False])
             continue
         r = json.loads(done.stdout.strip().splitlines()[-1])
         times = r["times"]
@@ -349,13 +349,13 @@ def reach(quick: bool) -> tuple[Table, list[list[Any]]]:
             times["certify"], r["cpu"], r["peak"],
             None if r["certified"] is None else r["bound"] - r["certified"],
         ])  # fmt: skip
-        if math.isinf(asked):  # a lower bound, proven, on a function that is zero somewhere
+        if math.isinf(wanted):  # a lower bound, proven, on a function that is zero somewhere
             below = -min(r["certified"], 0.0) if r["certified"] is not None else math.inf
             what = f"reach: {title}, certified bound below the minimum by"
             goals.append([what, f"<= {KNOWN_ZERO:g}", below, below, below, 1, below <= KNOWN_ZERO])
             continue
-        good = r["cpu"] <= asked and r["status"] == "optimal"
-        goals.append([f"reach: {title}, CPU s", f"<= {asked:g}", r["cpu"], r["cpu"], r["cpu"], 1, good])
+        good = r["cpu"] <= wanted and r["status"] == "optimal"
+        goals.append([f"reach: {title}, CPU s", f"<= {wanted:g}", r["cpu"], r["cpu"], r["cpu"], 1, good])
     columns = [
         "problem", "status", "solver", "largest block", "moments", "build s", "solve s", "certify s",
         "total cpu s", "peak MB", "given away",
@@ -420,6 +420,7 @@ def run(quick: bool) -> dict[str, Any]:
     for row in first.rows:
         values.setdefault(row[0], {})[row[2]] = row[8]
     fine = all(
-        math.isclose(found["bare"], found["sosdp"], rel_tol=1e-4, abs_tol=1e-4) for found in values.values()
+        math.isclose(result["bare"], result["sosdp"], rel_tol=1e-4, abs_tol=1e-4)
+        for result in values.values()
     )
     return {"tables": [t.to_dict() for t in tables], "ok": fine, "missing": missing}

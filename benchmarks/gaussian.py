@@ -80,37 +80,37 @@ def sample(d: int, n: int, run: int, where: str, eta: float) -> tuple[np.ndarray
 def mean_error(X: np.ndarray, centre: np.ndarray, *budget: float, **options: Any) -> tuple[float, str]:
     """Error of one release and the method that was chosen; NaN where it is refused."""
     try:
-        found = PrivateMean(*budget, bounds=BOUNDS, interval=None, contamination=0.1, **options).fit(X)
+        result = PrivateMean(*budget, bounds=BOUNDS, interval=None, contamination=0.1, **options).fit(X)
     except TooFewRecords:
         return math.nan, "refused"
-    return float(np.linalg.norm(found.mean_ - centre)), found.method_
+    return float(np.linalg.norm(result.mean_ - centre)), result.method_
 
 
 def mean_cell(job: tuple[Cell, int]) -> list[Any]:
     """One row of the table of means."""
     (where, d, n, epsilon), runs = job
     eta = 0.0 if where == "none" else 0.05
-    found: dict[str, list[float]] = {name: [] for name in ("mean", *OURS, "median", *RIVALS, "diffprivlib")}
+    result: dict[str, list[float]] = {name: [] for name in ("mean", *OURS, "median", *RIVALS, "diffprivlib")}
     chosen, data, centres = {}, [], []
     for run in range(runs):
         X, centre = sample(d, n, run, where, eta)
         data.append(X)
         centres.append(centre)
-        found["mean"].append(float(np.linalg.norm(X.mean(axis=0) - centre)))
+        result["mean"].append(float(np.linalg.norm(X.mean(axis=0) - centre)))
         for name, options in OURS.items():
             budget = {"rho": epsilon**2 / 2} if name == "zcdp" else {"epsilon": epsilon}
             error, chosen[name] = mean_error(X, centre, **budget, **options)
-            found[name].append(error)
-        found["median"].append(mean_error(X, centre, epsilon, delta=DELTA, method="median")[0])
+            result[name].append(error)
+        result["median"].append(mean_error(X, centre, epsilon, delta=DELTA, method="median")[0])
         g = np.random.default_rng([d, n, run, 5])
         for name in RIVALS:
             if d * n <= SLOW_RIVALS.get(name, d * n) and (name not in SLOW_RIVALS or run < SLOW_RUNS):
                 away = PRIVATE_MEANS[name](X, epsilon, RADIUS, g) - centre
-                found[name].append(float(np.linalg.norm(away)))
+                result[name].append(float(np.linalg.norm(away)))
     peer = diffprivlib(data, epsilon, RADIUS)
     if peer is not None:
-        found["diffprivlib"] = np.linalg.norm(peer - np.array(centres), axis=1).tolist()
-    medians = [round(float(np.median(v)), 4) if v and np.isfinite(v).all() else None for v in found.values()]
+        result["diffprivlib"] = np.linalg.norm(peer - np.array(centres), axis=1).tolist()
+    medians = [round(float(np.median(v)), 4) if v and np.isfinite(v).all() else None for v in result.values()]
     return [where, d, n, epsilon, " / ".join(chosen.values()), *medians]
 
 
@@ -246,16 +246,16 @@ def column_cell(job: tuple[str, np.ndarray, int]) -> list[Any]:
         target, unit = truth, error
         if case == "log":  # in standard errors of the average of logarithms
             target, unit = float(np.log(kept).mean()), float(np.log(kept).std() / math.sqrt(kept.size))
-        found, inside = [], 0
+        result, inside = [], 0
         for _ in range(runs):
             fitted = PrivateMean(1.0, delta=DELTA, **options).fit(column)
             value, (low, high) = fitted.mean_[0], np.asarray(fitted.interval_)[0]
             if case == "log":
                 value, low, high = math.log(value), math.log(low), math.log(high)
-            found.append(abs(value - target) / unit)
+            result.append(abs(value - target) / unit)
             inside += int(low <= target <= high)
             flagged += float(case == "no bounds" and (fitted.degenerate_[0] or fitted.skewed_[0]))
-        row += [round(float(np.median(found)), 2), round(inside / runs, 2)]
+        row += [round(float(np.median(result)), 2), round(inside / runs, 2)]
     row += [None, None] if not positive else []
     return [*row, round(flagged / runs, 2)]
 
@@ -305,8 +305,8 @@ def hidden_cluster(n: int) -> Table:
         X[: n // 10] += away * direction
         fitted = PrivateGaussian(rho=0.5, bounds=(-100, 100), contamination=0.1).fit(X)
         plain = relative_error(np.cov(X.T), np.eye(d))
-        found = relative_error(fitted.covariance_, np.eye(d))
-        rows.append([away, round(float(np.linalg.norm(fitted.mean_)), 3), round(found, 3), round(plain, 3)])
+        result = relative_error(fitted.covariance_, np.eye(d))
+        rows.append([away, round(float(np.linalg.norm(fitted.mean_)), 3), round(result, 3), round(plain, 3)])
     columns = ["deviations away", "error of the mean", "of the covariance", "of the sample covariance"]
     return Table(f"A cluster of 10 % that no column shows, d = {d}, n = {n}, rho = 0.5", columns, rows)
 

@@ -113,8 +113,8 @@ def huang_liang_yi(data: np.ndarray, rho: float, radius: float, generator: Gener
     reach = _quantile(norms, rank, (0.0, 2.0 * wide), last, generator)
     kept = clip_to_ball(rotated, centre, max(reach, 1e-9))
     deviation = 2.0 * reach / n / math.sqrt(2.0 * rho / 2.0)
-    found = kept.mean(axis=0) + generator.normal(scale=deviation, size=size)
-    return (_hadamard(found[None])[0] * signs)[:d]
+    result = kept.mean(axis=0) + generator.normal(scale=deviation, size=size)
+    return (_hadamard(result[None])[0] * signs)[:d]
 
 
 def _hadamard(rows: np.ndarray) -> np.ndarray:
@@ -260,7 +260,7 @@ def covariance_coinpress(
     """CoinPress for covariances: rescale by the last noisy upper bound, clip, add noise; rho-zCDP."""
     n, d = data.shape
     scale = math.sqrt(condition) * np.eye(d)
-    found = np.eye(d)
+    result = np.eye(d)
     size = d * (d + 1) // 2
     for step in range(steps):
         last = step == steps - 1
@@ -270,13 +270,13 @@ def covariance_coinpress(
         deviation = (math.sqrt(2.0) if d > 1 else 1.0) * reach**2 / n / math.sqrt(2.0 * share)
         noise = _matrix(generator.normal(scale=deviation, size=size), d)
         seen = kept.T @ kept / n + noise
-        found = scale @ seen @ scale.T
+        result = scale @ seen @ scale.T
         # sampling error and the noise in operator norm, with a margin
         slack = 2.0 * math.sqrt(d / n) + d / n + deviation * (2.0 * math.sqrt(d) + 2.0)
         values, vectors = np.linalg.eigh(seen)
         upper = np.clip(values + slack, 1e-6, 1.0)
         scale = scale @ (vectors * np.sqrt(upper))
-    return found
+    return result
 
 
 def covariance_coinpress_strong(

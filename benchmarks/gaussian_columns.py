@@ -42,7 +42,7 @@ def columns_of(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, np.ndarray]
     """The chosen columns as (name, (n,) float64 with NaN where entries are missing)."""
     import pandas as pd
 
-    found = []
+    result = []
     for table, column in chosen:
         frame = _table(table)
         values = frame[column]
@@ -51,5 +51,5 @@ def columns_of(chosen: Sequence[tuple[str, str]]) -> list[tuple[str, np.ndarray]
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         if numbers.size > LONGEST:
             numbers = np.random.default_rng(1).permutation(numbers)[:LONGEST]
-        found.append((f"{table}: {column}", numbers))
-    return found
+        result.append((f"{table}: {column}", numbers))
+    return result

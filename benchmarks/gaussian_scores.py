@@ -162,8 +162,8 @@ def sensitivity(count: int) -> tuple[Table, bool]:
     rows, fine = [], True
     for kind in ("random", "adversarial", "covariance", "relative"):
         parts = 10 if count >= 1000 else 1
-        found = Parallel(n_jobs=jobs)(delayed(_pairs)(kind, count // parts, seed) for seed in range(parts))
-        least, most, broken = (max(part[k] for part in found) for k in range(3))
+        result = Parallel(n_jobs=jobs)(delayed(_pairs)(kind, count // parts, seed) for seed in range(parts))
+        least, most, broken = (max(part[k] for part in result) for k in range(3))
         holds = least <= 1 + 1e-9 and broken <= 1e-9
         fine &= holds
         rows.append([kind, count, least, most, broken if np.isfinite(broken) else None, holds])
@@ -228,15 +228,15 @@ def literal(degrees: list[int]) -> tuple[Table, bool]:
     for degree in degrees:
         for candidate in (0.3, 1.0, 3.0):
             reach = 100.0 if degree == 2 else 6.0
-            found = LiteralSoSScore(4, degree=degree, reach=reach).bracket(
+            result = LiteralSoSScore(4, degree=degree, reach=reach).bracket(
                 records, [candidate], solver="sdpa" if degree == 6 else "auto"
             )
             s4 = LocalisedLiftScore(4, 1, 1.0).bracket(records, [candidate])
             s2 = score(np.array(records)[:, None], np.array([candidate]), 1.0, 1e-6)
             before = earlier[candidate] if degree == 4 else 0.016 if degree == 2 else None
-            fine &= before is None or abs(found.found - before) <= 0.021
-            fine &= degree == 2 or s4[0] <= found.found + 1e-3
-            rows.append([degree, candidate, found.low, found.found, found.high, before, s4[1], s2.low])
+            fine &= before is None or abs(result.found - before) <= 0.021
+            fine &= degree == 2 or s4[0] <= result.found + 1e-3
+            rows.append([degree, candidate, result.low, result.found, result.high, before, s4[1], s2.low])
     columns = ["degree", "candidate", "refuted below", "found", "integral", "earlier (+- .02)", "s4", "s2"]
     return Table("The published program, n = 4, d = 1", columns, rows), fine
 
@@ -248,11 +248,11 @@ def literal_covariance(degrees: list[int]) -> tuple[Table, bool]:
     for degree in degrees:
         for candidate in (0.5, 1.0, 3.0):
             score_of = LiteralSoSScore(3, degree=degree, lam=2.0, reach=4.0, features="covariance")
-            found = score_of.bracket(records, [candidate], tolerance=4e-3)
+            result = score_of.bracket(records, [candidate], tolerance=4e-3)
             s4 = LocalisedLiftScore(3, 1, 2.0).bracket(records**2, [candidate])
             s2 = packing_score(PackingProblem("covariance", 1, 2.0), records, [candidate])
-            fine &= s4[0] <= found.found + 4e-3 and s2.low <= found.found + 4e-3
-            rows.append([degree, candidate, found.low, found.found, s4[1], s2.low])
+            fine &= s4[0] <= result.found + 4e-3 and s2.low <= result.found + 4e-3
+            rows.append([degree, candidate, result.low, result.found, s4[1], s2.low])
     columns = ["degree", "candidate", "refuted below", "found", "s4", "s2"]
     return Table("The published program for a variance, n = 3", columns, rows), fine
 

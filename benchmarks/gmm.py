@@ -68,11 +68,11 @@ def many(settings: list[dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
     rows = sweep.run(
         release, settings, seeds=seeds, backend=backend, jobs=jobs, as_frame=False, progress=False
     )
-    found = []
+    result = []
     for setting in settings:
         mine = [row for row in rows if all(row[key] == value for key, value in setting.items())]
         errors = [row["error"] for row in mine if row["error"] is not None]
-        found.append(
+        result.append(
             {
                 **setting,
                 "runs": len(mine),
@@ -83,7 +83,7 @@ def many(settings: list[dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
                 "cpu": round(float(np.median([row["cpu"] for row in mine])), 1),
             }
         )
-    return found
+    return result
 
 
 def block_errors(blocks: int) -> Table:
@@ -181,9 +181,9 @@ def kernel_sizes(sizes: list[int]) -> Table:
     for n in sizes:
         points = SphericalMixture(3, 5, 10.0).sample(n, 0).points
         start = time.process_time()
-        found = kernel_program(points, 3, tolerance=1e-3)
+        result = kernel_program(points, 3, tolerance=1e-3)
         spent = time.process_time() - start
-        rows.append([n, found.iterations, round(spent, 2), found.gap / n, found.gap / found.value])
+        rows.append([n, result.iterations, round(spent, 2), result.gap / n, result.gap / result.value])
     return Table("Kernel program", ["n", "steps", "CPU s", "gap / n", "relative gap"], rows)
 
 

@@ -130,9 +130,9 @@ def estimate(method: str, table: np.ndarray, model: Ising, rho: float, seed: int
     radius = 2.0 * model.width
     data = ising_regressions(table)
     if method == "none":
-        found = projected_gradient(data, radius=radius, iterations=400)
+        result = projected_gradient(data, radius=radius, iterations=400)
     elif method == "gd":
-        found = private_projected_gradient(
+        result = private_projected_gradient(
             data, radius=radius, iterations=60, rho=rho, insecure_seed=seed
         ).value
     elif method == "mom":
@@ -143,7 +143,7 @@ def estimate(method: str, table: np.ndarray, model: Ising, rho: float, seed: int
         balanced = min(balanced_iterations(radius, n, rho / p, 2 * p), 1500)
         published = max(2, round(radius ** (2 / 3) * (n * (rho / p) ** 0.5) ** (2 / 3)))
         iterations = {"FWt": balanced, "FW100": min(balanced, 100), "FWp": min(published, 1500)}[method]
-        found = private_frank_wolfe(
+        result = private_frank_wolfe(
             data,
             radius=radius,
             iterations=iterations,
@@ -151,7 +151,7 @@ def estimate(method: str, table: np.ndarray, model: Ising, rho: float, seed: int
             calibration="paper" if method == "FWp" else "tight",
             insecure_seed=seed,
         ).value
-    return ising_parameters(found)[0]
+    return ising_parameters(result)[0]
 
 
 def notes_tables(seeds: int, largest: int) -> tuple[list[Table], list[float]]:
@@ -210,11 +210,11 @@ def time_bar(n: int) -> tuple[Table, float]:
     model = grid(8, 8)
     table = model.sample(n, 1)
     start = time.process_time()
-    found = private_frank_wolfe(
+    result = private_frank_wolfe(
         ising_regressions(table), radius=2 * model.width, iterations=101, rho=0.5, insecure_seed=1
     ).value
     seconds = time.process_time() - start
-    error = float(np.abs(ising_parameters(found)[0] - model.weights).max())
+    error = float(np.abs(ising_parameters(result)[0] - model.weights).max())
     return Table("100 private iterations, p = 64", ("n", "CPU s", "error"), [(n, seconds, error)]), seconds
 
 
@@ -226,10 +226,10 @@ def large_grid(n: int) -> Table:
     for rho in (0.5, TIGHT):
         data = ising_regressions(table)
         for iterations in (50, 200):
-            found = private_frank_wolfe(
+            result = private_frank_wolfe(
                 data, radius=2 * model.width, iterations=iterations, rho=rho, insecure_seed=1
             ).value
-            rows.append((rho, f"FW T={iterations}", *_verdict(ising_parameters(found)[0], model)))
+            rows.append((rho, f"FW T={iterations}", *_verdict(ising_parameters(result)[0], model)))
         gradient = private_projected_gradient(
             data, radius=2 * model.width, iterations=60, rho=rho, insecure_seed=1
         ).value
@@ -296,12 +296,12 @@ def mbi_moments(table: np.ndarray, model: Ising, seed: int) -> Weights:
             mean, other, product = fitted.means_[i], fitted.means_[j], fitted.moments_[i, j]
             cells = [(1 + a * mean + b * other + a * b * product) / 4 for a in (1, -1) for b in (1, -1)]
             measured.append(mbi.LinearMeasurement(np.array(cells), (str(i), str(j)), stddev=1.0))
-    found = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=1.0, iters=300)
+    result = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=1.0, iters=300)
     pairs, means = np.eye(p), np.zeros(p)
     for i in range(p):
-        means[i] = float(np.array([1, -1]) @ np.asarray(found.project((str(i),)).datavector(flatten=False)))
+        means[i] = float(np.array([1, -1]) @ np.asarray(result.project((str(i),)).datavector(flatten=False)))
         for j in range(i + 1, p):
-            table_ij = np.asarray(found.project((str(i), str(j))).datavector(flatten=False)).reshape(2, 2)
+            table_ij = np.asarray(result.project((str(i), str(j))).datavector(flatten=False)).reshape(2, 2)
             pairs[i, j] = pairs[j, i] = float((table_ij * np.array([[1, -1], [-1, 1]])).sum())
     return fit_moments(means, pairs, width=model.width, inference="maximum entropy")[0]
 
@@ -368,12 +368,12 @@ def real_tables() -> Table:
         truth = ising_parameters(exact)[0]
         for epsilon in (0.3, 1.0, 3.0):
             fitted = MomentsIsing(width, epsilon=epsilon, threshold=0.15, insecure_seed=1).fit(signs)
-            wanted, found = set(_edges(truth, 0.15)), set(fitted.edges_ or ())
-            both = len(wanted & found) / max(len(wanted | found), 1)
+            wanted, result = set(_edges(truth, 0.15)), set(fitted.edges_ or ())
+            both = len(wanted & result) / max(len(wanted | result), 1)
             tree = ChowLiuTree(epsilon=epsilon, insecure_seed=1).fit(signs)
             size = float(np.abs(fitted.weights_ - truth).max())
             rows.append(
-                (name, *signs.shape, epsilon, len(wanted), len(found), both, size, tree.edges_ is not None)
+                (name, *signs.shape, epsilon, len(wanted), len(result), both, size, tree.edges_ is not None)
             )
     columns = (
         "table",

@@ -30,7 +30,7 @@ FLAT_MB = 8.0
 _MEMORY = """
 import resource, sys
 import numpy as np
-from sosdp.privacy import noise
+from sosdp.privacy import randomness as noise
 count, law, units = int(sys.argv[1]), sys.argv[2], float(sys.argv[3])
 buffer = np.empty(1 << 20, dtype=np.int64)
 for start in range(0, count, buffer.size):
@@ -59,14 +59,14 @@ def contestants(law: str, units: float, ours: int, theirs: int) -> dict[str, tup
     generator = np.random.default_rng()
     floats = generator.laplace if law == "laplace" else generator.normal
     peer = "laplace" if law == "laplace" else "gaussian"
-    found = {
+    result = {
         "operating system": (ours, cells(False)),
         "OpenDP": (theirs, lambda: opendp_sampler.single_thread(peer, theirs, units)),
         "numpy": (ours, lambda: floats(0.0, units, ours)),
     }
     if keystream_available():
-        found["keystream"] = (ours, cells(True))
-    return found
+        result["keystream"] = (ours, cells(True))
+    return result
 
 
 def peak_megabytes(count: int, law: str, units: float) -> float:

@@ -38,11 +38,11 @@ def markdown(table: dict[str, Any]) -> str:
 
 def shown(name: str, result: dict[str, Any]) -> list[tuple[Picture, dict[str, Any], str]]:
     """The pictures of a benchmark with their tables and file names."""
-    found = []
+    candidate = []
     for k, picture in enumerate(PICTURES.get(name, ())):
         table = next(t for t in result["tables"] if t["title"].startswith(picture.table))
-        found.append((picture, table, f"pictures/{name}_{k}.svg"))
-    return found
+        candidate.append((picture, table, f"pictures/{name}_{k}.svg"))
+    return candidate
 
 
 def environment(result: dict[str, Any]) -> str:

@@ -45,13 +45,13 @@ def of_polynomials(objective: Any, system: Any, degree: int, cliques: Any = ()) 
     place = {v: k for k, v in enumerate(names)}
 
     def terms(p: Any) -> Terms:
-        found = {}
+        result = {}
         for c, powers in p.terms():
             exponents = [0] * len(names)
             for v, k in powers.items():
                 exponents[place[v]] = k
-            found[tuple(exponents)] = float(c)
-        return found
+            result[tuple(exponents)] = float(c)
+        return result
 
     inequalities = tuple(terms(g) for g in system.inequalities)
     equalities = tuple(terms(h) for h in system.equalities)

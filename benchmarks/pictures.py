@@ -280,14 +280,14 @@ def series(
         row for row in table["rows"] if all(row[at(name)] == value for name, value in picture.keep.items())
     ]
     bottom = list(dict.fromkeys(row[at(picture.x)] for row in rows))
-    found: dict[str, list[tuple[Any, float]]] = {}
+    result: dict[str, list[tuple[Any, float]]] = {}
     for row in rows:
         for name in picture.y:
             value = row[at(name)]
             if isinstance(value, int | float) and not isinstance(value, bool):
                 label = str(row[at(picture.by)]) if picture.by else name
-                found.setdefault(label, []).append((row[at(picture.x)], float(value)))
-    return bottom, found
+                result.setdefault(label, []).append((row[at(picture.x)], float(value)))
+    return bottom, result
 
 
 def draw(picture: Picture, table: Mapping[str, Any], path: Path) -> None:

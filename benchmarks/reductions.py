@@ -206,8 +206,8 @@ def run(quick: bool) -> dict[str, Any]:
     """Solve every program with every set of reductions; `wrong` names disagreements."""
     rows, wrong = [], []
     for program in programs(quick):
-        found, broken = measure(program, 1 if quick else 3)
-        rows += found
+        result, broken = measure(program, 1 if quick else 3)
+        rows += result
         wrong += broken
     table = Table(
         "Reductions, one after the other",

@@ -98,7 +98,7 @@ def errors(d: int, n: int, runs: int) -> dict[str, float]:
     if peer is not None:
         estimates["diffprivlib"] = peer
     return {
-        name: float(np.median(np.linalg.norm(found - centres, axis=1))) for name, found in estimates.items()
+        name: float(np.median(np.linalg.norm(result - centres, axis=1))) for name, result in estimates.items()
     }
 
 
@@ -109,10 +109,10 @@ def run(quick: bool) -> dict[str, Any]:
     names = ["not private", "ours", "Laplace", "K-norm", "diffprivlib"]
     rows, fine = [], True
     for d, n in settings:
-        found = errors(d, n, runs)
-        rows.append([d, n, *(round(found[name], 4) if name in found else "" for name in names)])
-        rivals = [found[name] for name in ("Laplace", "K-norm", "diffprivlib") if name in found]
-        fine &= quick or d < 2 or found["ours"] < min(rivals)
+        result = errors(d, n, runs)
+        rows.append([d, n, *(round(result[name], 4) if name in result else "" for name in names)])
+        rivals = [result[name] for name in ("Laplace", "K-norm", "diffprivlib") if name in result]
+        fine &= quick or d < 2 or result["ours"] < min(rivals)
     missing = [] if os.environ.get(PEER) else [f"diffprivlib: set {PEER} to a Python that has it"]
     table = Table(
         f"Median l2 error of a private mean, epsilon = {EPSILON:g}, {runs} runs",

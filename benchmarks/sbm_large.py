@@ -74,12 +74,12 @@ def small(cells: list[tuple[int, int, float]], graphs: int) -> tuple[Table, bool
                     runs[name].append(wrong(made._release(edges).value["labels"], sample.labels))
             flips = RandomizedResponseRecovery(epsilon, average_degree=d, insecure_seed=seed)
             runs["flips"].append(wrong(flips.fit(sample.adjacency).labels_, sample.labels))
-        shares = {name: float(np.mean([r == 0 for r in found])) for name, found in runs.items()}
+        shares = {name: float(np.mean([r == 0 for r in result])) for name, result in runs.items()}
         forecast = {f.method: f for f in recommend(n, d, GAMMA, epsilon, DELTA).forecasts}
         best = recommend(n, d, GAMMA, epsilon, DELTA, goal="exact").best.method
         ok &= all(r in (None, 0) for r in runs["certificate"])
         mean = {
-            name: float(np.mean([n / 2 if r is None else r for r in found])) for name, found in runs.items()
+            name: float(np.mean([n / 2 if r is None else r for r in result])) for name, result in runs.items()
         }
         rows.append(
             [n, d, epsilon, shares["certificate"], forecast["certificate"].exact, shares["rounds"],
@@ -100,17 +100,17 @@ def large(cells: list[tuple[int, int, float, float]], runs: int) -> Table:
     for n, d, gamma, epsilon in cells:
         sample = StochasticBlockModel(n, d, gamma).sample_edges(1)
         repeats = runs if n < 1_000_000 else 1
-        found, seconds = [], []
+        result, seconds = [], []
         for seed in range(repeats):
             start = time.process_time()
             fitted = RoundsRecovery(epsilon, DELTA, gamma, d, insecure_seed=seed).fit(sample.edges)
             seconds.append(time.process_time() - start)
-            found.append(wrong(fitted.labels_, sample.labels))
+            result.append(wrong(fitted.labels_, sample.labels))
         stars = StarsRecovery(epsilon, gamma, d, insecure_seed=0).fit(sample.edges)
         forecast = next(f for f in recommend(n, d, gamma, epsilon, DELTA).forecasts if f.method == "rounds")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         rows.append(
-            [n, d, gamma, epsilon, " ".join(map(str, found)), forecast.exact,
+            [n, d, gamma, epsilon, " ".join(map(str, result)), forecast.exact,
              wrong(stars.labels_, sample.labels), float(np.median(seconds)), peak]
         )  # fmt: skip
     columns = (
@@ -177,9 +177,9 @@ def robustness(n: int) -> Table:
     for share in (0.5, 0.4, 0.3, 0.2, 0.1):
         labels = np.where(rng.permutation(n) < share * n, 1, -1)
         edges = planted_edges(labels, p_in, p_out, rng)
-        found = [wrong(RoundsRecovery(epsilon, DELTA, GAMMA, d, insecure_seed=s).fit(edges).labels_, labels)
+        result = [wrong(RoundsRecovery(epsilon, DELTA, GAMMA, d, insecure_seed=s).fit(edges).labels_, labels)
                  for s in range(3)]  # fmt: skip
-        rows.append([f"smaller community {share:.0%}", "even", " ".join(map(str, found))])
+        rows.append([f"smaller community {share:.0%}", "even", " ".join(map(str, result))])
     labels = np.where(rng.permutation(n) < n // 2, 1, -1)
     uneven = {
         "weights 1/3 to 1": rng.uniform(1 / 3, 1, n),
@@ -192,17 +192,17 @@ def robustness(n: int) -> Table:
             made = [
                 RoundsRecovery(epsilon, DELTA, GAMMA, d, degrees=degrees, insecure_seed=s) for s in range(3)
             ]
-            found = [wrong(m.fit(edges).labels_, labels) for m in made]
-            rows.append([name, degrees, " ".join(map(str, found))])
+            result = [wrong(m.fit(edges).labels_, labels) for m in made]
+            rows.append([name, degrees, " ".join(map(str, result))])
     for k, gamma in ((4, 0.3), (8, 0.2)):
         model = PlantedPartition(n, k, (1 + (k - 1) * gamma) * 500 / n, (1 - gamma) * 500 / n)
         sample = model.sample_edges(1)
         made = [RoundsRecovery(2.0, DELTA, gamma, 500, communities=k, insecure_seed=s) for s in range(2)]
-        found = [
+        result = [
             round(partition_error(np.asarray(m.fit(sample.edges).labels_), sample.labels) * n) for m in made
         ]
         rows.append(
-            [f"{k} communities, d = 500, gamma = {gamma}, epsilon = 2", "even", " ".join(map(str, found))]
+            [f"{k} communities, d = 500, gamma = {gamma}, epsilon = 2", "even", " ".join(map(str, result))]
         )
     return Table(
         f"Away from the model: n = {n}, d = {d:g}, gamma = {GAMMA}, epsilon = {epsilon:g}",

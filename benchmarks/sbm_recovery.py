@@ -94,15 +94,15 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> dict[tuple[float, str]
             certificate = CertificateRecovery(epsilon, DELTA, average_degree=d, insecure_seed=noise_seed)
             note(epsilon, "certificate", certificate._publish(graph, *certified).value["labels"])
             flips = RandomizedResponseRecovery(epsilon, average_degree=d, insecure_seed=noise_seed)
-            found = {"certificate": errors[epsilon, "certificate"][-1]}
+            result = {"certificate": errors[epsilon, "certificate"][-1]}
             note(epsilon, "edge flips", flips.fit(sample.adjacency).labels_)
-            found["edge flips"] = errors[epsilon, "edge flips"][-1]
+            result["edge flips"] = errors[epsilon, "edge flips"][-1]
             rounds = RoundsRecovery(epsilon, DELTA, GAMMA, d, insecure_seed=noise_seed)
             note(epsilon, "rounds", rounds.fit(sample.adjacency).labels_)
-            found["rounds"] = errors[epsilon, "rounds"][-1]
+            result["rounds"] = errors[epsilon, "rounds"][-1]
             # What AutoRecovery runs is one of these with the same seed: what it chooses is enough.
             best = chosen_method(recommend(n, d, GAMMA, epsilon, DELTA, goal="exact"), weighted=False)
-            errors.setdefault((epsilon, "auto"), []).append(found[best])
+            errors.setdefault((epsilon, "auto"), []).append(result[best])
             if epsilon < 0.5 or (draw and n >= 1000):  # the expensive methods run once on large graphs
                 continue
             for kind in ("split, paper", "split", "voting"):
@@ -179,7 +179,7 @@ def other_forecasts(graphs: int, quick: bool) -> Table:
     ]  # fmt: skip
     rows = []
     for method, n, d, gamma, epsilon in cells[:1] if quick else cells:
-        found = []
+        result = []
         for seed in range(8 * graphs if method == "exponential" else graphs):
             sample = StochasticBlockModel(n, d, gamma).sample(SEED + seed)
             made = (
@@ -188,10 +188,10 @@ def other_forecasts(graphs: int, quick: bool) -> Table:
                 else ProjectionRecovery(epsilon, DELTA, gamma, d, insecure_seed=seed)
             )
             labels = np.asarray(made.fit(sample.adjacency).labels_)
-            found.append(error_rate(labels, sample.labels))
+            result.append(error_rate(labels, sample.labels))
         forecasts = recommend(n, d, gamma, epsilon, DELTA).forecasts
         forecast = next(f.error for f in forecasts if f.method == method)
-        rows.append([method, n, d, gamma, epsilon, forecast, float(np.mean(found)), len(found)])
+        rows.append([method, n, d, gamma, epsilon, forecast, float(np.mean(result)), len(result)])
     return Table(
         "Mean error, forecast and measured, of projection and exponential mechanism",
         ("method", "n", "d", "gamma", "epsilon", "forecast", "measured", "runs"),

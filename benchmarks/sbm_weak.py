@@ -61,16 +61,16 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> tuple[float, np.ndarra
     for draw in range(draws):
         noise_seed = 2 * seed + draw
         for k, epsilon in enumerate(EPSILONS):
-            found = [
+            result = [
                 ProjectionRecovery(
                     epsilon, DELTA, GAMMA, d, calibration=calibration, insecure_seed=noise_seed
                 )._publish(graph, *projection).value["labels"]
                 for calibration in ("tight", "paper")
             ]  # fmt: skip
             flips = RandomizedResponseRecovery(epsilon, average_degree=d, rounds=0, insecure_seed=noise_seed)
-            found.append(flips.fit(sample.adjacency).labels_)
-            found.append(edge_gaussian(sample.adjacency, d, epsilon, noise_seed))
-            errors[draw, k] = [error_rate(np.array(labels), sample.labels) for labels in found]
+            result.append(flips.fit(sample.adjacency).labels_)
+            result.append(edge_gaussian(sample.adjacency, d, epsilon, noise_seed))
+            errors[draw, k] = [error_rate(np.array(labels), sample.labels) for labels in result]
     plain = SpectralRecovery(d).fit(sample.adjacency).labels_
     return error_rate(np.array(plain), sample.labels), errors
 

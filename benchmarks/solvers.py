@@ -92,19 +92,19 @@ def solve(program: Program, solver: str) -> dict[str, Any]:
     objective, system, degree = program.build()
     started = time.process_time()
     try:
-        found = sd.minimize(objective, system, degree, solver=solver)
+        result = sd.minimize(objective, system, degree, solver=solver)
     except (SolverUnavailable, ProblemTooLarge) as error:
         return {"solver": solver, "status": type(error).__name__}
     return {
         "solver": solver,
-        "status": found.status,
+        "status": result.status,
         "seconds": round(time.process_time() - started, 3),
-        "value": found.bound,
-        "certified": found.certified_bound,
-        "iterations": found.iterations,
-        "side": max(found.sizes["blocks"]),
-        "moments": found.sizes["moments"],
-        "equations": found.sizes["equalities"],
+        "value": result.bound,
+        "certified": result.certified_bound,
+        "iterations": result.iterations,
+        "side": max(result.sizes["blocks"]),
+        "moments": result.sizes["moments"],
+        "equations": result.sizes["equalities"],
     }
 
 

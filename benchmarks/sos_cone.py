@@ -208,24 +208,24 @@ def measure(
             # SDPA cannot stop at one, and the library's way does not ask it where there is one
             limit = np.inf if solver in ("sdpa", "borrowed", "auto") else limit
             given = None if limit == np.inf else limit
-            found = sd.minimize(p, system, case.degree, solver=solver, time_limit=given)
+            result = sd.minimize(p, system, case.degree, solver=solver, time_limit=given)
         except (sd.SolverUnavailable, sd.ProblemTooLarge) as error:
             return {"status": type(error).__name__, "cpu": None, "loss": None, "solver": solver}
         cpu = time.process_time() - began
         if not best or cpu < best["cpu"]:
-            proven = found.certified_bound
-            times = found.times
+            proven = result.certified_bound
+            times = result.times
             best = {
-                "status": found.status,
-                "solver": found.solver,
+                "status": result.status,
+                "solver": result.solver,
                 "cpu": cpu,
                 "built": times["build"] / max(sum(times.values()), 1e-9) * cpu,
-                "bound": found.bound,
+                "bound": result.bound,
                 "certified": proven,
-                "loss": None if proven is None else found.bound - proven,
-                "side": max(found.sizes["blocks"]),
-                "columns": found.sizes["moments"],
-                "work": sum(float(n * (n + 1) // 2) ** 3 for n in found.sizes["blocks"]),
+                "loss": None if proven is None else result.bound - proven,
+                "side": max(result.sizes["blocks"]),
+                "columns": result.sizes["moments"],
+                "work": sum(float(n * (n + 1) // 2) ** 3 for n in result.sizes["blocks"]),
             }
     return best
 
@@ -468,11 +468,11 @@ def one_variable(degrees: list[int]) -> dict[str, Any]:
         c = np.random.default_rng(degree).standard_normal(degree + 1)
         p = sd.ChebyshevPolynomial.series(x, c)
         began = time.process_time()
-        found = sd.minimize(p, sd.System(1 - x**2 >= 0))
+        result = sd.minimize(p, sd.System(1 - x**2 >= 0))
         cpu = time.process_time() - began
-        proven = found.certified_bound
+        proven = result.certified_bound
         over = None if proven is None else least_value(c) - proven
-        lines.append([degree, found.status, found.iterations, cpu, found.bound - (proven or np.nan), over])
+        lines.append([degree, result.status, result.iterations, cpu, result.bound - (proven or np.nan), over])
     columns = ["degree", "status", "iterations", "s", "loss", "least value - certified"]
     return Table("One variable, Chebyshev coefficients", columns, lines).to_dict()
 
@@ -484,10 +484,10 @@ def on_the_circle(degrees: list[int]) -> dict[str, Any]:
         generator = np.random.default_rng(degree)
         c, s = generator.standard_normal(degree + 1), generator.standard_normal(degree)
         began = time.process_time()
-        found = sd.minimize_trigonometric(c.tolist(), s.tolist())
+        result = sd.minimize_trigonometric(c.tolist(), s.tolist())
         cpu = time.process_time() - began
         lines.append(
-            [degree, found.status, found.iterations, cpu, found.bound - (found.certified_bound or np.nan)]
+            [degree, result.status, result.iterations, cpu, result.bound - (result.certified_bound or np.nan)]
         )
     columns = ["degree", "status", "iterations", "s", "loss"]
     return Table("Trigonometric polynomials", columns, lines).to_dict()
@@ -498,15 +498,15 @@ def least_value(c: np.ndarray) -> float:
     k = np.arange(c.size)
     angle = np.linspace(0, np.pi, 64 * c.size + 1)
     values = np.polynomial.chebyshev.chebval(np.cos(angle), c)
-    found = float(values.min())
-    for at in np.flatnonzero(values <= found + 1e-2 * (values.max() - found)).tolist():
+    result = float(values.min())
+    for at in np.flatnonzero(values <= result + 1e-2 * (values.max() - result)).tolist():
         low, high = angle[max(at - 1, 0)], angle[min(at + 1, angle.size - 1)]
         for _ in range(60):
             third = (high - low) / 3
             left, right = np.cos(k * (low + third)) @ c, np.cos(k * (high - third)) @ c
             low, high = (low, high - third) if left < right else (low + third, high)
-        found = min(found, float(np.cos(k * low) @ c))
-    return found
+        result = min(result, float(np.cos(k * low) @ c))
+    return result
 
 
 def exactly(cases: list[Case]) -> dict[str, Any]:
@@ -517,19 +517,19 @@ def exactly(cases: list[Case]) -> dict[str, Any]:
     for case in cases:
         p, system = case.state()
         began = time.process_time()
-        found = sd.minimize(p, system, case.degree, solver="sos_cone")
+        result = sd.minimize(p, system, case.degree, solver="sos_cone")
         solved = time.process_time() - began
-        if found.status != "optimal":
+        if result.status != "optimal":
             lines.append(
-                [case.name, max(found.sizes["blocks"]), found.status, solved, None, None, None, None]
+                [case.name, max(result.sizes["blocks"]), result.status, solved, None, None, None, None]
             )
             continue
         began = time.process_time()
-        proof = certificates.extract(found).exact()
+        proof = certificates.extract(result).exact()
         cpu = time.process_time() - began
         bits = max(m.denominator.bit_length() for m in proof.multipliers)
-        slack = found.bound - float(proof.bound or 0)
-        side = max(found.sizes["blocks"])
+        slack = result.bound - float(proof.bound or 0)
+        side = max(result.sizes["blocks"])
         lines.append([case.name, side, bool(proof.verdict), solved, cpu, cpu / solved, slack, bits])
     columns = ["case", "side", "verified", "solve, s", "exact, s", "ratio", "slack", "bits"]
     return Table("Exact certificates, nothing solved again", columns, lines).to_dict()
@@ -540,12 +540,12 @@ def long_chains(n: int) -> dict[str, Any]:
     lines = []
     for name in ("rosenbrock", "wood"):
         began = time.process_time()
-        found = chain(name, n).solve()
+        result = chain(name, n).solve()
         solved = time.process_time() - began
         began = time.process_time()
-        proof = certificates.extract(found).exact()
+        proof = certificates.extract(result).exact()
         cpu = time.process_time() - began
-        lines.append([name, n, found.solver, solved, found.certified_bound, cpu, float(proof.bound or 0)])
+        lines.append([name, n, result.solver, solved, result.certified_bound, cpu, float(proof.bound or 0)])
     columns = ["chain", "n", "solver", "solve, s", "certified", "exact, s", "exact bound"]
     return Table("Chains", columns, lines).to_dict()
 
@@ -569,7 +569,7 @@ def digits() -> list[list[float | None]]:
 
 def kernels() -> dict[str, Any]:
     """The forty cases in three processes with OpenBLAS made to use other processors' kernels."""
-    found = {}
+    result = {}
     for kernel in KERNELS:
         environment = dict(
             os.environ, OPENBLAS_CORETYPE=kernel, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1"
@@ -578,11 +578,11 @@ def kernels() -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
         )
-        found[kernel] = json.loads(done.stdout.splitlines()[-1])
+        result[kernel] = json.loads(done.stdout.splitlines()[-1])
     lines, apart = [], 0
     for k, case in enumerate(forty()):
-        proven = [found[name][k][1] for name in KERNELS]
-        loss = max(found[name][k][0] - found[name][k][1] for name in KERNELS)
+        proven = [result[name][k][1] for name in KERNELS]
+        loss = max(result[name][k][0] - result[name][k][1] for name in KERNELS)
         spread = max(proven) - min(proven)
         room = loss + 1e-8 * max(1.0, abs(proven[0]))
         apart += spread > room

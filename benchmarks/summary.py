@@ -112,9 +112,9 @@ def block() -> str:
     """The Markdown between the README's marks."""
     parts: list[str] = []
     for name, words in SECTIONS.items():
-        found = result(name)
-        if found is not None:
-            parts += [*words(found), ""]
+        candidate = result(name)
+        if candidate is not None:
+            parts += [*words(candidate), ""]
     return "\n".join(parts)
 
 

@@ -72,10 +72,10 @@ NOTES = {
 
 def means_of(k: int, d: int, r: float) -> np.ndarray:
     """+-R e_i for i <= k / 2."""
-    found = np.zeros((k, d))
+    result = np.zeros((k, d))
     for i in range(k):
-        found[i, i // 2] = r if i % 2 == 0 else -r
-    return found
+        result[i, i // 2] = r if i % 2 == 0 else -r
+    return result
 
 
 def drawn_tuples(means: np.ndarray, tuples: int, samples: int, generator: np.random.Generator) -> np.ndarray:
@@ -108,10 +108,10 @@ def run_published(tuples: np.ndarray, ratio: float) -> np.ndarray | None:
     """PrivatekNoisyCenters on a fine grid."""
     grid = 2.0**-16
     table = TupleTable(np.round(tuples / grid).astype(np.int64), np.ones(len(tuples), dtype=bool))
-    found = noisy_centers(
+    result = noisy_centers(
         table, epsilon=EPSILON, delta=DELTA, beta=BETA, ratio=round(ratio), bits=open_bits()
     )
-    return None if found is None else found * grid
+    return None if result is None else result * grid
 
 
 def run_tight(average: str) -> Callable[[np.ndarray, float], np.ndarray | None]:
@@ -143,8 +143,8 @@ def smallest(name: str, k: int, d: int, r: float, runs: int = 6) -> float | None
         failures = 0
         for seed in range(runs):
             generator = np.random.default_rng(1000 * samples + seed)
-            found = once(drawn_tuples(means, tuples, samples, generator), ratio)
-            failures += not succeeds(found, means, tuples * samples)
+            result = once(drawn_tuples(means, tuples, samples, generator), ratio)
+            failures += not succeeds(result, means, tuples * samples)
             if failures > 1:
                 break
         if failures <= 1:
@@ -159,9 +159,9 @@ def published_tests(runs: int, rows: list[tuple[str, int, int, float]]) -> Table
     for label, k, d, r in rows:
         cells: list[Any] = [label]
         for name in CONTESTANTS:
-            found = smallest(name, k, d, r, runs)
+            result = smallest(name, k, d, r, runs)
             known = NOTES.get((label, name))
-            cells += [found, None if known is None or found is None else round(found / known, 2)]
+            cells += [result, None if known is None or result is None else round(result / known, 2)]
         table.append(cells)
     columns = ["test"]
     for name in CONTESTANTS:
@@ -193,10 +193,10 @@ def the_bar(runs: int) -> Table:
         centres = 64.0 * np.eye(4)
         points = centres[generator.integers(4, size=40000)] + generator.standard_normal((40000, 4))
         start = time.process_time()
-        found = PrivateKMeans(4, 1.0, 1e-6).fit(points)
+        result = PrivateKMeans(4, 1.0, 1e-6).fit(points)
         spent = time.process_time() - start
-        error = None if found.cluster_centers_ is None else centre_error(found.cluster_centers_, centres)
-        rows.append([seed, found.released_, error, round(spent, 2)])
+        error = None if result.cluster_centers_ is None else centre_error(result.cluster_centers_, centres)
+        rows.append([seed, result.released_, error, round(spent, 2)])
     return Table("PrivateKMeans, n = 40000, k = 4, d = 4, eps 1", ["run", "released", "error", "CPU s"], rows)
 
 
@@ -287,8 +287,8 @@ def rivals(runs: int) -> Table:
         errors: dict[str, list[float]] = {}
         for seed in range(runs):
             sample = SphericalMixture(k, d, separation, offset=0.0).sample(40000, 50 + seed)
-            found = PrivateKMeans(k, 1.0, 1e-6).fit(sample.points).cluster_centers_
-            ours = math.inf if found is None else centre_error(found, sample.means)
+            result = PrivateKMeans(k, 1.0, 1e-6).fit(sample.points).cluster_centers_
+            ours = math.inf if result is None else centre_error(result, sample.means)
             errors.setdefault("PrivateKMeans", []).append(ours)
             plain = KMeans(k, n_init=4, random_state=seed).fit(sample.points).cluster_centers_
             errors.setdefault("k-means*", []).append(centre_error(plain, sample.means))
@@ -325,10 +325,10 @@ def real_tables() -> Table:
     }
     for name, (data, k, epsilon) in tables.items():
         start = time.process_time()
-        found = PrivateKMeans(k, epsilon, 1e-6).fit(data)
-        centres = None if found.cluster_centers_ is None else np.round(found.cluster_centers_, 1).tolist()
-        spent = found.guarantee_.epsilon
-        rows.append([name, k, found.released_, spent, str(centres), round(time.process_time() - start, 1)])
+        result = PrivateKMeans(k, epsilon, 1e-6).fit(data)
+        centres = None if result.cluster_centers_ is None else np.round(result.cluster_centers_, 1).tolist()
+        spent = result.guarantee_.epsilon
+        rows.append([name, k, result.released_, spent, str(centres), round(time.process_time() - start, 1)])
     return Table(
         "PrivateKMeans on real tables, eps 1, delta 1e-6",
         ["table", "k", "released", "epsilon spent", "centres", "CPU s"],

@@ -26,7 +26,7 @@ _HOME = {
     "decide": "find.extract",
     "FloatCertificate": "find.float_certificate",
     "Outcome": "find.float_certificate",
-    "attained": "find.float_certificate",
+    "attained": "find.optimum",
     "InExpectation": "identity",
     "MeasureCertificate": "find.measures",
     "ProgramCertificate": "find.program",
@@ -86,8 +86,9 @@ if TYPE_CHECKING:
     from .derive.calculus import Derivation, NotDerived, Upper, assume, from_proof, square, sum_of_squares
     from .derive.convex import nearest_correlation_bound, semidefinite_bound, unique_labels
     from .find.extract import decide, extract
-    from .find.float_certificate import FloatCertificate, Outcome, attained
+    from .find.float_certificate import FloatCertificate, Outcome
     from .find.measures import MeasureCertificate
+    from .find.optimum import attained
     from .find.program import ProgramCertificate
     from .find.rounding import CertificateError, NotCertifiable
     from .identity import Claim, InExpectation, Multiplier

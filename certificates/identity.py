@@ -180,7 +180,7 @@ class Multiplier(PickledByName):
         out = np.empty((len(self.basis), len(self.basis)), dtype=object)
         for i, row in enumerate(self.gram):
             for j, value in enumerate(row):
-                out[i, j] = Fraction(value, self.denominator)
+                out[i, j] = Fraction(int(value), self.denominator)
         return out
 
     @property

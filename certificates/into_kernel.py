@@ -1,55 +1,43 @@
-"""A certificate replayed in the kernel: factorisations are found here, where nothing has to be trusted.
+"""A certificate replayed in the kernel without a problem file: its claim becomes the problem.
 
-`replay` takes the object of a certificate file, states its claim (or a given problem) in the kernel, writes
-every Gram matrix as a sum of weighted squares, applies the kernel's rules, and returns the kernel's answers.
-What is wrong here can make a good certificate fail, never a bad one pass: `kernel.settle` makes the answers.
+Nothing here has to be trusted: the kernel states what it proves.  (Squares of Gram matrices, for other forms
+of a proof, are found here too.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
 import certificates.kernel as kernel
 from certificates.checker.semidefinite import cholesky
-from certificates.kernel import Answer, Average, NotProven, Polynomial, Theorem
+from certificates.kernel import Answer, NotProven
 
 Square = tuple[Fraction, list[Fraction]]  # weight, and the vector that is squared
-_SETS = ("equalities", "inequalities", "psd")
 _SIGN = {"upper_bound": "maximize", "lower_bound": "minimize"}
 
 
-def replay(content: Mapping[str, Any], problem: Mapping[str, Any] | None = None) -> list[Answer]:
-    """The kernel's answers to the claim of a certificate, or to a problem file's object (decimals read as
+def replay(content: Mapping[str, Any], problem: Mapping[str, Any] | None = None) -> Answer:
+    """The kernel's answer to the claim of a certificate, or to a problem file's object (decimals read as
     fractions); raises NotProven, or another error where the certificate is no certificate.
 
-    One answer; for a program with unknown coefficients one for each polynomial, and one for its objective.
     Not replayed: that a bound is attained, and claims that there is no certificate (`certificates.refute`).
     """
+    return kernel.replay(problem_of(content) if problem is None else problem, content)
+
+
+def problem_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The claim of a certificate as a problem: every polynomial a list of [coefficient, {name: power}]."""
     claim, names = content["claim"], content["variables"]
-    if len(set(names)) < len(names):
-        raise NotProven("a name occurs twice")
-    if claim["kind"] == "no_certificate":
-        raise NotProven("the kernel has no rules for the absence of certificates: see certificates/refute.py")
-    bound = Fraction(claim["bound"]) if "bound" in claim else None
-    if claim["kind"] == "program":
-        return _program(content, names, bound, problem)
-    stated = problem_of(claim, names)
-    goal = kernel.state(stated if problem is None else problem)
-    total = claim.get("objectives", [None])
-    found = [_fact(content, stated, goal, k) for k in range(len(total))]
-    return [kernel.settle(goal, found, bound)]
-
-
-def problem_of(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """The claim as a problem of the kernel's: every polynomial a list of [coefficient, {name: power}]."""
     kind = claim["kind"]
+    if kind == "program":
+        return _program(claim, names)
     out: dict[str, Any] = {"variables": names, **_set(claim, names)}
     if kind == "infeasible":
         out["feasible"] = True
-    elif kind == "sos":
+    elif kind in ("sos", "no_certificate"):
         out["sos"] = [_terms(p, names) for p in claim.get("objectives", [claim.get("objective")])]
     else:
         out[_SIGN[kind]] = _terms(claim["objective"], names)
@@ -58,6 +46,23 @@ def problem_of(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     if claim.get("squares"):
         out["squares"] = [[w, _terms(p, names)] for w, p in claim["squares"]]
     return out
+
+
+def _program(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """Every polynomial on its own set, and the objective."""
+    unknowns = [names[v] for v in claim["unknowns"]]
+    sets = claim.get("on", [{}] * len(claim["objectives"]))
+    of = [{key: [claim[key][i] for i in uses.get(key, ())] for key in claim if key in _SETS} for uses in sets]
+    return {
+        "variables": [name for name in names if name not in unknowns],
+        "unknowns": unknowns,
+        "sos": [_terms(p, names) for p in claim["objectives"]],
+        "on": [_set(kept, names) for kept in of],
+        claim["sense"]: _terms(claim["objective"], names),
+    }
+
+
+_SETS = ("equalities", "inequalities", "psd")
 
 
 def _set(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
@@ -69,162 +74,6 @@ def _set(claim: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
 
 def _terms(p: list, names: list[str]) -> list:
     return [[c, {names[v]: power for v, power in monomial}] for c, monomial in p]
-
-
-def _polynomial(p: list, names: list[str]) -> Polynomial:
-    terms = {tuple(names[v] for v, power in m for _ in range(power)): c for c, m in p}
-    return kernel.polynomial(terms)
-
-
-def _program(
-    content: Mapping[str, Any], names: list[str], bound: Fraction | None, problem: Mapping[str, Any] | None
-) -> list[Answer]:
-    """With the values of its unknowns, every polynomial on its own set, and the value of the objective."""
-    claim = content["claim"]
-    unknown = [names[v] for v in claim["unknowns"]]
-    values = dict(zip(unknown, map(Fraction, claim["values"]), strict=True))
-    rest = [name for name in names if name not in values]
-    answers = []
-    for k, p in enumerate(claim["objectives"]):
-        uses = claim["on"][k] if "on" in claim else {}
-        kept = {key: [claim[key][i] for i in uses.get(key, ())] for key in _SETS}
-        stated = {"variables": rest, "unknowns": unknown, "sos": [_terms(p, names)], **_set(kept, names)}
-        goal = kernel.state(stated, values)
-        answers.append(kernel.settle(goal, [_fact(content, stated, goal, k)]))
-    asked = {"variables": [], "unknowns": unknown, claim["sense"]: _terms(claim["objective"], names)}
-    zero = kernel.weighted_sum([])
-    if problem is not None:
-        raise NotProven("a program is replayed as it is stated in the certificate")
-    return [*answers, kernel.settle(kernel.state(asked, values), [zero], bound)]
-
-
-def _fact(content: Mapping[str, Any], stated: Mapping[str, Any], goal: Any, target: int) -> Theorem | Average:
-    """The sum of all multipliers of one target."""
-    blocks = [b for b in content["multipliers"] if b.get("target", 0) == target]
-    used = [b["index"][0] for b in blocks if b["kind"] == "square"]
-    if len(set(used)) < len(used):
-        raise NotProven("a square of an expectation is used twice")
-    facts = _Facts(content, goal)
-    on_average = bool(goal.means or goal.squares)
-    points: list[tuple[Any, Theorem]] = []
-    means: list[tuple[Any, Average]] = []
-    for block in blocks:
-        if block["kind"] in ("expectation", "expectation_equality", "expectation_psd", "square"):
-            means.extend(facts.mean(block))
-        else:
-            points.append((1, facts.point(block)))
-    theorem = kernel.weighted_sum(points)
-    if not on_average and not means:
-        return theorem
-    return kernel.average_sum([(1, kernel.average(theorem)), *means])
-
-
-class _Facts:
-    """The kernel's theorems for the multipliers of a certificate."""
-
-    def __init__(self, content: Mapping[str, Any], goal: Any) -> None:
-        claim, self.names = content["claim"], content["variables"]
-        self.claim, self.goal = claim, goal
-        self.expected = claim.get("in_expectation", {})
-        self.cache: dict[tuple[str, int], Any] = {}
-
-    def read(self, p: list) -> Polynomial:
-        return _polynomial(p, self.names)
-
-    def assumed(self, key: str, k: int) -> Theorem:
-        """The constraint with this number, as it stands in the problem or a positive multiple of that."""
-        if (key, k) not in self.cache:
-            relation = "==" if key == "equalities" else ">="
-            self.cache[key, k] = self.scaled(relation, self.read(self.claim[key][_place(k)]))
-        return self.cache[key, k]
-
-    def scaled(self, relation: str, p: Polynomial) -> Theorem:
-        if (relation, p) in self.goal.hypotheses:
-            return kernel.assume(relation, p)
-        for kind, other in self.goal.hypotheses:
-            if kind == relation and p.terms and other.terms.keys() == p.terms.keys():
-                m = next(iter(p.terms))
-                ratio = p.terms[m] / other.terms[m]
-                if all(p.terms[n] == ratio * c for n, c in other.terms.items()):
-                    return kernel.weighted_sum([(ratio, kernel.assume(relation, other))])
-        return kernel.assume(relation, p)  # not in the problem: the kernel will say so
-
-    def matrix(self, listed: list, k: int) -> list[list[Polynomial]]:
-        return [[self.read(p) for p in row] for row in listed[_place(k)]]
-
-    def point(self, block: Mapping[str, Any]) -> Theorem:
-        """A multiplier about points."""
-        kind, index = block["kind"], block.get("index", [])
-        if kind == "equality":
-            return kernel.multiple(self.assumed("equalities", index[0]), self.read(block["polynomial"]))
-        basis = [self.read([["1", m]]) for m in block["basis"]]
-        if kind == "psd":
-            matrix = self.matrix(self.claim["psd"], index[0])
-            forms = [
-                (w, kernel.quadratic_form(matrix, _vector(row, basis, block["entry"], len(matrix))))
-                for w, row in squares_of(block["gram"])
-            ]
-            return kernel.weighted_sum(forms)
-        if kind not in ("sos", "inequality", "product"):
-            raise NotProven(f"no multiplier is of kind {kind!r}")
-        found = kernel.weighted_sum(
-            (w, kernel.square(_combination(row, basis))) for w, row in squares_of(block["gram"])
-        )
-        for k in index:
-            found = kernel.product(found, self.assumed("inequalities", k))
-        return found
-
-    def mean(self, block: Mapping[str, Any]) -> Iterator[tuple[Any, Average]]:
-        """A multiplier about expectations: numbers times what is known on average."""
-        kind, k = block["kind"], _place(block["index"][0])
-        if "polynomial" in block:
-            terms = self.read(block["polynomial"]).terms
-            if not terms.keys() <= {()}:
-                raise NotProven("only a number may multiply an expectation")
-            u = terms.get((), Fraction(0))
-            if kind == "square":
-                weight, p = self.claim["squares"][k]
-                yield 1, kernel.mean_square(Fraction(weight), self.read(p), u)
-            else:
-                yield u, kernel.assume_mean("==", self.read(self.expected["equalities"][k]))
-            return
-        if any(block["basis"]):
-            raise NotProven("only a number may multiply an expectation")
-        for w, row in squares_of(block["gram"]):
-            if kind == "expectation":
-                p = self.read(self.expected["inequalities"][k])
-                yield w * sum(row) ** 2, kernel.assume_mean(">=", p)
-            else:
-                matrix = self.matrix(self.expected["psd"], k)
-                numbers = [Fraction(0)] * len(matrix)
-                for value, entry in zip(row, block["entry"], strict=True):
-                    numbers[_place(entry)] += value
-                yield w, kernel.mean_form(matrix, numbers)
-
-
-def _place(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise NotProven(f"{k!r} is no place in a list")
-    return k
-
-
-def _combination(row: list[Fraction], basis: list[Polynomial]) -> Polynomial:
-    terms: dict[tuple[str, ...], Fraction] = {}
-    for value, b in zip(row, basis, strict=True):
-        for m in b.terms if value else ():
-            terms[m] = terms.get(m, Fraction(0)) + value
-    return kernel.polynomial(terms)
-
-
-def _vector(row: list[Fraction], basis: list[Polynomial], entry: list[int], size: int) -> list[Polynomial]:
-    """The polynomials that a row of a factor stands for: basis element i belongs to row entry[i]."""
-    out = []
-    for e in range(size):
-        chosen = [value if place == e else Fraction(0) for value, place in zip(row, entry, strict=True)]
-        out.append(_combination(chosen, basis))
-    if any(not 0 <= _place(e) < size for e in entry):
-        raise NotProven("a matrix has no such row")
-    return out
 
 
 def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:

@@ -1,33 +1,39 @@
 """The kernel: what a theorem is, and the only ways of making one.  Read this file and trust nothing else.
 
+    python kernel.py PROBLEM.sos.json PROOF.json
+
 A `Theorem` says that a polynomial is nonnegative (or zero) at every real point that meets its hypotheses;
-six rules make theorems: `assume`, `square`, `weighted_sum`, `product`, `multiple`, `quadratic_form`.  An
-`Average` says the same of expectations, for every distribution on such points; five rules make these.  Every
-rule is one line of mathematics, its docstring.  `state` reads a problem and says what there is to prove;
-`settle` compares that with theorems.  So a certificate supplies multipliers only: names, constraints and the
-question come from the problem, and a wrong multiplier makes the last comparison fail.  No floats, tolerances,
-factorisations or files; Python's fractions and standard library.  Objects are made by the rules and never
-change (though Python has no walls: ``object.__setattr__``, or the key of this file, breaks them).
+some variables may be moments of measures.  Each rule that makes one is a line of mathematics, its docstring.
+`state` reads a problem and says what there is to prove, `settle` compares that with theorems, and `replay`
+applies the rules as a certificate says: a wrong multiplier makes the last comparison fail.
+No floats, no tolerances.  Values are made by the rules, hold immutable ones and never change; arguments have
+exact types and are read once.  (Python has no walls: private names of this file break it.)
 """
 
 from __future__ import annotations
 
-import ast
-import operator
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import prod
+from functools import partial
+from math import gcd, lcm
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-Monomial = tuple[str, ...]  # names in order, with repetition: x^2 y is ("x", "x", "y")
-Hypothesis = tuple[str, Any]  # (">=", p), ("==", p) or ("psd", a symmetric matrix of polynomials)
-Matrix = Sequence[Sequence["Polynomial"]]
-_KEY = object()
-_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-_NUMERAL = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-MOST = 10_000  # the largest power in a problem
+_KEY = object()  # it makes values
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,199}")
+_NUMERAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?0*(?:1000|[0-9]{1,3})(?![0-9]))?"
+_NUMBER = re.compile(rf"[ \t\r\n]*([-+]?{_NUMERAL})[ \t\r\n]*(?:/[ \t\r\n]*([0-9]+)[ \t\r\n]*)?")
+_TOKEN = re.compile(rf"[ \t\r\n]*({_NUMERAL}|[A-Za-z_][A-Za-z0-9_]*|\*\*|[-+*/()]|\Z)")
+_RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*([^ \t\r\n]+)[ \t\r\n]*")
+_LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
+_ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
+_PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
+DEGREE, BITS, DEPTH, WORK, LONG = 1000, 1 << 16, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
+MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
 
 
 class NotProven(ValueError):
@@ -35,33 +41,47 @@ class NotProven(ValueError):
 
 
 class _Sealed:
-    """Made only with the key of this file, and never changed."""
+    """Made only with the key of this file, and never changed: nothing but `_CELL` reaches the values."""
 
-    __slots__: tuple[str, ...] = ()
+    __slots__ = ("_values",)
+    fields: tuple[str, ...] = ()
 
     def __init__(self, key: object, *values: Any) -> None:
         if key is not _KEY:
             raise TypeError(f"a {type(self).__name__} is made by the rules of the kernel only")
-        for name, value in zip(type(self).__slots__, values, strict=True):
-            object.__setattr__(self, name, MappingProxyType(value) if type(value) is dict else value)
+        _CELL.__set__(self, values)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise TypeError(f"a {type(self).__name__} does not change")
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} is not copied")
+
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a {type(self).__name__} has no {name}")
+        if name not in type(self).fields:
+            raise AttributeError(f"a {type(self).__name__} has no {name}")
+        return _CELL.__get__(self)[type(self).fields.index(name)]
+
+
+_CELL = _Sealed.__dict__["_values"]
+type.__delattr__(_Sealed, "_values")
 
 
 class Polynomial(_Sealed):
-    """A polynomial: `terms` maps monomials to fractions other than 0."""
+    """A polynomial: `pairs` of a monomial, ("x", "x", "y") for x^2 y, and an integer; all over `den`."""
 
-    __slots__ = ("terms",)
+    __slots__, fields = (), ("pairs", "den")
+
+    @property
+    def terms(self) -> Mapping[tuple[str, ...], Fraction]:
+        """The coefficients by monomial."""
+        return MappingProxyType({m: Fraction(c, self.den) for m, c in self.pairs})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and self.terms == other.terms
+        return type(other) is Polynomial and (self.den, self.pairs) == (other.den, other.pairs)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        return hash((self.den, self.pairs))
 
     def __add__(self, other: Polynomial) -> Polynomial:
         return _sum([(1, self), (1, other)])
@@ -70,60 +90,88 @@ class Polynomial(_Sealed):
         return _sum([(1, self), (-1, other)])
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        out: dict[Monomial, Fraction] = {}
-        for a, p in self.terms.items():
-            for b, q in other.terms.items():
+        out: dict[tuple[str, ...], int] = {}
+        left, right = _is(self, Polynomial).pairs, _is(other, Polynomial).pairs
+        for a, p in left:
+            for b, q in right:
                 m = tuple(sorted(a + b))
-                out[m] = out[m] + p * q if m in out else p * q
-        return Polynomial(_KEY, {m: c for m, c in out.items() if c})
+                out[m] = out.get(m, 0) + p * q
+        return _made(out, self.den * other.den)
 
     def __str__(self) -> str:
-        parts = []
-        for monomial, c in sorted(self.terms.items(), key=lambda item: (-len(item[0]), item[0])):
-            names = [n if (k := monomial.count(n)) == 1 else f"{n}^{k}" for n in dict.fromkeys(monomial)]
-            size = [str(abs(c))] if abs(c) != 1 or not names else []
-            parts.append(("- " if c < 0 else "+ ") + " ".join(size + names))
-        return " ".join(parts).removeprefix("+ ") or "0"
+        out = ""
+        for m, c in sorted(self.pairs, key=lambda pair: (-len(pair[0]), pair[0])):
+            size, text = Fraction(abs(c), self.den), _shown(m)
+            out += (" - " if c < 0 else " + ") + (text if size == 1 and m else f"{size} {text}".rstrip())
+        return out.removeprefix(" + ").lstrip() or "0"
+
+
+def _shown(m: tuple[str, ...]) -> str:
+    return " ".join(n if (k := m.count(n)) == 1 else f"{n}^{k}" for n in dict.fromkeys(m))
+
+
+def _need(condition: Any, otherwise: str) -> None:
+    if not condition:
+        raise NotProven(otherwise)
+
+
+def _is(value: Any, kind: type) -> Any:
+    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}")
+    return value
+
+
+def _made(found: dict[tuple[str, ...], int], den: int) -> Polynomial:
+    common = gcd(den, *found.values())
+    return Polynomial(_KEY, tuple(sorted((m, c // common) for m, c in found.items() if c)), den // common)
 
 
 def _sum(pairs: Iterable[tuple[Any, Polynomial]]) -> Polynomial:
-    out: dict[Monomial, Fraction] = {}
-    for weight, p in pairs:
-        for m, c in p.terms.items():
-            out[m] = out[m] + weight * c if m in out else weight * c
-    return Polynomial(_KEY, {m: c for m, c in out.items() if c})
+    listed, out = [(w, _is(p, Polynomial)) for w, p in pairs], dict[tuple[str, ...], int]()
+    dens = {w.denominator * p.den for w, p in listed}
+    _need(sum(d.bit_length() for d in dens) < LONG, "denominators are too long")
+    den = lcm(*dens)
+    for w, p in listed:
+        factor = w.numerator * (den // (w.denominator * p.den))
+        for m, c in p.pairs:
+            out[m] = out.get(m, 0) + factor * c
+    return _made(out, den)
 
 
-def polynomial(terms: Mapping[Monomial, Any]) -> Polynomial:
+def polynomial(terms: Mapping[tuple[str, ...], Any]) -> Polynomial:
     """The polynomial with these coefficients (see `number`) of these monomials (tuples of names)."""
-    pairs = [(tuple(sorted(monomial)), number(c)) for monomial, c in terms.items()]
-    if not all(type(n) is str and _NAME.fullmatch(n) for monomial, _ in pairs for n in monomial):
-        raise NotProven("a variable is called by an ASCII identifier")
-    return _sum((c, Polynomial(_KEY, {m: Fraction(1)})) for m, c in pairs)
+    listed = [(tuple(monomial), number(c)) for monomial, c in terms.items()]
+    names = [n for m, _ in listed for n in m]
+    _need(all(type(n) is str and _NAME.fullmatch(n) for n in names), "a name is an ASCII identifier")
+    return _sum([(c, Polynomial(_KEY, ((tuple(sorted(m)), 1),), 1)) for m, c in listed])
 
 
 def number(value: Any) -> Fraction:
     """An integer, a Fraction, or text such as "-1/3" or "0.1", exactly; floats are refused."""
-    if type(value) not in (int, Fraction, str):  # nor subclasses, whose arithmetic may be their own
-        raise NotProven(f"{value!r} is not an exact number")
-    return Fraction(value)
+    if type(value) is str:
+        top, bottom = _is(_NUMBER.fullmatch(value[:9000]), re.Match).groups()
+        _need(int(bottom or 1), "a number is divided by 0")
+        return Fraction(top) / int(bottom or 1)
+    _need(type(value) in (int, Fraction), "a number is an integer, a Fraction or text")  # nor subclasses
+    return Fraction(_is(value.numerator, int), _is(value.denominator, int))
 
 
-ONE = polynomial({(): 1})
-_OPERATORS: dict[type, Any] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+ZERO, ONE = polynomial({}), polynomial({(): 1})
 
 
 class Theorem(_Sealed):
-    """At every real point where all `hypotheses` hold, `conclusion` >= 0 (or == 0, says `relation`)."""
+    """At every real point where all `hypotheses` hold, `conclusion` >= 0 (or == 0, says `relation`).  These
+    are (">=", p), ("==", p), ("psd", rows of p), and of the points of a measure ("on mu", h)."""
 
-    __slots__ = ("hypotheses", "relation", "conclusion")
+    __slots__, fields = (), ("hypotheses", "relation", "conclusion")
 
 
 def assume(relation: str, p: Polynomial) -> Theorem:
-    """p >= 0 gives p >= 0; p == 0 gives p == 0."""
-    if type(relation) is not str or relation not in (">=", "=="):
-        raise NotProven("a hypothesis is p >= 0 or p == 0")
-    return Theorem(_KEY, frozenset({(relation, _is(p, Polynomial))}), relation, p)
+    """p >= 0 gives p >= 0; p == 0 gives p == 0.  (Hypotheses are kept up to factors, true ones are none.)"""
+    _need(_is(relation, str) in (">=", "=="), "a hypothesis is p >= 0 or p == 0")
+    lead = Fraction(p.pairs[-1][1], p.den) if _is(p, Polynomial).pairs else Fraction(0)
+    scaled = _sum([(1 / (lead if relation == "==" else abs(lead)), p)]) if lead else ZERO
+    trivial = scaled == ZERO or (scaled == ONE and relation == ">=")
+    return Theorem(_KEY, frozenset() if trivial else frozenset({(relation, scaled)}), relation, p)
 
 
 def square(p: Polynomial) -> Theorem:
@@ -133,17 +181,11 @@ def square(p: Polynomial) -> Theorem:
 
 def weighted_sum(pairs: Iterable[tuple[Any, Theorem]]) -> Theorem:
     """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k == 0, w_k is any number."""
-    _, hypotheses, relation, conclusion = _linear(pairs, Theorem)
-    return Theorem(_KEY, hypotheses, relation, conclusion)
-
-
-def _linear(pairs: Iterable[tuple[Any, Any]], kind: type) -> tuple[list, frozenset, str, Polynomial]:
-    found = [(number(w), _is(t, kind)) for w, t in pairs]
-    if any(w < 0 and t.relation != "==" for w, t in found):
-        raise NotProven("an inequality may not be multiplied by a negative number")
+    found = [(number(w), _is(t, Theorem)) for w, t in pairs]
+    _need(all(w >= 0 or t.relation == "==" for w, t in found), "the weight of an inequality is negative")
     relation = "==" if all(t.relation == "==" for _, t in found) else ">="
-    hypotheses: frozenset[Hypothesis] = frozenset().union(*(t.hypotheses for _, t in found))
-    return found, hypotheses, relation, _sum((w, t.conclusion) for w, t in found)
+    hypotheses: frozenset = frozenset().union(*(t.hypotheses for _, t in found))
+    return Theorem(_KEY, hypotheses, relation, _sum([(w, t.conclusion) for w, t in found]))
 
 
 def product(left: Theorem, right: Theorem) -> Theorem:
@@ -154,194 +196,383 @@ def product(left: Theorem, right: Theorem) -> Theorem:
 
 def multiple(equality: Theorem, p: Polynomial) -> Theorem:
     """h == 0 gives p h == 0."""
-    if _is(equality, Theorem).relation != "==":
-        raise NotProven("only an equality may be multiplied by any polynomial")
-    return Theorem(_KEY, equality.hypotheses, "==", _is(p, Polynomial) * equality.conclusion)
+    _need(_is(equality, Theorem).relation == "==", "only an equality may be multiplied by any polynomial")
+    return Theorem(_KEY, equality.hypotheses, "==", equality.conclusion * _is(p, Polynomial))
 
 
-def quadratic_form(matrix: Matrix, vector: Sequence[Polynomial]) -> Theorem:
-    """G positive semidefinite gives v^T G v >= 0, for a vector v of polynomials."""
-    return Theorem(_KEY, frozenset({_psd(matrix)}), ">=", _form(matrix, vector))
+def gram(matrix: Any, vector: Iterable[Polynomial]) -> Theorem:
+    """v^T Q v >= 0 for a positive semidefinite matrix Q of numbers and a vector v of polynomials."""
+    factors = tuple(vector)
+    return quadratic_form([[ONE]], factors, matrix, [0] * len(factors))
 
 
-def _psd(matrix: Matrix) -> Hypothesis:
+def quadratic_form(matrix: Any, vector: Any, weights: Any = None, places: Any = None) -> Theorem:
+    """G positive semidefinite gives v^T G v >= 0 for a vector v of polynomials; and, for a positive
+    semidefinite Q of numbers (`weights`), sum Q_ij v_i v_j H_ij >= 0, H_ij (places[i], places[j]) of G."""
     rows = tuple(tuple(_is(p, Polynomial) for p in row) for row in matrix)
-    if not rows or any(len(row) != len(rows) for row in rows) or rows != tuple(zip(*rows, strict=True)):
-        raise NotProven("a matrix inequality is about a symmetric matrix")
-    return "psd", rows
+    _need(rows and rows == tuple(zip(*rows, strict=True)), "a matrix inequality is about a symmetric matrix")
+    v = tuple(_is(p, Polynomial) for p in vector)
+    at = tuple(range(len(rows)) if places is None else places)
+    _need(all(type(k) is int and 0 <= k < len(rows) for k in at), "a matrix has no such row")
+    q = _semidefinite([[1] * len(v)] * len(v) if weights is None else weights)
+    _need(len(q) == len(v) == len(at), "a form has one number for each entry of its vector")
+    inner = [_sum([(w, p * rows[k][j]) for w, p, j in zip(line, v, at, strict=True) if w])
+             for line, k in zip(q, at, strict=True)]  # fmt: skip
+    hypotheses = frozenset({("psd", rows)}) if len(rows) > 1 else assume(">=", rows[0][0]).hypotheses
+    return Theorem(_KEY, hypotheses, ">=", _sum([(1, p * s) for p, s in zip(v, inner, strict=True)]))
 
 
-def _form(matrix: Matrix, vector: Sequence[Polynomial]) -> Polynomial:
-    (_, rows), factors = _psd(matrix), [_is(v, Polynomial) for v in vector]
-    pairs = [(v, zip(factors, row, strict=True)) for v, row in zip(factors, rows, strict=True) if v.terms]
-    return _sum((1, v * w * g) for v, row in pairs for w, g in row if w.terms)
+def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...], ...]:
+    """The matrix of numbers, if elimination without fractions (Bareiss) finds no negative pivot."""
+    rows = tuple(tuple(number(v) for v in row) for row in matrix)
+    _need(rows == tuple(zip(*rows, strict=True)), "a Gram matrix is symmetric")
+    den, last = lcm(*{v.denominator for row in rows for v in row}), 1
+    left = [[v.numerator * (den // v.denominator) for v in row[i:]] for i, row in enumerate(rows)]
+    while left:  # rows from the diagonal on
+        (p, *top), *rest = left
+        _need(p > 0 or (p == 0 and not any(top)), "a Gram matrix is not positive semidefinite")
+        for i, (c, row) in enumerate(zip(top, rest, strict=True)):
+            rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)] if p else row
+        left, last = rest, p or last
+    return rows
 
 
-def _is(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise NotProven(f"a {kind.__name__} is needed, not a {type(value).__name__}")
-    return value
+def integral(p: Polynomial, measure: str = "E") -> Polynomial:
+    """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1."""
+    names = {n for m, _ in _is(p, Polynomial).pairs for n in m}
+    _need(_NAME.fullmatch(_is(measure, str)) and not any("[" in n for n in names), "moments have no integral")
+    named = [((f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (), c) for m, c in p.pairs]
+    return _made(dict[tuple[str, ...], int](named), p.den)
 
 
-class Average(_Sealed):
-    """For every probability distribution on the points where `hypotheses` hold, with finite moments, and with
-    `means` true of expectations: E[conclusion] + sum of w E[p]^2 over `squares` >= 0 (or == 0)."""
-
-    __slots__ = ("hypotheses", "means", "squares", "relation", "conclusion")
-
-
-def average(theorem: Theorem) -> Average:
-    """What holds at every point holds on average."""
-    t = _is(theorem, Theorem)
-    return Average(_KEY, t.hypotheses, frozenset(), {}, t.relation, t.conclusion)
-
-
-def assume_mean(relation: str, p: Polynomial) -> Average:
-    """E[p] >= 0 gives E[p] >= 0; E[p] == 0 gives E[p] == 0."""
-    return Average(_KEY, frozenset(), assume(relation, p).hypotheses, {}, relation, p)
-
-
-def mean_form(matrix: Matrix, numbers: Sequence[Any]) -> Average:
-    """E[M] positive semidefinite gives E[c^T M c] >= 0, for a vector c of numbers."""
-    form = _form(matrix, [_sum([(number(c), ONE)]) for c in numbers])
-    return Average(_KEY, frozenset(), frozenset({_psd(matrix)}), {}, ">=", form)
-
-
-def mean_square(weight: Any, p: Polynomial, u: Any) -> Average:
-    """w E[p]^2 - u E[p] + u^2 / (4 w) = w (E[p] - u / (2 w))^2 >= 0, for w > 0."""
-    w, of = number(weight), number(u)
-    if w <= 0:
-        raise NotProven("the weight of a square must be positive")
-    linear = _sum([(-of, _is(p, Polynomial)), (of**2 / (4 * w), ONE)])
-    return Average(_KEY, frozenset(), frozenset(), {p: w}, ">=", linear)
-
-
-def average_sum(pairs: Iterable[tuple[Any, Average]]) -> Average:
-    """Expectations are linear: `weighted_sum` on average."""
-    found, hypotheses, relation, conclusion = _linear(pairs, Average)
-    means: frozenset[Hypothesis] = frozenset().union(*(a.means for _, a in found))
-    squares: dict[Polynomial, Fraction] = {}
-    for w, a in found:
-        for p, weight in a.squares.items():
-            squares[p] = squares.get(p, 0) + w * weight
-    return Average(_KEY, hypotheses, means, squares, relation, conclusion)
+def average(theorem: Theorem, measure: str = "E") -> Theorem:
+    """p >= 0 (== 0) gives mu[p] >= 0 (== 0) for all measures mu, with moments, on points where that holds."""
+    hypotheses = frozenset((f"on {measure}", h) for h in _is(theorem, Theorem).hypotheses)
+    return Theorem(_KEY, hypotheses, theorem.relation, integral(theorem.conclusion, measure))
 
 
 class Goal(_Sealed):
-    """What there is to prove on the set of `hypotheses`: "minimize" or "maximize" a polynomial, "feasible"
-    (it is not), or "sos" (every polynomial >= 0); on average where there are `means` or `squares`."""
+    """What there is to prove for all `about`: that the `parts` (text, polynomial, hypotheses) are >= 0; for
+    "minimize" and "maximize" >= or <= a bound; for "feasible" that the hypotheses fail. `given`, `so`:
+    the values of unknowns, and what follows; `more`: the objective's value, or relations between moments."""
 
-    __slots__ = ("question", "polynomials", "hypotheses", "means", "squares")
+    __slots__, fields = (), ("question", "about", "parts", "given", "so", "more")
 
 
 class Answer(_Sealed):
-    """A goal that is settled; `bound` answers minimize and maximize."""
+    """A goal that is settled: `end` is the bound (0 if none was asked for), None if nothing is feasible."""
 
-    __slots__ = ("goal", "bound")
+    __slots__, fields = (), ("goal", "end")
+
+    @property
+    def bound(self) -> Fraction | None:
+        """The bound, or None where nothing is feasible."""
+        return None if self.end is None else self.end.terms.get((), Fraction(0))
 
     def show(self) -> str:
         """The whole statement: every hypothesis, every number."""
-        goal, points, means = self.goal, _conditions(self.goal.hypotheses), _conditions(self.goal.means)
-        mean = bool(goal.means or goal.squares)
-        head = "for every probability distribution on the real points" if mean else "for all real points"
-        head += (f" where {points}" if points else "") + (f", if on average {means}" if means else "")
-        tail = "".join(f" + {w} E[{p}]^2" for p, w in goal.squares.items())
-        end = f" <= {self.bound}" if goal.question == "maximize" else f" >= {self.bound or 0}"
-        shown = [f"{f'E[{p}]' if mean else p}{tail}{end}" for p in goal.polynomials]
-        return f"{head}: {'; '.join(shown) or 'there are none'}"
+        goal, lines = self.goal, dict[str, list[str]]()
+        for text, _, hypotheses in goal.parts:
+            where = " and ".join(sorted(map(_said, hypotheses)))
+            lines.setdefault(f" where {where}" if where else "", []).append(text)
+        if self.end is None:
+            return f"there are no {goal.about}{' and no '.join(lines)}"
+        end = f"{'<=' if goal.question == 'maximize' else '>='} {self.bound}"
+        shown = [f"for all {goal.about}{w}: {f' {end}; '.join(ts)} {end}" for w, ts in lines.items()]
+        return goal.given + "; and ".join(shown) + goal.so
 
 
-def _conditions(hypotheses: Iterable[Hypothesis]) -> str:
-    def show(h: Hypothesis) -> str:
-        rows = [", ".join(map(str, row)) for row in h[1]] if h[0] == "psd" else []
-        return f"[{'; '.join(rows)}] is positive semidefinite" if rows else f"{h[1]} {h[0]} 0"
+def _said(hypothesis: tuple[str, Any]) -> str:
+    kind, body = hypothesis
+    if kind == "psd":
+        return f"[{'; '.join(', '.join(map(str, row)) for row in body)}] is positive semidefinite"
+    return f"{kind[3:]} is on {_said(body)}" if kind[:3] == "on " else f"{body} {kind} 0"
 
-    return " and ".join(sorted(map(show, hypotheses)))
+
+def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool = False) -> Answer:
+    """The answer that theorems give, one for each part of the goal; or theorems that -1 >= 0, if it asks
+    whether the hypotheses contradict each other (or if they do: `empty`).  NotProven when they give none."""
+    refuted = _is(goal, Goal).question == "feasible" or empty is True
+    asked = goal.question in ("minimize", "maximize") and not refuted
+    _need(asked == (bound is not None), "minimize and maximize, and nothing else, are answered by a bound")
+    end, sign = _sum([(number(bound or 0), ONE)]), -1 if goal.question == "maximize" else 1
+    targets = [(_sum([(sign, p), (-sign, end)]), h) for _, p, h in goal.parts]
+    targets = [*dict.fromkeys((ZERO - ONE, h) for _, h in targets)] if refuted else targets
+    for fact, (target, hypotheses) in zip(tuple(facts), targets, strict=True):
+        known = _is(fact, Theorem).hypotheses <= hypotheses
+        _need(known, "a theorem has a hypothesis that the problem does not have")
+        _need(fact.conclusion == target, f"a theorem is about something else, by {fact.conclusion - target}")
+    return Answer(_KEY, goal, None if refuted else end)
+
+
+class _Reader:
+    """Reads the polynomials of a problem, in `known` names, by the grammar of docs/certificates.md alone."""
+
+    def __init__(self, known: Mapping[str, Polynomial], left: list[int]) -> None:
+        self.known, self.left = known, left
+
+    def read(self, source: Any) -> Polynomial:
+        """The polynomial that text, a number, a list of [coefficient, {name: power}] or a series spells."""
+        if type(source) is str:
+            found = [*_TOKEN.finditer(source)]
+            tokens = ["", *(m[1] for m in reversed(found) if m[1])]
+            _need("".join(m[0] for m in found) == source, "a polynomial has a letter of no grammar")
+            value = self.text(tokens)
+            _need(tokens == [""], f"a polynomial does not go on with {tokens[-1]}")
+            return value
+        series, pairs = type(source) is dict and source.keys() == {"chebyshev"}, []
+        rule, source = (self.chebyshev, source["chebyshev"]) if series else (self.power, source)
+        for w, m in [[source, {}]] if type(source) in (int, Fraction) else _is(source, list):
+            value = ONE
+            for name, k in _is(m, dict).items():
+                _need(_is(name, str) in self.known, f"{name} is no variable")
+                value = self.times(value, rule(self.known[name], number(k)))
+            pairs.append((number(w), value))
+        return _sum(pairs)
+
+    def text(self, t: list[str], level: int = 0, depth: int = DEPTH) -> Polynomial:
+        """The polynomial at the end of the tokens, with the operators that bind more tightly than `level`."""
+        token = t.pop()
+        _need(depth, "a polynomial is nested too deeply")
+        if token in ("+", "-"):
+            value = _sum([(-1 if token == "-" else 1, self.text(t, 2, depth - 1))])
+        elif token == "(":
+            value = self.text(t, 0, depth - 1)
+            _need(t.pop() == ")", "a parenthesis is not closed")
+        elif token[:1] in (*"0123456789", "."):
+            value = _sum([(number(token), ONE)])
+        else:
+            _need(token in self.known, f"{token or 'the end'} is no variable")
+            value = self.known[token]
+        pairs = [(1, value)]
+        while _LEVEL.get(t[-1], 0) > level:
+            op = t.pop()
+            right = self.text(t, _LEVEL[op] - (op == "**"), depth - 1)
+            if op in ("+", "-"):
+                pairs.append((1 if op == "+" else -1, right))
+            elif op == "**":
+                _need(right.terms.keys() <= {()}, "a power is a number")
+                pairs = [(1, self.power(pairs[0][1], right.terms.get((), Fraction(0))))]
+            else:
+                right = right if op == "*" else self.power(right, Fraction(-1))
+                pairs = [(1, self.times(pairs[0][1], right))]
+        return _sum(pairs)
+
+    def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        degree = sum(max((len(m) for m, _ in p.pairs), default=0) for p in (left, right))
+        bits = sum(max([p.den, *(abs(c) for _, c in p.pairs)]).bit_length() for p in (left, right))
+        self.left[0] -= (1 + len(left.pairs) * len(right.pairs)) * (1 + (degree >> 5) + (bits >> 7))
+        _need(degree <= DEGREE and bits <= BITS and self.left[0] > 0, "a polynomial is too large")
+        return left * right
+
+    def power(self, base: Polynomial, k: Fraction) -> Polynomial:
+        if base.terms.keys() == {()}:
+            c = base.terms[()]
+            base, k = _sum([(c if k >= 0 else 1 / c, ONE)]), k % 2 if c in (1, -1) else abs(k)
+        _need(k.denominator == 1 and 0 <= k <= BITS, "a power is a whole number, negative only of a number")
+        out = ONE
+        for bit in f"{k.numerator:b}":
+            out = self.times(self.times(out, out), base if bit == "1" else ONE)
+        return out
+
+    def chebyshev(self, x: Polynomial, k: Fraction) -> Polynomial:
+        """T_k(x), by its recurrence."""
+        one, two = ONE, x
+        _need(k >= 0 and k.denominator == 1, "a degree is a whole number that is not negative")
+        for _ in range(k.numerator):
+            one, two = two, self.times(_sum([(2, x)]), two) - one
+        return one
+
+    def set(self, stated: Any, of: Any = lambda p: p) -> frozenset:
+        """The hypotheses that "subject_to" and "psd" state; `of` is applied to every polynomial."""
+        found: list[frozenset] = []
+        for rows in _is(_is(stated, dict).get("psd", []), list):
+            matrix = [[of(self.read(p)) for p in _is(row, list)] for row in _is(rows, list)]
+            found.append(quadratic_form(matrix, [ZERO] * len(matrix)).hypotheses)
+        for item in _is(stated.get("subject_to", []), list):
+            text = type(item) is str
+            parts = re.split("(<=|>=|==)", item) if text else [_is(item, list)[0], *_relation(item[1])]
+            _need(len(parts) == 3 and (text or parts[2] == "0"), "a constraint is p <= q or [p, '>= 0']")
+            left, relation, right = parts
+            sign = -1 if relation == "<=" else 1
+            p = _sum([(sign, self.read(left)), (-sign, self.read(right))])
+            found.append(assume("==" if relation == "==" else ">=", of(p)).hypotheses)
+        return frozenset().union(*found)
+
+
+def _relation(text: Any) -> tuple[str, ...]:
+    return _is(_RELATION.fullmatch(_is(text, str)), re.Match).groups()
 
 
 def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Goal:
-    """The goal of a problem ("sosdp-problem/1", decimals read as fractions), with `values` for its unknowns.
-    Two more keys: "in_expectation", an object with "subject_to" and "psd" about expectations, and "squares",
-    pairs [weight, p] that add weight * E[p]^2 to what is minimized."""
-    plain = {name: polynomial({(name,): 1}) for name in problem["variables"]}
-    known = {name: _sum([(number(value), ONE)]) for name, value in (values or {}).items()} | plain
-    questions = [q for q in ("minimize", "maximize", "feasible", "sos") if problem.get(q) is not None]
-    question = "sos" if values and "sos" in questions else " ".join(questions)
-    if set(values or ()) != set(problem.get("unknowns") or ()) or question not in questions:
-        raise NotProven("a problem asks one question, and all its unknowns, and nothing else, have values")
-    asked = [] if question == "feasible" else problem[question]
-    terms = type(asked) is list and any(type(t) is list and [*map(type, t[-1:])] == [dict] for t in asked)
-    several = question == "feasible" or (question == "sos" and isinstance(asked, list) and not terms)
-    wanted = tuple(_read(p, known) for p in (asked if several else [asked]))
-    squares: dict[Polynomial, Fraction] = {}
-    for weight, p in problem.get("squares") or ():
-        squares[_read(p, known)] = squares.get(_read(p, known), 0) + number(weight)
-    if (squares and question != "minimize") or any(w <= 0 for w in squares.values()):
-        raise NotProven("squares of expectations, with positive weights, belong to what is minimized")
-    means = _constraints(problem.get("in_expectation") or {}, plain)
-    return Goal(_KEY, question, wanted, _constraints(problem, plain), means, squares)
+    """The goal of a problem ("sosdp-problem/1", decimals as fractions), with `values` for its unknowns; keys
+    beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
+    stated = {_is(k, str): v for k, v in dict(problem).items()}
+    given = {_is(n, str): number(v) for n, v in dict(values or {}).items()}
+    about = {"measures", "subject_to"} if "measures" in stated else {"subject_to", "psd"}
+    mean = stated.keys() & {"in_expectation", "squares"}
+    more = mean or {"unknowns", "on"} if "psd" in about else set()
+    _need(stated.keys() <= _PLAIN | _ASKED | about | more, "a key is not known")
+    _need(stated.get("format", "sosdp-problem/1") == "sosdp-problem/1", "this is no problem")
+    names, unknowns = (_is(stated.get(k, []), list) for k in ("variables", "unknowns"))
+    every = [_is(n, str) for n in [*names, *unknowns]]
+    _need(all(map(_NAME.fullmatch, every)) and len({*every}) == len(every), "names are not names")
+    known, left = {n: polynomial({(n,): 1}) for n in every}, [WORK]
+    asked = sorted(_ASKED & stated.keys())
+    question = asked.pop() if asked else ""
+    _need(not asked or (unknowns and asked != ["feasible"]), "a problem asks one question")
+    _need(question and (question == "sos" or not unknowns), "unknowns are those of sums of squares")
+    _need(given.keys() == {*unknowns}, "all unknowns, and nothing else, have values")
+    wanted = stated[question]
+    if "measures" in stated:
+        return _measured(stated, question, known, left)
+    _need(question != "feasible" or wanted is True, "feasible is true")
+    reader = _Reader({n: known[n] for n in names}, left)
+    full, fixed = _Reader(known, left), _Reader(known | {n: _sum([(v, ONE)]) for n, v in given.items()}, left)
+    points = reader.set(stated)
+    listed = [0] if question == "feasible" else [wanted]
+    if question == "sos" and not all(type(t) is list and [*map(type, t)][1:] == [dict] for t in wanted):
+        listed = _is(wanted, list) if type(wanted) is not str else [wanted]
+    _need(wanted and listed, "there is nothing to prove")
+    sets = [reader.set(s) for s in stated["on"]] if "on" in stated else [points] * len(listed)
+    parts = tuple((str(full.read(p)), fixed.read(p), h) for p, h in zip(listed, sets, strict=True))
+    if mean:
+        means = reader.set(stated.get("in_expectation", {}), integral) | {("on E", h) for h in points}
+        squares = [(number(w), integral(reader.read(q))) for w, q in stated.get("squares", [])]
+        _need(all(w > 0 and question == "minimize" for w, _ in squares), "weights of squares are positive")
+        _need(len(parts) == 1, "expectations are those of one polynomial")
+        p = _sum([(1, integral(parts[0][1])), *((w, q * q) for w, q in squares)])
+        return Goal(_KEY, question, "probability distributions", ((str(p), p, means),), "", "", (None,))
+    so, value, before = (
+        "",
+        None,
+        f"with {', '.join(f'{n} = {v}' for n, v in given.items())}: " if given else "",
+    )
+    for sense in asked:
+        words = ("least", "most") if sense == "minimize" else ("largest", "least")
+        value = fixed.read(stated[sense])
+        so = f"; so the {words[0]} value of {full.read(stated[sense])} is at {words[1]} {value}"
+    return Goal(_KEY, question, "real points", parts, before, so, (value,))
 
 
-def _constraints(problem: Mapping[str, Any], known: Mapping[str, Polynomial]) -> frozenset[Hypothesis]:
-    found = {_psd([[_read(p, known) for p in row] for row in m]) for m in problem.get("psd") or ()}
-    for stated in problem.get("subject_to") or ():
-        parts = re.split("(<=|>=|==)", stated) if isinstance(stated, str) else [stated[0], stated[1][:2], "0"]
-        if len(parts) != 3 or parts[1] not in ("<=", ">=", "=="):
-            raise NotProven(f"{stated!r} is not one of p <= q, p >= q, p == q")
-        sign = -1 if parts[1] == "<=" else 1
-        p = _sum([(sign, _read(parts[0], known)), (-sign, _read(parts[2], known))])
-        found.add(("==" if parts[1] == "==" else ">=", p))
-    return frozenset(found)
+def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal:
+    """The goal of a problem about measures: integrals are linear in the moments."""
+    readers: dict[str, _Reader] = {}
+    hypotheses, more = frozenset[Any](), []
+    for name, about in _is(stated["measures"], dict).items():
+        own = about.get("variables", stated["variables"])
+        readers[name] = _Reader({n: known[n] for n in own}, left)
+        _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
+        _need(_is(name, str) not in known and name != "E", "the name of a measure is taken")
+        hypotheses |= {(f"on {name}", h) for h in readers[name].set(about)}
+        if about.get("mass") is not None:
+            more.append(("==", integral(ONE, name) - _sum([(number(about["mass"]), ONE)])))
+
+    def moments(parts: dict) -> Polynomial:
+        return _sum([(1, integral(readers[name].read(p), name)) for name, p in parts.items()])
+
+    for parts, said in _is(stated.get("subject_to", []), list):
+        relation, right = _relation(said)
+        sign = -1 if relation == "<=" else 1
+        p = _sum([(sign, moments(_is(parts, dict))), (-sign * number(right), ONE)])
+        more.append(("==" if relation == "==" else ">=", p))
+    _need(question in ("minimize", "maximize") or stated[question] is True, "measures are for one objective")
+    wanted = ZERO if question == "feasible" else moments(_is(stated[question], dict))
+    hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
+    about = f"measures {', '.join(readers)}"
+    return Goal(_KEY, question, about, ((str(wanted), wanted, hypotheses),), "", "", tuple(more))
 
 
-def _read(source: Any, known: Mapping[str, Polynomial]) -> Polynomial:
-    """A polynomial written as text or as a list of [coefficient, {name: power}]."""
-    if not isinstance(source, str):
-        powers = ((c, (_power(known[n], k) for n, k in m.items())) for c, m in source)
-        return _sum((number(c), prod(factors, start=ONE)) for c, factors in powers)
-    if not source.isascii() or "\n" in source.strip():
-        raise NotProven("a polynomial is one line of ASCII")
-    return _walk(ast.parse(source.strip(), mode="eval").body, source.strip(), known)
+def dual(goal: Goal, values: Mapping[str, Any], empty: bool) -> tuple[Theorem, list[tuple[str, Polynomial]]]:
+    """Weak duality: the relations between moments times the multipliers of a certificate, and what is left to
+    prove on the points of every measure."""
+    sign = -1 if goal.question == "maximize" and not empty else 1
+    weights = [sign * number(values.get(f"{MULTIPLIER}{k}", 0)) for k in range(len(goal.more))]
+    relations = weighted_sum([(w, assume(*m)) for w, m in zip(weights, goal.more, strict=True)])
+    rest = (ZERO if empty else _sum([(sign, goal.parts[0][1])])) - relations.conclusion
+    split: dict = {name: {} for name in goal.about.removeprefix("measures ").split(", ")}
+    for m, c in rest.pairs:
+        split.get(m[0].partition("[")[0] if m else "", {})[m] = c
+    return relations, [(name, _made(part, rest.den)) for name, part in split.items()]
 
 
-def _walk(node: ast.expr, text: str, known: Mapping[str, Polynomial]) -> Polynomial:
-    if isinstance(node, ast.Name) and node.id in known:
-        return known[node.id]
-    if isinstance(node, ast.Constant) and _NUMERAL.fullmatch(text[node.col_offset : node.end_col_offset]):
-        return polynomial({(): text[node.col_offset : node.end_col_offset]})
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        return _sum([(-1 if isinstance(node.op, ast.USub) else 1, _walk(node.operand, text, known))])
-    if isinstance(node, ast.BinOp):
-        left, right = _walk(node.left, text, known), _walk(node.right, text, known)
-        if type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](left, right)
-        value = right.terms.get((), 0)
-        if isinstance(node.op, ast.Div | ast.Pow) and right.terms.keys() <= {()}:
-            return _power(left, value) if isinstance(node.op, ast.Pow) else _sum([(1 / value, left)])
-    raise NotProven(f"{text!r} is not a polynomial in the variables of the problem")
+def replay(problem: Mapping[str, Any], proof: Mapping[str, Any]) -> Answer:
+    """The answer that a certificate ("sosdp-certificate/1") gives to a problem."""
+    claim, names = proof["claim"], proof["variables"]
+    _need(claim["kind"] != "no_certificate", "there is no rule for the absence of certificates")
+    unknowns = [_pick(names, v) for v in claim.get("unknowns", [])]
+    values = dict(zip(unknowns, claim.get("values", []), strict=True))
+    goal = state(problem, {n: values.get(n, 0) for n in problem.get("unknowns", [])})
+    proven: list[list] = [[] for _ in claim.get("objectives", [0])]
+    means: list = []
+    for block in proof["multipliers"]:
+        mean = block["kind"].startswith("expectation") or block["kind"] == "square"
+        fact = (1, _multiplier(block, claim, names, mean))
+        (means if mean else _pick(proven, block.get("target", 0))).append(fact)
+    facts = [weighted_sum(found) for found in proven]
+    bound, empty = claim.get("bound"), claim["kind"] == "infeasible"
+    if goal.about == "probability distributions":
+        facts = [weighted_sum([(1, average(fact)), *means]) for fact in facts]
+    if goal.about.startswith("measures"):
+        constants = any(() in p.terms for _, p in goal.more)
+        empty = goal.question == "feasible" or (claim["objective"] == [] and constants)
+        total, rest = dual(goal, values, empty)
+        for name, p in rest:
+            of = next((a for f in facts if (a := average(f, name)).conclusion == p), weighted_sum([]))
+            total = weighted_sum([(1, total), (1, of)])
+        value = abs(total.conclusion.terms.get((), 0)) if empty else 1
+        facts = [weighted_sum([(1 / number(value or 1), total)])]
+    elif goal.more[0] is not None:
+        _need(number(bound) == goal.more[0].terms.get((), 0), "the value of the objective is another")
+    bounded = goal.question in ("minimize", "maximize") and not empty
+    return settle(goal, facts, bound if bounded else None, empty)
 
 
-def _power(p: Polynomial, k: Any) -> Polynomial:
-    if number(k).denominator != 1 or not 0 <= k <= MOST:
-        raise NotProven(f"{k} is not a power in 0..{MOST}")
-    return prod([p] * int(k), start=ONE)
+def _pick(listed: Any, k: Any) -> Any:
+    _need(type(k) is int and 0 <= k < len(listed), "this is no place in a list")
+    return listed[k]
 
 
-def settle(goal: Goal, facts: Sequence[Theorem | Average], bound: Any = None) -> Answer:
-    """The answer that theorems (one for each polynomial of the goal) give; NotProven when they do not."""
-    if (bound is None) == (_is(goal, Goal).question in ("minimize", "maximize")):
-        raise NotProven("minimize and maximize, and nothing else, are answered by a bound")
-    sign, end = -1 if goal.question == "maximize" else 1, number(bound or 0)
-    targets = [_sum([(sign, p), (-sign * end, ONE)]) for p in goal.polynomials]
-    if goal.question == "feasible":
-        targets = [_sum([(-1, ONE)])]
-    kind = Average if goal.means or goal.squares else Theorem
-    for fact, target in zip(facts, targets, strict=True):
-        if not _is(fact, kind).hypotheses <= goal.hypotheses:
-            raise NotProven("a theorem has a hypothesis that the problem does not have")
-        more = kind is Average and any(w > goal.squares.get(p, 0) for p, w in fact.squares.items())
-        if more or (kind is Average and not fact.means <= goal.means):
-            raise NotProven("a theorem has expectations, or squares of them, that the problem does not have")
-        if fact.conclusion != target:
-            raise NotProven(f"a theorem is about something else, by {fact.conclusion - target}")
-    return Answer(_KEY, goal, None if bound is None else end)
+def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theorem:
+    """What one multiplier of a certificate proves."""
+    source = claim.get("in_expectation", {}) if mean else claim
+    kind, index = re.sub("expectation(_|$)", "", block["kind"]) or "inequality", block.get("index", [])
+
+    def plain(p: list) -> Polynomial:
+        places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
+        _need(
+            all(len(dict(m)) == len(m) and all(k > 0 for _, k in m) for _, m in places), "this is no monomial"
+        )
+        return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
+
+    def read(p: list) -> Polynomial:
+        return integral(plain(p)) if mean else plain(p)
+
+    if kind == "square":
+        w, p = _pick(claim["squares"], *index)
+        half = _sum([(1 / (2 * number(w)), plain(block["polynomial"]))])
+        return weighted_sum([(w, square(read(p) - half))])
+    if kind == "equality":
+        return multiple(assume("==", read(_pick(source["equalities"], *index))), plain(block["polynomial"]))
+    basis = [plain([["1", m]]) for m in block["basis"]]
+    if kind == "psd":
+        rows = [[read(p) for p in row] for row in _pick(source["psd"], *index)]
+        return quadratic_form(rows, basis, block["gram"], block["entry"])
+    _need(kind in ("sos", "inequality", "product"), "a multiplier is of another kind")
+    fact = gram(block["gram"], basis)
+    for k in index:
+        fact = product(fact, assume(">=", read(_pick(source["inequalities"], k))))
+    return fact
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _need(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    return dict(pairs)
+
+
+if __name__ == "__main__":
+    _exact = partial(json.loads, parse_float=number, parse_constant=number, object_pairs_hook=_once)
+    try:
+        print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
+    except ValueError as why:
+        sys.exit(f"not proven: {why}")

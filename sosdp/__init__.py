@@ -12,8 +12,7 @@ from .lazy import lazily
 _HOMES = {
     "answer": ["Answer", "solve_problem"],
     "algebra": ["Equality", "Inequality", "PSD", "Polynomial", "PolynomialArray", "polynomial", "variables"],
-    "algebra.build": ["monomials"],
-    "algebra.calculus": ["coefficient", "integrate"],
+    "algebra.build": ["coefficient", "integrate", "monomials"],
     "algebra.complex": ["ComplexPolynomial", "complex_variables"],
     "algebra.chebyshev": ["ChebyshevPolynomial", "chebyshev"],
     "conic.bridges": ["from_cvxpy", "solve_cvxpy"],

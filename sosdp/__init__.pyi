@@ -14,9 +14,9 @@ from .algebra import Polynomial as Polynomial
 from .algebra import PolynomialArray as PolynomialArray
 from .algebra import polynomial as polynomial
 from .algebra import variables as variables
+from .algebra.build import coefficient as coefficient
+from .algebra.build import integrate as integrate
 from .algebra.build import monomials as monomials
-from .algebra.calculus import coefficient as coefficient
-from .algebra.calculus import integrate as integrate
 from .algebra.chebyshev import ChebyshevPolynomial as ChebyshevPolynomial
 from .algebra.chebyshev import chebyshev as chebyshev
 from .algebra.complex import ComplexPolynomial as ComplexPolynomial

@@ -61,10 +61,10 @@ class Answer:
         return f"Answer({self.status}: {value}, {proven})"
 
     def _repr_html_(self) -> str:
-        asked = self.bound_kind is not None
+        wanted = self.bound_kind is not None
         facts = {
-            "bound": self.bound if asked else None,
-            f"proven {self.bound_kind} bound": self.certified_bound if asked else None,
+            "bound": self.bound if wanted else None,
+            f"proven {self.bound_kind} bound": self.certified_bound if wanted else None,
             "values": self.values,
             "atoms": self.atoms or None,
             "measures": self.measures,
@@ -134,7 +134,7 @@ def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str,
     call = minimize if problem.sense == "minimize" else maximize
     assert problem.chebyshev is not None
     solved = call(problem.chebyshev, problem.system, problem.degree, **solving)
-    return _said(solved, solved.degree)
+    return _said(solved, solved.degree, parts=(solved,))
 
 
 def failed(problem: Problem, reason: str) -> Answer:
@@ -164,9 +164,9 @@ def _program(problem: Problem, building: dict[str, Any], solving: dict[str, Any]
         program.require(p, problem.system, problem.degree)
     objective = problem.objective if problem.objective is not None else polynomial(0)
     call = program.maximize if problem.direction == "maximize" else program.minimize
-    found: SosSolution = call(objective, **solving)
+    result: SosSolution = call(objective, **solving)
     has_bound = problem.objective is not None
-    return _said(found, problem.degree, has_bound, values=found.values or None, parts=(found,))
+    return _said(result, problem.degree, has_bound, values=result.values or None, parts=(result,))
 
 
 def _over_measures(
@@ -190,25 +190,25 @@ def _over_measures(
         program.require({"==": body == 0, ">=": body >= 0, "<=": body <= 0}[constraint.relation])
     objective = total(stated.objective)
     if problem.sense == "feasible":
-        found = program.feasible(problem.degree, **solving)
+        result = program.feasible(problem.degree, **solving)
     elif problem.sense == "maximize":
-        found = program.maximize(objective, problem.degree, **solving)
+        result = program.maximize(objective, problem.degree, **solving)
     else:
-        found = program.minimize(objective, problem.degree, **solving)
-    if any(law.moments is None for law in found.laws):
-        return _said(found, found.sizes["degree"], problem.sense != "feasible", parts=(found,))
+        result = program.minimize(objective, problem.degree, **solving)
+    if any(law.moments is None for law in result.laws):
+        return _said(result, result.sizes["degree"], problem.sense != "feasible", parts=(result,))
     laws = {}
     for spec in stated.measures:
         mu = measures[spec.name]
-        laws[spec.name] = {"mass": found.mass(mu), "atoms": _atoms(spec.variables, found.law(mu))}
+        laws[spec.name] = {"mass": result.mass(mu), "atoms": _atoms(spec.variables, result.law(mu))}
     signs = [-1.0 if c.relation == "<=" else 1.0 for c in stated.constraints]
     return _said(
-        found,
-        found.sizes["degree"],
+        result,
+        result.sizes["degree"],
         problem.sense != "feasible",
-        parts=(found,),
+        parts=(result,),
         measures=laws,
-        multipliers=[s * y for s, y in zip(signs, found.multipliers[fixed:].tolist(), strict=True)],
+        multipliers=[s * y for s, y in zip(signs, result.multipliers[fixed:].tolist(), strict=True)],
     )
 
 
@@ -254,10 +254,10 @@ def certify_optimum(answer: Answer) -> Proof:
 
     if len(answer.parts) != 1 or answer.status != "optimal":
         raise ValueError(f"an answer of status {answer.status!r} has no optimum")
-    found = certificates.extract(answer.parts[0])
-    if not hasattr(found, "optimum"):
+    result = certificates.extract(answer.parts[0])
+    if not hasattr(result, "optimum"):
         raise ValueError("the optimum of a program with unknown coefficients is not looked for exactly")
-    return found.optimum()
+    return result.optimum()
 
 
 def certify(answer: Answer) -> Proof:

@@ -63,8 +63,8 @@ def _is_installed(package: str) -> bool:
 
 def folder_of(package: str) -> Path | None:
     """Where the files of an installed package lie, without importing it; None where it is not installed."""
-    found = util.find_spec(package) if _is_installed(package) else None
-    places = [] if found is None else list(found.submodule_search_locations or [])
+    result = util.find_spec(package) if _is_installed(package) else None
+    places = [] if result is None else list(result.submodule_search_locations or [])
     return Path(places[0]) if places else None
 
 

@@ -15,6 +15,7 @@ _PAGES = {
     "cuts": "cuts_synthetic_graph",
     "exponential.pure": "exponential_mechanism",
     "exponential.truncated": "truncated_mechanism",
+    "frank-wolfe": "mrf_frank_wolfe",
     "friends": "friends",
     "gaussian": "gaussian_release",
     "gaussian.": "gaussian_frame",
@@ -36,6 +37,7 @@ _PAGES = {
     "noisy max": "noisy_max",
     "online interaction": "cuts_online",
     "opendp": "opendp_bridge",
+    "parity-": "mrf_parities",
     "private count": "columns",
     "private histogram": "private_histogram",
     "private mean": "columns",
@@ -44,6 +46,7 @@ _PAGES = {
     "private sum": "columns",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",
+    "projected-gradient": "mrf_moments",
     "projection.gaussian": "gaussian_release",
     "sbm.certificate": "sbm_certificate",
     "sbm.communities": "sbm_communities",
@@ -95,13 +98,13 @@ def path(name: str) -> Path:
     Raises:
         FileNotFoundError: no page has this name; the message lists near ones.
     """
-    found = folder() / f"{name.removesuffix('.md').rpartition('/')[2]}.md"
-    if not found.is_file():
+    result = folder() / f"{name.removesuffix('.md').rpartition('/')[2]}.md"
+    if not result.is_file():
         from sosdp.model.option_names import did_you_mean
 
         hint = did_you_mean(name, names()) or "; 'sosdp proofs' lists them"
         raise FileNotFoundError(f"there is no proof page {name!r}{hint}")
-    return found
+    return result
 
 
 def title(name: str) -> str:

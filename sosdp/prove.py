@@ -60,8 +60,8 @@ def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
         compared = [[c if i == j else -abs(c) for j, c in enumerate(row)] for i, row in enumerate(gram)]
         if result.cone == "dsos" and min(map(sum, compared)) < 0 or not is_positive_semidefinite(compared):
             return result
-    told = f"an exact certificate with cone={result.cone!r} was found and checked"
-    return replace(result, status="proved", reason=told)
+    known = f"an exact certificate with cone={result.cone!r} was found and checked"
+    return replace(result, status="proved", reason=known)
 
 
 _CHECKED = "an exact functional shows it, checked"
@@ -98,10 +98,10 @@ def _decided(result: PseudoExpectation) -> tuple[Any, str, str]:
     from certificates.find.extract import decide
 
     assert isinstance(result.objective, Polynomial)
-    binary = (result.objective.as_exact(binary=True), result.system.as_exact(binary=True))
-    asked = replace(result, objective=binary[0], system=binary[1])
+    binary = (result.objective.as_exact(), result.system.as_exact())
+    wanted = replace(result, objective=binary[0], system=binary[1])
     try:
-        outcome = decide(asked)
+        outcome = decide(wanted)
     except (CertificateError, ArithmeticError, ValueError) as error:
         return None, "undecided", str(error)
     verified = outcome.proof is not None and outcome.proof.verify()

@@ -1,8 +1,8 @@
 """Options and markers shared by all tests.
 
-`@pytest.mark.slow` is skipped unless `--slow` is given or SOSDP_SLOW=1 is set.
-`@pytest.mark.slow(sample=True)` belongs to a small fixed sample of the slow tests, which runs in continuous
-integration (CI=true) as well.
+Without an option, the tests that take five minutes on two cores.  `@pytest.mark.slow` waits for ``--slow`` or
+SOSDP_SLOW=1, which continuous integration gives.  `@pytest.mark.campaign` waits for ``--campaigns``:
+thousands of random cases, hours in all, for a release and for whoever hunts a defect.
 """
 
 from __future__ import annotations
@@ -12,27 +12,24 @@ import os
 import pytest
 
 
-def _on(name: str) -> bool:
-    return os.environ.get(name, "").lower() in {"1", "true", "yes"}
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", default=False, help="run the slow tests too")
+    parser.addoption("--campaigns", action="store_true", default=False, help="run the campaigns too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "slow(sample=False): takes long; run with --slow or SOSDP_SLOW=1, samples also where CI=true",
-    )
+    config.addinivalue_line("markers", "slow: runs with --slow or SOSDP_SLOW=1")
+    config.addinivalue_line("markers", "campaign: hours of random cases; runs with --campaigns")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow") or _on("SOSDP_SLOW"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with --slow or SOSDP_SLOW=1")
-    for item in items:
-        marker = item.get_closest_marker("slow")
-        if marker is None or (_on("CI") and marker.kwargs.get("sample", False)):
-            continue
-        item.add_marker(skip)
+    slow = config.getoption("--slow") or os.environ.get("SOSDP_SLOW", "").lower() in {"1", "true", "yes"}
+    left = {"slow": slow, "campaign": config.getoption("--campaigns")}
+    out = [
+        item
+        for item in items
+        if any(item.get_closest_marker(name) and not wanted for name, wanted in left.items())
+    ]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in set(out)]

@@ -13,6 +13,8 @@ import stat
 from fractions import Fraction
 from typing import Any
 
+from certificates.kernel import number
+
 FORMAT = "sosdp-certificate/1"
 PROBLEM_FORMAT = "sosdp-problem/1"
 RESULT_FORMAT = "sosdp-result/1"
@@ -188,21 +190,6 @@ def times_power(value: Fraction, number: Number, power: int, meter: Meter) -> Fr
     return value * Fraction(*number) ** power
 
 
-_DECIMAL = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]{1,9}))?")
-
-
-def decimal(text: str) -> Number:
-    """Numerator and denominator of a decimal numeral, read exactly."""
-    match = _DECIMAL.fullmatch(text)
-    if not match or not match[2] + match[3]:
-        raise Unreadable(f"problem: {brief(text)} is not a number")
-    exponent = int(match[4] or 0) - len(match[3])
-    if len(match[2]) + len(match[3]) > MAX_DIGITS or abs(exponent) > MAX_DIGITS:
-        raise Unreadable(f"problem: the number {brief(text)} has too many digits")
-    num = int(match[1] + match[2] + match[3])
-    return (num * 10**exponent, 1) if exponent >= 0 else (num, 10**-exponent)
-
-
 def another_file(content: Any) -> str:
     """What a JSON object is when it is no certificate but a file that people take for one; "" otherwise."""
     if not isinstance(content, dict) or "claim" in content:
@@ -243,10 +230,6 @@ def _exact_integer(text: str) -> int:
     return int(text)
 
 
-def _exact_decimal(text: str) -> Fraction:
-    return Fraction(*decimal(text))
-
-
 def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
     """The object a JSON file holds, integers and decimals exact; raises Unreadable for anything unusual."""
     try:
@@ -276,8 +259,8 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
             ),  # of problems a mark at the start is no error
             object_pairs_hook=_no_duplicates,
             parse_constant=_refuse_constant,
-            parse_float=_refuse_float if exact_only else _exact_decimal,
-            parse_int=_exact_integer if exact_only else _exact_decimal,
+            parse_float=_refuse_float if exact_only else number,
+            parse_int=_exact_integer if exact_only else number,
         )
     except UnicodeDecodeError:
         raise Unreadable("not UTF-8 text") from None

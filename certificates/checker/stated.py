@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -50,16 +50,16 @@ class Stated:
     inequalities: list[Terms]
     matrices: list[list[list[Terms]]]
     # constraints in expectation, in the order of SETS, and squares of expectations in the objective
-    expected: Constraints
-    squares: list[tuple[Number, Terms]]
-    point: list[Number] | None  # where the bound is attained
-    unique: bool
-    allowed: list[list[set[int]]] | None  # of each target: which constraints it may use, in the order of SETS
-    stated: list[Terms]  # of a program: the polynomials before its unknowns got values
-    unknowns: list[int]
-    values: list[Number]
-    sense: str
-    degree: int
+    expected: Constraints = field(default_factory=lambda: ([], [], []))
+    squares: list[tuple[Number, Terms]] = field(default_factory=list)
+    point: list[Number] | None = None  # where the bound is attained
+    unique: bool = False
+    allowed: list[list[set[int]]] | None = None  # the constraints that each target may use, ordered as SETS
+    stated: list[Terms] = field(default_factory=list)  # the polynomials before unknowns got values
+    unknowns: list[int] = field(default_factory=list)
+    values: list[Number] = field(default_factory=list)
+    sense: str = ""
+    degree: int = 0
 
 
 @dataclass
@@ -142,26 +142,8 @@ def claim_of(value: Any, variables: int, meter: Meter) -> Stated:
         target[()] = (num * bound[1] - sign * bound[0] * den, den * bound[1])
         targets = [target]
 
-    equalities, inequalities, matrices = constraints_of(value, "claim", variables)
-    claim = Stated(
-        kind,
-        targets,
-        objective,
-        bound,
-        equalities,
-        inequalities,
-        matrices,
-        expected=([], [], []),
-        squares=[],
-        point=None,
-        unique=False,
-        allowed=None,
-        stated=targets,
-        unknowns=[],
-        values=[],
-        sense="",
-        degree=0,
-    )
+    sets = constraints_of(value, "claim", variables)
+    claim = Stated(kind, targets, objective, bound, *sets, stated=targets)
     if "in_expectation" in value:
         listed = keys_of(value["in_expectation"], "claim.in_expectation", set(), set(SETS))
         claim.expected = constraints_of(listed, "claim.in_expectation", variables)

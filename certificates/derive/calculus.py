@@ -61,9 +61,8 @@ class Derivation:
     bound: int = 0
 
     def __post_init__(self) -> None:
-        known = {("==", in_kernel(h)) for h in self.equalities} | {
-            (">=", in_kernel(g)) for g in self.inequalities
-        }
+        stated = [("==", h) for h in self.equalities] + [(">=", g) for g in self.inequalities]
+        known = frozenset().union(*(kernel.assume(kind, in_kernel(p)).hypotheses for kind, p in stated))
         if type(self.theorem) is not Theorem or not self.theorem.hypotheses <= known:
             raise NotDerived("there is no theorem, or it needs other hypotheses")
         if self.theorem.conclusion != in_kernel(self.conclusion) or (

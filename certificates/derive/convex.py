@@ -180,7 +180,7 @@ def unique_labels(adjacency: Any, labels: Any, centre: Any = 0, name: str = "C")
     slack = [[(degree[i] if i == j else Fraction(0)) - b[i][j] for j in range(side)] for i in range(side)]
     entries = [{(i, i): Fraction(1)} for i in range(side)]
     proof = _linear_proof(b, entries, ["=="] * side, [Fraction(1)] * side, degree, slack, name)
-    from certificates.find.float_certificate import attained
+    from certificates.find.optimum import attained
 
     matrix = matrix_of_variables(side, name)
     point = {

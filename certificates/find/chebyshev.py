@@ -16,7 +16,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certificates.exact import Monomial, Terms, multiply, rational, terms_of
-from certificates.find.rounding import NotCertifiable
+from certificates.find.numbers import over_common
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -42,10 +43,7 @@ def proof_from_inside(result: Any, claim: Claim) -> Proof:
     if max(result.identity.sides) > _MOST_SIDE:
         raise NotCertifiable("the Gram matrices are too large to be checked exactly")
     found = _Rational(result, claim, inside.proof)
-    proof = Proof(claim, tuple(found.multipliers()))
-    if not proof.verdict:
-        raise NotCertifiable(f"the checker says {proof.verdict}")
-    return proof
+    return checked(claim, found.multipliers())
 
 
 class _Rational:
@@ -211,11 +209,10 @@ class _Rational:
             gram = change.transpose() * entries * change
             if block.kind != "sos":
                 gram = gram * self.factors[number]
-            whole, denominator = gram.numer_denom()
-            flat = tuple(map(int, whole.entries()))
-            rows = tuple(flat[i : i + side] for i in range(0, side * side, side))
+            whole, denominator = over_common(gram)
+            rows = tuple(map(tuple, whole))
             basis: tuple[Monomial, ...] = tuple(tuple(filter(None, row)) for row in block.basis.tolist())
-            out.append(Multiplier(block.kind, block.index, basis, rows, int(denominator)))
+            out.append(Multiplier(block.kind, block.index, basis, rows, denominator))
         return out
 
     def _change(self, exponents: np.ndarray) -> fmpq_mat:

@@ -15,6 +15,7 @@ from certificates.find.redundant import boxed_proof
 from certificates.find.rescale import rescaled_proof
 from certificates.find.rounding import NotCertifiable
 from certificates.find.scaled import scaled_certificate
+from certificates.find.series import of_chebyshev, of_circle
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -51,10 +52,7 @@ def extract(result: Any) -> Any:
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if hasattr(result, "raw") and hasattr(result, "certified_bound"):
-        raise NotCertifiable(
-            "a bound in Chebyshev coefficients or on the circle has no certificate file (monomials only); "
-            "read certified_bound, which is proven"
-        )
+        return of_circle(result) if hasattr(result, "angle") else of_chebyshev(result)
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system = result.system
@@ -118,13 +116,26 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
     try:
         found = extract(result)
     except NotCertifiable as error:
+        status = getattr(result, "status", "")
+        if bound is not None and status == "unbounded" and result.sense in ("minimize", "maximize"):
+            return _no_bound(result, bound, str(error))
         return Outcome("undecided", None, str(error))
-    if isinstance(found, ProgramCertificate | MeasureCertificate):
+    if isinstance(found, ProgramCertificate | MeasureCertificate):  # which answer no bound
         try:
             return Outcome("proved", found.exact(), "")
         except NotCertifiable as error:
             return Outcome("undecided", None, str(error))
     return found.decide(bound=bound, slack=slack)
+
+
+def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
+    """A bound where no bound has a certificate: the functional that shows it is that of a sum of squares."""
+    if result.in_expectation or not isinstance(result.objective, Polynomial) or result.system.foralls:
+        return Outcome("undecided", None, reason)
+    from sosdp.relaxation.minimize import prove_sos
+
+    gap = result.objective - exact_number(bound)
+    return decide(prove_sos(gap if result.sense == "minimize" else -gap, result.system, degree=result.degree))
 
 
 def _in_expectation(constraints: Any) -> InExpectation:

@@ -28,20 +28,24 @@ from certificates.exact import (
     Monomial,
     Terms,
     add_to,
+    fraction,
     monomials_of,
     multiply,
     polynomial_of,
     terms_of,
     value_at,
 )
-from certificates.find.rounding import NotCertifiable, Rounder
+from certificates.find.numbers import over_common
+from certificates.find.rounding import NotCertifiable, Rounder, checked
 from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
+from sosdp.conic.exact.guesses import independent_columns, integer_span
+from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive
 from sosdp.conic.svec import SQRT2, smat, svec_length, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
-from sosdp.relaxation.build.identity import ONE, Block, GramProgram, Identity
+from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
 from sosdp.relaxation.solve.solve import solve_program
 
 ROUNDS = 8  # kernels taken out one after another
@@ -52,8 +56,6 @@ _GAP = 30.0  # and those on the two sides of the cut differ by this factor at le
 _BITS = (16, 24, 34, 46)
 _DENOMINATORS = (12, 60, 840)  # tried first on small faces: proofs that a person would print
 _SHORT = 400  # entries up to which that is worth a few exact linear solves
-_LATTICE = (1e3, 1e2, 1e4)
-_CLOSE = 2e-2  # angle between an integer vector and the numerical kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +144,9 @@ class Faces:
             kernels = [_rational_kernel(g, small) for g in grams]
             if all(k is None for k in kernels):
                 break
-            for k, kernel in enumerate(kernels):
-                if kernel is not None:
-                    self.bases[k] = _shortened(self.bases[k] * _complement(kernel, len(kernel[0])))
+            for k, gone in enumerate(kernels):
+                if gone is not None:
+                    self.bases[k] = _shortened(self.bases[k] * _complement(gone, len(gone[0])))
         raise NotCertifiable(
             "the Gram matrices are singular and no rational kernel explains it "
             f"({reason or 'no gap between the eigenvalues'}); if the optimum or its kernel is irrational, "
@@ -186,11 +188,10 @@ class Faces:
             changed = solver.correct(numbers, system.goal)
             if changed is None:
                 raise NotCertifiable("the identity has no exact solution on the face that the kernels leave")
-            proof = self._assemble(system, changed)
-            verdict = proof.verdict
-            if verdict:
-                return proof
-            reason = f"the checker says {verdict} ({words} on the face)"
+            try:
+                return self._assemble(system, changed)
+            except NotCertifiable as error:
+                reason = f"{error} ({words} on the face)"
         raise NotCertifiable(reason)
 
     def _assemble(self, system: _System, numbers: list[fmpq]) -> Proof:
@@ -227,14 +228,11 @@ class Faces:
                     polynomial = polynomial_of(found_terms)
                     multipliers.append(Multiplier(kind, (index,), polynomial=polynomial, target=target))
         multipliers.extend(rounder.square_multipliers())
-        return Proof(self.claim, tuple(multipliers))
+        return checked(self.claim, multipliers)
 
 
 def _integral(values: list[fmpq]) -> list[int]:
-    scale = math.lcm(*(int(v.q) for v in values)) if values else 1
-    whole = [int(v.p) * (scale // int(v.q)) for v in values]
-    common = math.gcd(*whole) or 1
-    return [v // common for v in whole]
+    return primitive(over_one_denominator([fraction(v) for v in values])[0])
 
 
 def _system(rounder: Rounder) -> _System:
@@ -268,17 +266,8 @@ def _system(rounder: Rounder) -> _System:
 
 def _complement(vectors: list[list[int]], side: int) -> fmpz_mat:
     """Integer basis (columns, reduced) of the vectors orthogonal to all given ones."""
-    if not vectors:
-        return fmpz_mat([[int(i == j) for j in range(side)] for i in range(side)])
-    null, count = fmpz_mat(vectors).nullspace()
-    columns = [[int(null[i, j]) for i in range(side)] for j in range(count)]
-    if not columns:
-        return fmpz_mat(side, 0)
-    rows = []
-    for column in columns:
-        common = math.gcd(*column) or 1
-        rows.append([v // common for v in column])
-    return _shortened(fmpz_mat(rows).transpose())
+    columns = kernel(vectors, side)
+    return _shortened(fmpz_mat(columns).transpose()) if columns else fmpz_mat(side, 0)
 
 
 def _shortened(w: fmpz_mat) -> fmpz_mat:
@@ -335,7 +324,7 @@ def _inside(
     everything = sp.vstack([gram, free], format="csr")
     if not everything.shape[0]:
         return None
-    independent = _independent(everything)
+    independent = independent_columns(everything.toarray())
     identity = Identity(
         blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in kept),
         equalities=(),
@@ -383,14 +372,6 @@ def _sparse(rows: list[dict[int, fmpq]], width: int) -> sp.csr_matrix:
     return sp.csr_matrix((data, indices, pointers), shape=(len(rows), width))
 
 
-def _independent(matrix: sp.csr_matrix) -> np.ndarray:
-    """Columns of a maximal independent set, by pivoted QR; a wrong choice makes the search fail, no more."""
-    dense = matrix.toarray()
-    r, pivot = la.qr(dense, mode="r", pivoting=True)[:2]
-    size = np.abs(np.diag(r[: min(r.shape)]))
-    return np.sort(pivot[: int((size > 1e-9 * size.max(initial=1e-300)).sum())])
-
-
 def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
     """Integer vectors near the kernel of a nearly singular matrix, or None where it has none to see."""
     side = gram.shape[0]
@@ -405,18 +386,7 @@ def _rational_kernel(gram: np.ndarray, small: float) -> list[list[int]] | None:
         count -= 1
     if not count:
         return None
-    kernel = np.linalg.qr(scale[:, None] * vectors[:, :count])[0]
-    if count == side:
-        return [[int(i == j) for j in range(side)] for i in range(side)]
-    rest = la.null_space(kernel.T)
-    for size in _LATTICE:
-        penalty = np.rint(size * rest).astype(int).tolist()
-        lattice = fmpz_mat([[int(i == j) for j in range(side)] + penalty[i] for i in range(side)]).lll()
-        found = [[int(lattice[i, j]) for j in range(side)] for i in range(count)]
-        angles = [np.linalg.norm(rest.T @ v) / np.linalg.norm(v) for v in np.array(found, dtype=float)]
-        if max(angles) < _CLOSE and max(abs(x) for v in found for x in v) < size / 3:
-            return found
-    return None
+    return integer_span(np.linalg.qr(scale[:, None] * vectors[:, :count])[0])
 
 
 class _ExactSolver:
@@ -432,12 +402,9 @@ class _ExactSolver:
         self.width = width
         dense = _sparse(self.columns, width).toarray().T
         scale = np.maximum(np.linalg.norm(dense, axis=0), 1e-300)
-        r, pivot = la.qr(dense / scale, mode="r", pivoting=True)[:2]
-        size = np.abs(np.diag(r[: min(r.shape)]))
-        rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
-        self.chosen = [int(c) for c in pivot[:rank]]
-        row_pivot = la.qr(dense[:, self.chosen].T, mode="r", pivoting=True)[1]
-        self.used = [int(v) for v in row_pivot[:rank]]
+        self.chosen = independent_columns(dense / scale).tolist()
+        rank = len(self.chosen)
+        self.used = independent_columns(dense[:, self.chosen].T, rank).tolist()
         position = {row: k for k, row in enumerate(self.used)}
         table = fmpq_mat(rank, rank)
         for k, c in enumerate(self.chosen):
@@ -489,9 +456,7 @@ def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]
 def _multiplier(rounder: Rounder, k: int, gram: fmpq_mat) -> tuple[Multiplier | None, Terms]:
     """Block k as a multiplier, and what it adds to its target."""
     side = gram.nrows()
-    values = [[gram[i, j] for j in range(side)] for i in range(side)]
-    common = math.lcm(*(int(v.q) for row in values for v in row))
-    whole = [[int(v.p) * (common // int(v.q)) for v in row] for row in values]
+    whole, common = over_common(gram)
     keep = [i for i, row in enumerate(whole) if any(row)]
     if not keep:
         return None, {}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import chain, islice, product
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from certificates.exact import fraction, monomials_of, rational, terms_of, value_at
 from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
 from certificates.find.mixture import MixedBlock, MixedDual, mixture
-from certificates.find.numbers import decimal, exact_number, short_decimal
-from certificates.find.refine import bracket, refined_proof, simplest_fraction
+from certificates.find.numbers import exact_number, nice_fraction, short_decimal
+from certificates.find.optimum import FEW_VARIABLES, LIMITS, Optimum, satisfies
+from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
-from certificates.find.zeros import local_minimisers, minimisers, value_to
+from certificates.find.univariate import univariate_proof
+from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.algebra.pickled_by_name import PickledByName
@@ -34,14 +34,10 @@ INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looke
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
-_FEW_VARIABLES = 8  # up to which zeros of a polynomial are looked for among the points of {-1, 0, 1}^n
 _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
+_NICE_WORK = 1e5  # sum of R^3 over the blocks up to which a short fraction is tried before any slack
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
-_DIGITS = 30  # to which an optimum that is no short fraction is computed
-_SHORT_DENOMINATOR = 10**6
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
-_TRIED = 10  # points that may attain a bound, shown to the checker
-_LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
 
 _ADVICE = (
     "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
@@ -93,7 +89,7 @@ class FloatCertificate(PickledByName):
         """The float multipliers as the solver left them."""
         return self._renamed(self.result.dual)
 
-    def _size(self, value: float) -> float:
+    def size(self, value: float) -> float:
         """What a slack is relative to: one, or less where the objective is smaller, and the value."""
         return max(min(1.0, self.result.scaling.unit), abs(value))
 
@@ -131,9 +127,10 @@ class FloatCertificate(PickledByName):
         """A proof that the checker accepts, at `bound` or at the solver's value less a slack.
 
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
-        then be proven as it stands.  slack: relative to max(min(1, size), |value|), size that of the
-        objective; by default the smallest of 1e-7 ... 1e-3 that works; the bound is the shortest decimal in
-        the outer half of the slack.  bits: binary places, by default 20, 34, 53 in turn.  Raises
+        then be proven as it stands.  By default a short fraction that the value is within 1e-7 of, where one
+        is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
+        max(min(1, size), |value|), size that of the objective; the bound is the shortest decimal in the outer
+        half of the slack.  bits: binary places, by default 20, 34, 53 in turn.  Raises
         NotCertifiable with the reason in words.  Cost: one more solve (two at worst), about as long as the
         first, and milliseconds.
         """
@@ -167,65 +164,78 @@ class FloatCertificate(PickledByName):
         return -1 if self.claim.kind == "upper_bound" else 1
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
-        """A proof at the smallest slack that works: by mixing, at the exact optimum, by mixing more accurate
-        multipliers, in shifted variables, with a redundant box, on a face of the cone."""
-        own = self._from_inside(slacks)
-        if own is not None:
-            return own
-        if len(self.result.identity.blocks) >= _CHAIN:
-            own = self._from_proven(slacks)
-            if own is not None:
-                return own
-        try:
-            return self._mixed(slacks, places)
-        except NotCertifiable as error:
-            first = reason = str(error)
-        sharper = self._sharper()
-        source = self if sharper is None else sharper
-        assert self.value is not None and source.value is not None
-        room = slacks[-1] * self._size(self.value)
-        try:
-            proof = self.optimum()
-            if self._sign * (source.value - float(proof.bound or 0)) <= room:
-                return proof
-        except NotCertifiable as error:
-            reason = f"{reason}; {error}"
-        if sharper is not None:
+        """A proof at the smallest slack that works, in the first of these ways that finds one."""
+        ways: list[tuple[str, Callable[[], Proof | None]]] = [
+            ("", lambda: self._nice() if slacks == SLACKS else None),
+            ("", lambda: self._from_inside(slacks)),
+            ("", lambda: self._from_proven(slacks)),
+            ("", lambda: self._mixed(slacks, places)),
+            ("", lambda: self._optimum_within(slacks[-1])),
+            (
+                "with multipliers as accurate as doubles allow",
+                lambda: None if self.sharper is None else self.sharper._mixed(slacks, places),
+            ),
+            ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
+        ]
+        for words, changed in self.changed:
+            ways.append((words, partial(_first, partial(changed, self.result, self.claim), slacks)))
+        # perhaps no multipliers are positive definite at any bound
+        ways.append(("on a face of the cone", lambda: _first((self.sharper or self)._on_face_near, slacks)))
+        ways.append(("in one variable", lambda: _first(self._univariate_near, slacks)))
+        reasons = []
+        for words, way in ways:
             try:
-                return sharper._mixed(slacks, places)
+                proof = way()
+                if proof is not None:
+                    return proof
             except NotCertifiable as error:
-                reason = f"{reason}; with multipliers as accurate as doubles allow: {error}"
-        for slack in slacks:
-            try:
-                return self._refined(slack, quick=True)
-            except NotCertifiable as error:
-                reason = f"{reason}; in higher precision: {error}"
-                break
-        for words, way in self.changed:
-            for slack in slacks:
-                try:
-                    return way(self.result, self.claim, slack)
-                except NotCertifiable as error:
-                    failed = f"{words}: {error}"
-            reason = f"{reason}; {failed}"
-        for slack in slacks:  # perhaps no multipliers are positive definite at any bound
-            chosen = source._bound(slack * self._size(self.value))
-            try:
-                return source._on_face(replace(self.claim, bound=self._sign * chosen))
-            except NotCertifiable as error:
-                face = f"on a face of the cone: {error}"
+                reasons.append(f"{words}: {error}" if words else str(error))
         raise NotCertifiable(
-            f"no exact certificate found ({reason}; {face}); {_ADVICE}", attempts=(first, face)
+            f"no exact certificate found ({'; '.join(reasons)}); {_ADVICE}",
+            attempts=(reasons[0], reasons[-1]),
         )
 
+    def _optimum_within(self, slack: float) -> Proof | None:
+        """The proof at the exact optimum, where that is within the slack."""
+        source = self.sharper or self
+        assert self.value is not None and source.value is not None
+        proof = self.optimum()
+        within = self._sign * (source.value - float(proof.bound or 0)) <= slack * self.size(self.value)
+        return proof if within else None
+
+    def _nice(self) -> Proof | None:
+        """A proof at a short fraction that the value seems to be, or None: only a face of the cone proves it,
+        which is looked for where that is cheap."""
+        assert self.value is not None
+        found = nice_fraction(self.value, 1e-7 * self.size(self.value))
+        if found is None or self.dual is None or cubic_work(self.result.program.identity) > _NICE_WORK:
+            return None
+        claim = replace(self.claim, bound=found)
+        for way in (lambda: self._round(claim, self.dual, FEW_BITS), lambda: self.on_face(claim)):
+            try:
+                return way()
+            except NotCertifiable:
+                continue
+        return None
+
+    def _univariate_near(self, slack: float) -> Proof:
+        assert self.value is not None
+        chosen = self._bound(slack * self.size(self.value))
+        return univariate_proof(replace(self.claim, bound=self._sign * chosen))
+
+    def _on_face_near(self, slack: float) -> Proof:
+        assert self.value is not None
+        chosen = self._bound(slack * self.size(self.value))
+        return self.on_face(replace(self.claim, bound=self._sign * chosen))
+
     def _from_inside(self, slacks: tuple[float, ...]) -> Proof | None:
-        """A proof from multipliers that the solver left inside the cone, or None: the first way tried."""
+        """A proof from multipliers that the solver left inside the cone, or None."""
         inside = self.result.inside
         if inside is None or inside.proof is None or self.squares or self.value is None:
             return None
         known = self._sign * self.value
         for slack in slacks:
-            chosen = self._bound(slack * self._size(known))
+            chosen = self._bound(slack * self.size(known))
             if float(chosen) > float(self.result.scaling.unknowns_of(inside.unknowns)[0]):
                 continue
             try:
@@ -240,19 +250,22 @@ class FloatCertificate(PickledByName):
         proven = self.result.certified_bound
         if proven is None or self.squares or self.value is None:
             return None
+        if len(self.result.identity.blocks) < _CHAIN:
+            return None
         known, least = self._sign * self.value, self._sign * proven
-        room = slacks[-1] * self._size(known)
+        room = slacks[-1] * self.size(known)
         if not 0 <= known - least <= 0.5 * room:
             return None
         # a proven bound was rounded down from what the multipliers show: keep a little distance
-        step = max(0.05 * (known - least), 1e-9 * self._size(known))
+        step = max(0.05 * (known - least), 1e-9 * self.size(known))
         chosen = short_decimal(least - 2 * step, least - step)
         try:
             return self._round(replace(self.claim, bound=self._sign * chosen), self.dual, BITS[-1:])
         except NotCertifiable:
             return None
 
-    def _sharper(self) -> FloatCertificate | None:
+    @cached_property
+    def sharper(self) -> FloatCertificate | None:
         """The same from a solve to the last digits of doubles, or None where that is costly or fails."""
         result = self.result
         identity = result.program.identity
@@ -265,7 +278,7 @@ class FloatCertificate(PickledByName):
             return None
         scaling = result.scaling
         value = self._sign * float(scaling.unknowns_of(raw.unknowns)[0])
-        if abs(value - self.value) > 1e-4 * self._size(self.value):
+        if abs(value - self.value) > 1e-4 * self.size(self.value):
             return None
         gram, free = scaling.gram_of(raw.gram), scaling.free_of(raw.free)
         dual = dual_data(result.identity, gram, free, self._sign * value)
@@ -281,7 +294,7 @@ class FloatCertificate(PickledByName):
         """
         assert self.value is not None
         value = self._sign * self.value
-        scale = self._size(value)
+        scale = self.size(value)
         reason = ""
         for depth in [d for d in INNER if d >= slacks[-1]] or [slacks[-1]]:
             inner = self._recentre(value - depth * scale)
@@ -298,16 +311,16 @@ class FloatCertificate(PickledByName):
                     reason = f"at the bound {claim.bound}, slack {slack:g}: {error}"
         raise NotCertifiable(reason)
 
-    def _on_face(self, claim: Claim) -> Proof:
+    def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self._minimisers)
+        return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self.minimisers)
 
     @cached_property
-    def _minimisers(self) -> tuple[dict[int, float], ...]:
+    def minimisers(self) -> tuple[dict[int, float], ...]:
         """Minimisers in floating point (see `certificates.find.zeros`)."""
         if self.value is None or self.claim.expectations or self.squares or self.result.moments is None:
             return ()
-        return minimisers(self.result, self.claim, self.value)
+        return minimisers_of(self.result, self.claim, self.value)
 
     @cached_property
     def points(self) -> tuple[dict[int, Fraction], ...]:
@@ -317,7 +330,7 @@ class FloatCertificate(PickledByName):
                 return ()
             objective = self.claim.objectives[0]
             ids = [int(v) for v in objective.variable_ids]
-            if len(ids) > _FEW_VARIABLES:
+            if len(ids) > FEW_VARIABLES:
                 return ()
             return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in find_zeros(objective))
         if self.claim.expectations or self.squares:
@@ -325,12 +338,12 @@ class FloatCertificate(PickledByName):
         ids = [int(v) for v in self.result.variable_ids]
         found = []
         for row in self.result.atoms():
-            for limit in _LIMITS:
+            for limit in LIMITS:
                 z = {i: Fraction(float(v)).limit_denominator(limit) for i, v in zip(ids, row, strict=True)}
                 near = all(
                     abs(float(z[i]) - v) <= 1e-4 * max(1.0, abs(v)) for i, v in zip(ids, row, strict=True)
                 )
-                if near and _satisfies(self.claim, z):
+                if near and satisfies(self.claim, z):
                     found.append(z)
                     break
         return tuple(found)
@@ -347,127 +360,7 @@ class FloatCertificate(PickledByName):
         """
         if self.value is None:
             raise ValueError(f"a claim of kind {self.claim.kind!r} has no optimum")
-        reason = (
-            f"the value {self.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
-            "the optimum may be irrational"
-        )
-        tried: set[Fraction] = set()
-        for source in (self, self._sharper()):
-            for bound, point in [] if source is None else source._exact_values():
-                if bound in tried:
-                    continue
-                tried.add(bound)
-                try:
-                    proof = self._on_face(replace(self.claim, bound=bound))
-                except NotCertifiable as error:
-                    reason = f"at the bound {bound}: {error}"
-                    continue
-                with_point = self._with_point(proof, point)
-                if with_point is not None:
-                    return with_point
-                reason = (
-                    f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
-                    "attained was found: it may be the value of the relaxation only"
-                )
-        near, words = self._digits()
-        if near is not None and near not in tried:
-            try:
-                found = self._with_point(self._on_face(replace(self.claim, bound=near)), None)
-                if found is not None:
-                    return found
-                words = f"{words}, where no point that attains it was found"
-            except NotCertifiable as error:
-                words = f"{words}, where {error}"
-        attempts = (words, reason) if words else (reason,)
-        known = "; ".join(attempts)
-        other = None if self.divided is None else self.divided(self.result, self.claim)
-        if other is not None:
-            try:
-                return other.optimum()
-            except NotCertifiable as error:
-                last = f"with the objective divided by {other.factor}: {error}"
-                known, attempts = f"{known}; {last}", (attempts[0], last)
-        raise NotCertifiable(f"no proof at the exact optimum found ({known})", attempts=attempts)
-
-    def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
-        """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
-        assert proof.bound is not None
-        for z in [point] if point is not None else islice(self._guesses(proof.bound), _TRIED):
-            try:
-                return attained(proof, z)
-            except NotCertifiable:
-                continue
-        return proof if self._seen(proof.bound) else None
-
-    def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:
-        """Rational points that may attain a bound where the moments show none: the rounded means, and the
-        points of {-1, 0, 1}^n for few variables."""
-        if self.claim.expectations or self.squares or self.result.moments is None:
-            return
-        objective = terms_of(self.claim.objectives[0])
-        ids = [int(v) for v in self.result.variable_ids]
-        known = dict(
-            zip(monomials_of(self.result.identity.columns), self.result.moments.tolist(), strict=True)
-        )
-        means = [known.get((v,), 0.0) for v in ids]
-        found = [[Fraction(v).limit_denominator(limit) for v in means] for limit in _LIMITS]
-        corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= _FEW_VARIABLES else ()
-        for row in chain(found, corners):
-            z = dict(zip(ids, row, strict=True))
-            if value_at(objective, z) == rational(bound) and _satisfies(self.claim, z):
-                yield z
-
-    def _seen(self, bound: Fraction) -> bool:
-        """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
-        if self.claim.expectations or self.squares or self.value is None:
-            return False
-        ids = [int(v) for v in self.result.variable_ids]
-        for start in chain(self._minimisers, local_minimisers(self.claim, ids, self.value)):
-            value = value_to(self.claim, (start,), _DIGITS + 5)
-            if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
-                return True
-        return False
-
-    def _digits(self) -> tuple[Fraction | None, str]:
-        """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
-        assert self.value is not None
-        if self.result.moments is None:
-            return None, ""
-        room = Fraction(1, 10**_DIGITS)
-        value = value_to(self.claim, self._minimisers, _DIGITS + 5)
-        where = f"to {_DIGITS} digits it is"
-        if value is not None and abs(float(value) - self.value) <= 1e-6 * self._size(self.value):
-            low, high = value - room, value + room
-            where = f"at the minimiser, to {_DIGITS} digits, it is"
-        else:
-            try:
-                low, high = bracket(self.result, self.claim, self.dual, _DIGITS)
-            except NotCertifiable:
-                return None, ""
-        found = simplest_fraction(low, high)
-        if found.denominator <= _SHORT_DENOMINATOR:
-            return found, f"{where} {found}"
-        return None, (
-            f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
-            f"denominator of {len(str(found.denominator))} digits: it seems to be irrational, and then no "
-            "rational proof at the value itself exists"
-        )
-
-    def _exact_values(self) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
-        """Rational numbers that the optimum may be, with a point that attains them where one is known."""
-        assert self.value is not None
-        objective = terms_of(self.claim.objectives[0])
-        out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
-        allowed = 1e-5 * self._size(self.value)
-        for z in self.points:
-            exact = fraction(value_at(objective, z))
-            if abs(float(exact) - self.value) <= allowed:
-                out.append((exact, z))
-        # a fraction this short is this near by chance for one value in a thousand
-        guess = Fraction(self.value).limit_denominator(100)
-        if abs(float(guess) - self.value) <= 0.01 * allowed:
-            out.append((guess, None))
-        return out
+        return Optimum(self).prove()
 
     def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
         """`exact` without exceptions: proved, refuted (with a functional that shows it) or undecided.
@@ -498,7 +391,7 @@ class FloatCertificate(PickledByName):
 
     def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
         """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
-        if self.value is not None and at > self._sign * self.value + 1e-6 * self._size(self.value):
+        if self.value is not None and at > self._sign * self.value + 1e-6 * self.size(self.value):
             side = "below" if self._sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
@@ -520,9 +413,13 @@ class FloatCertificate(PickledByName):
                 except NotCertifiable:
                     continue
         try:
-            return self._on_face(claim)
+            return self.on_face(claim)
         except NotCertifiable as error:
             face = str(error)
+        try:
+            return univariate_proof(claim)
+        except NotCertifiable as error:
+            face = f"{face}; in one variable: {error}"
         try:
             return self._refined(bound=claim.bound, quick=True)
         except NotCertifiable as error:
@@ -538,24 +435,22 @@ class FloatCertificate(PickledByName):
         """A proof from the central path in ball arithmetic (see `certificates.find.refine`)."""
         if self.value is None or self.result.moments is None:
             raise NotCertifiable("higher precision serves bounds")
-        room = None if slack is None else exact_number(slack) * exact_number(self._size(self.value))
+        room = None if slack is None else exact_number(slack) * exact_number(self.size(self.value))
         return refined_proof(self.result, self.claim, self.dual, room, bound, quick)
 
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
-        rounder = Rounder(claim, dual, self.squares)
-        reason = ""
-        for bits in places:
-            try:
-                multipliers = rounder.multipliers(bits)
-            except NotCertifiable as error:
-                reason = f"{error} ({bits} bits)"
-                continue
-            proof = Proof(claim, multipliers)
-            if proof.verdict:
-                return proof
-            reason = f"the checker says {proof.verdict} ({bits} bits)"
-        raise NotCertifiable(reason)
+        return Rounder(claim, dual, self.squares).proof(places)
+
+
+def _first(way: Callable[[float], Proof], slacks: tuple[float, ...]) -> Proof:
+    """The proof at the first slack that has one; raises what the last one raised."""
+    for slack in slacks[:-1]:
+        try:
+            return way(slack)
+        except NotCertifiable:
+            continue
+    return way(slacks[-1])
 
 
 def _no_interior(inner: Any) -> str:
@@ -565,23 +460,3 @@ def _no_interior(inner: Any) -> str:
         "no multipliers strictly inside the cone at this bound: every Gram matrix is at least t I only for "
         f"t <= {inner.margin:.1e}"
     )
-
-
-def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
-    """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
-
-    NotCertifiable when the point is not in the set or does not attain the bound.
-    """
-    coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
-    for unique in (True, False):
-        found = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
-        if found.verdict:
-            return found
-    raise NotCertifiable(f"the checker says {found.verdict}")
-
-
-def _satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
-    """Whether a point satisfies the plain constraints of a claim (matrices are left to the checker)."""
-    if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
-        return False
-    return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)

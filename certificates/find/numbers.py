@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq_mat
 
 
-def short_decimal(low: float, high: float) -> Fraction:
+def short_decimal(low: float | Fraction, high: float | Fraction) -> Fraction:
     """The largest multiple in [low, high], low < high, of the largest power of ten that has one there."""
     bottom, top = Fraction(low), Fraction(high)
     if not bottom < top:
@@ -20,6 +22,26 @@ def short_decimal(low: float, high: float) -> Fraction:
             return whole * unit
         unit /= 10
     raise ValueError(f"no short decimal between {low} and {high}")
+
+
+def simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator in [low, high], by continued fractions; ValueError for low > high."""
+    if low > high:
+        raise ValueError(f"no fraction was asked for between {low} and {high}")
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(min(max(whole, 0), math.floor(high)) if low <= 0 <= high else whole)
+    below = math.floor(low)
+    rest = simplest_fraction(1 / (high - below), 1 / (low - below))
+    return below + 1 / rest
+
+
+def nice_fraction(value: float, radius: float) -> Fraction | None:
+    """The simplest fraction within the radius of a value, where so short a one is there by chance for fewer
+    than one value in a hundred; else None."""
+    low, high = Fraction(value) - Fraction(radius), Fraction(value) + Fraction(radius)
+    found = simplest_fraction(low, high)
+    return found if 200 * found.denominator**2 * Fraction(radius) <= 1 else None
 
 
 def decimal(value: Fraction, places: int) -> str:
@@ -43,3 +65,9 @@ def dyadic(value: float) -> Fraction:
     """A short dyadic rational near a number, relative to its size."""
     bits = 24 - int(np.floor(np.log2(max(abs(value), 2.0**-20))))
     return Fraction(round(value * 2.0**bits), 1 << bits) if bits >= 0 else Fraction(round(value))
+
+
+def over_common(matrix: fmpq_mat) -> tuple[list[list[int]], int]:
+    """The entries of a matrix of rationals over their common denominator."""
+    whole, denominator = matrix.numer_denom()
+    return [[int(v) for v in row] for row in whole.tolist()], int(denominator)

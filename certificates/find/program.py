@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from certificates.exact import fraction, monomials_of, rational, terms_of
-from certificates.find.rounding import NotCertifiable
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier, Uses, with_values
 from certificates.proof import Proof
 from sosdp.algebra.variables import variable_id, variable_name
@@ -181,10 +181,7 @@ class ProgramCertificate:
             values=tuple(sorted(numbers.items())),
             on=tuple(uses),
         )
-        proof = Proof(claim, tuple(multipliers))
-        if not proof.verdict:
-            raise NotCertifiable(f"the checker says {proof.verdict}")
-        return proof
+        return checked(claim, multipliers)
 
 
 def _constant(claim: Claim) -> Proof:

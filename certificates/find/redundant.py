@@ -11,7 +11,6 @@ so a sum of squares times it is a sum of sums of squares times the g_k.  The cla
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,8 @@ from flint import fmpq, fmpq_mat
 from scipy.optimize import linprog
 
 from certificates.exact import Monomial, fraction, terms_of, times
-from certificates.find.rounding import NotCertifiable
+from certificates.find.numbers import over_common
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 
@@ -65,10 +65,7 @@ def boxed_proof(result: Any, claim: Claim, slack: float, certify: Callable[[Any]
             raise NotCertifiable("products with the box cannot be taken apart")
         else:
             multipliers.append(m)
-    out = Proof(replace(claim, bound=proof.bound), tuple(multipliers))
-    if not out.verdict:
-        raise NotCertifiable(f"the checker says {out.verdict}")
-    return out
+    return checked(replace(claim, bound=proof.bound), multipliers)
 
 
 def _box(claim: Claim) -> dict[int, tuple[fmpq, Combination, Combination]]:
@@ -149,9 +146,6 @@ def _times_square(m: Multiplier, line: dict[Monomial, fmpq], weight: fmpq, index
             change[k, places[times(row, by)]] = value
     gram = fmpq_mat([[fmpq(v, m.denominator) for v in row] for row in m.gram])
     product = change.transpose() * gram * change
-    side = len(places)
-    values = [[product[i, j] * weight for j in range(side)] for i in range(side)]
-    common = math.lcm(*(int(v.q) for row in values for v in row))
-    whole = tuple(tuple(int(v.p) * (common // int(v.q)) for v in row) for row in values)
+    whole, common = over_common(product * weight)
     kind, where = ("sos", ()) if index is None else ("inequality", (index,))
-    return Multiplier(kind, where, tuple(places), whole, common, target=m.target)
+    return Multiplier(kind, where, tuple(places), tuple(map(tuple, whole)), common, target=m.target)

@@ -17,7 +17,8 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from certificates.exact import Monomial, Terms, add_to, fraction, multiply, polynomial_of, rational, terms_of
-from certificates.find.rounding import NotCertifiable
+from certificates.find.numbers import over_common
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -85,11 +86,8 @@ def rescaled_proof(result: Any, claim: Claim, slack: float, certify: Callable[[A
         raise NotCertifiable("the changed problem has no bound")
     proof = certificate.exact(slack=slack)
     back = {v: _line(v, -c / r, 1 / r) for v, (c, r) in change.items()}
-    multipliers = tuple(_brought_back(m, back) for m in proof.multipliers)
-    out = Proof(replace(claim, bound=proof.bound), multipliers)
-    if not out.verdict:
-        raise NotCertifiable(f"the checker says {out.verdict}")
-    return out
+    multipliers = (_brought_back(m, back) for m in proof.multipliers)
+    return checked(replace(claim, bound=proof.bound), multipliers)
 
 
 def _line(variable: int, constant: Fraction, slope: Fraction) -> Terms:
@@ -124,11 +122,7 @@ def _brought_back(multiplier: Multiplier, back: Mapping[int, Terms]) -> Multipli
             change[k, places[row, entry]] = value
     gram = fmpq_mat([[fmpq(v, multiplier.denominator) for v in row] for row in multiplier.gram])
     product = change.transpose() * gram * change
-    side = len(places)
-    common = math.lcm(*(int(product[i, j].q) for i in range(side) for j in range(i + 1)))
-    whole = [
-        [int(product[i, j].p) * (common // int(product[i, j].q)) for j in range(side)] for i in range(side)
-    ]
+    whole, common = over_common(product)
     return replace(
         multiplier,
         basis=tuple(row for row, _ in places),

@@ -10,7 +10,7 @@ Positive definiteness is screened in floating point here and proven exactly by t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
@@ -30,6 +30,7 @@ from certificates.exact import (
     times,
 )
 from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.products import Products
@@ -54,6 +55,14 @@ class NotCertifiable(CertificateError):
     def __init__(self, message: str, *, attempts: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.attempts = attempts
+
+
+def checked(claim: Claim, multipliers: Iterable[Multiplier]) -> Proof:
+    """The proof, if the checker accepts it; raises NotCertifiable."""
+    proof = Proof(claim, tuple(multipliers))
+    if not proof.verdict:
+        raise NotCertifiable(f"the checker says {proof.verdict}")
+    return proof
 
 
 class FloatBlock(Protocol):
@@ -199,6 +208,16 @@ class Rounder:
                     kept.append(Multiplier(kind, (index,), polynomial=polynomial_of(terms), target=target))
         kept.extend(self.square_multipliers())
         return tuple(kept)
+
+    def proof(self, places: Sequence[int]) -> Proof:
+        """The proof at the first of these numbers of bits that the checker accepts; raises NotCertifiable."""
+        reason = ""
+        for bits in places:
+            try:
+                return checked(self.claim, self.multipliers(bits))
+            except NotCertifiable as error:
+                reason = f"{error} ({bits} bits)"
+        raise NotCertifiable(reason)
 
     def square_multipliers(self) -> list[Multiplier]:
         """The numbers that stand for squares of expectations."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from certificates.find.float_certificate import SLACKS, FloatCertificate, Outcome
 from certificates.find.numbers import exact_number
-from certificates.find.rounding import NotCertifiable
+from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -69,10 +69,7 @@ class ScaledCertificate:
         found = proof.claim
         bound = None if found.bound is None else found.bound * self.factor
         claim = replace(self.claim, bound=bound, point=found.point, unique=found.unique)
-        out = Proof(claim, tuple(_times(m, self.factor) for m in proof.multipliers))
-        if not out.verdict:
-            raise NotCertifiable(f"the checker says {out.verdict}")
-        return out
+        return checked(claim, (_times(m, self.factor) for m in proof.multipliers))
 
 
 def _times(multiplier: Multiplier, factor: Fraction) -> Multiplier:

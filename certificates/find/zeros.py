@@ -10,7 +10,7 @@ lattice reduction. A relation that is misread can only make the search for a pro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -71,46 +71,30 @@ def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float
     ids = [int(v) for v in result.variable_ids]
     if len(ids) > MOST_VARIABLES:
         return ()
-    rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids))
-    if not rows.size:
-        known = dict(
-            zip(monomials_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True)
-        )
-        mean = np.array([known.get((v,), 0.0) for v in ids])
-        spread = np.array([known.get((v, v), 1.0) for v in ids]) - mean**2
-        rows = mean[None] if len(result.system) else _descended(claim, value, ids, mean, spread)
-    return tuple(dict(zip(ids, row, strict=True)) for row in rows.tolist())
-
-
-def _descended(
-    claim: Claim, value: float, ids: list[int], mean: np.ndarray, variance: np.ndarray
-) -> np.ndarray:
-    sign = -1.0 if claim.kind == "upper_bound" else 1.0
-    objective = terms_of(claim.objectives[0])
-    gradient = [terms_of(_slope(claim.objectives[0], v)) for v in ids]
-
-    def put(terms: Terms, x: np.ndarray) -> float:
-        return sign * _value(terms, dict(zip(ids, x.tolist(), strict=True)))
-
-    spread = np.sqrt(np.maximum(variance, 0.0))
+    rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids)).tolist()
+    if rows:
+        return tuple(dict(zip(ids, row, strict=True)) for row in rows)
+    known = dict(zip(monomials_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True))
+    mean = np.array([known.get((v,), 0.0) for v in ids])
+    if len(result.system):
+        return (dict(zip(ids, mean.tolist(), strict=True)),)
+    spread = np.sqrt(np.maximum(np.array([known.get((v, v), 1.0) for v in ids]) - mean**2, 0.0))
     generator = np.random.default_rng(0)
-    found: list[np.ndarray] = []
-    for draw in range(_DESCENTS):
-        start = mean + (draw > 0) * spread * generator.standard_normal(len(ids))
-        end = optimize.minimize(
-            lambda x: put(objective, x), start, jac=lambda x: np.array([put(g, x) for g in gradient])
-        )
-        close = abs(float(end.fun) - sign * value) <= 1e-5 * max(1.0, abs(value))
-        if close and all(np.abs(end.x - other).max() > 1e-3 for other in found):
-            found.append(end.x)
-    return np.array(found).reshape(-1, len(ids))
+    starts = [mean, *(mean + spread * generator.standard_normal(len(ids)) for _ in range(_DESCENTS - 1))]
+    distinct: list[dict[int, float]] = []
+    for end in local_minimisers(claim, ids, value, starts):
+        if all(max(abs(end[v] - other[v]) for v in ids) > 1e-3 for other in distinct):
+            distinct.append(end)
+    return tuple(distinct)
 
 
-def local_minimisers(claim: Claim, ids: Sequence[int], value: float) -> Iterator[dict[int, float]]:
+def local_minimisers(
+    claim: Claim, ids: Sequence[int], value: float, starts: Iterable[np.ndarray] | None = None
+) -> Iterator[dict[int, float]]:
     """Points that meet the constraints (matrices are not looked at) where local searches end at a value.
 
     For claims whose moments show no atoms, such as those with several minimisers; at most 40 variables.
-    Cost: a sequential quadratic program from each of a few random starts.
+    Cost: a descent or a sequential quadratic program from every start (without ``starts`` a few random ones).
     """
     if len(ids) > MOST_VARIABLES or claim.matrices:
         return
@@ -118,22 +102,21 @@ def local_minimisers(claim: Claim, ids: Sequence[int], value: float) -> Iterator
 
     def function(p: Polynomial, factor: float = 1.0) -> dict[str, Any]:
         terms, slopes = terms_of(p), [terms_of(_slope(p, v)) for v in ids]
-        return {
-            "fun": lambda x: factor * _value(terms, dict(zip(ids, x.tolist(), strict=True))),
-            "jac": lambda x: np.array(
-                [factor * _value(s, dict(zip(ids, x.tolist(), strict=True))) for s in slopes]
-            ),
-        }
+
+        def put(of: Terms, x: np.ndarray) -> float:
+            return factor * _value(of, dict(zip(ids, x.tolist(), strict=True)))
+
+        return {"fun": lambda x: put(terms, x), "jac": lambda x: np.array([put(s, x) for s in slopes])}
 
     constraints = [{"type": "ineq", **function(g)} for g in claim.inequalities]
     constraints += [{"type": "eq", **function(h)} for h in claim.equalities]
+    objective = function(claim.objectives[0], sign)
     generator = np.random.default_rng(0)
-    for _ in range(_SEARCHES):
-        start = generator.standard_normal(len(ids))
-        end = optimize.minimize(
-            **function(claim.objectives[0], sign), x0=start, constraints=constraints, method="SLSQP"
-        )
-        if end.success and abs(float(end.fun) - sign * value) <= 1e-5 * max(1.0, abs(value)):
+    for start in starts or (generator.standard_normal(len(ids)) for _ in range(_SEARCHES)):
+        end = optimize.minimize(**objective, x0=start, constraints=constraints)
+        if constraints and not end.success:
+            continue
+        if abs(float(end.fun) - sign * value) <= 1e-5 * max(1.0, abs(value)):
             yield dict(zip(ids, end.x.tolist(), strict=True))
 
 

@@ -43,16 +43,16 @@ def block_queries(labels: np.ndarray, count: int, seed: int, *, noise: float = 0
     """
     generator = np.random.default_rng(seed)
     n = len(labels)
-    found: list[CutQuery] = []
+    result: list[CutQuery] = []
     blocks = int(labels.max()) + 1
-    while len(found) < count:
+    while len(result) < count:
         side = generator.integers(0, 3, size=blocks)[labels]
         moved = generator.random(n) < noise
         side[moved] = generator.integers(0, 3, size=int(moved.sum()))
         first, second = np.flatnonzero(side == 0), np.flatnonzero(side == 1)
         if len(first) and len(second):
-            found.append(CutQuery(n, first, second))
-    return found
+            result.append(CutQuery(n, first, second))
+    return result
 
 
 def random_queries(n: int, count: int, seed: int) -> list[CutQuery]:

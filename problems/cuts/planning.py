@@ -108,26 +108,26 @@ def recommend(
     left = sampling * (deviation := flip_deviation(epsilon)) / math.hypot(sampling, deviation)
     spikes = 2.0 * edges / n * contrast  # size of the leading eigenvalue that structure makes
     seen = spikes > 2.0 * math.hypot(sampling, deviation) * math.sqrt(n)
-    found = []
+    result = []
     if queries is None:
         constant = max(MAX_CUT_OF_NOISE * sampling * n**1.5, contrast * edges / 2.0)
-        found.append(Forecast("constant", constant))
+        result.append(Forecast("constant", constant))
         if n <= DENSE_GRAPH:
             graph = MAX_CUT_OF_NOISE * left * n**1.5 if seen else constant
-            found.append(Forecast("graph", graph))
+            result.append(Forecast("graph", graph))
     else:
         constant = contrast * answer + sampling * math.sqrt(typical * 2.0 * log)
-        found.append(Forecast("constant", constant))
+        result.append(Forecast("constant", constant))
         if n <= DENSE_GRAPH:
             graph = left * math.sqrt(2.0 * typical * log) if seen else constant
-            found.append(Forecast("graph", graph))
+            result.append(Forecast("graph", graph))
         if delta:
             scale = float(paid_rounds(0.9 * epsilon, delta, 20).scale)
-            found.append(Forecast("online", min(scale * log, answer)))
+            result.append(Forecast("online", min(scale * log, answer)))
             if not adaptive:
                 noise = gaussian_sigma_tight(epsilon, delta) * math.sqrt(queries)
-                found.append(Forecast("gaussian", noise * math.sqrt(2.0 * log)))
-    order = tuple(sorted(found, key=lambda forecast: forecast.error))
+                result.append(Forecast("gaussian", noise * math.sqrt(2.0 * log)))
+    order = tuple(sorted(result, key=lambda forecast: forecast.error))
     return Recommendation(order, _notes(n, edges, epsilon, delta, queries, seen), epsilon, delta, queries)
 
 

@@ -21,12 +21,13 @@ import scipy.sparse as sp
 from problems.sbm.graph_input import WEIGHT_UNITS, canonical_graph
 from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.guarantee.adjacency import Adjacency
+from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.mechanisms.interaction.online import SpendLedger
 
 from .queries import Query
 
 
-class PrivateGraph:
+class PrivateGraph(OneProcess):
     """A private graph on a public vertex set, read only through the methods below.
 
     Args:
@@ -38,18 +39,21 @@ class PrivateGraph:
         n: number of vertices (public); nodes: the vertices in order (public); unit: what one pair can move
         by, in
         grid units (1, or 2^20 for weights); weight_bound; ledger: what interactions with this graph have
-        spent;
+        spent; assumptions: what a release rests on because of how the vertices are known;
         accesses: how often the data were read.
 
     Raises:
         ValueError, TypeError: not a simple undirected graph on at least two vertices, as `canonical_graph`.
     """
 
+    _what = "a private graph with its ledger"
+
     def __init__(self, graph: Any, weight_bound: float | None = None) -> None:
         if weight_bound is not None:
             weight_bound = check_positive(weight_bound, "weight_bound")
         canonical = canonical_graph(graph, weight_bound)
         self.nodes: tuple[Hashable, ...] = canonical.nodes
+        self.assumptions = canonical.assumptions
         self.weight_bound = weight_bound
         self.unit = 1 if weight_bound is None else WEIGHT_UNITS
         scaled = canonical.adjacency if weight_bound is None else canonical.adjacency * WEIGHT_UNITS
@@ -94,6 +98,3 @@ class PrivateGraph:
 
     def __repr__(self) -> str:
         return f"PrivateGraph(n={self.n}, weight_bound={self.weight_bound})"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a private graph is not pickled or copied: its ledger would be spent twice")

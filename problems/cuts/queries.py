@@ -9,6 +9,7 @@ Sensitivities: docs/proofs/cuts_online.md, section "Queries"
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -65,17 +66,17 @@ class Query(ABC):
 
 
 def _vertices(members: Iterable[int], n: int, name: str) -> np.ndarray:
-    found = np.asarray(list(members) if not isinstance(members, np.ndarray) else members)
-    if found.size == 0:
-        found = np.zeros(0, dtype=np.int64)
-    if found.dtype == np.bool_ and found.shape == (n,):
-        found = np.flatnonzero(found)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
+    result = np.asarray(list(members) if not isinstance(members, np.ndarray) else members)
+    if result.size == 0:
+        result = np.zeros(0, dtype=np.int64)
+    if result.dtype == np.bool_ and result.shape == (n,):
+        result = np.flatnonzero(result)
+    if result.ndim != 1 or result.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of vertex numbers")
-    found = np.unique(found.astype(np.int64))
-    if found.size and not (found[0] >= 0 and found[-1] < n):
+    result = np.unique(result.astype(np.int64))
+    if result.size and not (result[0] >= 0 and result[-1] < n):
         raise ValueError(f"the vertices of {name} must lie in 0..{n - 1}")
-    return found
+    return result
 
 
 class CutQuery(Query):
@@ -142,8 +143,8 @@ class CutQuery(Query):
         """Rectangles of constant weight."""
         inner = 1.0 if self.mode == "bilinear" else 0.5
         pieces = [(self._only_first, self.second, 1.0), (self.both, self._only_second, 1.0)]
-        found = [piece for piece in pieces if len(piece[0]) and len(piece[1])]
-        return found + ([(self.both, self.both, inner)] if len(self.both) >= 2 else [])
+        result = [piece for piece in pieces if len(piece[0]) and len(piece[1])]
+        return result + ([(self.both, self.both, inner)] if len(self.both) >= 2 else [])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for json."""
@@ -158,15 +159,20 @@ def _degrees(adjacency: sp.csr_array, side: np.ndarray) -> np.integer:
 
 
 def _on_grid(values: Any, name: str) -> tuple[np.ndarray, Fraction]:
-    """Integers of absolute value at most 2^20 and the power of two they are multiples of."""
+    """Integers of absolute value at most 2^20 and the power of two they are multiples of.
+
+    The largest is above 2^19, so that numbers on the grid find the same grid again.
+    """
     plain = np.asarray(values, dtype=float)
     if plain.ndim != 1 or not np.isfinite(plain).all():
         raise ValueError(f"{name} must be a vector of finite numbers")
     largest = float(np.abs(plain).max(initial=0.0))
-    exponent = 0 if largest == 0.0 else int(np.ceil(np.log2(largest)))
-    unit = Fraction(2) ** exponent / GRID
-    whole = np.rint(plain / float(unit)).astype(np.int64)
-    return np.clip(whole, -GRID, GRID), unit
+    exponent = math.frexp(largest)[1]
+    whole = np.rint(np.ldexp(plain, 20 - exponent)).astype(np.int64)
+    if largest and np.abs(whole).max() <= GRID // 2:
+        exponent -= 1
+        whole = np.clip(np.rint(np.ldexp(plain, 20 - exponent)).astype(np.int64), -GRID, GRID)
+    return whole, Fraction(2) ** exponent / GRID
 
 
 class RankOneQuery(Query):
@@ -240,12 +246,13 @@ class LinearQuery(Query):
             raise ValueError(f"the vertices of the pairs must lie in 0..{self.n - 1}")
         if (ends[:, 0] == ends[:, 1]).any():
             raise ValueError("a pair needs two different vertices")
-        whole, self.unit = _on_grid(weights, "weights")
-        if len(whole) != len(ends):
-            raise ValueError(f"{len(ends)} pairs need as many weights, got {len(whole)}")
+        plain = np.asarray(weights, dtype=float)
+        if plain.shape != (len(ends),):
+            raise ValueError(f"{len(ends)} pairs need as many weights, got {plain.shape}")
         low, high = ends.min(axis=1, initial=self.n), ends.max(axis=1, initial=0)
-        upper = sp.csr_array((whole, (low, high)), shape=(self.n, self.n))
-        upper.sum_duplicates()
+        upper = sp.csr_array((plain, (low, high)), shape=(self.n, self.n))
+        upper.sum_duplicates()  # before the grid is chosen: it is that of the sums
+        upper.data, self.unit = _on_grid(upper.data, "weights")
         self._upper = upper.tocoo()
         self.sensitivity = int(np.abs(self._upper.data).max(initial=0))
 

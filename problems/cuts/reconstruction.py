@@ -58,9 +58,9 @@ class NoisyGraph:
 
 def constant(noisy: NoisyGraph) -> np.ndarray:
     """The released density for every pair."""
-    found = np.full(noisy.values.shape, noisy.density)
-    np.fill_diagonal(found, 0.0)
-    return found
+    result = np.full(noisy.values.shape, noisy.density)
+    np.fill_diagonal(result, 0.0)
+    return result
 
 
 def smooth(noisy: NoisyGraph) -> np.ndarray:
@@ -129,16 +129,16 @@ def reconstruct(noisy: NoisyGraph, method: str) -> np.ndarray:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     try:
-        found = METHODS[method](noisy)
+        result = METHODS[method](noisy)
     except (ArithmeticError, ValueError):
         if np.abs(noisy.values).max(initial=0.0) < _HUGE:
             raise
-        found = constant(noisy)
-    if not np.isfinite(found).all():
-        found = constant(noisy)
-    found = np.rint(_symmetric(np.clip(found, 0.0, 1.0)) / GRID) * GRID
-    np.fill_diagonal(found, 0.0)
-    return found
+        result = constant(noisy)
+    if not np.isfinite(result).all():
+        result = constant(noisy)
+    result = np.rint(_symmetric(np.clip(result, 0.0, 1.0)) / GRID) * GRID
+    np.fill_diagonal(result, 0.0)
+    return result
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

@@ -153,8 +153,8 @@ class _Steps:
         """Private average weight, at least .3."""
         counts = integers(weight, 1.0 / UNITS)[:, None]
         price = self.spent["weight"] / self.weights
-        found = self.queries.gaussian_sum(counts, UNITS, price, shape="positive")[0]
-        return max(LEAST_WEIGHT, min(1.0, found / (self.n * UNITS)))
+        result = self.queries.gaussian_sum(counts, UNITS, price, shape="positive")[0]
+        return max(LEAST_WEIGHT, min(1.0, result / (self.n * UNITS)))
 
     def _average(self, rows: np.ndarray, radius: float, price: Fraction) -> np.ndarray:
         counts = integers(rows, radius / UNITS)

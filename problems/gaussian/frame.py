@@ -83,8 +83,8 @@ def release_frame(
         width, depth = (float(high[j] - low[j]), DEPTH) if known[j] else (FARTHEST, 200)
         away = spread_missing(np.abs(entries[:, j] - centre[j]), q, (0.0, width))
         grid = (math.log2(width) - depth, depth)
-        steps, found = _log_quantile(queries, away, q, grid, epsilon_each)
-        scale[j] = found / float(ndtri((1.0 + q) / 2.0))
+        steps, result = _log_quantile(queries, away, q, grid, epsilon_each)
+        scale[j] = result / float(ndtri((1.0 + q) / 2.0))
         degenerate[j] = steps < ALMOST_ONE_VALUE
     return Frame(centre, scale, degenerate)
 
@@ -183,8 +183,8 @@ def _log_quantile(
     logs = np.log2(np.maximum(sizes, 2.0**bottom))
     steps = np.floor((logs - bottom) * STEPS).astype(np.int64)
     rank = max(1, math.ceil(q * sizes.size))
-    found = queries.order_statistic(steps, rank, low=0, high=octaves * STEPS, epsilon=epsilon)
-    return found, 2.0 ** (bottom + found / STEPS)
+    result = queries.order_statistic(steps, rank, low=0, high=octaves * STEPS, epsilon=epsilon)
+    return result, 2.0 ** (bottom + result / STEPS)
 
 
 def _spelled(column: np.ndarray, smallest: float, dropped: int) -> np.ndarray:

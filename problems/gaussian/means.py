@@ -209,24 +209,24 @@ def _seconds(
     share = Fraction(squared) / (Fraction(squared) + tight.size)
     squares = counts * counts // UNITS
     small = reach**2 / (n * UNITS)
-    found, spread = np.zeros(d), np.zeros(d)
+    result, spread = np.zeros(d), np.zeros(d)
     if robust.size:
         bound = min(UNITS, math.ceil(squared / reach**2 * UNITS))
         deviation = bound * math.sqrt(2.0 / (2.0 * float(share * rho)))
         part = squares[:, robust]
         if deviation * small <= POOLED:
             sums = queries.gaussian_sum(part, bound, share * rho, shape="orthant")
-            found[robust], spread[robust] = small * np.array(sums, dtype=np.float64), small * deviation
+            result[robust], spread[robust] = small * np.array(sums, dtype=np.float64), small * deviation
         else:
             pooled = queries.gaussian_sum(part.sum(axis=1)[:, None], bound, share * rho, shape="positive")[0]
-            found[robust] = small * pooled / robust.size
+            result[robust] = small * pooled / robust.size
             spread[robust] = small * bound / math.sqrt(2.0 * float(share * rho)) / robust.size
     if tight.size:
         bound = min(UNITS, math.ceil(UNITS / reach**2))
         sums = queries.gaussian_sum(squares[:, tight], bound, (1 - share) * rho, shape="positive")
-        found[tight] = small * np.array(sums, dtype=np.float64)
+        result[tight] = small * np.array(sums, dtype=np.float64)
         spread[tight] = small * bound * math.sqrt(tight.size / (2.0 * float((1 - share) * rho)))
-    return found, spread
+    return result, spread
 
 
 def _half_width(
@@ -261,11 +261,11 @@ def _medians(
     y = frame.into(entries)
     places = np.rint(np.clip(y, -MEDIAN_REACH, MEDIAN_REACH) * MEDIAN_STEPS).astype(np.int64)
     last = MEDIAN_REACH * MEDIAN_STEPS
-    found = [
+    result = [
         queries.order_statistic(places[:, j], (task.n + 1) // 2, low=-last, high=last, epsilon=each)
         for j in range(task.d)
     ]
-    medians = frame.centre + frame.scale * np.array(found) / MEDIAN_STEPS
+    medians = frame.centre + frame.scale * np.array(result) / MEDIAN_STEPS
     nothing = np.full(task.d, np.nan)
     value = {
         "mean": columns.raw(medians),
@@ -290,14 +290,14 @@ def _trimmed(
     filled = [
         spread_missing(entries[:, j], 0.5, (float(columns.low[j]), float(columns.high[j]))) for j in range(d)
     ]
-    found = pure_exponential(
+    result = pure_exponential(
         score,
         np.clip((np.stack(filled, axis=1) - middle) / half, -1.0, 1.0),
         epsilon=budget.epsilon,
         mechanism="gaussian.mean",
         insecure_seed=insecure_seed,
     )
-    mean = middle + half * np.asarray(found.value)
+    mean = middle + half * np.asarray(result.value)
     value = {
         "mean": columns.raw(mean),
         "interval": None,
@@ -305,4 +305,4 @@ def _trimmed(
         "frame": None,
         "skewed": np.zeros(d, dtype=bool),
     }
-    return Release(value, found.guarantee, public=_public(task, "trimmed", columns))
+    return Release(value, result.guarantee, public=_public(task, "trimmed", columns))

@@ -60,7 +60,7 @@ class Budget:
         return Fraction(self.epsilon if self.rho is None else self.rho)  # type: ignore[arg-type]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64, typed=True)  # True is no 1.0
 def checked_budget(epsilon: float | None, delta: float, rho: float | None) -> Budget:
     """The budget of an estimator; ValueError unless epsilon (with or without delta) or rho is given."""
     if (epsilon is None) == (rho is None):
@@ -145,13 +145,13 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
         makers = {method: {**makers, "median": _median}[method]}
     plans, needed, reasons = [], [], []
     for make in makers.values():
-        found = make(task, budget)
-        if isinstance(found, Plan):
-            plans.append(found)
-        elif isinstance(found, int):
-            needed.append(found)
+        result = make(task, budget)
+        if isinstance(result, Plan):
+            plans.append(result)
+        elif isinstance(result, int):
+            needed.append(result)
         else:
-            reasons.append(found)
+            reasons.append(result)
     if task.interval and any(plan.method != "trimmed" for plan in plans):
         plans = [plan for plan in plans if plan.method != "trimmed"]  # it has no interval
     if plans:
@@ -240,8 +240,8 @@ def _ball(task: MeanTask, budget: Budget) -> Plan | int | str:
 
 def _radius_price(task: MeanTask, rho: Fraction) -> Fraction:
     """rho where that finds the .8-quantile of norms; 0 where the frame alone decides (Gaussian lengths)."""
-    found = 0.1 * task.n * math.sqrt(8.0 * float(rho)) >= TOP / 2.0
-    return rho if task.robust and found else Fraction(0)
+    result = 0.1 * task.n * math.sqrt(8.0 * float(rho)) >= TOP / 2.0
+    return rho if task.robust and result else Fraction(0)
 
 
 def _kappa(task: MeanTask, room: float) -> float:

@@ -98,7 +98,6 @@ class PackingScore(ScoreFunction):
             sensitivity=level_sensitivity(Fraction(1), WIDTH, QUANTUM),
             max_level=math.ceil(records / QUANTUM),
             adjacency=ONE_RECORD_REPLACED,
-            kind="conditional",
             assumptions=(
                 Fact(
                     "the packing score changes by at most 1 when one record is replaced "
@@ -203,12 +202,12 @@ class PackingLevels(Levels):
             rows = self.score.problem.rows(self.features, theta)
             bound = self.score.problem.bound(self.score.records, theta)
             near = self.cuts.nearest(theta)
-            found = contained(rows, bound, AIM, near)
-            if found.width > AIM and near is not None:
+            result = contained(rows, bound, AIM, near)
+            if result.width > AIM and near is not None:
                 cold = contained(rows, bound, AIM, None)
-                found = cold if cold.width < found.width else found
-            self.known[point] = found
-            self._learn(found, theta)
+                result = cold if cold.width < result.width else result
+            self.known[point] = result
+            self._learn(result, theta)
         return self.known[point]
 
     def add_cut(self, point: Point) -> None:

@@ -15,14 +15,13 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import source
 from sosdp.privacy.mechanisms.basic.clipped_moments import refine
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
-from sosdp.privacy.mechanisms.propose_test_release.friendly_core import mean_of_friends
-from sosdp.privacy.seal import seal
+from sosdp.privacy.mechanisms.propose_test_release.friendly_core import Friendship, mean_of_friends
+from sosdp.privacy.terms import Terms
 
 from .blocks import BlockSolver, block_solver
 from .planning import GRID, AggregatePlan, after_refusal
@@ -52,16 +51,14 @@ def aggregate_guarantee(plan: AggregatePlan) -> Guarantee:
     total = compose(parts)
     if calibrate.zcdp_epsilon(total.rho or 0.0, plan.delta_then) > plan.epsilon_then:
         raise ValueError("the plan's zCDP budgets exceed its epsilon_then: make it with aggregate_plan")
-    then = Guarantee(
+    terms = Terms(
         epsilon=plan.epsilon_then,
         delta=plan.delta_then,
         adjacency=ONE_RECORD_REPLACED,
-        kind="conditional",
-        assumptions=(CONDITION, OWN_BLOCK),
         mechanism="gmm.aggregate release",
-        composition=parts,
     )
-    return halting(compose(tests), then, condition=CONDITION, kind="exact", mechanism="gmm.aggregate")
+    then = terms.guarantee(CONDITION, OWN_BLOCK, composition=parts)
+    return halting(compose(tests), then, condition=CONDITION, kind=Kind.EXACT, mechanism="gmm.aggregate")
 
 
 def release_mixture(
@@ -96,9 +93,11 @@ def release_mixture(
     guarantee = aggregate_guarantee(plan)
     rule = plan.rule()
     solve = block_solver(plan.solver, plan.facts) if solver is None else solver
-    bits = source(insecure_seed)
+    friends = _friends(plan)
+    terms = Terms(insecure_seed=insecure_seed)
+    bits = terms.bits()
     parts = split_blocks(n, plan.blocks, bits)  # the same for every scale
-    found: dict[str, Any] = {"centers": None, "weights": None, "sigma": None, "released": False}
+    result: dict[str, Any] = {"centers": None, "weights": None, "sigma": None, "released": False}
     scores = []
     for scale in plan.scales:
         scaled = records / scale
@@ -106,11 +105,9 @@ def release_mixture(
             run_blocks(solve, scaled, parts),
             plan.clusters,
             d,
+            friends=friends,
             rule=rule,
-            radius=Fraction(plan.radius),
-            spread=Fraction(plan.spread),
             rho=plan.rho_mean,
-            grid=Fraction(GRID),
             bits=bits,
         )
         scores.append(drawn.disagreement)
@@ -122,7 +119,7 @@ def release_mixture(
             centres, counts = better.centres, better.counts
         weights = np.maximum(counts, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0.0 else np.full(len(counts), 1.0 / len(counts))
-        found = {
+        result = {
             "centers": (centres * scale).tolist(),
             "weights": weights.tolist(),
             "sigma": scale,
@@ -130,7 +127,7 @@ def release_mixture(
         }
         break
     public = {
-        **({} if found["released"] else {"advice": after_refusal(plan)}),
+        **({} if result["released"] else {"advice": after_refusal(plan)}),
         "n": n,
         "dimension": d,
         "clusters": plan.clusters,
@@ -143,4 +140,15 @@ def release_mixture(
         "pass_probability": plan.pass_probability,
         "scales": list(plan.scales),
     }
-    return seal(found, guarantee, bits, public=public, private_diagnostics={"disagreements": scores})
+    return terms.seal(result, guarantee, bits, public=public, private={"disagreements": scores})
+
+
+def _friends(plan: AggregatePlan) -> Friendship:
+    """Who are friends among the blocks, in units of sigma."""
+    return Friendship(
+        radius=Fraction(plan.radius),
+        spread=Fraction(plan.spread),
+        grid=Fraction(GRID),
+        epsilon_test=plan.epsilon_test,
+        delta_test=plan.delta_test,
+    )

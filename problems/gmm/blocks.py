@@ -65,7 +65,7 @@ class SumOfSquaresBlocks:
         light = 1.0 / k if self.least_weight is None else self.least_weight
         heavy = 1.0 - (k - 1) * light
         pairs = k * ((k - 1) * light**2 + heavy**2)  # sum of squared sizes over m^2 / k
-        found = kernel_program(
+        result = kernel_program(
             drawn_in(points),
             k,
             budget=self.budget * pairs * self.elongation**2,
@@ -73,7 +73,7 @@ class SumOfSquaresBlocks:
             tolerance=self.tolerance,
             iterations=self.iterations,
         )
-        centres = round_kernel(points, found.matrix, self.clusters)
+        centres = round_kernel(points, result.matrix, self.clusters)
         for _ in range(self.polish):
             centres = near_means(points, centres, reach=math.sqrt(points.shape[1]) + 3.5 * self.elongation)
         return centres

@@ -141,7 +141,7 @@ def agreements(
     upper = np.triu_indices(blocks, 1)
     largest = np.concatenate([one[0][upper] for one in sets])
     joint = np.concatenate([one[1][upper] for one in sets])
-    found = []
+    result = []
     for single, both in zip(np.quantile(largest, QUANTILES), np.quantile(joint, QUANTILES), strict=True):
         r = float(single) if radius is None else radius
         s = min(float(k), max(1.0, (float(both) / r) ** 2))
@@ -150,8 +150,8 @@ def agreements(
             valid = sound & (apart > SEPARATION * r)
             matches = (big <= r) & (total**2 <= s * r * r) & valid[:, None] & valid[None, :]
             scores.append(h_score(matches) / blocks)
-        found.append(Agreement(r, s, float(np.mean(scores)), float(np.std(scores)) * math.sqrt(blocks)))
-    return tuple(found)
+        result.append(Agreement(r, s, float(np.mean(scores)), float(np.std(scores)) * math.sqrt(blocks)))
+    return tuple(result)
 
 
 def _pair_squares(table: Array) -> Array:

@@ -55,20 +55,20 @@ class SphericalMixture:
     def means(self) -> Array:
         """(k, d) means about 0, before rotation and offset."""
         k, d, wide = self.clusters, self.dimension, self.separation
-        found = np.zeros((k, d))
+        result = np.zeros((k, d))
         if d >= k - 1:
             simplex = np.eye(k) * wide / np.sqrt(2.0)
             simplex -= simplex.mean(axis=0)
             directions = np.linalg.svd(simplex)[2][: max(k - 1, 1)]
             flat = simplex @ directions.T
-            found[:, : flat.shape[1]] = flat[:, :d]
+            result[:, : flat.shape[1]] = flat[:, :d]
         elif d == 1:
-            found[:, 0] = wide * (np.arange(k) - (k - 1) / 2.0)
+            result[:, 0] = wide * (np.arange(k) - (k - 1) / 2.0)
         else:
             turns = 2.0 * np.pi * np.arange(k) / k
             circle = wide / (2.0 * np.sin(np.pi / k))
-            found[:, :2] = circle * np.column_stack([np.cos(turns), np.sin(turns)])
-        return found
+            result[:, :2] = circle * np.column_stack([np.cos(turns), np.sin(turns)])
+        return result
 
     def sample(self, n: int, seed: int, *, outliers: float = 0.0, reach: float = 60.0) -> SampledMixture:
         """n points from a seed; a fraction `outliers` of them replaced by N(0, reach^2 I)."""

@@ -17,6 +17,7 @@ from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
+from sosdp.privacy.terms import gathering
 
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
@@ -128,6 +129,31 @@ class _Choice:
     reach: int
 
 
+@dataclass(frozen=True)
+class Promises:
+    """What is known publicly of the clusters, in the units of the data and of sigma."""
+
+    sigma: float | Sequence[float] = 1.0
+    least_weight: float | None = None
+    elongation: float = 1.0
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The candidates for sigma."""
+        return (float(self.sigma),) if isinstance(self.sigma, int | float) else tuple(self.sigma)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What of a plan is fixed by hand."""
+
+    solver: str | BlockSolver = "auto"
+    block_size: int | None = None
+    radius: float | None = None
+
+
+@gathering(Promises, "promises")
+@gathering(Fixed, "fixed")
 def aggregate_plan(
     n: int,
     d: int,
@@ -136,12 +162,8 @@ def aggregate_plan(
     epsilon: float,
     delta: float,
     *,
-    sigma: float | Sequence[float] = 1.0,
-    least_weight: float | None = None,
-    elongation: float = 1.0,
-    solver: str | BlockSolver = "auto",
-    block_size: int | None = None,
-    radius: float | None = None,
+    promises: Promises,
+    fixed: Fixed,
 ) -> AggregatePlan:
     """Choose block size, radii, budgets and refinement for the least expected error.
 
@@ -149,11 +171,13 @@ def aggregate_plan(
         n, d, k: records, coordinates, clusters; public.
         separation: least distance of two means in units of sigma (of the largest sigma of a grid).
         epsilon, delta: whole budget.
+        promises: the fields of `Promises`, as keywords:
         sigma: within-cluster standard deviation (smaller clusters do no harm), or a grid of candidates that
             shares the test's budget.
         least_weight: public promise: no cluster holds a smaller share of the records; 1 / (2 k) by default.
         elongation: public promise: a cluster's standard deviation is at most this many sigmas along one axis
             of its own, and at most sigma across it.
+        fixed: the fields of `Fixed`, as keywords:
         solver: "auto", "sos", "kmeans", "mixture", or a function of a block of records.
         block_size, radius: fixed instead of chosen (radius in units of sigma).
 
@@ -166,14 +190,14 @@ def aggregate_plan(
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     separation = calibrate.check_positive(separation, "separation")
-    elongation = calibrate.check_positive(elongation, "elongation")
-    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
+    elongation = calibrate.check_positive(promises.elongation, "elongation")
+    least, block_size, radius = promises.least_weight, fixed.block_size, fixed.radius
+    light = 1.0 / (2 * k) if least is None else calibrate.check_positive(least, "least_weight")
     if k == 1:
         light = 1.0
     if light * k > 1.0 + 1e-9 or elongation < 1.0:
         raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, elongation at least 1")
-    given = (sigma,) if isinstance(sigma, int | float) else tuple(sigma)
-    scales = tuple(sorted(calibrate.check_positive(value, "sigma") for value in given))
+    scales = tuple(sorted(calibrate.check_positive(value, "sigma") for value in promises.scales))
     if not scales or len(set(scales)) < len(scales) or not 1e-12 <= scales[0] <= scales[-1] <= 1e12:
         raise ValueError("sigma must be one number, or different ones, between 1e-12 and 1e12")
     if block_size is not None:
@@ -183,7 +207,7 @@ def aggregate_plan(
         if not 4 * GRID <= radius <= 2.0**20 * GRID / d:
             raise ValueError(f"radius must lie between {4 * GRID} and {2.0**20 * GRID / d} sigmas")
     facts = Facts(d, k, separation, min(light, 1.0 / k), elongation)
-    return _planned(_Search(n, facts, epsilon, delta, scales, block_size, radius), solver)
+    return _planned(_Search(n, facts, epsilon, delta, scales, block_size, radius), fixed.solver)
 
 
 @lru_cache(maxsize=256)
@@ -243,6 +267,7 @@ def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:
     return _chance(plan.blocks, nearest, plan.plateau, _base(plan.epsilon_test, plan.delta_test))
 
 
+@gathering(Promises, "promises")
 def required_n(
     d: int,
     k: int,
@@ -250,18 +275,16 @@ def required_n(
     epsilon: float,
     delta: float,
     *,
-    sigma: float | Sequence[float] = 1.0,
-    least_weight: float | None = None,
-    elongation: float = 1.0,
+    promises: Promises,
     most: int = 10**8,
 ) -> int | None:
     """Least n, to 5 %, for which a plan is expected to be feasible; None if not even `most` records do.
 
     For an untried solver; `aggregate_plan` tries it.
     """
-    scales = (float(sigma),) if isinstance(sigma, int | float) else tuple(sorted(map(float, sigma)))
-    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if least_weight is None else float(least_weight)
-    facts = Facts(d, k, float(separation), light, float(elongation))
+    scales, least = tuple(sorted(map(float, promises.scales))), promises.least_weight
+    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if least is None else float(least)
+    facts = Facts(d, k, float(separation), light, float(promises.elongation))
     return _required(_Search(1, facts, float(epsilon), float(delta), scales), before_trial(facts), most)
 
 

@@ -55,10 +55,10 @@ class ClusteringProgram:
         """
         relaxation = self.relaxation()
         terms = relaxation.E(self.togetherness - weight)
-        found = relaxation.minimize(
+        result = relaxation.minimize(
             sd.sum_squares(terms), subject_to=self.in_expectation(relaxation), **options
         )
-        return ClusteringSolution(np.array(found(self.togetherness), dtype=np.float64), found)
+        return ClusteringSolution(np.array(result(self.togetherness), dtype=np.float64), result)
 
 
 @dataclass(frozen=True, eq=False)

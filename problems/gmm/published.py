@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.terms import Terms
 
 from .theory import DirectBounds, published_log10_n, ramp
 
 Array = npt.NDArray[np.float64]
 
-EXACT_SOLVER = "condition: the program is solved exactly (exact-solver)"
+EXACT_SOLVER = Condition("condition: the program is solved exactly (exact-solver)")
 """What the direct mode would rest on: its test's sensitivity is that of exact minimisers."""
 
 
@@ -72,13 +75,13 @@ def direct_guarantee(
     """
     each, slip = bins[0] + means[0], bins[1] + means[1]
     group = arbitrary * math.exp(max(arbitrary - 1, 0) * each) * slip
-    return Guarantee(
+    terms = Terms(
         epsilon=test[0] + rows[0] + arbitrary * each,
         delta=test[1] + rows[1] + group + sample_failure,
-        kind="conditional",
-        assumptions=(EXACT_SOLVER,),
+        adjacency=ONE_RECORD_REPLACED,
         mechanism="gmm.direct (exact-solver)",
     )
+    return terms.guarantee(EXACT_SOLVER)
 
 
 def sample_failure(n: int, arbitrary: float, sample: int, most: int) -> float:

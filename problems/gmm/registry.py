@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sosdp.privacy.registry import Mechanism
 
-REGISTRY = {
-    "release_mixture": Mechanism("release_mixture", "problems.gmm.aggregate", "docs/proofs/gmm_aggregate.md"),
-    "declined": Mechanism("declined", "problems.gmm.estimators.mixture", "docs/proofs/gmm_aggregate.md"),
-}
+
+def _entry(name: str, module: str) -> tuple[str, Mechanism]:
+    return name, Mechanism(name, f"problems.gmm.{module}", "docs/proofs/gmm_aggregate.md")
+
+
+REGISTRY = dict(
+    (
+        _entry("PrivateGaussianMixture", "estimators.mixture"),
+        _entry("release_mixture", "aggregate"),
+        _entry("declined", "estimators.mixture"),
+    )
+)

@@ -110,8 +110,8 @@ def excess_loss(
     model: Ising, node: int, coefficients: npt.ArrayLike, radius: float, **options: Unpack[AllOptions]
 ) -> Certified:
     """A certified upper bound on L(coefficients) - min L, whatever solver or mechanism they came from."""
-    found = least_loss(model, node, radius, **options)
-    return Certified(population_loss(model, node, coefficients) - found.value + 1e-12, found.answer)
+    result = least_loss(model, node, radius, **options)
+    return Certified(population_loss(model, node, coefficients) - result.value + 1e-12, result.answer)
 
 
 def _value(answer: Any) -> float:

@@ -62,8 +62,8 @@ def pure_records(log_graphs: float, epsilon: float, success: float, distance: fl
         c = (1.0 + math.exp(log_excess)) / s
         return -(others + math.log((s - 1.0 / c) / (1.0 - s))) / (c * distance * epsilon)
 
-    found = minimize_scalar(negative, bounds=(-20.0, 20.0), method="bounded")
-    return max(0.0, best, -float(found.fun))
+    result = minimize_scalar(negative, bounds=(-20.0, 20.0), method="bounded")
+    return max(0.0, best, -float(result.fun))
 
 
 def zcdp_records(log_graphs: float, rho: float, success: float, distance: float = 1.0) -> float:

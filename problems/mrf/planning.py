@@ -64,12 +64,12 @@ def recommend(
     steps = 2.0 * p * sigma * gaussian * math.sqrt(60.0) / n
     gradient = extreme * math.sqrt(sampling + (steps * 4.0 / math.sqrt(30.0) / 2.0 / math.sqrt(2.0)) ** 2)
     frank_wolfe = 1.65 * (2.0 * width) ** 0.36 / math.sqrt(n * math.sqrt(rho / p))
-    found = [
+    result = [
         Forecast("MomentsIsing", moments, moments < smallest / 2.0),
         Forecast("GradientIsing", gradient, gradient < smallest / 2.0),
         Forecast("FrankWolfeIsing", frank_wolfe, frank_wolfe < smallest / 2.0),
     ]
-    ordered = sorted(found, key=lambda forecast: forecast.error)
+    ordered = sorted(result, key=lambda forecast: forecast.error)
     if not tree:
         return tuple(ordered)
     mean = math.tanh(smallest)

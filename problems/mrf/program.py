@@ -167,7 +167,7 @@ def combine_maximal(
             leaves out the monomials that need it.
     """
     p = len(parts)
-    found: dict[tuple[int, ...], float] = {}
+    result: dict[tuple[int, ...], float] = {}
     known = {(): 1.0, **parities}
     for monomial in t_wise_monomials(p, degree)[1:]:
         others = [j for j in range(p) if j not in monomial]
@@ -178,5 +178,5 @@ def combine_maximal(
         for i in monomial:
             rest = [j for j in monomial if j != i]
             total += sum(parts[i][tuple(sorted((*rest, *e)))] * known[e] for e in extra)
-        found[monomial] = total / len(monomial)
-    return found
+        result[monomial] = total / len(monomial)
+    return result

@@ -45,9 +45,9 @@ def certified_bisection(adjacency: sp.csr_array, tau: float, tau0: float, error:
     """
     tilted = tilted_adjacency(adjacency, tau)
     guess = majority_polish(tilted, canonical_signs(leading_eigenvector(tilted)))
-    found = _judge(adjacency, guess, tau, tau0, error)
-    if found.labels is not None:
-        return found
+    result = _judge(adjacency, guess, tau, tau0, error)
+    if result.labels is not None:
+        return result
     optimum = maximise_over_elliptope(tilted, tolerance=tau0 / 2)
     dense = adjacency.toarray() - tau
     np.fill_diagonal(dense, 0.0)

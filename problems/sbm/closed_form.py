@@ -106,10 +106,10 @@ def closed_form_bisection(adjacency: sp.csr_array, tau: float, error: float) -> 
     z = rule(tilted)
     if z is None:
         return UNRESOLVED
-    found = statistic(adjacency, tilted, z, tau, error)
-    if found is None or not found.within(error):
+    result = statistic(adjacency, tilted, z, tau, error)
+    if result is None or not result.within(error):
         return UNRESOLVED
-    return CertifiedBisection(z, found.middle, True) if found.high > 0 else SETTLED
+    return CertifiedBisection(z, result.middle, True) if result.high > 0 else SETTLED
 
 
 def rule(tilted: np.ndarray) -> np.ndarray | None:

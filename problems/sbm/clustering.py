@@ -17,8 +17,8 @@ def cluster(points: np.ndarray, count: int) -> np.ndarray:
     need("sklearn", "recovering communities by k-means")
     from sklearn.cluster import KMeans
 
-    found = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
-    return renumbered(found)
+    result = KMeans(n_clusters=count, n_init=10, random_state=0).fit(points).labels_
+    return renumbered(result)
 
 
 def renumbered(labels: np.ndarray) -> np.ndarray:

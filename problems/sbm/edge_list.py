@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
+from sosdp.privacy.edges import VERTICES_STATED, Edges, read_edges
+from sosdp.privacy.inputs import floats, members
 
 
 class GraphInputError(ValueError):
@@ -17,13 +18,22 @@ class GraphInputError(ValueError):
 class EdgeList:
     """A graph as a list of pairs: n is public, the pairs are not.
 
-    n: number of vertices, which are 0..n-1; edges: (m, 2) integers in any order, a repeated pair counts once;
-    weights: (m,) numbers for a weighted graph (the weights of a repeated pair add up), or None.
+    n: number of vertices, which are 0..n-1; edges: (m, 2) integers in any order; a repeated pair counts once,
+    and what is no pair of two different vertices counts nowhere; weights: (m,) numbers for a weighted graph
+    (the weights of a repeated pair add up), or None; nodes: names of the vertices in order, else 0..n-1;
+    assumptions: what a release from this list rests on (`sosdp.privacy.edges`).
     """
 
     n: int
     edges: Any = field(repr=False)
     weights: Any = field(default=None, repr=False)
+    nodes: Sequence[Hashable] | None = field(default=None, repr=False)
+    assumptions: tuple[str, ...] = (VERTICES_STATED,)
+
+    @classmethod
+    def of(cls, found: Edges) -> EdgeList:
+        """The list that was read from rows."""
+        return cls(len(found.nodes), found.pairs, found.weights, found.nodes, found.assumptions)
 
 
 ENDS = (
@@ -42,19 +52,20 @@ def is_frame(graph: Any) -> bool:
     return hasattr(graph, "columns") and hasattr(graph, "to_numpy")
 
 
-def from_frame(frame: Any, *, weighted: bool = False) -> tuple[EdgeList, tuple[Hashable, ...]]:
-    """The edges of a frame with columns source and target (or another pair of `ENDS`), and the vertices.
+def from_frame(frame: Any, *, weighted: bool = False) -> EdgeList:
+    """The edges of a frame with columns source and target (or another pair of `ENDS`).
 
-    Vertices: of integer columns 0..max, of others the sorted names that occur; they count as public. An edge
-    list that loses a vertex with its last edge shows that: state the vertices by a categorical type,
-    `frame.astype(pandas.CategoricalDtype(names))`, and they are the categories, in their order. An edge that
-    occurs twice, or in both directions, is one edge; weights of such rows add up.
+    Vertices: both columns state them by one categorical type, `frame.astype(pandas.CategoricalDtype(names))`.
+    Otherwise they are those that occur (0 to the largest of integers, else the sorted names), and a release
+    is conditional on neighbours that show the same ones. A row with a missing or negative end, or two equal
+    ones, is no edge; an edge that occurs twice, or in both directions, is one edge; weights of such rows add
+    up.
 
     Args:
         weighted: read the column "weight", which is refused otherwise: nobody said what it means.
 
     Raises:
-        GraphInputError: columns that are no edge list, a missing end, a negative number, a self loop.
+        GraphInputError: columns that are no edge list.
     """
     names = [str(name) for name in frame.columns]
     first, second = _ends(names)
@@ -69,23 +80,12 @@ def from_frame(frame: Any, *, weighted: bool = False) -> tuple[EdgeList, tuple[H
     by_name = dict(zip(names, frame.columns, strict=True))
     ends = [frame[by_name[first]], frame[by_name[second]]]
     stated = _categories(ends)
-    columns = [np.asarray(end.to_numpy(), dtype=object) for end in ends]
-    flat = np.concatenate(columns).tolist()
-    if any(name is None or name != name for name in flat):
-        raise GraphInputError("an edge has a missing end")
-    if stated is None and all(isinstance(name, int | np.integer) for name in flat):
-        if flat and min(flat) < 0:
-            raise GraphInputError("numbers of vertices start at 0: relabel the negative ones")
-        nodes: tuple[Hashable, ...] = tuple(range(max(flat, default=-1) + 1))
-        places = np.array(flat, dtype=np.int64)
-    else:
-        found = sorted(set(flat), key=lambda name: (type(name).__name__, str(name)))
-        nodes = tuple(found) if stated is None else stated
-        place = {name: position for position, name in enumerate(nodes)}
-        places = np.array([place[name] for name in flat], dtype=np.int64)
-    pairs = places.reshape(2, -1).T
-    weights = frame[by_name["weight"]].to_numpy() if weighted else None
-    return EdgeList(len(nodes), pairs, weights), nodes
+    weights = floats(frame[by_name["weight"]]) if weighted else None
+    if stated is None:
+        return EdgeList.of(read_edges(members(ends[0]), members(ends[1]), weights))
+    first_codes, second_codes = (end.cat.codes.tolist() for end in ends)
+    result = read_edges(first_codes, second_codes, weights, len(stated))
+    return EdgeList.of(replace(result, nodes=stated))
 
 
 def _ends(names: list[str]) -> tuple[str, str]:

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.privacy.edges import VERTICES_STATED, usable
+
+from .edge_list import from_frame, is_frame
 from .graph_input import (
     WEIGHT_UNITS,
     CanonicalGraph,
@@ -34,13 +37,14 @@ class CanonicalEdges:
     """A simple undirected graph: every edge once, as (first, second) with first < second.
 
     first, second: (m,) int32, sorted by (first, second); weights: None, or (m,) float64 whole numbers from 0
-    to `WEIGHT_UNITS`; nodes: the public vertex set, ordered.
+    to `WEIGHT_UNITS`; nodes: the vertices, ordered; assumptions: as of a `CanonicalGraph`.
     """
 
     first: np.ndarray
     second: np.ndarray
     weights: np.ndarray | None
     nodes: Sequence[Hashable]
+    assumptions: tuple[str, ...] = (VERTICES_STATED,)
 
     @property
     def n(self) -> int:
@@ -93,7 +97,7 @@ class CanonicalEdges:
             adjacency = sp.csr_array(adjacency.astype(np.int64))
         adjacency.eliminate_zeros()
         adjacency.sort_indices()
-        return CanonicalGraph(adjacency, tuple(self.nodes))
+        return CanonicalGraph(adjacency, tuple(self.nodes), self.assumptions)
 
 
 def position_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -116,9 +120,13 @@ def canonical_edges(graph: Any, weight_bound: float | None = None) -> CanonicalE
     Errors and conventions as for `canonical_graph`. For an unweighted `EdgeList`: O(m log m) time, 16 bytes
     an edge besides the input. Raises GraphInputError for more than `LARGEST_N` vertices.
     """
+    if is_frame(graph):
+        graph = from_frame(graph, weighted=weight_bound is not None)
     if isinstance(graph, EdgeList) and weight_bound is None and graph.weights is None:
         n, pairs = checked_pairs(graph)
         _check_size(n)
+        kept = usable(pairs, n)
+        pairs = pairs if kept.all() else pairs[kept]
         keys = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
         keys *= n
         keys += np.maximum(pairs[:, 0], pairs[:, 1])
@@ -127,14 +135,16 @@ def canonical_edges(graph: Any, weight_bound: float | None = None) -> CanonicalE
             keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
         first = (keys // n).astype(np.int32)
         keys -= first.astype(np.int64) * n
-        return CanonicalEdges(first, keys.astype(np.int32), None, range(n))
+        return CanonicalEdges(first, keys.astype(np.int32), None, graph.nodes or range(n), graph.assumptions)
     canonical = canonical_graph(graph, weight_bound)
     _check_size(canonical.n)
     upper = sp.triu(canonical.adjacency, k=1).tocsr()
     upper.sort_indices()
     first = np.repeat(np.arange(canonical.n, dtype=np.int32), np.diff(upper.indptr))
     weights = None if weight_bound is None else np.rint(upper.data * WEIGHT_UNITS)
-    return CanonicalEdges(first, upper.indices.astype(np.int32), weights, canonical.nodes)
+    return CanonicalEdges(
+        first, upper.indices.astype(np.int32), weights, canonical.nodes, canonical.assumptions
+    )
 
 
 def _check_size(n: int) -> None:

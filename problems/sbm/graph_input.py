@@ -1,10 +1,11 @@
 """From what a user has (networkx graph, edge list, sparse matrix, dense array) to one canonical matrix.
 
-Why the checks below may raise although the graph is private: the inputs accepted here are exactly the simple
-undirected graphs on a given vertex set, and adding or removing one edge turns such a graph into another
-one. So on neighbouring inputs either both are accepted or the input is not a graph of the promised type at
-all; an error tells nothing about any edge. What would tell something is avoided: the order of the nodes
-never depends on the order in which edges were inserted.
+Lists of edges (files, frames, `EdgeList`) never raise because of a row: every row is an edge or none
+(`sosdp.privacy.edges`). Why the checks of matrices and networkx graphs may raise although the graph is
+private: what is accepted are exactly the simple undirected graphs on a given vertex set, and adding or
+removing one edge turns such a graph into another one. So on neighbouring inputs either both are accepted or
+the input is not a graph of the promised type at all; an error tells nothing about any edge. The order of the
+nodes never depends on the order in which edges were inserted.
 
 Weighted graphs have a public bound w: every weight is clipped to [0, w], divided by w and rounded to a
 multiple of 2^-20, entry by entry, so that one changed weight changes one pair of entries by at most 1 and
@@ -14,12 +15,13 @@ sums of entries are exact in float64.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.privacy.edges import VERTICES_STATED, usable
 from sosdp.privacy.inputs import as_float, floats
 
 from .edge_list import EdgeList, GraphInputError, from_frame, is_frame
@@ -31,11 +33,13 @@ WEIGHT_UNITS = 1 << 20
 @dataclass(frozen=True, eq=False)
 class CanonicalGraph:
     """adjacency: (n, n) csr matrix, symmetric, zero diagonal, entries 0/1 int64 or, for a weighted graph,
-    multiples of 2^-20 in [0, 1] as float64; nodes: the public vertex set, ordered.
+    multiples of 2^-20 in [0, 1] as float64; nodes: the vertices, ordered; assumptions: what a release
+    rests on because of how they are known.
     """
 
     adjacency: sp.csr_array
     nodes: tuple[Hashable, ...]
+    assumptions: tuple[str, ...] = (VERTICES_STATED,)
 
     @property
     def n(self) -> int:
@@ -58,8 +62,7 @@ def canonical_graph(graph: Any, weight_bound: float | None = None) -> CanonicalG
     if isinstance(graph, EdgeList):
         return _from_edge_list(graph, weight_bound)
     if is_frame(graph):
-        pairs, nodes = from_frame(graph, weighted=weight_bound is not None)
-        return CanonicalGraph(_from_edge_list(pairs, weight_bound).adjacency, nodes)
+        return _from_edge_list(from_frame(graph, weighted=weight_bound is not None), weight_bound)
     if hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges"):
         return _from_networkx(graph, weight_bound)
     if sp.issparse(graph):
@@ -158,7 +161,8 @@ def _from_dense(array: np.ndarray, bound: float | None) -> CanonicalGraph:
 
 
 def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
-    """The number of vertices and the (m, 2) integer pairs of an edge list; raises GraphInputError."""
+    """The number of vertices and the (m, 2) integer pairs of an edge list; raises GraphInputError for its
+    public form: n, shapes and types."""
     n = graph.n
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise GraphInputError(f"the number of vertices of an edge list must be an integer, got {n!r}")
@@ -172,14 +176,6 @@ def checked_pairs(graph: EdgeList) -> tuple[int, np.ndarray]:
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise GraphInputError("the edges of an EdgeList must be an (m, 2) array of integers")
-    if edges.size and not (edges.min() >= 0 and edges.max() < n):
-        raise GraphInputError("the vertices of an EdgeList must be 0..n-1; relabel them or state a larger n")
-    if np.any(edges[:, 0] == edges[:, 1]):
-        raise GraphInputError(
-            _LOOPS.format(
-                how="edges[edges[:, 0] != edges[:, 1]], of a frame frame[frame.source != frame.target]"
-            )
-        )
     return n, edges
 
 
@@ -198,12 +194,15 @@ def _from_edge_list(graph: EdgeList, bound: float | None) -> CanonicalGraph:
         if weights.shape != (len(edges),):
             raise GraphInputError("the weights of an EdgeList must be one number an edge")
         weights = np.clip(np.nan_to_num(weights, nan=0.0, posinf=bound, neginf=0.0), 0.0, bound)
+    kept = usable(edges, n)
+    edges, weights = edges[kept], weights[kept]
     low, high = edges.min(axis=1, initial=n), edges.max(axis=1, initial=0)
     upper = sp.csr_array((weights, (low, high)), shape=(n, n))
     upper.sum_duplicates()
     if bound is None:
         upper.data[:] = 1.0
-    return _from_sparse(upper + upper.T, bound)
+    result = _from_sparse(upper + upper.T, bound)
+    return replace(result, nodes=tuple(graph.nodes or range(n)), assumptions=graph.assumptions)
 
 
 def sorted_nodes(nodes: list[Any]) -> list[Any]:

@@ -29,9 +29,9 @@ def settled_by_ladder(
     try:
         while True:
             flint.ctx.prec = bits
-            found = _attempt(adjacency, tau, tau0, error, bits)
-            if found.resolved or (last_bits is not None and bits >= last_bits):
-                return found
+            result = _attempt(adjacency, tau, tau0, error, bits)
+            if result.resolved or (last_bits is not None and bits >= last_bits):
+                return result
             bits *= 2
     finally:
         flint.ctx.prec = before
@@ -102,9 +102,9 @@ def _near_optimal(tilted: np.ndarray, tau0: float) -> flint.arb_mat | None:
         decrement = flint.arb(0) if decrement < 0 else decrement.sqrt().mid()
         near = bool(decrement <= flint.arb(0.25))
         if near and barrier <= target:
-            found = _proven(matrix, slack, inverse, dual, tau0)
-            if found is not None:
-                return found
+            result = _proven(matrix, slack, inverse, dual, tau0)
+            if result is not None:
+                return result
         elif near:
             fifth = (barrier / 5).mid()
             barrier = fifth if fifth > target else target

@@ -6,21 +6,22 @@ Statement and proof: docs/proofs/sbm_parameters.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import sosdp.privacy.randomness as noise
-from sosdp.conic.eigenvalues import eigenvalues_between
+from sosdp.conic.rigorous import largest_eigenvalue_bounds
 from sosdp.privacy.calibrate import check_epsilon, check_positive
 from sosdp.privacy.guarantee.composition import split
-from sosdp.privacy.guarantee.guarantee import Guarantee, compose
+from sosdp.privacy.guarantee.condition import Condition
+from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms
 
 from .estimators.base import ADJACENCY, NUMERICAL_FAILURES, silenced
 from .graph_input import canonical_graph
@@ -45,29 +46,34 @@ class ModelParameters:
         return dict(vars(self))
 
 
-def eigenvalue_error_bound(n: int) -> float:
-    """Public bound on the error of a computed eigenvalue of A - b J, |b| <= 1: 1e-12 n times the bound 2 n.
+def width(n: int) -> float:
+    """Public: half the width that an enclosure of the eigenvalue has to reach, 1e-12 n times the bound 2 n.
 
-    Four orders of magnitude above the backward error of the dense solver: an engineering margin.
+    Four orders of magnitude above what rounding costs, so that it is reached.
     """
     return 2e-12 * n * n
 
 
 def eigenvalue_step(n: int) -> int:
     """By how many grid points the quantised eigenvalue of neighbours can differ."""
-    return math.ceil((1 + 2 * Fraction(eigenvalue_error_bound(n))) / Fraction(GRID)) + 1
+    return math.ceil((1 + 2 * Fraction(width(n))) / Fraction(GRID)) + 1
 
 
 def eigenvalue_count(adjacency: Any, density: float) -> int | None:
-    """The largest eigenvalue of A - density J on the grid; None if the eigenvalue solver fails. O(n^3)."""
-    matrix = adjacency.toarray().astype(float) - density
+    """The largest eigenvalue of A - density J on the grid; None where no proof encloses it. O(n^3).
+
+    The density is rounded to a multiple of 2^-40, so that the matrix is one of exact numbers.
+    """
+    matrix = adjacency.toarray().astype(float) - round(density * 2.0**40) / 2.0**40
     n = matrix.shape[0]
     with silenced():
         try:
-            largest = eigenvalues_between(matrix, n - 1, n - 1)
+            low, high = largest_eigenvalue_bounds(matrix)
         except NUMERICAL_FAILURES:
             return None
-    return int(noise.quantise(largest, GRID, low=-2.0 * n, high=2.0 * n)[0])
+    if not high - low <= 2.0 * width(n):
+        return None
+    return int(noise.quantise([low + (high - low) / 2.0], GRID, low=-2.0 * n, high=2.0 * n)[0])
 
 
 def estimate_parameters(
@@ -92,29 +98,23 @@ def estimate_parameters(
     counted = canonical.adjacency.nnz // 2 + exact.discrete_laplace(1 / Fraction(first), bits)
     edges = min(max(counted, 1), n * (n - 1) // 2)
     degree = 2 * edges / n
-    found = eigenvalue_count(canonical.adjacency, degree / n)
+    result = eigenvalue_count(canonical.adjacency, degree / n)
     drawn = exact.discrete_laplace(eigenvalue_step(n) / Fraction(second), bits)
-    eigenvalue = float(np.clip(((found or 0) + drawn) * GRID, -2.0 * n, 2.0 * n))
+    eigenvalue = float(np.clip(((result or 0) + drawn) * GRID, -2.0 * n, 2.0 * n))
     square = eigenvalue**2 - 4 * degree
     signal = (eigenvalue + math.sqrt(square)) / 2 if square >= 0 and eigenvalue > 0 else eigenvalue
     signal = min(max(signal, 1.0), n / 2)
     value = ModelParameters(edges, eigenvalue, degree, signal, min(1.0, signal / degree))
-    public = "the vertex set is public"
-    parts = [
-        Guarantee(
-            epsilon=first, delta=0.0, adjacency=ADJACENCY, kind="exact",
-            assumptions=(public,), mechanism="sbm.edge_count",
-        ),
-        Guarantee(
-            epsilon=second, delta=0.0, adjacency=ADJACENCY, kind="conditional",
-            assumptions=(
-                public,
-                "condition: the dense symmetric eigenvalue solver converges on both neighbouring graphs, "
-                f"with an error of at most {eigenvalue_error_bound(n):.3g}, which is charged; no graph is "
-                "known on which it does not",
-            ),
-            mechanism="sbm.eigenvalue",
-        ),
-    ]  # fmt: skip
-    promise = compose(parts, mechanism="sbm.parameters")
-    return seal(value, promise, bits, public={"n": n}, private_diagnostics={"converged": found is not None})
+    terms = Terms(
+        adjacency=ADJACENCY,
+        assumptions=canonical.assumptions,
+        insecure_seed=insecure_seed,
+    )
+    counting = replace(terms, mechanism="sbm.edge_count").guarantee(epsilon=first)
+    enclosed = Condition(
+        f"condition: on both neighbouring graphs the eigenvalue is enclosed to within {width(n):.3g}, which "
+        "is charged; no graph is known on which it is not"
+    )
+    spectral = replace(terms, mechanism="sbm.eigenvalue").guarantee(enclosed, epsilon=second)
+    promise = compose([counting, spectral], mechanism="sbm.parameters")
+    return terms.seal(value, promise, bits, public={"n": n}, private={"enclosed": result is not None})

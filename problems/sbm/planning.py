@@ -114,7 +114,7 @@ def recommend(
         raise ValueError(f'goal must be "error" or "exact", got {goal!r}')
     if delta != 0:
         delta = check_delta(delta)
-    found = [
+    result = [
         replace(forecast(), runs=method == "rounds" or n <= LARGEST_DENSE)
         for method, forecast in _forecasts(n, d, contrast, epsilon, delta).items()
     ]
@@ -126,9 +126,9 @@ def recommend(
         first = (error, exact) if goal == "error" else (exact, error)
         return (*first, rank.get(f.method, 2), f.error)
 
-    found.sort(key=order)
+    result.sort(key=order)
     parameters = {"epsilon": epsilon, "delta": float(delta), "gamma": contrast, "average_degree": d}
-    return Recommendation(tuple(found), parameters)
+    return Recommendation(tuple(result), parameters)
 
 
 def _model(n: int, average_degree: float, gamma: float) -> tuple[int, float, float]:
@@ -159,17 +159,17 @@ def _forecasts(
         planned = plan_rounds(n, d, gamma, epsilon, delta)
         return Forecast("rounds", planned.error, planned.exact)
 
-    found: dict[Method, Callable[[], Forecast]] = {
+    result: dict[Method, Callable[[], Forecast]] = {
         "edge flips": lambda: flips_forecast(n, d, gamma, epsilon),
         "rounds": rounds,
     }
     if n <= LARGEST:
-        found["exponential"] = lambda: exponential_forecast(n, d, gamma, epsilon)
+        result["exponential"] = lambda: exponential_forecast(n, d, gamma, epsilon)
     if delta > 0:
-        found |= {"projection": lambda: _forecast("projection", n, projection(1.0)), "voting": voting}
+        result |= {"projection": lambda: _forecast("projection", n, projection(1.0)), "voting": voting}
     if 0 < delta <= 0.5:
-        found["certificate"] = certificate
-    return found
+        result["certificate"] = certificate
+    return result
 
 
 def _forecast(method: Method, n: int, error: float) -> Forecast:

@@ -100,7 +100,8 @@ def projection_error_bound(n: int, average_degree: float, gamma: float) -> float
     sqrt(20 n^2 u K) + 0.1 u K sqrt(n K), K = 2 n (1 + max |B_ij|) a bound on the norm of B + Diag(y) near
     the optimum; about 1e-3 of the sensitivity at n = 1000. The first term is the certificate's margin; the
     second, felt from K about 1e9 on, is what a dual vector of size K, known to u K an entry, allows. The
-    public tolerance is enlarged by it, so that it can always be reached. An engineering margin.
+    public tolerance is enlarged by it, so that it can be reached: by trial, while what a run certifies is
+    proven.
     """
     largest = max(1.0 / gamma, abs(n / (gamma * average_degree) - 1.0 / gamma))
     norm = 2.0 * n * (1.0 + largest)

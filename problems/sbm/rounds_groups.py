@@ -120,15 +120,15 @@ def plan_groups(
 
 @lru_cache(maxsize=500)
 def _plan(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float) -> PlannedRounds:
-    found = []
+    result = []
     for share in EPSILON_SHARES:
         for rounds in range(2, MOST_ROUNDS):
             theta = _rough_error(n, d, gamma, k, share * epsilon, delta, rounds)
-            found.append((theta, share, rounds))
+            result.append((theta, share, rounds))
     best = max(
         (
             _voted(n, d, gamma, k, epsilon, theta, GaussianRounds(rounds + 1, share))
-            for theta, share, rounds in found
+            for theta, share, rounds in result
         ),
         key=lambda planned: (round(planned.exact, 3), -planned.error),
     )

@@ -171,16 +171,16 @@ def plan_rounds(
 def _plan(
     n: int, d: float, gamma: float, epsilon: float, delta: float, kind: str, by_degree: bool
 ) -> PlannedRounds:
-    found = []
+    result = []
     if delta > 0 and kind != "split":
-        found.append(_best(n, d, gamma, epsilon, delta, _gaussian_plans(by_degree)))
-    if kind != "gauss" and not by_degree and not (found and found[0].exact > 0.99):
-        found.append(_best(n, d, gamma, epsilon, delta, _split_plans()))
+        result.append(_best(n, d, gamma, epsilon, delta, _gaussian_plans(by_degree)))
+    if kind != "gauss" and not by_degree and not (result and result[0].exact > 0.99):
+        result.append(_best(n, d, gamma, epsilon, delta, _split_plans()))
     # Where both are sure the Gaussian plan comes first: it is less at the mercy of its start.
     return (
-        max(found, key=lambda planned: round(planned.exact, 2))
-        if found[0].exact > 0.5
-        else max(found, key=_rank)
+        max(result, key=lambda planned: round(planned.exact, 2))
+        if result[0].exact > 0.5
+        else max(result, key=_rank)
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.condition import Charged
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
@@ -42,7 +43,9 @@ SPREAD = 1 << 30
 
 PIECE = 128
 
-ARITHMETIC = "float64 rounds to nearest, and products of sparse matrices are conventional sums in any order"
+ARITHMETIC = Charged(
+    "float64 rounds to nearest, and products of sparse matrices are conventional sums in any order"
+)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import source
 from sosdp.privacy.mechanisms.basic.clipped_moments import noisy_moments, refine
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import run_blocks, split_blocks
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
@@ -27,7 +26,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     draw_averages,
 )
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms
 
 from .planning import TuplePlan
 
@@ -106,31 +105,29 @@ def release_kmeans(
     """
     _check_shape(records, plan)
     guarantee = kmeans_guarantee(plan)
-    bits = source(insecure_seed)
-    found = _find(records, plan, clusterer, bits)
-    centres = found.centres
-    weights = None if centres is None else _weights(found.counts)
+    terms = Terms(insecure_seed=insecure_seed)
+    bits = terms.bits()
+    result = _find(records, plan, clusterer, bits)
+    centres = result.centres
+    weights = None if centres is None else _weights(result.counts)
     value = {
         "centers": None if centres is None else centres.tolist(),
         "weights": None if weights is None else weights.tolist(),
-        "radius": found.averages.radius,
+        "radius": result.averages.radius,
         "released": centres is not None,
     }
-    private = {"disagreements": found.averages.disagreements}
-    return seal(value, guarantee, bits, public=_public(plan, centres), private_diagnostics=private)
+    private = {"disagreements": result.averages.disagreements}
+    return terms.seal(value, guarantee, bits, public=_public(plan, centres), private=private)
 
 
 def mixture_guarantee(plan: TuplePlan, rho_then: float, epsilon: float, delta: float) -> Guarantee:
     """Tuples from the first half of the records, moments from the second: a record is in one of them."""
     first = averages_guarantee(plan.budget, mechanism="tuples.mixture centres")
-    second = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        adjacency=ONE_RECORD_REPLACED,
-        mechanism="tuples.mixture moments",
-        composition=(Guarantee(rho=rho_then, mechanism="clipped moments"),),
+    terms = Terms(
+        epsilon=epsilon, delta=delta, adjacency=ONE_RECORD_REPLACED, mechanism="tuples.mixture moments"
     )
-    return parallel([first, second], pieces="index", mechanism="tuples.mixture")
+    second = terms.guarantee(composition=(Guarantee(rho=rho_then, mechanism="clipped moments"),))
+    return parallel([first, second], pieces="position", mechanism="tuples.mixture")
 
 
 def release_mixture_fit(
@@ -157,23 +154,24 @@ def release_mixture_fit(
     """
     _check_shape(records[: len(records) // 2], plan)
     guarantee = mixture_guarantee(plan, rho_then, plan.epsilon, plan.delta)
-    bits = source(insecure_seed)
+    terms = Terms(insecure_seed=insecure_seed)
+    bits = terms.bits()
     order = [i for part in split_blocks(len(records), 1, bits) for i in part]
     half = plan.n
     first, second = records[np.array(order[:half])], records[np.array(order[half:])]
-    found = _find(first, plan, _means_of(clusterer, plan.clusters), bits)
+    result = _find(first, plan, _means_of(clusterer, plan.clusters), bits)
     value: dict[str, Any] = {"centers": None, "weights": None, "covariances": None}
-    centres = found.centres
+    centres = result.centres
     if centres is not None:
-        moments = noisy_moments(second, centres, found.clip, rho_then, bits)
+        moments = noisy_moments(second, centres, result.clip, rho_then, bits)
         value = {
             "centers": moments.means.tolist(),
             "weights": _weights(moments.counts).tolist(),
             "covariances": moments.covariances.tolist(),
         }
-    value |= {"radius": found.averages.radius, "released": centres is not None}
-    private = {"disagreements": found.averages.disagreements}
-    return seal(value, guarantee, bits, public=_public(plan, centres), private_diagnostics=private)
+    value |= {"radius": result.averages.radius, "released": centres is not None}
+    private = {"disagreements": result.averages.disagreements}
+    return terms.seal(value, guarantee, bits, public=_public(plan, centres), private=private)
 
 
 def _means_of(clusterer: Clusterer, clusters: int) -> Clusterer:

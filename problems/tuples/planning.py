@@ -18,6 +18,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     tuple_budget,
 )
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
+from sosdp.privacy.terms import gathering
 
 THEN = 0.5
 """Share of the zCDP (after the test) for the step on all records."""
@@ -59,27 +60,35 @@ class TuplePlan:
     advice: str = ""
 
 
-def tuple_plan(
-    n: int,
-    d: int,
-    k: int,
-    epsilon: float,
-    delta: float,
-    *,
-    least_weight: float | None = None,
-    sigma: float | None = None,
-    separation: float | None = None,
-    tuples: int | None = None,
-    grid: RadiusGrid = WIDE,
-    plateau: int = 3,
-    failure: float = 0.01,
-    then: float = THEN,
-) -> TuplePlan:
+@dataclass(frozen=True)
+class Known:
+    """What is known publicly of the clusters, and what is fixed by hand: see `tuple_plan`."""
+
+    least_weight: float | None = None
+    sigma: float | None = None
+    separation: float | None = None
+    tuples: int | None = None
+    grid: RadiusGrid = WIDE
+    plateau: int = 3
+    failure: float = 0.01
+    then: float = THEN
+
+    @property
+    def radii(self) -> RadiusGrid:
+        """The public grid, narrowed by sigma."""
+        if self.sigma is None:
+            return self.grid
+        return RadiusGrid(calibrate.check_positive(self.sigma, "sigma") * 2.0**-8, 25)
+
+
+@gathering(Known, "known")
+def tuple_plan(n: int, d: int, k: int, epsilon: float, delta: float, *, known: Known) -> TuplePlan:
     """Choose the number of tuples; the more, the less noise on their mean, and the more scatter in each.
 
     Args:
         n, d, k: records (that go into tuples), coordinates, clusters; public.
         epsilon, delta: budget of the tuples and of what follows.
+        known: the fields of `Known`, as keywords:
         least_weight: public promise: no cluster is lighter; 1 / (2 k) by default.
         sigma: within-cluster standard deviation, if public: narrows the radii to 2^-8 to 2^5 sigma.
         separation: least distance of two clusters in within-cluster standard deviations, if public: a plan
@@ -93,18 +102,15 @@ def tuple_plan(
         ValueError: numbers out of range.
     """
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
-    budget = tuple_budget(epsilon, delta, plateau=plateau, failure=failure, then=then)
-    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
-    if light * k > 1.0 + 1e-9:
-        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
-    if sigma is not None:
-        grid = RadiusGrid(calibrate.check_positive(sigma, "sigma") * 2.0**-8, 25)
+    budget = tuple_budget(epsilon, delta, plateau=known.plateau, failure=known.failure, then=known.then)
+    separation, light = known.separation, light_share(k, known.least_weight)
+    grid = known.radii
     reach = budget.rule.reach
     fewest = 3 * reach + 3
     smallest = math.ceil(4.0 / light)
     if separation is not None:
         calibrate.check_positive(separation, "separation")
-    if tuples is None:
+    if known.tuples is None:
         wanted = [math.ceil(factor * reach) for factor in _MULTIPLES] + [fewest]
         roomy = [t for t in wanted if n // t >= 2 * smallest + d and t >= fewest]
         fitting = [
@@ -114,7 +120,7 @@ def tuple_plan(
         ]
         count = max(fitting or roomy[-1:] or [fewest])
     else:
-        count = integer(tuples, "tuples", fewest)
+        count = integer(known.tuples, "tuples", fewest)
     count = min(count, MOST_TUPLES)
     size = n // count
     feasible = size >= smallest
@@ -147,6 +153,18 @@ def tuple_plan(
         feasible=feasible,
         advice=advice,
     )
+
+
+def light_share(k: int, least_weight: float | None) -> float:
+    """The promised least weight of a cluster, by default 1 / (2 k).
+
+    Raises:
+        ValueError: more than 1 / k.
+    """
+    light = 1.0 / (2 * k) if least_weight is None else calibrate.check_positive(least_weight, "least_weight")
+    if light * k > 1.0 + 1e-9:
+        raise ValueError(f"least_weight is at most 1/k = {1 / k:.4g}, got {light}")
+    return light
 
 
 def _forecast(

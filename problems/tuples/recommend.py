@@ -7,6 +7,7 @@ from typing import Any
 
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.planning import aggregate_plan
+from sosdp.privacy.terms import gathering
 
 from .estimators.kmeans import PrivateKMeans
 from .estimators.mixture import PrivateGaussianMixtureFit
@@ -32,18 +33,19 @@ class Recommendation:
     others: tuple[tuple[str, bool, float], ...]
 
 
+@dataclass(frozen=True)
+class Promises:
+    """What is known publicly of the clusters; see `recommend`."""
+
+    sigma: float | None = None
+    separation: float | None = None
+    least_weight: float | None = None
+    elongation: float = 1.0
+
+
+@gathering(Promises, "known")
 def recommend(
-    n: int,
-    d: int,
-    k: int,
-    epsilon: float,
-    delta: float,
-    *,
-    sigma: float | None = None,
-    separation: float | None = None,
-    least_weight: float | None = None,
-    elongation: float = 1.0,
-    covariances: bool = False,
+    n: int, d: int, k: int, epsilon: float, delta: float, *, known: Promises, covariances: bool = False
 ) -> Recommendation:
     """The clusterer with the least predicted error among those that are expected to release.
 
@@ -53,6 +55,7 @@ def recommend(
     Args:
         n, d, k: records, coordinates, clusters; public.
         epsilon, delta: whole budget.
+        known: the fields of `Promises`, as keywords:
         sigma, separation: within-cluster standard deviation and least distance of means in units of it.
         least_weight, elongation: promises, see `aggregate_plan`.
         covariances: whether covariances are wanted.
@@ -60,7 +63,7 @@ def recommend(
     Raises:
         ValueError: numbers out of range.
     """
-    facts: dict[str, Any] = {"least_weight": least_weight, "sigma": sigma, "separation": separation}
+    facts: dict[str, Any] = {name: getattr(known, name) for name in ("least_weight", "sigma", "separation")}
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
     tried: list[tuple[Any, bool, float, str]] = []
     if covariances:
@@ -71,11 +74,12 @@ def recommend(
         plan = tuple_plan(n, d, k, epsilon, delta, **facts)
         made = PrivateKMeans(k, **budget, **facts)
         tried.append((made, plan.feasible, plan.error, "it needs neither sigma nor separation"))
-        if sigma is not None and separation is not None:
-            promises: dict[str, Any] = {"least_weight": least_weight, "elongation": elongation}
-            known = aggregate_plan(n, d, k, separation, epsilon, delta, sigma=sigma, **promises)
-            made = PrivateGaussianMixture(k, separation=separation, sigma=sigma, **budget, **promises)
-            tried.append((made, known.feasible, known.error, "sigma and separation are known"))
+        if known.sigma is not None and known.separation is not None:
+            names = ("sigma", "least_weight", "elongation")
+            promises: dict[str, Any] = {name: getattr(known, name) for name in names}
+            aggregate = aggregate_plan(n, d, k, known.separation, epsilon, delta, **promises)
+            made = PrivateGaussianMixture(k, separation=known.separation, **budget, **promises)
+            tried.append((made, aggregate.feasible, aggregate.error, "sigma and separation are known"))
     best = min(tried, key=lambda one: (not one[1], one[2]))
     others = tuple((type(one[0]).__name__, one[1], one[2]) for one in tried)
     reason = f"{type(best[0]).__name__}: {best[3]}"

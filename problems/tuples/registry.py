@@ -13,6 +13,8 @@ REGISTRY = dict(
     (
         _entry("release_kmeans", "clustering"),
         _entry("release_mixture_fit", "clustering"),
+        _entry("PrivateKMeans", "estimators.kmeans"),
+        _entry("PrivateGaussianMixtureFit", "estimators.mixture"),
         _entry("declined", "estimators.base"),
     )
 )

@@ -4,6 +4,7 @@ The function ``monomials`` is exported by ``sosdp`` from ``sosdp.algebra.build``
 module ``sosdp.algebra.monomials``.
 """
 
+from sosdp.algebra import sympy_bridge as sympy_bridge
 from sosdp.algebra.array import PolynomialArray
 from sosdp.algebra.build import polynomial, variables
 from sosdp.algebra.constraint import PSD, Equality, Inequality

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.algebra import linear
+from sosdp.algebra import evaluate as at_points
+from sosdp.algebra import linear, printing
 from sosdp.algebra.coefficients import as_number
-from sosdp.algebra.polynomial import Polynomial, coerce, variable
+from sosdp.algebra.polynomial import Polynomial, above, coerce, variable
 
 _COMPARISONS = (np.equal, np.less_equal, np.greater_equal, np.less, np.greater)
 
@@ -152,9 +153,7 @@ class PolynomialArray(np.ndarray):
         """Values at ``points``, shape (shape of the points, shape of this array); see
         ``Polynomial.evaluate``.
         """
-        from sosdp.algebra.evaluate import evaluate_array
-
-        return evaluate_array(np.asarray(self), points)
+        return at_points.evaluate_array(np.asarray(self), points)
 
     def diff(self, variable: Any, order: int = 1) -> PolynomialArray:
         """Elementwise partial derivative."""
@@ -178,15 +177,13 @@ class PolynomialArray(np.ndarray):
         """Elementwise ``as_float``."""
         return self._map(lambda p: p.as_float())
 
-    def as_exact(self, binary: bool = False) -> PolynomialArray:
+    def as_exact(self) -> PolynomialArray:
         """Elementwise ``as_exact``."""
-        return self._map(lambda p: p.as_exact(binary))
+        return self._map(lambda p: p.as_exact())
 
     def latex(self) -> str:
         """LaTeX of a vector or matrix. ValueError for more than two dimensions."""
-        from sosdp.algebra.printing import array_latex
-
-        return array_latex(self)
+        return printing.array_latex(self)
 
     def _repr_latex_(self) -> str | None:
         if self.ndim > 2 or self.size > 100:
@@ -252,3 +249,6 @@ def _normalize(axes: tuple, ndim: int) -> tuple[int, ...]:
             raise np.exceptions.AxisError(a, ndim)
         normal.append(int(a) % ndim)
     return tuple(normal)
+
+
+above["array"] = lambda array: array.view(PolynomialArray)

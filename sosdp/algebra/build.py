@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.polynomial import Polynomial, coerce, to_variable_id, variable
+from sosdp.algebra.polynomial import Polynomial, coerce, variable
+from sosdp.algebra.sparse import to_variable_id
 from sosdp.algebra.variables import check_name, variable_id
 
 
@@ -80,3 +83,60 @@ def monomials(variables: Any, degree: int) -> PolynomialArray:
     for k in range(rows.shape[0]):
         result[k] = Polynomial._make(mono.trim(rows[k : k + 1]), one, keys[k : k + 1])
     return result.view(PolynomialArray)
+
+
+def coefficient(p: Any, monomial: Any, variables: Any = None) -> Polynomial:
+    """Coefficient of a monomial in some of the variables, a polynomial in the others.
+
+    ``variables``: the variables in which ``p`` is read (default: those of the monomial). With unknown
+    coefficients c it is a linear expression: ``coefficient(c0 + c1*x + c2*x**2, x) == c1``. ValueError for
+    something that is no monomial with coefficient 1.
+    """
+    p, wanted = coerce(p), coerce(monomial)
+    if wanted.coefs.size != 1 or wanted.coefs[0] != 1:
+        raise ValueError(f"coefficient() takes one monomial with coefficient 1, not {wanted!r}")
+    ids = wanted.variable_ids if variables is None else _ids(variables)
+    if not np.isin(wanted.variable_ids, ids).all():
+        raise ValueError(f"{wanted!r} has variables besides those in which the polynomial is read")
+    inner, outer = _split_monomials(p.monos, ids)
+    chosen = mono.same(inner, wanted.monos)
+    return Polynomial.from_arrays(outer[chosen], p.coefs[chosen])
+
+
+def integrate(p: Any, box: Mapping[Any, tuple[Any, Any]]) -> Polynomial:
+    """Integral of a polynomial over a box, a polynomial in the variables that are not integrated over.
+
+    ``box``: the interval (low, high) of each variable, numbers; exact where they and the coefficients are.
+    """
+    p = coerce(p)
+    for name, (low, high) in box.items():
+        identifier = to_variable_id(name)
+        ends = [coerce(end) for end in (low, high)]
+        if not all(end.is_constant for end in ends):
+            raise ValueError("the ends of an interval of integration must be numbers")
+        low_end, high_end = (end.constant for end in ends)
+        inner, outer = _split_monomials(p.monos, np.array([identifier]))
+        powers = mono.degrees(inner) + 1
+        total = Polynomial(0)
+        for power in np.unique(powers).tolist():
+            here = powers == power
+            part = Polynomial.from_arrays(outer[here], p.coefs[here])
+            factor = Fraction(high_end) ** power - Fraction(low_end) ** power
+            total = total + part * factor / power
+        p = total
+    return p
+
+
+def _ids(variables: Any) -> np.ndarray:
+    listed = [variables] if isinstance(variables, Polynomial | str) else variables
+    flat = np.asarray(listed, dtype=object).reshape(-1)
+    return np.array([to_variable_id(v) for v in flat], dtype=mono.MONOMIAL)
+
+
+def _split_monomials(monos: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The parts of monomials in these variables and in the others."""
+    here = np.isin(monos, ids)
+    inner, outer = np.where(here, monos, 0), np.where(here, 0, monos)
+    inner.sort(axis=1)
+    outer.sort(axis=1)
+    return inner, outer

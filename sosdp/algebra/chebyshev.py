@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 
 from sosdp.algebra.coefficients import Number, as_number, plus, times
-from sosdp.algebra.parse import ParseError, read_number
+from sosdp.algebra.parse import ParseError, Reader
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.printing import exact_text
 from sosdp.algebra.variables import variable_id, variable_name
 
 Term = tuple[tuple[int, int], ...]  # (variable id, degree) with degree > 0, ids ascending; () is 1
 _HALF = Fraction(1, 2)
 MAX_DEGREE = 100_000
 _MOST_PRODUCTS = 500_000  # of two terms, in a power
-_TOKEN = re.compile(
-    r"\s*(?:T(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)"
-    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<operator>[-+*/])|(?P<end>\Z)|(?P<bad>.))"
-)
+_FACTOR = re.compile(r"\bT(?P<degree>[0-9]{1,6})\(\s*(?P<name>[^\W\d]\w*)\s*\)")
 
 
 class ChebyshevPolynomial:
@@ -156,16 +154,16 @@ class ChebyshevPolynomial:
         if not self.degree:
             constant = Polynomial(self.terms.get((), 0)) ** power
             return ChebyshevPolynomial({(): constant.constant})
-        found, square, products = ChebyshevPolynomial({(): 1}), self, 0
+        result, square, products = ChebyshevPolynomial({(): 1}), self, 0
         while power:
-            factors = [f for f, used in ((found, power & 1), (square, power > 1)) if used]
+            factors = [f for f, used in ((result, power & 1), (square, power > 1)) if used]
             products += sum(len(f.terms) for f in factors) * len(square.terms)
             if products > _MOST_PRODUCTS:
                 raise ValueError(f"this power needs more than {_MOST_PRODUCTS:.0e} products of two terms")
-            found = found * square if power & 1 else found
+            result = result * square if power & 1 else result
             power >>= 1
             square = square * square if power else square
-        return found
+        return result
 
     def __truediv__(self, number: Any) -> ChebyshevPolynomial:
         divisor = _number(number)
@@ -185,7 +183,7 @@ class ChebyshevPolynomial:
         parts = []
         for term, c in sorted(self.terms.items(), key=lambda item: (sum(k for _, k in item[0]), item[0])):
             names = "*".join(f"T{k}({variable_name(v)})" for v, k in term)
-            size = str(abs(c)) if names == "" or abs(c) != 1 else ""
+            size = exact_text(abs(c)) if names == "" or abs(c) != 1 else ""
             body = "*".join(filter(None, [size, names]))
             parts.append(("- " if c < 0 else "+ ") + body)
         text = " ".join(parts) or "0"
@@ -248,17 +246,17 @@ def from_polynomial(p: Polynomial) -> ChebyshevPolynomial:
 def _product(a: Term, b: Term) -> list[tuple[Term, Number]]:
     """``T_a T_b`` as terms with weights."""
     left, right = dict(a), dict(b)
-    found: list[tuple[dict[int, int], Number]] = [({}, 1)]
+    result: list[tuple[dict[int, int], Number]] = [({}, 1)]
     for v in sorted({*left, *right}):
         i, j = left.get(v, 0), right.get(v, 0)
         if not i or not j:
-            found = [({**t, v: i + j}, w) for t, w in found]
+            result = [({**t, v: i + j}, w) for t, w in result]
         else:
             split = []
-            for t, w in found:
+            for t, w in result:
                 split += [({**t, v: i + j}, w * _HALF), ({**t, v: abs(i - j)}, w * _HALF)]
-            found = split
-    return [(tuple((v, k) for v, k in t.items() if k), int(w) if w == int(w) else w) for t, w in found]
+            result = split
+    return [(tuple((v, k) for v, k in t.items() if k), int(w) if w == int(w) else w) for t, w in result]
 
 
 def _values(x: np.ndarray, degree: int) -> list[np.ndarray]:
@@ -285,63 +283,23 @@ def _restore(named: list) -> ChebyshevPolynomial:
 
 
 def _parse(text: str) -> ChebyshevPolynomial:
-    terms: dict[Term, Number] = {}
-    place, sign = 0, 1
-    factor: Number | None = None
-    term: Term = ()
-    expecting, divide = True, False
-    started = False
+    """Each ``Tk(x)`` is read as a variable of its own, by the one reader there is."""
+    names: dict[str, tuple[str, int]] = {}
 
-    def close() -> None:
-        nonlocal factor, term, sign
-        value = sign * (1 if factor is None else factor)
-        terms[term] = terms.get(term, 0) + value
-        factor, term, sign = None, (), 1
+    def named(match: re.Match) -> str:
+        name = f"T{match['degree']}_{match['name']}"
+        names[name] = (match["name"], int(match["degree"]))
+        return name
 
-    while True:
-        match = _TOKEN.match(text, place)
-        assert match is not None
-        place = match.end()
-        if match["end"] is not None:
-            break
-        if match["bad"] is not None:
-            raise ParseError(
-                f"{match['bad']!r} at position {match.start('bad')} is not part of a Chebyshev series"
-            )
-        if match["operator"]:
-            operator = match["operator"]
-            if operator in "+-":
-                if not expecting:
-                    close()
-                    expecting = True
-                elif started:
-                    raise ParseError(f"an operand is missing before {operator!r} at position {place - 1}")
-                sign = -sign if operator == "-" else sign
-                started = True
-                continue
-            if expecting:
-                raise ParseError(f"an operand is missing before {operator!r} at position {place - 1}")
-            expecting, divide = True, operator == "/"
-            continue
-        if not expecting:
-            raise ParseError(f"an operator is missing at position {match.start()}")
-        started, expecting = True, False
-        if match["number"]:
-            value = read_number(match["number"])
-            if divide and value == 0:
-                raise ParseError("division by zero")
-            known = 1 if factor is None else factor
-            factor = Fraction(known) / value if divide else known * value
-        elif divide:
-            raise ParseError("only numbers can be divided by")
-        else:
-            identifier, degree = variable_id(match["name"]), int(match["degree"])
-            if degree:
-                if identifier in dict(term):
-                    raise ParseError(f"{match['name']} stands twice in one term")
-                term = tuple(sorted([*term, (identifier, degree)]))
-        divide = False
-    if expecting:
-        raise ParseError("an operand is missing at the end" if started else "there is nothing to read")
-    close()
-    return ChebyshevPolynomial(terms)
+    p = Reader().polynomial(_FACTOR.sub(named, text))
+    total = ChebyshevPolynomial({})
+    for coef, powers in p.terms():
+        part = ChebyshevPolynomial({(): coef})
+        for name, power in powers.items():
+            if name not in names:
+                raise ParseError(f"{name!r} is not part of a Chebyshev series: write T1({name})")
+            variable, degree = names[name]
+            factor = ChebyshevPolynomial({((variable_id(variable), degree),) if degree else (): 1})
+            part = part * factor**power
+        total = total + part
+    return total

@@ -1,9 +1,9 @@
-"""Coefficients: int64 while they fit, Python integers and Fractions when they do not, float64 otherwise.
+"""Coefficients: int64, Python integers and Fractions, or floats. A float is the binary number that it is.
 
-An array of coefficients is exact when its dtype is int64 or object (elements ``int`` or ``Fraction``, a
-Fraction only where an integer would not do), else float64. Where exact numbers meet floats nothing exact is
-rounded: the array is float64 only if the exact ones are floats, and otherwise the floats in it are the binary
-numbers that they are.
+An array of coefficients has the dtype int64, float64, or object (elements ``int`` or ``Fraction``, a Fraction
+only where an integer would not do). Arithmetic rounds nothing: it is done in float64 only where every number
+that occurs is a float. That is seen from the *scale* of an array: its numbers are ``k * 2**unit`` for
+integers ``|k| <= 2**bits``. Where they need more than 53 bits, the integers k take their place.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ import numbers
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Number = int | float | Fraction
 
 # int64 arithmetic is used only while bounds on the result stay below this
-INT_LIMIT = 1 << 62
+INTEGER_BITS = 62
+INT_LIMIT = 1 << INTEGER_BITS
 
-# integers below are floats, whatever they are added to
-SMALL_LIMIT = 1 << 53
+_WHOLE = 53  # bits of a float
+_LEAST, _MOST = -1074, 1023  # powers of two that a float may be a multiple of, and reach
+_FEW = 8  # numbers that are looked at one by one
 
 # powers of two or ten in a decimal or a float of any width: beyond, writing the number out takes for ever
 _EXPONENT_LIMIT = 1_000_000
@@ -42,7 +44,9 @@ def as_number(value: Any) -> Number | None:
             raise ValueError(f"a coefficient must be a finite number, not {value!r}")
         return value
     if kind is Fraction:
-        return plain(value)
+        top, bottom = value.numerator, value.denominator
+        # a Fraction may be made of numpy's integers, which wrap around
+        return plain(value if type(top) is int is type(bottom) else Fraction(int(top), int(bottom)))
     if isinstance(value, np.ndarray):
         return (
             as_number(value[()].item() if value.dtype != object else value[()]) if value.ndim == 0 else None
@@ -86,16 +90,15 @@ def as_coefs(values: Any) -> np.ndarray:
             raise TypeError("coefficients must be real numbers, not complex ones")
         values = list(values) if values.dtype.kind == "f" else values.tolist()
     items = []
-    inexact = False
     for value in values:
         number = as_number(value)
         if number is None:
             raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
-        inexact = inexact or type(number) is float
         items.append(number)
-    if inexact and all(type(c) is float or reads_as_float(c) for c in items):
-        return np.array([float(c) for c in items], dtype=np.float64)
-    return settle(object_array(binary_value(c) if type(c) is float else c for c in items))
+    if not any(type(c) is float for c in items):
+        return settle(object_array(items))
+    narrow = as_equal_floats(object_array(items))
+    return settle(object_array(Fraction(c) for c in items)) if narrow is None else narrow
 
 
 def _wide_float(value: Any) -> Number:
@@ -146,14 +149,15 @@ def settle(coefs: np.ndarray) -> np.ndarray:
     return object_array(items)
 
 
+TOO_LARGE = "a coefficient is too large for a float: rescale, or stay with exact numbers"
+
+
 def to_float(value: Number) -> float:
     """The nearest float; ValueError when it would be infinite."""
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(
-            "a coefficient is too large for a float: rescale, or stay with exact numbers"
-        ) from None
+        raise ValueError(TOO_LARGE) from None
 
 
 def floats(coefs: np.ndarray) -> np.ndarray:
@@ -181,68 +185,43 @@ def peak(coefs: np.ndarray) -> int | None:
     return _peak_int(coefs) if coefs.dtype == np.int64 else None
 
 
-def shortest_decimal(value: float) -> int | Fraction:
-    """The rational that ``repr`` writes: the one rule by which floats become exact in this project."""
-    return plain(Fraction(repr(float(value))))
-
-
-def reads_as_float(value: Number) -> bool:
-    """Whether an exact number may become a float beside floats: it is below 2**53, a float, and the shortest
-    decimal of that float is the number as well.
-
-    True for small integers and 1/2, false for 1/3, 1/2**60 and all that reaches 2**53: 10**20 is a float, but
-    in float arithmetic with it an integer would vanish.
-    """
-    if not -SMALL_LIMIT < value < SMALL_LIMIT:
-        return False
-    if type(value) is int:
-        return True
-    rounded = float(value)
-    return Fraction(rounded) == value and Fraction(repr(rounded)) == value
-
-
-def are_small(coefs: np.ndarray) -> bool:
-    """Whether the numbers of an array are integers below 2**53, in int64."""
-    return coefs.dtype == np.int64 and _peak_int(coefs) < SMALL_LIMIT
-
-
-def read_as_floats(coefs: np.ndarray) -> bool:
-    """Whether every number of an exact array is a float, however that is read."""
-    return are_small(coefs) or all(map(reads_as_float, coefs.tolist()))
-
-
 def plus(left: Number, right: Number) -> Number:
-    """The sum of two numbers, in which nothing exact is rounded, as in sums of polynomials."""
-    return _across(left, right, lambda a, b: a + b, sums=True)
+    """The sum of two numbers, not rounded."""
+    return _exactly(left, right, lambda a, b: a + b)
 
 
 def times(left: Number, right: Number) -> Number:
-    """The product of two numbers, in which nothing exact is rounded, as in products of polynomials."""
-    return _across(left, right, lambda a, b: a * b)
+    """The product of two numbers, not rounded."""
+    return _exactly(left, right, lambda a, b: a * b)
 
 
-def _across(left: Number, right: Number, operation: Callable[[Any, Any], Any], sums: bool = False) -> Number:
-    exact = left if type(right) is float else right
-    if (type(left) is float) == (type(right) is float):
-        return as_number(operation(left, right))  # type: ignore[return-value]
-    if type(exact) is int and -SMALL_LIMIT < exact < SMALL_LIMIT:
-        found = as_number(operation(float(left), float(right)))
-        assert type(found) is float
-        if not sums or abs(found) < SMALL_LIMIT:
-            return found
-    precise = as_number(operation(Fraction(left), Fraction(right)))
-    assert precise is not None
-    floats = as_equal_floats(object_array([precise])) if reads_as_float(exact) else None
-    return precise if floats is None else float(floats[0])
+def power(number: Number, exponent: int) -> Number:
+    """A power of a number, not rounded."""
+    if type(number) is int:
+        return number**exponent
+    precise = plain(Fraction(number) ** exponent)
+    narrow = as_equal_floats(object_array([precise])) if type(number) is float else None
+    return precise if narrow is None else float(narrow[0])
+
+
+def exact_quotient(numerator: Any, denominator: Any) -> Any:
+    """The exact quotient of two numbers, an int when it is one."""
+    return plain(Fraction(numerator) / Fraction(denominator))
+
+
+def _exactly(left: Number, right: Number, operation: Callable[[Any, Any], Any]) -> Number:
+    precise = plain(operation(Fraction(left), Fraction(right)))
+    narrow = as_equal_floats(object_array([precise])) if float in (type(left), type(right)) else None
+    return precise if narrow is None else float(narrow[0])
 
 
 def binary(coefs: np.ndarray) -> np.ndarray:
-    """The numbers that the floats of an array are, exactly; an exact array as it is."""
+    """The numbers that the floats of an array are, as integers and Fractions; an exact array as it is."""
     if coefs.dtype != np.float64:
         return coefs
-    if (np.abs(coefs) < SMALL_LIMIT).all() and (coefs == np.rint(coefs)).all():
+    if (np.abs(coefs) < 2.0**_WHOLE).all() and (coefs == np.rint(coefs)).all():
         return coefs.astype(np.int64)
-    return settle(object_array(map(binary_value, coefs.tolist())))
+    return settle(object_array(map(Fraction, coefs.tolist())))
 
 
 def as_equal_floats(coefs: np.ndarray) -> np.ndarray | None:
@@ -252,9 +231,137 @@ def as_equal_floats(coefs: np.ndarray) -> np.ndarray | None:
         rounded = [float(c) for c in items]
     except OverflowError:
         return None
-    return np.array(rounded) if all(Fraction(f) == c for f, c in zip(rounded, items)) else None
+    return np.array(rounded) if all(f == c for f, c in zip(rounded, items)) else None
 
 
-def binary_value(value: float) -> int | Fraction:
-    """The rational that a float is."""
-    return plain(Fraction(value))
+# ---------------------------------------------------------------------- scales
+
+
+class Scale(NamedTuple):
+    """Numbers ``k * 2**unit`` with integers ``|k| <= 2**bits``."""
+
+    unit: int
+    bits: int
+
+    @property
+    def fits_floats(self) -> bool:
+        """Whether every such number is a float."""
+        return self.bits <= _WHOLE and self.unit >= _LEAST and self.unit + self.bits <= _MOST
+
+    @property
+    def fits_integers(self) -> bool:
+        """Whether every k is inside ``INT_LIMIT``."""
+        return self.bits < INTEGER_BITS
+
+    def times(self, other: Scale, summands: int = 1) -> Scale:
+        """Of sums of so many products."""
+        return Scale(self.unit + other.unit, self.bits + other.bits + (summands - 1).bit_length())
+
+    @classmethod
+    def sums(cls, scales: Iterable[Scale], summands: int) -> Scale:
+        """Of sums of so many numbers of these scales."""
+        known = list(scales)
+        unit = min(s.unit for s in known)
+        top = max(s.unit + s.bits for s in known)
+        return cls(unit, top - unit + (summands - 1).bit_length())
+
+
+NO_SCALE = Scale(0, 1 << 62)  # fractions of other denominators
+
+
+def scale_of(coefs: np.ndarray) -> Scale:
+    """The scale of an array; NO_SCALE if a denominator is no power of two."""
+    if coefs.dtype == np.int64:
+        return Scale(0, max(_peak_int(coefs) - 1, 0).bit_length())
+    if coefs.dtype == np.float64 and coefs.size > _FEW:
+        used = coefs[coefs != 0]
+        if not used.size:
+            return Scale(0, 0)
+        unit = int(lows(used).min())
+        mantissa, exponent = np.frexp(used)
+        return Scale(unit, int((exponent - (np.abs(mantissa) == 0.5)).max()) - unit)
+    ends: list[tuple[int, int]] = []
+    for c in coefs.tolist():
+        k, d = c.as_integer_ratio()
+        if d & (d - 1):
+            return NO_SCALE
+        if not k:
+            continue
+        low = (k & -k).bit_length() - d.bit_length() if type(c) is float else 1 - d.bit_length()
+        high = (abs(k) - 1).bit_length() - d.bit_length() + 1
+        ends.append((low, high))
+    low, high = min((e[0] for e in ends), default=0), max((e[1] for e in ends), default=0)
+    return Scale(low, max(high - low, 0))
+
+
+def lows(coefs: np.ndarray) -> np.ndarray:
+    """Of each float (not 0) the largest power of two that it is a multiple of, as an exponent."""
+    mantissa, exponent = np.frexp(coefs)
+    whole = (mantissa * 2.0**_WHOLE).astype(np.int64)
+    lowest = (whole & -whole).astype(np.float64)
+    return exponent + (np.frexp(lowest)[1] - 1 - _WHOLE)
+
+
+def are_exact(values: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """Whether floats that were computed without rounding but in their last step, from multiples of
+    ``2**low``, are what they should be, element by element: they are smaller than ``2**(low + 53)``.
+
+    For sums: sums of absolute values. Rounding is monotone, so that a sum or product that reaches the limit
+    does so in floats as well.
+    """
+    fits = np.frexp(values)[1] - low <= _WHOLE
+    return fits & (low >= _LEAST) & np.isfinite(values)
+
+
+def whole(coefs: np.ndarray, scale: Scale) -> np.ndarray:
+    """The integers k of an array with this scale: int64 where they fit, else Python's."""
+    if coefs.dtype == np.int64 and scale.unit == 0:
+        return coefs
+    if coefs.dtype == np.float64:
+        if scale.fits_integers:
+            return np.ldexp(coefs, -scale.unit).astype(np.int64)
+        mantissa, exponent = np.frexp(coefs)
+        short = (mantissa * 2.0**_WHOLE).astype(np.int64)
+        shift = exponent.astype(np.int64) - _WHOLE - scale.unit
+        short >>= np.minimum(np.maximum(-shift, 0), 63)
+        return short.astype(object) << np.maximum(shift, 0).astype(object)
+    unit = Fraction(2) ** scale.unit
+    result = [(Fraction(c) / unit).numerator for c in coefs.tolist()]
+    return np.array(result, dtype=np.int64) if scale.fits_integers else object_array(result)
+
+
+def lifted(k: np.ndarray, shift: int, scale: Scale) -> np.ndarray:
+    """Integers times ``2**shift``, whose scale is then the one given."""
+    if k.dtype == np.int64 and scale.fits_integers:
+        return k << shift
+    return k.astype(object) << shift if shift else k.astype(object)
+
+
+def from_whole(k: np.ndarray, unit: int) -> np.ndarray:
+    """The numbers ``k * 2**unit`` as floats if all of them are floats, else as integers and Fractions."""
+    result = _as_floats(k, unit)
+    if result is not None:
+        return result
+    if unit >= 0:
+        return settle(object_array(i << unit for i in k.tolist()))
+    denominator = 1 << -unit
+    return settle(object_array(Fraction(i, denominator) for i in k.tolist()))
+
+
+def _as_floats(k: np.ndarray, unit: int) -> np.ndarray | None:
+    """The numbers ``k * 2**unit`` as floats, None if one of them is no float."""
+    if k.dtype == np.int64 and _peak_int(k) <= 1 << _WHOLE:
+        rounded = k.astype(np.float64)
+    else:
+        odd = []
+        for i in k.tolist():
+            zeros = (i & -i).bit_length() - 1
+            short = i >> zeros
+            if short.bit_length() > _WHOLE or not _LEAST <= zeros + unit <= _MOST + 1 - short.bit_length():
+                return None
+            odd.append(math.ldexp(short, zeros + unit))
+        return np.array(odd, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.ldexp(rounded, unit)
+        same = bool((np.ldexp(result, -unit) == rounded).all()) and bool(np.isfinite(result).all())
+    return result if same else None

@@ -27,9 +27,9 @@ def complex_variables(names: str, shape: int | None = None) -> Any:
         return _variable(made)
     if shape is None:
         return tuple(_variable(v) for v in made)
-    found = np.empty(made.shape, dtype=object)
-    found[:] = [_variable(v) for v in made]
-    return found
+    result = np.empty(made.shape, dtype=object)
+    result[:] = [_variable(v) for v in made]
+    return result
 
 
 def _variable(v: Polynomial) -> ComplexPolynomial:
@@ -79,8 +79,8 @@ class ComplexPolynomial:
     @property
     def variable_ids(self) -> list[int]:
         """Sorted ids of the variables (not of conjugates) that occur."""
-        found = {*self.first.variable_ids.tolist(), *self.second.variable_ids.tolist()}
-        return sorted({own_id(i) for i in found})
+        result = {*self.first.variable_ids.tolist(), *self.second.variable_ids.tolist()}
+        return sorted({own_id(i) for i in result})
 
     def __add__(self, other: Any) -> Any:
         q = as_complex(other)
@@ -115,10 +115,10 @@ class ComplexPolynomial:
     def __pow__(self, power: int) -> ComplexPolynomial:
         if isinstance(power, bool) or not isinstance(power, int) or power < 0:
             raise ValueError(f"a power must be a non-negative integer, not {power!r}")
-        found = ComplexPolynomial(coerce(1), _ZERO)
+        result = ComplexPolynomial(coerce(1), _ZERO)
         for _ in range(power):
-            found = found * self
-        return found
+            result = result * self
+        return result
 
     def __ge__(self, other: Any) -> Any:
         return _constraint("inequality", self - other)
@@ -221,8 +221,8 @@ def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, P
 
 def real_parts(ids: list[int]) -> dict[int, tuple[Polynomial, Polynomial]]:
     """New real variables ``z_re``, ``z_im`` for every complex variable."""
-    found = {}
+    result = {}
     for i in ids:
         name = variable(i).name
-        found[i] = (variables(f"{name}_re"), variables(f"{name}_im"))
-    return found
+        result[i] = (variables(f"{name}_re"), variables(f"{name}_im"))
+    return result

@@ -11,11 +11,23 @@ from typing import Any
 import numpy as np
 
 from sosdp.algebra.array import PolynomialArray
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.polynomial import Polynomial, above
+
+
+class Constraint:
+    """What ``System`` collects: shown in LaTeX, without a truth value."""
+
+    __slots__ = ()
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"  # type: ignore[attr-defined]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a constraint has no truth value")
 
 
 @dataclass(frozen=True)
-class Inequality:
+class Inequality(Constraint):
     """``polynomial >= 0``. It has no truth value, which catches chained comparisons (``0 <= x <= 1``)."""
 
     polynomial: Polynomial
@@ -33,12 +45,9 @@ class Inequality:
         """LaTeX of the constraint."""
         return f"{self.polynomial.latex()} \\ge 0"
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
-
 
 @dataclass(frozen=True)
-class Equality:
+class Equality(Constraint):
     """``polynomial == 0``. Its truth value: whether the two sides were the same polynomial, term by term.
 
     An equality whose truth value was asked for is no constraint any more (``asked``): ``0 == x == 1`` and
@@ -67,9 +76,6 @@ class Equality:
         """LaTeX of the constraint."""
         return f"{self.polynomial.latex()} = 0"
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
-
 
 def _drops_by_or(frame: FrameType) -> bool:
     """Whether the truth value is asked for by an ``or`` whose value is used, so that the first one is lost.
@@ -91,7 +97,7 @@ def _drops_by_or(frame: FrameType) -> bool:
     return True
 
 
-class PSD:
+class PSD(Constraint):
     """The constraint that a symmetric matrix of polynomials is positive semidefinite.
 
     ``matrix`` is anything square that ``PolynomialArray`` reads. ValueError if it is not square and
@@ -115,9 +121,6 @@ class PSD:
         matrix.flags.writeable = False
         self.matrix = matrix
 
-    def __bool__(self) -> bool:
-        raise TypeError("a matrix inequality is a constraint and has no truth value")
-
     def __repr__(self) -> str:
         return f"PSD({self.matrix.tolist()!r})"
 
@@ -125,11 +128,8 @@ class PSD:
         """LaTeX of the constraint."""
         return f"{self.matrix.latex()} \\succeq 0"
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
 
-
-class ForAll:
+class ForAll(Constraint):
     """For every value of ``over``, ``polynomial >= 0``, with a sum-of-squares proof in those variables.
 
     The coefficients of the proof are polynomials in the remaining variables (or, in expectation, numbers).
@@ -207,9 +207,6 @@ class ForAll:
     def __hash__(self) -> int:
         return hash((self.polynomial, tuple(self.over_ids.tolist())))
 
-    def __bool__(self) -> bool:
-        raise TypeError("a for-all constraint has no truth value")
-
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.over))
         return f"ForAll(({names}), {self.polynomial!r} >= 0)"
@@ -219,5 +216,6 @@ class ForAll:
         names = ", ".join(v.latex() for v in self.over)
         return f"{self.polynomial.latex()} \\ge 0 \\quad \\forall\\, {names}"
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+
+above["inequality"] = Inequality
+above["equality"] = Equality

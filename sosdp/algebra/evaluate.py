@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.algebra import linear
 from sosdp.algebra.coefficients import (
     INT_LIMIT,
     Number,
     as_coefs,
     as_number,
+    binary,
     floats,
     object_array,
     peak,
+    plain,
     to_float,
 )
-from sosdp.algebra.polynomial import Polynomial, coerce, to_variable_id
+from sosdp.algebra.sparse import Sparse, to_variable_id, union_of_ids
 from sosdp.algebra.variables import variable_name
 
 _SMALL = 256  # entries of the monomial array of a polynomial that is evaluated by plain arithmetic
 _CHUNK = 1 << 21  # values of monomials held in memory at a time
 
 
-def evaluate(p: Polynomial, points: Any) -> Any:
+def evaluate(p: Sparse, points: Any) -> Any:
     """Values of ``p``; see ``Polynomial.evaluate``."""
     if isinstance(points, Mapping) and p.monos.size <= _SMALL:
         plain = {to_variable_id(v): c for v, c in points.items() if type(c) in (int, float, Fraction)}
@@ -38,8 +39,8 @@ def evaluate(p: Polynomial, points: Any) -> Any:
 
 def evaluate_array(array: np.ndarray, points: Any) -> np.ndarray:
     """Values of an array of polynomials, shape (shape of the points, shape of the array)."""
-    polynomials = [coerce(p) for p in array.reshape(-1).tolist()]
-    ids = linear.union_of_ids(polynomials)
+    polynomials = array.reshape(-1).tolist()
+    ids = union_of_ids(polynomials)
     table, shape = _read_points(points, ids)
     rows = table.shape[0]
     columns = []
@@ -51,23 +52,22 @@ def evaluate_array(array: np.ndarray, points: Any) -> np.ndarray:
     return np.stack(columns, axis=1).reshape((rows,) + array.shape).reshape(shape + array.shape)
 
 
-def _plain_value(p: Polynomial, values: dict[int, Number]) -> Number:
+def _plain_value(p: Sparse, values: dict[int, Number]) -> Number:
     """Value at one point by plain arithmetic, many times faster for short polynomials."""
     used = set(p.monos.reshape(-1).tolist()) - {0}
     if not values.keys() >= used:
         _check_given(values, p.variable_ids)
-    total: Number = 0 if p.is_exact else 0.0
+    rounded = any(type(values[i]) is float for i in used)
+    total: Number = 0
     values[0] = 1
     try:
-        for row, coef in zip(p.monos.tolist(), p.coefs.tolist()):
+        for row, coef in zip(p.monos.tolist(), p.coefs.tolist() if rounded else binary(p.coefs).tolist()):
             for identifier in row:
                 coef = coef * values[identifier]
             total += coef
     except OverflowError:
         raise ValueError("a value is too large for a float: rescale, or use exact numbers") from None
-    if type(total) is Fraction and total.denominator == 1:
-        return total.numerator
-    return to_float(total) if any(type(values[i]) is float for i in used) else total
+    return to_float(total) if rounded or not p.is_exact else plain(Fraction(total))
 
 
 def _shaped(values: np.ndarray, shape: tuple[int, ...]) -> Any:
@@ -130,7 +130,7 @@ def _numbers(array: np.ndarray) -> np.ndarray:
     return object_array(items).reshape(array.shape)
 
 
-def _values(p: Polynomial, table: np.ndarray) -> np.ndarray:
+def _values(p: Sparse, table: np.ndarray) -> np.ndarray:
     """Values at the rows of ``table``, whose columns belong to ``p.variable_ids``."""
     exact = p.is_exact and table.dtype == object
     if not exact and table.dtype == object:
@@ -157,7 +157,7 @@ def _values(p: Polynomial, table: np.ndarray) -> np.ndarray:
     return result
 
 
-def _fits_int64(p: Polynomial, table: np.ndarray) -> bool:
+def _fits_int64(p: Sparse, table: np.ndarray) -> bool:
     """Whether every value and every intermediate result stays inside int64."""
     if p.coefs.dtype != np.int64 or not all(type(c) is int for c in table.reshape(-1).tolist()):
         return False
@@ -167,7 +167,7 @@ def _fits_int64(p: Polynomial, table: np.ndarray) -> bool:
     return largest**p.degree * (peak(p.coefs) or 0) * max(p.coefs.size, 1) < INT_LIMIT
 
 
-def _power_factors(p: Polynomial) -> tuple[list[tuple[int, int]], np.ndarray]:
+def _power_factors(p: Sparse) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Each term as a product of pure powers.
 
     Returns the distinct (column of the variable, power) pairs and, for each term, the positions of its

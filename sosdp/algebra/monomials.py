@@ -44,10 +44,10 @@ _weights = np.zeros(1, dtype=np.uint64)
 def weights(largest_id: int) -> np.ndarray:
     """Key weights of the ids 0..largest_id, shape (largest_id + 1,), uint64; the weight of id 0 is 0."""
     global _weights
-    found = _weights
-    if found.size <= largest_id:
-        _weights = found = _longer(found, largest_id, b"")
-    return found
+    result = _weights
+    if result.size <= largest_id:
+        _weights = result = _longer(result, largest_id, b"")
+    return result
 
 
 def _longer(known: np.ndarray, largest_id: int, secret: bytes) -> np.ndarray:
@@ -78,10 +78,10 @@ def second_keys(monos: np.ndarray) -> np.ndarray:
     global _second
     if monos.size == 0:
         return np.zeros(monos.shape[0], dtype=np.uint64)
-    largest, found = int(monos.max()), _second
-    if found.size <= largest:
-        _second = found = _longer(found, largest, _SECRET)
-    return found[monos].sum(axis=1, dtype=np.uint64)
+    largest, result = int(monos.max()), _second
+    if result.size <= largest:
+        _second = result = _longer(result, largest, _SECRET)
+    return result[monos].sum(axis=1, dtype=np.uint64)
 
 
 def keys(monos: np.ndarray) -> np.ndarray:
@@ -220,21 +220,21 @@ class Index:
     def find(self, wanted: np.ndarray) -> np.ndarray:
         """Position of each wanted monomial, the first one where it occurs repeatedly, -1 where it does not;
         shape (m,)."""
-        found = np.full(wanted.shape[0], -1)
+        result = np.full(wanted.shape[0], -1)
         if self._keys.size == 0:
-            return found
+            return result
         key = keys(wanted)
         place = np.searchsorted(self._keys, key)
-        pending = np.arange(found.size)
+        pending = np.arange(result.size)
         while pending.size:  # more than once only where different monomials have one key
             pending = pending[place[pending] < self._keys.size]
             pending = pending[self._keys[place[pending]] == key[pending]]
             position = self._order[place[pending]]
             equal = same(self.monos[position], wanted[pending])
-            found[pending[equal]] = position[equal]
+            result[pending[equal]] = position[equal]
             pending = pending[~equal]
             place[pending] += 1
-        return found
+        return result
 
 
 def key_order(key: np.ndarray) -> np.ndarray:

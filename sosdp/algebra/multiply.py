@@ -12,91 +12,76 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
-from sosdp.algebra.coefficients import INT_LIMIT, object_array, peak
+from sosdp.algebra.coefficients import INT_LIMIT, Scale, are_exact, lows, object_array, scale_of
+from sosdp.algebra.sparse import Sparse
 
 _AT_ONCE = 1 << 17  # term pairs handled without further ado
 _INTERVAL = 1 << 18  # term pairs aimed at for one interval of keys: what the cache holds
 _SLOT_BITS = 18  # of the table into which the keys of one interval are hashed
 _BOX = 1 << 24  # largest box of exponents for bincount
 _FLINT_GAIN = 256  # term pairs for each term of the product from which on FLINT is worth the conversion
-_EXACT_FLOAT = 1 << 53
+_EXACT_FLOAT = 53  # bits
 _DENOMINATOR_BITS = 512
 
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class HasTerms(Protocol):
-    """Arrays of terms as a polynomial holds them."""
+def multiply(
+    left: Sparse, right: Sparse, a: np.ndarray, b: np.ndarray, scale: Scale, checked: bool = False
+) -> Terms:
+    """Monomials, coefficients and keys of the product of two polynomials that are not constant.
 
-    @property
-    def monos(self) -> np.ndarray:
-        """Monomial rows."""
-
-    @property
-    def coefs(self) -> np.ndarray:
-        """Coefficients."""
-
-    @property
-    def keys(self) -> np.ndarray:
-        """Increasing keys of the rows."""
-
-    @property
-    def second_keys(self) -> np.ndarray:
-        """Keys of the rows by which the first ones are checked."""
-
-
-def multiply(left: HasTerms, right: HasTerms, bound: int | None) -> Terms:
-    """Monomials, coefficients and keys of the product of two polynomials that are not constant, both exact or
-    both float.
-
-    Zero coefficients may remain. ``bound``: on the absolute values of its coefficients, None unless both
-    factors are int64.
+    ``a``, ``b``: their coefficients, both exact or both floats; ``scale``: that of the result, which tells
+    that floats round nothing and int64 does not overflow. ``checked``: floats for which it does not, of
+    factors with one term; Rounded if something would be. Zero coefficients may remain.
     """
-    small, large = (left, right) if left.coefs.size <= right.coefs.size else (right, left)
-    pairs = small.coefs.size * large.coefs.size
-    a, b = small.coefs, large.coefs
-    if pairs > 256 and a.dtype != np.float64 and (a.dtype == object or b.dtype == object):
+    small, large = (left, right) if a.size <= b.size else (right, left)
+    a, b = (a, b) if a.size <= b.size else (b, a)
+    if a.size * b.size > 256 and (a.dtype == object or b.dtype == object):
         cleared = _clear_denominators(a, b)
         if cleared is not None:
             a, b, denominator = cleared
             fits = a.dtype == b.dtype == np.int64
-            bound = (peak(a) or 0) * (peak(b) or 0) * a.size if fits else None
+            bound = Scale(0, 64) if not fits else scale_of(a).times(scale_of(b), a.size)
             monos, coefs, keys = _multiply(small, large, a, b, bound)
             return monos, object_array(Fraction(c, denominator) for c in coefs.tolist()), keys
-    return _multiply(small, large, a, b, bound)
+    if checked:
+        low = (lows(a)[:, None] + lows(b)).reshape(-1)
+        with np.errstate(over="ignore"):
+            if not are_exact((a[:, None] * b).reshape(-1), low).all():
+                raise merging.Rounded
+    return _multiply(small, large, a, b, scale)
 
 
-def _multiply(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, bound: int | None) -> Terms:
+def _multiply(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, scale: Scale) -> Terms:
     pairs = a.size * b.size
-    if bound is not None and bound >= INT_LIMIT:
-        a, bound = a.astype(object), None
-    with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported by ``finish``
-        if pairs <= _AT_ONCE:
-            keys = (small.keys[:, None] + large.keys).reshape(-1)
-            first, keys, coefs = merging.merge(
-                keys,
-                (a[:, None] * b).reshape(-1),
-                None,
-                lambda: (small.second_keys[:, None] + large.second_keys).reshape(-1),
-            )
-            i = first // b.size
-            return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
-        in_floats = a.dtype == b.dtype == np.float64 or (bound is not None and bound < _EXACT_FLOAT)
-        exact = a.dtype != np.float64
-        box = _Box.around(small.monos, large.monos)
-        if exact and box.terms_at_most * _FLINT_GAIN <= pairs and _are_integers(a) and _are_integers(b):
-            return _by_flint(small, large, a, b, box.ids)
-        if in_floats and box.size <= min(_BOX, pairs):
-            codes, coefs = _dense(small, large, a, b, box)
-            return box.terms(codes, np.rint(coefs).astype(np.int64) if exact else coefs)
-        monos, coefs, keys = _by_intervals(small, large, a, b, in_floats)
-        return mono.trim(monos), coefs, keys
+    if a.dtype == b.dtype == np.int64 and not scale.fits_integers:
+        a = a.astype(object)
+    if pairs <= _AT_ONCE:
+        keys = (small.keys[:, None] + large.keys).reshape(-1)
+        first, keys, coefs = merging.merge(
+            keys,
+            (a[:, None] * b).reshape(-1),
+            None,
+            lambda: (small.second_keys[:, None] + large.second_keys).reshape(-1),
+        )
+        i = first // b.size
+        return _rows(small.monos[i], large.monos[first - i * b.size]), coefs, keys
+    exact = a.dtype != np.float64
+    in_floats = not exact or (a.dtype == b.dtype == np.int64 and scale.bits <= _EXACT_FLOAT)
+    box = _Box.around(small.monos, large.monos)
+    if exact and box.terms_at_most * _FLINT_GAIN <= pairs and _are_integers(a) and _are_integers(b):
+        return _by_flint(small, large, a, b, box.ids)
+    if in_floats and box.size <= min(_BOX, pairs):
+        codes, coefs = _dense(small, large, a, b, box)
+        return box.terms(codes, np.rint(coefs).astype(np.int64) if exact else coefs)
+    monos, coefs, keys = _by_intervals(small, large, a, b, in_floats)
+    return mono.trim(monos), coefs, keys
 
 
 def _rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -177,7 +162,7 @@ class _Box:
 
 
 def _dense(
-    small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, box: _Box
+    small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, box: _Box
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes and float coefficients of the product, added up over the box."""
     left, right = box.codes(small.monos), box.codes(large.monos)
@@ -195,7 +180,7 @@ def _are_integers(coefs: np.ndarray) -> bool:
     return coefs.dtype == np.int64 or all(type(c) is int for c in coefs.tolist())
 
 
-def _by_flint(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, ids: np.ndarray) -> Terms:
+def _by_flint(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, ids: np.ndarray) -> Terms:
     """The product of integer polynomials by FLINT, whose dense algorithms win where few terms come of many
     pairs.
     """
@@ -239,7 +224,7 @@ class _Batch:
         return np.searchsorted(np.cumsum(self.counts), positions, side="right")
 
 
-def _by_intervals(small: HasTerms, large: HasTerms, a: np.ndarray, b: np.ndarray, in_floats: bool) -> Terms:
+def _by_intervals(small: Sparse, large: Sparse, a: np.ndarray, b: np.ndarray, in_floats: bool) -> Terms:
     """The product, one interval of keys after another. ``in_floats``: float64 holds the sums exactly."""
     parts: list[Terms] = []
     pieces = -(-a.size * b.size // _INTERVAL)

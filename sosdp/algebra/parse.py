@@ -17,7 +17,8 @@ import numpy as np
 
 from sosdp.algebra import linear
 from sosdp.algebra import monomials as mono
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.coefficients import plain
+from sosdp.algebra.polynomial import Polynomial, above
 from sosdp.algebra.variables import variable_id
 
 MAX_DEPTH = 200  # nested parentheses
@@ -37,12 +38,14 @@ _TOKEN = re.compile(
 )
 # one plain term, up to the next sign, relation, ')' or the end; atomic groups: nothing is matched twice
 _NUMBER = r"(?>(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)"
-_FACTOR = rf"(?>{_NUMBER}|\([ \t]*+[-+]?{_NUMBER}[ \t]*+\)|[^\W\d]\w*+(?:\s*+\*\*\s*+[0-9]++)?)"
+_SPACE = r"[ \t\r\n]*+"  # all there is: other characters that look like it are refused
+_FACTOR = rf"(?>{_NUMBER}|\([ \t]*+[-+]?{_NUMBER}[ \t]*+\)|[^\W\d]\w*+(?:{_SPACE}\*\*{_SPACE}[0-9]++)?)"
 _TERM = re.compile(
-    rf"\s*+([-+]?)\s*+(?>({_FACTOR}(?:\s*+\*(?!\*)\s*+{_FACTOR})*+))(?:\s*+/\s*+([0-9]++))?+\s*+(?=[-+)]|[<>=]=|\Z)"
+    rf"{_SPACE}([-+]?){_SPACE}(?>({_FACTOR}(?:{_SPACE}\*(?!\*){_SPACE}{_FACTOR})*+))"
+    rf"(?:{_SPACE}/{_SPACE}([0-9]++))?+{_SPACE}(?=[-+)]|[<>=]=|\Z)"
 )
 _RATIONAL = re.compile(
-    r"\s*([+-]?)((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?:\s*/\s*([0-9]+))?\s*\Z"
+    rf"{_SPACE}([+-]?)((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?:{_SPACE}/{_SPACE}([0-9]+))?{_SPACE}\Z"
 )
 
 
@@ -65,7 +68,7 @@ def read_number(text: str) -> int | Fraction:
         raise ParseError(f"the exponent of {_clip(text)} is too large (at most {MAX_EXPONENT})")
     shift = int(exponent or 0) - len(fraction)
     digits = int(whole + fraction)
-    return digits * 10**shift if shift >= 0 else _simplest(Fraction(digits, 10**-shift))
+    return digits * 10**shift if shift >= 0 else plain(Fraction(digits, 10**-shift))
 
 
 def read_rational(text: str) -> int | Fraction:
@@ -79,12 +82,8 @@ def read_rational(text: str) -> int | Fraction:
         divisor = read_number(denominator)
         if divisor == 0:
             raise ParseError(f"division by zero in {_clip(text)}")
-        value = _simplest(Fraction(value) / divisor)
+        value = plain(Fraction(value) / divisor)
     return -value if sign == "-" else value
-
-
-def _simplest(value: Fraction) -> int | Fraction:
-    return value.numerator if value.denominator == 1 else value
 
 
 def _bounded(value: int | Fraction) -> int | Fraction:
@@ -93,7 +92,7 @@ def _bounded(value: int | Fraction) -> int | Fraction:
         if -_BIG < value < _BIG or value.bit_length() <= MAX_BITS:
             return value
     elif max(value.numerator.bit_length(), value.denominator.bit_length()) <= MAX_BITS:
-        return _simplest(value)  # type: ignore[arg-type]
+        return plain(value)  # type: ignore[arg-type]
     raise ParseError("a coefficient has too many digits")
 
 
@@ -382,6 +381,8 @@ class Reader:
 
     def _power(self, base: _Value, exponent: _Value) -> _Value:
         number = self._number(exponent, "an exponent must be a number")
+        if number < 0 and not base.ids and (rest := self._rest(self._opened(base))).is_constant:
+            base = _Value(Fraction(rest.constant), [])  # a number written as a sum, or in parentheses
         plain = base.small is None and not base.ids
         if type(number) is not int or (number < 0 and not plain):
             raise ParseError("an exponent must be a non-negative integer")
@@ -518,7 +519,7 @@ def read_coefficient(value: Any) -> int | Fraction:
     if kind is float:
         if value != value or value in (float("inf"), float("-inf")):
             raise ParseError(f"a coefficient must be finite, not {value!r}")
-        return _simplest(Fraction(repr(value)))
+        return plain(Fraction(repr(value)))
     if kind is str:
         return read_rational(value)
     if isinstance(value, np.floating | np.integer):
@@ -531,3 +532,6 @@ def parse(text: str) -> Polynomial:
     malformed.
     """
     return Reader().polynomial(text)
+
+
+above["text"] = parse

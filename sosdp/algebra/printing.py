@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from sosdp.algebra.polynomial import Polynomial, display_order
+from sosdp.algebra.sparse import Sparse, display_order
 from sosdp.algebra.variables import variable_name
+from sosdp.extras import need
 
 _SHOWN_TERMS = 20  # of a repr
 
@@ -17,22 +20,22 @@ _GREEK = frozenset(
 )
 
 
-def polynomial_text(p: Polynomial) -> str:
-    """Python syntax, highest degree first; reads back exactly (floats in their shortest decimal form)."""
+def polynomial_text(p: Sparse) -> str:
+    """Python syntax, highest degree first; reads back exactly: of floats all digits are written."""
     return _join(_ordered(p), _text_term)
 
 
-def polynomial_repr(p: Polynomial) -> str:
-    """As ``polynomial_text``, cut after some terms when there are very many."""
-    if p.coefs.size <= 2 * _SHOWN_TERMS:
-        return polynomial_text(p)
-    shown = _join(_ordered(p, _SHOWN_TERMS), _text_term)
+def polynomial_repr(p: Sparse) -> str:
+    """As ``polynomial_text``, but floats in their shortest form, and cut after some terms of very many."""
+    if p.keys.size <= 2 * _SHOWN_TERMS:
+        return _join(_ordered(p, rounded=True), _short_term)
+    shown = _join(_ordered(p, _SHOWN_TERMS, rounded=True), _short_term)
     return f"{shown} + ... ({p.coefs.size} terms, degree {p.degree})"
 
 
-def polynomial_latex(p: Polynomial) -> str:
+def polynomial_latex(p: Sparse) -> str:
     """LaTeX, highest degree first."""
-    return _join(_ordered(p), _latex_term)
+    return _join(_ordered(p, rounded=True), _latex_term)
 
 
 def array_latex(array: Any) -> str:
@@ -44,11 +47,17 @@ def array_latex(array: Any) -> str:
     return f"\\begin{{bmatrix}} {body} \\end{{bmatrix}}"
 
 
-def _ordered(p: Polynomial, limit: int | None = None) -> list[tuple[Any, list[tuple[int, int]]]]:
-    """Terms as (coefficient, [(id, power), ...]) in reading order."""
+def _ordered(
+    p: Sparse, limit: int | None = None, rounded: bool = False
+) -> list[tuple[Any, list[tuple[int, int]]]]:
+    """Terms as (coefficient, [(id, power), ...]) in reading order; ``rounded``: what came of floats in
+    floats."""
     order = display_order(p.monos)[:limit]
     terms = []
-    for row, coef in zip(p.monos[order].tolist(), p.coefs[order].tolist()):
+    coefs = p.coefs[order].tolist()
+    if rounded and not p.is_exact:
+        coefs = [_float(c) for c in coefs]
+    for row, coef in zip(p.monos[order].tolist(), coefs):
         powers: list[tuple[int, int]] = []
         for identifier in row:
             if not identifier:
@@ -73,14 +82,34 @@ def _join(terms: list, write: Any) -> str:
     return "".join(pieces) if pieces else "0"
 
 
-def _text_term(coef: Any, powers: list[tuple[int, int]]) -> str:
+def _float(value: Any) -> Any:
+    try:
+        return float(value)
+    except OverflowError:
+        return value
+
+
+def _short_term(coef: Any, powers: list[tuple[int, int]]) -> str:
+    """One term with the shortest decimal of a float."""
+    return _text_term(coef, powers, str)
+
+
+def exact_text(value: Any) -> str:
+    """A number; a float with all its decimals, unless its shortest decimal is the same number."""
+    if not isinstance(value, float):
+        return str(value)
+    short = repr(value)
+    return short if Fraction(short) == Fraction(value) else format(Decimal(value), "").replace("E", "e")
+
+
+def _text_term(coef: Any, powers: list[tuple[int, int]], write: Callable[[Any], str] = exact_text) -> str:
     """One term. A fraction a/b is written ``a*x/b``: Python, sympy and this library all read that exactly."""
     factors = [variable_name(i) if k == 1 else f"{variable_name(i)}**{k}" for i, k in powers]
     tail = ""
     if isinstance(coef, Fraction):
         coef, tail = coef.numerator, f"/{coef.denominator}"
     if isinstance(coef, float) or coef != 1 or not factors:
-        factors.insert(0, repr(coef))
+        factors.insert(0, write(coef))
     return "*".join(factors) + tail
 
 
@@ -113,3 +142,29 @@ def _latex_name(name: str) -> str:
     stem, indices = match.groups()
     symbol = f"\\{stem}" if stem in _GREEK else stem if len(stem) == 1 else f"\\mathrm{{{stem}}}"
     return f"{symbol}_{{{indices.replace('_', ',')}}}" if indices else symbol
+
+
+def to_sympy(p: Sparse) -> Any:
+    """Expanded sympy expression; integers and fractions stay exact, floats become sympy Floats of 53 bits."""
+    need("sympy", "the bridge to sympy")
+    import sympy
+
+    symbols: dict[int, Any] = {}
+    terms = []
+    for coef, powers in _ordered(p):
+        factors = [_to_sympy_number(coef)]
+        for identifier, power in powers:
+            if identifier not in symbols:
+                symbols[identifier] = sympy.Symbol(variable_name(identifier))
+            factors.append(symbols[identifier] ** power)
+        terms.append(sympy.Mul(*factors))
+    return sympy.Add(*terms)
+
+
+def _to_sympy_number(value: Any) -> Any:
+    need("sympy", "the bridge to sympy")
+    import sympy
+
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    return sympy.Float(value) if isinstance(value, float) else sympy.Integer(value)

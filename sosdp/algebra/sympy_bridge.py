@@ -1,4 +1,4 @@
-"""Polynomials to and from sympy, which is imported only when it is used."""
+"""Polynomials from sympy, which is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -7,36 +7,9 @@ from typing import Any
 
 from sosdp.algebra import linear
 from sosdp.algebra.coefficients import as_number
-from sosdp.algebra.polynomial import Polynomial, constant, variable
-from sosdp.algebra.printing import _ordered
-from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.algebra.polynomial import Polynomial, above, constant, variable
+from sosdp.algebra.variables import variable_id
 from sosdp.extras import need
-
-
-def to_sympy(p: Polynomial) -> Any:
-    """Expanded sympy expression; integers and fractions stay exact, floats become sympy Floats of 53 bits."""
-    need("sympy", "the bridge to sympy")
-    import sympy
-
-    symbols: dict[int, Any] = {}
-    terms = []
-    for coef, powers in _ordered(p):
-        factors = [_to_sympy_number(coef)]
-        for identifier, power in powers:
-            if identifier not in symbols:
-                symbols[identifier] = sympy.Symbol(variable_name(identifier))
-            factors.append(symbols[identifier] ** power)
-        terms.append(sympy.Mul(*factors))
-    return sympy.Add(*terms)
-
-
-def _to_sympy_number(value: Any) -> Any:
-    need("sympy", "the bridge to sympy")
-    import sympy
-
-    if isinstance(value, Fraction):
-        return sympy.Rational(value.numerator, value.denominator)
-    return sympy.Float(value) if isinstance(value, float) else sympy.Integer(value)
 
 
 def from_sympy(expression: Any) -> Polynomial:
@@ -102,3 +75,6 @@ def _leaf(node: Any) -> Polynomial:
         assert number is not None
         return constant(number)
     raise ValueError(f"{node} is not a polynomial with rational or float coefficients")
+
+
+above["sympy"] = from_sympy

@@ -11,9 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from sosdp.algebra import monomials as mono
-from sosdp.algebra.coefficients import INT_LIMIT, check_finite, peak, settle
+from sosdp.algebra.coefficients import are_exact, check_finite, settle
 
 _FEW = 40
+
+
+class Rounded(ArithmeticError):
+    """Sums of floats would be rounded: integers have to take their place."""
 
 
 def merge(
@@ -21,14 +25,19 @@ def merge(
     coefs: np.ndarray,
     monos: np.ndarray | None,
     second: Callable[[], np.ndarray] | None = None,
+    low: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up the coefficients of equal keys: (position of one representative, distinct sorted keys, sums).
 
     The sums keep the dtype of ``coefs``: for int64 the caller has made sure that they fit. Equal keys are
-    checked to be equal monomials, by the rows ``monos`` or the ``second()`` keys; KeyCollision if not.
+    checked to be equal monomials, by the rows ``monos`` or the ``second()`` keys; KeyCollision if not. With
+    ``low`` the floats ``coefs`` are multiples of ``2**low``; Rounded if one of them or of the sums may be
+    rounded.
     """
     order = keys.argsort()
     ordered = keys[order]
+    if low is not None and keys.size and not are_exact(np.abs(coefs), low).all():
+        raise Rounded
     if keys.size < 2:
         return order, ordered, coefs[order]
     new = ordered[1:] != ordered[:-1]
@@ -47,15 +56,12 @@ def merge(
     starts = np.zeros(distinct, dtype=np.int64)
     starts[1:] = new.nonzero()[0]
     starts[1:] += 1
-    return order[starts], ordered[starts], np.add.reduceat(coefs[order], starts)
-
-
-def safe_sum_dtype(coefs: np.ndarray, summands: int) -> np.ndarray:
-    """The coefficients as objects if adding up ``summands`` of them could leave int64, else unchanged."""
-    largest = peak(coefs)
-    if largest is not None and largest * summands >= INT_LIMIT:
-        return coefs.astype(object)
-    return coefs
+    coefs = coefs[order]
+    if low is not None:
+        sizes = np.add.reduceat(np.abs(coefs), starts)
+        if not are_exact(sizes, np.minimum.reduceat(low[order], starts)).all():
+            raise Rounded
+    return order[starts], ordered[starts], np.add.reduceat(coefs, starts)
 
 
 def distinct_ids(monos: np.ndarray) -> np.ndarray:

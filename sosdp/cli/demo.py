@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 import sosdp.cli.demo_tables as tables
 import sosdp.cli.report as report
 from sosdp.answer import Answer, certify, certify_optimum, solve_problem
-from sosdp.cli.demo_section import Output, Section
+from sosdp.cli.demo_section import Output, Section, best_cut
 from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout
 from sosdp.extras import MissingPackage, missing
 from sosdp.plot import figures as plot
@@ -70,10 +70,8 @@ def _section(step: Callable[[Output], Section], output: Output) -> Section:
 def _blocks(sections: list[Section]) -> list[str]:
     lead = (
         "State a polynomial program; get a bound that is proven, and a private estimator whose promise "
-        "survives "
-        "real solvers. Everything on this page was computed by the run that wrote it, from data that come "
-        "with "
-        "the installed packages."
+        "survives real solvers. Everything on this page was computed by the run that wrote it, from data "
+        "that come with the installed packages."
     )
     titles = [f"{number}. {section.title}" for number, section in enumerate(sections, 1)]
     blocks = [report.paragraph(lead, lead=True), report.contents(titles)]
@@ -87,8 +85,7 @@ def _footer(seconds: float) -> str:
 
     return (
         f"Written by sosdp {__version__} in {seconds:.0f} s. The certificates and releases named here lie "
-        "beside this "
-        "file; check a certificate with: sosdp verify FILE"
+        "beside this file; check a certificate with: sosdp verify FILE"
     )
 
 
@@ -149,18 +146,16 @@ def polynomial(output: Output) -> Section:
     section = Section("A polynomial: from a file to a proof", fine=verdict == "valid")
     section.blocks += [
         report.paragraph(
-            "Motzkin's polynomial is nonnegative but not a sum of squares, so no such argument bounds it on "
-            "the "
-            "whole plane. On a disc one exists. The problem file says `minimize "
-            "x**4*y**2 + x**2*y**4 - 3*x**2*y**2 + 1` subject to `x**2 + y**2 <= 3`, at degree 8."
+            "Motzkin's polynomial is nonnegative but not a sum of squares, so no such argument bounds it "
+            "on the whole plane. On a disc one exists. The problem file says `minimize x**4*y**2 + "
+            "x**2*y**4 - 3*x**2*y**2 + 1` subject to `x**2 + y**2 <= 3`, at degree 8."
         ),
         _commands("motzkin_ball"),
         _proof_facts(answer, proof, verdict),
         report.paragraph(
             "The true minimum is 0, at four points; they are read off the optimal pseudo-expectation. The "
-            "certificate is an identity between polynomials with rational coefficients: the checker expands "
-            "it and "
-            "trusts neither the solver nor the rest of this library."
+            "certificate is an identity between polynomials with rational coefficients: the checker "
+            "expands it and trusts neither the solver nor the rest of this library."
         ),
         output.picture(
             "motzkin.png",
@@ -197,10 +192,9 @@ def largest_cut(output: Output) -> Section:
     layout = {v: ((1 + (v < 5)) * np.cos(turn[v]), (1 + (v < 5)) * np.sin(turn[v])) for v in side}
     section.blocks += [
         report.paragraph(
-            "Split the ten vertices of the Petersen graph in two so that as many of its 15 edges as possible "
-            "cross. "
-            "The relaxation gives an upper bound that holds for every split; rounding its solution gives a "
-            "split."
+            "Split the ten vertices of the Petersen graph in two so that as many of its 15 edges as "
+            "possible cross. The relaxation gives an upper bound that holds for every split; rounding its "
+            "solution gives a split."
         ),
         _commands("maxcut_petersen"),
         _proof_facts(answer, proof, verdict),
@@ -220,27 +214,6 @@ def largest_cut(output: Output) -> Section:
         f"maxcut_petersen.cert.json: {verdict}",
     ]
     return section
-
-
-def best_cut(solved: Any, edges: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """A cut read off the second moments: signs of each eigenvector, improved one vertex at a time."""
-    nodes = sorted({v for edge in edges for v in edge})
-    around = {v: [u for edge in edges if v in edge for u in edge if u != v] for v in nodes}
-    moments = np.nan_to_num(solved.moment_matrix(list(solved.variables)))
-    best: dict[int, int] = {}
-    most = -1
-    for vector in np.linalg.eigh(moments)[1].T:
-        side = {node: 1 if entry >= 0 else -1 for node, entry in zip(nodes, vector)}
-        while True:
-            gain = {v: sum(side[v] * side[u] for u in around[v]) for v in nodes}
-            vertex = max(nodes, key=lambda v: gain[v])
-            if gain[vertex] <= 0:
-                break
-            side[vertex] = -side[vertex]
-        size = sum(side[u] != side[v] for u, v in edges)
-        if size > most:
-            best, most = side, size
-    return best
 
 
 def release_of(output: Output, name: str, graph: Any) -> Any:
@@ -280,17 +253,14 @@ def digits(output: Output) -> Section:
     section = Section("A graph that can be answered: handwritten digits")
     section.blocks += [
         report.paragraph(
-            f"{n} images of handwritten sixes and sevens, joined where one is among the other's 100 nearest. "
-            "The "
-            "graph is taken as private, and the groups are wanted. Neighbouring graphs differ in one edge, "
-            "so what "
-            "is protected is each single similarity, not an image."
+            f"{n} images of handwritten sixes and sevens, joined where one is among the other's 100 "
+            "nearest. The graph is taken as private, and the groups are wanted. Neighbouring graphs "
+            "differ in one edge, so what is protected is each single similarity, not an image."
         ),
         report.code(
-            "from sosdp.problems.sbm import CertificateRecovery, digits_graph\n"
-            "graph = digits_graph(6, 7).to_networkx()\n"
-            "est = CertificateRecovery(epsilon=1.0, delta=1e-6).fit(graph)\n"
-            "est.labels_, est.guarantee_"
+            "from sosdp.problems.sbm import CertificateRecovery, digits_graph\ngraph = digits_graph(6, "
+            "7).to_networkx()\nest = CertificateRecovery(epsilon=1.0, "
+            "delta=1e-6).fit(graph)\nest.labels_, est.guarantee_"
         ),
         report.box("release", "The release: this may be published", [report.facts(_release_facts(fitted))]),
     ]
@@ -308,9 +278,9 @@ def digits(output: Output) -> Section:
         rows.append(["randomised response, a standard baseline", f"{EPSILON:g}", "0", missed])
     evaluation = [
         report.paragraph(
-            f"The graph has {edges} edges, and the certificate of its best bisection a slack of {slack:.1f}: "
-            "a "
-            f"release was to be expected with probability {chance:.5f}. Against the known classes:"
+            f"The graph has {edges} edges, and the certificate of its best bisection a slack of "
+            f"{slack:.1f}: a release was to be expected with probability {chance:.5f}. Against the known "
+            "classes:"
         ),
         report.table(["method", "epsilon", "delta", f"wrong labels of {n}"], rows),
     ]
@@ -340,9 +310,10 @@ def _smaller_budget() -> list[str]:
         rows.append([f"{epsilon:g}", f"{certificate:.2f}", f"{right / len(seeds):.2f}"])
     return [
         report.paragraph(
-            "Flipping edges at random, the standard baseline, does well at epsilon 1 on a graph this dense. "
-            "With less budget the certificate is ahead (110 neighbours; 40 seeded runs of the baseline), and "
-            "it can tell when it knows: it releases the optimum or declines, where flips are silently wrong."
+            "Flipping edges at random, the standard baseline, does well at epsilon 1 on a graph this "
+            "dense. With less budget the certificate is ahead (110 neighbours; 40 seeded runs of the "
+            "baseline), and it can tell when it knows: it releases the optimum or declines, where flips "
+            "are silently wrong."
         ),
         report.table(["epsilon", "certificate: all labels right", "flips: all labels right"], rows),
     ]
@@ -364,8 +335,8 @@ def _digit_picture(output: Output, data: Any, labels: np.ndarray) -> str:
         lambda: plot.groups(
             plane, labels, edges, pictures, ("The graph and its released labels", "Mean image of each group")
         ),
-        "A graph whose vertices form two clouds with different labels, and the mean image of each group: a "
-        "six, a seven",
+        "A graph whose vertices form two clouds with different labels, and the mean image of each group: "
+        "a six, a seven",
         "Left: the images in the plane of their two principal components, coloured by the released label; "
         "lines are edges, dark where they join the two groups. Right: the average image of each released "
         "group.",
@@ -397,11 +368,10 @@ def karate(output: Output) -> Section:
     ]
     section.blocks += [
         report.paragraph(
-            f"Zachary's karate club: {n} people, and the friendships between them as the private edges. At "
-            "the same "
-            "budget nothing useful can be said, and one need not look at a single edge to know it: the "
-            "number of "
-            "vertices is public, and it limits what any graph of that size can offer."
+            f"Zachary's karate club: {n} people, and the friendships between them as the private edges. "
+            "At the same budget nothing useful can be said, and one need not look at a single edge to "
+            "know it: the number of vertices is public, and it limits what any graph of that size can "
+            "offer."
         ),
         report.box("release", "The release: this may be published", [report.facts(_release_facts(fitted))]),
         report.table(
@@ -411,11 +381,9 @@ def karate(output: Output) -> Section:
         report.paragraph(
             f"Even the best graph on {n} vertices would be answered with probability "
             f"{release_probability(largest, EPSILON, DELTA):.1e} by the certificate mechanism. Randomised "
-            "response "
-            f"would need a signal of {randomised_response_threshold(n, EPSILON):.1f}: more friends than that "
-            "a person, "
-            "and all in one's own group. A method that returned confident groups here would be guessing or "
-            "leaking."
+            f"response would need a signal of {randomised_response_threshold(n, EPSILON):.1f}: more "
+            "friends than that a person, and all in one's own group. A method that returned confident "
+            "groups here would be guessing or leaking."
         ),
     ]
     section.lines += [
@@ -439,12 +407,10 @@ def karate(output: Output) -> Section:
                     lambda: plot.accept_curve(
                         grid, curve, marks, f"When there is an answer (epsilon {EPSILON:g}, delta {DELTA:g})"
                     ),
-                    "The chance of an answer rises from 0 to 1 as the slack grows; the karate club lies far "
-                    "to the left "
-                    "of the rise, the digits to the right",
+                    "The chance of an answer rises from 0 to 1 as the slack grows; the karate club lies "
+                    "far to the left of the rise, the digits to the right",
                     "The chance of a release against the slack of the certificate. The curve and the red "
-                    "mark are public "
-                    "knowledge.",
+                    "mark are public knowledge.",
                 )
             ],
         )

@@ -1,11 +1,13 @@
-"""What a part of the demonstration's report is, and the folder it is written into."""
+"""What a part of the demonstration's report is, the folder it is written into, and a cut to show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import sosdp.cli.report as report
 from sosdp.cli.output import one_line
@@ -43,3 +45,24 @@ class Output:
             return report.paragraph(f"({one_line(error)})")
         (self.folder / name).write_bytes(data)
         return report.picture(data, alt, caption)
+
+
+def best_cut(solved: Any, edges: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """A cut read off the second moments: signs of each eigenvector, improved one vertex at a time."""
+    nodes = sorted({v for edge in edges for v in edge})
+    around = {v: [u for edge in edges if v in edge for u in edge if u != v] for v in nodes}
+    moments = np.nan_to_num(solved.moment_matrix(list(solved.variables)))
+    best: dict[int, int] = {}
+    most = -1
+    for vector in np.linalg.eigh(moments)[1].T:
+        side = {node: 1 if entry >= 0 else -1 for node, entry in zip(nodes, vector)}
+        while True:
+            gain = {v: sum(side[v] * side[u] for u in around[v]) for v in nodes}
+            vertex = max(nodes, key=lambda v: gain[v])
+            if gain[vertex] <= 0:
+                break
+            side[vertex] = -side[vertex]
+        size = sum(side[u] != side[v] for u, v in edges)
+        if size > most:
+            best, most = side, size
+    return best

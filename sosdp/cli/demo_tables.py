@@ -49,15 +49,14 @@ def table(output: Output) -> Section:
     shown[names[0]] += f", median {median.value:.4g}"
     section.blocks += [
         report.paragraph(
-            f"{len(records)} patients of a hospital in Wisconsin, four measurements each "
-            f"(scikit-learn brings the "
-            "file). Bounds are public and loose. Three quarters of the budget go to the four means, one to a "
-            "median."
+            f"{len(records)} patients of a hospital in Wisconsin, four measurements each (scikit-learn "
+            "brings the file). Bounds are public and loose. Three quarters of the budget go to the four "
+            "means, one to a median."
         ),
         report.code(
-            "est = PrivateMean(epsilon=0.75, bounds=bounds, contamination=0.0, interval=None).fit(records)\n"
-            "median = private_quantile(radius, q=0.5, low=0, high=50, step=0.1, epsilon=0.25)\n"
-            "budget.spend(est.release_); budget.spend(median)"
+            "est = PrivateMean(epsilon=0.75, bounds=bounds, contamination=0.0, "
+            "interval=None).fit(records)\nmedian = private_quantile(radius, q=0.5, low=0, high=50, "
+            "step=0.1, epsilon=0.25)\nbudget.spend(est.release_); budget.spend(median)"
         ),
         report.box(
             "release",
@@ -71,8 +70,8 @@ def table(output: Output) -> Section:
                 report.table(
                     ["column", "released mean", "mean of the records", "difference in standard deviations"],
                     [
-                        [name, float(found), float(true), float(abs(found - true) / spread)]
-                        for name, found, true, spread in zip(
+                        [name, float(result), float(true), float(abs(result - true) / spread)]
+                        for name, result, true, spread in zip(
                             names, fitted.mean_, records.mean(axis=0), records.std(axis=0), strict=True
                         )
                     ],
@@ -110,23 +109,21 @@ def mixture(output: Output) -> Section:
     picture = _pixel_picture(output, few, by_votes.means_, by_tuples.cluster_centers_)
     section = Section("Clusters: the colours of a photograph")
     rows: list[list[str | float | int]] = []
-    for method, found, fitted in (
+    for method, result, fitted in (
         ("gmm, blocks that agree", by_votes.means_, by_votes),
         ("tuples, k-means without a range", by_tuples.cluster_centers_, by_tuples),
     ):
-        centres = "nothing: declined" if found is None else _centres(found)
+        centres = "nothing: declined" if result is None else _centres(result)
         rows.append([method, centres, fitted.guarantee_.statement()])
     section.blocks += [
         report.paragraph(
-            "A pink dahlia before green leaves: every pixel is a record, mapped to red minus green "
-            "and yellow minus "
-            f"blue. {len(few)} pixels go to the blocks of `gmm`, which is told the scale; "
-            f"{len(every[::2])} to "
-            "`tuples`, which is told nothing but the number of clusters."
+            "A pink dahlia before green leaves: every pixel is a record, mapped to red minus green and "
+            f"yellow minus blue. {len(few)} pixels go to the blocks of `gmm`, which is told the scale; "
+            f"{len(every[::2])} to `tuples`, which is told nothing but the number of clusters."
         ),
         report.code(
-            "PrivateGaussianMixture(2, epsilon=4.0, delta=1e-6, separation=4.0, sigma=40.0).fit(pixels)\n"
-            "PrivateKMeans(2, epsilon=1.0, delta=1e-6).fit(pixels)"
+            "PrivateGaussianMixture(2, epsilon=4.0, delta=1e-6, separation=4.0, "
+            "sigma=40.0).fit(pixels)\nPrivateKMeans(2, epsilon=1.0, delta=1e-6).fit(pixels)"
         ),
         report.box(
             "release",
@@ -182,15 +179,13 @@ def cuts(output: Output) -> Section:
     truth = nx.to_numpy_array(novel, nodelist=names, weight=None)
     heroes = [names.index(name) for name in ("Valjean", "Cosette", "Fantine", "Javert", "Marius")]
     others = [k for k in range(len(names)) if k not in heroes]
-    asked = float(fitted.graph_.weights[np.ix_(heroes, others)].sum())
+    wanted = float(fitted.graph_.weights[np.ix_(heroes, others)].sum())
     section = Section("Cuts: who meets whom in Les Misérables")
     section.blocks += [
         report.paragraph(
-            f"{len(names)} characters, an edge where two meet; one edge more or less must not show. "
-            f"The release is "
-            "a weighted graph on the same characters that answers every question `how many edges "
-            "between these "
-            "and those`, with a private bound on its largest error."
+            f"{len(names)} characters, an edge where two meet; one edge more or less must not show. The "
+            "release is a weighted graph on the same characters that answers every question `how many "
+            "edges between these and those`, with a private bound on its largest error."
         ),
         report.code("est = CutRelease(epsilon=3.0).fit(graph)\nest.graph_, est.cut_error_"),
         report.box(
@@ -200,7 +195,7 @@ def cuts(output: Output) -> Section:
                 report.facts(
                     {
                         "graph": f"{int((np.triu(fitted.graph_.weights, 1) != 0).sum())} weighted pairs",
-                        "edges between five heroes and the rest": f"{asked:.0f}",
+                        "edges between five heroes and the rest": f"{wanted:.0f}",
                         "largest error of any cut": f"at most {bound['bound']:g} with confidence "
                         f"{bound['confidence']:g}",
                         "guarantee": fitted.guarantee_.statement(),
@@ -213,9 +208,8 @@ def cuts(output: Output) -> Section:
             NOT_RELEASED,
             [
                 report.paragraph(
-                    f"In truth {int(truth[np.ix_(heroes, others)].sum())} edges join the five heroes "
-                    f"to the rest, of "
-                    f"{novel.number_of_edges()}."
+                    f"In truth {int(truth[np.ix_(heroes, others)].sum())} edges join the five heroes to "
+                    f"the rest, of {novel.number_of_edges()}."
                 )
             ],
         ),
@@ -258,8 +252,8 @@ def field(output: Output) -> Section:
     section.blocks += [
         report.paragraph(
             f"{len(records)} handwritten digits on a raster of 4 x 4 patches, each inked or not. The "
-            f"release is an "
-            "Ising model: an interaction for every pair of patches. Nobody told it which patches touch."
+            "release is an Ising model: an interaction for every pair of patches. Nobody told it which "
+            "patches touch."
         ),
         report.code("est = MomentsIsing(width=2.0, epsilon=1.0, delta=1e-6, threshold=0.5).fit(records)"),
         report.box(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sosdp.cli.files import check_folder
 from sosdp.cli.output import InputError, one_line
+from sosdp.cli.write import write_whole
 
 if TYPE_CHECKING:
     from certificates.proof import Proof
@@ -17,10 +17,10 @@ OPTIONS = ("latex", "lean")
 
 def wanted(arguments: Namespace) -> dict[str, str]:
     """The files asked for, by option; raises InputError where a folder does not exist."""
-    found = {option: getattr(arguments, option) for option in OPTIONS if getattr(arguments, option)}
-    for option, target in found.items():
+    result = {option: getattr(arguments, option) for option in OPTIONS if getattr(arguments, option)}
+    for option, target in result.items():
         check_folder(target, f"--{option}")
-    return found
+    return result
 
 
 def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
@@ -37,7 +37,7 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
             failed[option] = one_line(error)
             continue
         try:
-            Path(target).write_text(text, encoding="utf-8")
+            write_whole(target, text)
         except OSError as error:
             raise InputError(f"{target}: --{option}: {error.strerror or error}") from error
         except ValueError as error:  # a zero byte in the name

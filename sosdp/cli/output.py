@@ -7,8 +7,11 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from sosdp.cli.write import keep, write_whole
 
 ANSWERED = 0
 NOT_ANSWERED = 1
@@ -69,23 +72,109 @@ def plain(value: Any) -> Any:
     return value
 
 
+class OutputLost(Exception):
+    """Standard output did not take a result; what is left of it is silenced."""
+
+
+def write_out(text: str) -> None:
+    """Write to standard output and see that it arrives.
+
+    Raises:
+        OutputLost: it did not: a full disk, a closed descriptor. BrokenPipeError: the reader has gone.
+    """
+    reason = ""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError, AttributeError) as error:  # no space; closed; none at all
+        reason = getattr(error, "strerror", None) or one_line(error)
+    if reason:
+        silence_stdout()
+        raise OutputLost(f"standard output: {reason}")
+
+
+def silence_stdout() -> None:
+    """What the interpreter still holds for standard output is not written at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON object on one line of standard output."""
-    print(json.dumps(plain(value), allow_nan=False))
+    write_out(_line(value))
 
 
-def print_fields(fields: Mapping[str, str | None]) -> None:
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(plain(value), allow_nan=False) + "\n"
+
+
+def publish(arguments: Namespace, release: Mapping[str, Any], fields: Callable[[], Fields]) -> int:
+    """Print a release, as JSON or as the fields that people read, and write it to the file of `--out`.
+
+    It has cost its budget: where it cannot be written as asked, it is kept on another path, which is named.
+    """
+    from sosdp.privacy.guarantee.release import with_digest
+
+    line = _line(with_digest(plain(release)))
+    lost = []
+    if arguments.out is not None:
+        try:
+            write_whole(arguments.out, line)
+        except (OSError, ValueError) as error:
+            lost.append(f"{arguments.out}: {getattr(error, 'strerror', None) or one_line(error)}")
+    try:
+        write_out(line if arguments.json else aligned(fields()))
+    except (OutputLost, BrokenPipeError) as error:
+        if arguments.out is None or lost:
+            lost.append(one_line(error) if isinstance(error, OutputLost) else "standard output was closed")
+        elif isinstance(error, BrokenPipeError):
+            raise
+        else:
+            raise InputError(f"{one_line(error)}; the release is in {arguments.out}") from None
+    if not lost:
+        return ANSWERED
+    silence_stdout()
+    kept = keep(line)
+    where = f"the release is kept in {kept}" if kept else "the release is lost, and its budget spent"
+    raise InputError(f"{'; '.join(lost)}; {where}")
+
+
+def check_out(arguments: Namespace) -> None:
+    """Before the budget is spent: that the file of `--out` can be begun where it is to lie."""
+    if arguments.out is None:
+        return
+    problem = ""
+    folder = os.path.dirname(os.path.abspath(arguments.out))
+    if os.path.isdir(arguments.out) or not os.path.isdir(folder):
+        problem = "a folder, not a file" if os.path.isdir(arguments.out) else "the folder does not exist"
+    elif not os.access(folder, os.W_OK):
+        problem = "the folder cannot be written to"
+    if problem:
+        raise InputError(f"{arguments.out}: --out: {problem}")
+
+
+Fields = Mapping[str, str | None]
+
+
+def print_fields(fields: Fields) -> None:
+    """`name  value` lines on standard output."""
+    write_out(aligned(fields))
+
+
+def aligned(fields: Fields) -> str:
     """`name  value` lines, aligned and wrapped at 110 columns; fields that are None are left out."""
     import textwrap
 
     shown = {name: text for name, text in fields.items() if text is not None}
     width = max(len(name) for name in shown)
     indent = " " * (width + 2)
+    out = []
     for name, text in shown.items():
         lines = [line for part in text.split("\n") for line in textwrap.wrap(part, 108 - width) or [""]]
-        print(f"{name:<{width}}  {lines[0]}")
-        for line in lines[1:]:
-            print(indent + line)
+        out += [f"{name:<{width}}  {lines[0]}", *(indent + line for line in lines[1:])]
+    return "\n".join(out) + "\n"
 
 
 @contextlib.contextmanager
@@ -108,6 +197,28 @@ def quiet_stdout() -> Iterator[None]:
         finally:
             os.dup2(kept, out)
             os.close(kept)
+
+
+@contextlib.contextmanager
+def fitting(arguments: Namespace) -> Iterator[None]:
+    """Around a fit: what libraries print goes to standard error, what an estimator refuses is an InputError.
+
+    Estimators refuse for public reasons only; of a graph, the line names the file.
+    """
+    problem = ""
+    try:
+        with quiet_stdout():
+            yield
+    except (ValueError, TypeError) as error:
+        about_graph = type(error).__name__ == "GraphInputError"
+        place = f"{arguments.input}: graph" if about_graph else f"sosdp private {arguments.name}"
+        problem = f"{place}: {one_line(error)}"
+    except (InputError, ImportError):
+        raise
+    except Exception:  # none is expected; what it says may depend on the data, and a traceback quotes them
+        problem = f"sosdp private {arguments.name}: the computation failed, and nothing more is said of it"
+    if problem:  # outside the handler: nothing hangs on this exception
+        raise InputError(problem)
 
 
 def promise_fields(release: dict[str, Any]) -> dict[str, str | None]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 from argparse import Namespace
 
-from sosdp.cli.output import InputError
+from sosdp.cli.output import InputError, check_out
+from sosdp.cli.tables import FORM
 
 # Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -34,24 +35,23 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
             "method",
             "tight",
             "log",
-            "header",
-            "columns",
+            *FORM,
         ),
     ),
     "gmm": (
         "private_tables",
-        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", "header", "columns"),
+        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", *FORM),
     ),
     "tuples": (
         "private_tables",
-        ("delta", "clusters", "separation", "sigma", "least_weight", "header", "columns"),
+        ("delta", "clusters", "separation", "sigma", "least_weight", *FORM),
     ),
     "mrf": (
         "private_mrf",
-        ("delta", "method", "calibration", "width", "threshold", "alphabet", "header", "columns"),
+        ("delta", "method", "calibration", "width", "threshold", "alphabet", *FORM),
     ),
 }
-COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed")
+COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed", "out")
 
 
 def check_name(name: str) -> None:
@@ -73,5 +73,6 @@ def run(arguments: Namespace) -> int:
             raise InputError(
                 f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
             )
+    check_out(arguments)
     code: int = importlib.import_module(f"sosdp.cli.{module}").run(arguments)
     return code

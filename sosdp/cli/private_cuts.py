@@ -6,16 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 from sosdp.cli.files import read_json
-from sosdp.cli.graphs import GraphFileError, GraphInput, depend_on_vertices, read_graph
-from sosdp.cli.output import (
-    ANSWERED,
-    InputError,
-    one_line,
-    print_fields,
-    print_json,
-    promise_fields,
-    quiet_stdout,
-)
+from sosdp.cli.graphs import GraphInput, given_graph
+from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 
 WHERE = "sosdp private cuts"
@@ -28,7 +20,6 @@ def run(arguments: Namespace) -> int:
     `--delta`.
     """
     from problems import cuts
-    from problems.sbm.graph_input import GraphInputError
 
     if arguments.queries is not None and arguments.delta is None:
         raise InputError(f"{WHERE}: --delta: the online mechanism behind --queries cannot do without it")
@@ -38,45 +29,26 @@ def run(arguments: Namespace) -> int:
         )
     if arguments.queries is None and arguments.calibration is not None:
         raise InputError(f"{WHERE}: --calibration: it is the online mechanism's; only --queries has one")
-    try:
-        given = read_graph(
-            arguments.input,
-            arguments.nodes,
-            weighted=arguments.weight_bound is not None,
-            header=arguments.header,
-        )
-    except GraphFileError as error:
-        raise InputError(one_line(error)) from error
+    given = given_graph(arguments, weighted=arguments.weight_bound is not None)
     queries = None if arguments.queries is None else _read_queries(arguments.queries, given)
     share = arguments.epsilon if queries is None else arguments.epsilon / 2.0
     options: dict[str, Any] = {"weight_bound": arguments.weight_bound}
     if arguments.insecure_seed is not None:
         options["insecure_seed"] = arguments.insecure_seed
     answers = None
-    try:
-        with quiet_stdout():
-            release = cuts.CutRelease(share, method=arguments.method or "posterior", **options).fit(
-                given.graph
-            )
-            if queries is not None:
-                online = cuts.QueryRelease(
-                    share,
-                    arguments.delta,
-                    calibration=arguments.calibration or "tight",
-                    expected_queries=max(1, len(queries)),
-                    **options,
-                ).fit(given.graph)
-                size = len(given.nodes)
-                answers = [online.answer(cuts.CutQuery(size, *pair)).value for pair in queries]
-    except GraphInputError as error:
-        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{WHERE}: {one_line(error)}") from error
+    with fitting(arguments):
+        release = cuts.CutRelease(share, method=arguments.method or "posterior", **options).fit(given.graph)
+        if queries is not None:
+            online = cuts.QueryRelease(
+                share,
+                arguments.delta,
+                calibration=arguments.calibration or "tight",
+                expected_queries=max(1, len(queries)),
+                **options,
+            ).fit(given.graph)
+            size = len(given.nodes)
+            answers = [online.answer(cuts.CutQuery(size, *pair)).value for pair in queries]
     shown = release.release_.to_dict()
-    names = None if hasattr(given.graph, "nodes") else list(given.nodes)
-    if names is not None:  # the estimator saw a matrix: give the rows their names back
-        shown["value"]["nodes"] = names
-        shown["value"]["edges"] = [[names[u], names[v], weight] for u, v, weight in shown["value"]["edges"]]
     if queries is not None and answers is not None:
         guarantee: Guarantee = compose(
             [release.guarantee_, online.guarantee_], mechanism="cuts.graph and queries"
@@ -87,13 +59,7 @@ def run(arguments: Namespace) -> int:
         if any(set(first) & set(second) for first, second in queries):  # the queries are public
             shown["public"]["overlapping sides"] = "a pair of vertices counts once"
     shown["public"] = {**shown["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
-    if given.vertices_from_edges:
-        depend_on_vertices(shown["guarantee"])
-    if arguments.json:
-        print_json(shown)
-    else:
-        _print(shown)
-    return ANSWERED
+    return publish(arguments, shown, lambda: _fields(shown))
 
 
 def _read_queries(path: str, given: GraphInput) -> list[tuple[list[int], list[int]]]:
@@ -103,21 +69,22 @@ def _read_queries(path: str, given: GraphInput) -> list[tuple[list[int], list[in
     listed = read_json(path)
     if not isinstance(listed, list):
         raise InputError(f"{path}: file: expected a list of pairs [[vertices of S], [vertices of T]]")
-    ordered = sorted_nodes(list(given.graph.nodes)) if hasattr(given.graph, "nodes") else list(given.nodes)
+    networked = hasattr(given.graph, "is_directed")
+    ordered = sorted_nodes(list(given.graph.nodes)) if networked else list(given.nodes)
     place = {node: position for position, node in enumerate(ordered)}
     place |= {str(node): position for node, position in list(place.items())}
-    found = []
+    result = []
     for number, pair in enumerate(listed):
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, list) for side in pair)):
             raise InputError(f"{path}: query {number}: expected [[vertices of S], [vertices of T]]")
         for vertex in (*pair[0], *pair[1]):
             if not isinstance(vertex, int | str) or vertex not in place:
                 raise InputError(f"{path}: query {number}: {vertex!r} is no vertex of {given.source}")
-        found.append(([place[v] for v in pair[0]], [place[v] for v in pair[1]]))
-    return found
+        result.append(([place[v] for v in pair[0]], [place[v] for v in pair[1]]))
+    return result
 
 
-def _print(release: dict[str, Any]) -> None:
+def _fields(release: dict[str, Any]) -> Fields:
     value = release["value"]
     total = sum(weight for _, _, weight in value["edges"])
     fields: dict[str, str | None] = {
@@ -131,4 +98,4 @@ def _print(release: dict[str, Any]) -> None:
     }
     if "answers" in value:
         fields["answers"] = " ".join(f"{answer:.6g}" for answer in value["answers"])
-    print_fields(fields)
+    return fields

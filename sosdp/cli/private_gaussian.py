@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli.output import InputError
+from sosdp.privacy.files import Table
+from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
 
 ESTIMATES = ("mean", "covariance", "gaussian")
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
 UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
 
 
-def estimator(arguments: Namespace, names: list[str] | None) -> Any:
-    """The estimator that the options ask for, of a table with these column names; InputError for options out
-    of range."""
+def estimator(arguments: Namespace, table: Table) -> Any:
+    """The estimator that the options ask for, of this table's public names and bounds; InputError for options
+    out of range."""
     from problems import gaussian
 
     what = arguments.estimate
@@ -31,12 +34,13 @@ def estimator(arguments: Namespace, names: list[str] | None) -> Any:
             )
     options: dict[str, Any] = {
         "delta": arguments.delta or 0.0,
-        "bounds": _bounds(arguments),
+        "bounds": _bounds(arguments) or table.bounds,
         "contamination": CONTAMINATION if arguments.contamination is None else arguments.contamination,
         "insecure_seed": arguments.insecure_seed,
     }
     if what == "mean":
-        options |= {"tight": _flags(arguments, "tight", names), "log": _flags(arguments, "log", names)}
+        options |= {"tight": _flags(arguments, "tight", table.names)}
+        options |= {"log": _flags(arguments, "log", table.names)}
         method = arguments.method or "auto"
         return gaussian.PrivateMean(arguments.epsilon, method=method, **options)
     for name in ("method", "tight", "log"):
@@ -90,31 +94,31 @@ def _bounds(arguments: Namespace) -> Any:
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def fit(model: Any, table: np.ndarray, what: str) -> dict[str, Any]:
-    """The release as a JSON object; a refusal, which rests on public numbers, has no value."""
+def fit(model: Any, table: np.ndarray, what: str) -> tuple[Release, dict[str, Any]]:
+    """The release and its value as a JSON object; a refusal, which rests on public numbers, has no value."""
     from problems.gaussian import NotOffered
 
     names = {"mean": ("mean",), "covariance": ("covariance",)}.get(what, ("mean", "covariance"))
+    refusal = ""
     try:
         model.fit(table)
-    except NotOffered as refusal:
-        return _refused(model, names, str(refusal))
-    release = model.release_.to_dict()
+    except NotOffered as error:
+        refusal = str(error)
+    if refusal:
+        public = {"advice": refusal, "contamination": float(model.contamination)}
+        untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
+        return Release(None, untouched, public=public), {**dict.fromkeys(names), "released": False}
     value = {name: np.asarray(getattr(model, f"{name}_")).tolist() for name in names}
     interval = getattr(model, "interval_", None) if what == "mean" else None
     if interval is not None:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
-    release["value"] = {**value, "released": True}
-    reached = _reached(model, model.mean_, interval) if what == "mean" else []
-    if reached:
-        release["value"]["at_bounds"] = reached
-    degenerate = np.flatnonzero(model.degenerate_).tolist()
-    if degenerate:
-        release["value"]["mostly_one_value"] = degenerate
-    skewed = np.flatnonzero(getattr(model, "skewed_", [])).tolist()
-    if skewed:
-        release["value"]["skewed"] = skewed
-    return release
+    value["released"] = True
+    result = {
+        "at_bounds": _reached(model, model.mean_, interval) if what == "mean" else [],
+        "mostly_one_value": np.flatnonzero(model.degenerate_).tolist(),
+        "skewed": np.flatnonzero(getattr(model, "skewed_", [])).tolist(),
+    }
+    return model.release_, value | {name: columns for name, columns in result.items() if columns}
 
 
 def _reached(model: Any, mean: np.ndarray, interval: np.ndarray | None) -> list[int]:
@@ -132,16 +136,5 @@ def _reached(model: Any, mean: np.ndarray, interval: np.ndarray | None) -> list[
     ends = np.full((len(low), 2), np.nan) if interval is None else interval
     room = np.where(np.isfinite(high - low), 0.01 * (high - low), 0.0)
     near = np.isnan(ends).any(axis=1) & ((mean <= low + room) | (mean >= high - room))
-    found = near | (ends[:, 0] <= low) | (ends[:, 1] >= high)
-    return np.flatnonzero(found & ~np.asarray(model.release_.public["tight"], dtype=bool)).tolist()
-
-
-def _refused(model: Any, names: tuple[str, ...], reason: str) -> dict[str, Any]:
-    from sosdp.privacy.guarantee.guarantee import Guarantee
-    from sosdp.privacy.guarantee.release import Release
-
-    untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
-    public = {"advice": reason, "contamination": float(model.contamination)}
-    release = Release(None, untouched, public=public).to_dict()
-    release["value"] = {**dict.fromkeys(names), "released": False}
-    return release
+    result = near | (ends[:, 0] <= low) | (ends[:, 1] >= high)
+    return np.flatnonzero(result & ~np.asarray(model.release_.public["tight"], dtype=bool)).tolist()

@@ -5,16 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import (
-    ANSWERED,
-    InputError,
-    one_line,
-    print_fields,
-    print_json,
-    promise_fields,
-    quiet_stdout,
-)
-from sosdp.cli.tables import TableFileError, named, read_named_table
+from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish
+from sosdp.cli.private_tables import public_facts
+from sosdp.cli.tables import FORM, given_table
 
 # class and, by the names of the parsed arguments, what each method needs and takes
 METHODS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -33,32 +26,20 @@ OTHERS = {
     ),
     ("structure", "width"): ("VotedStructure", ("delta", "width", "threshold"), ()),
 }
-ALWAYS = ("command", "name", "input", "epsilon", "method", "header", "columns", "json", "insecure_seed")
+ALWAYS = ("command", "name", "input", "epsilon", "method", "json", "insecure_seed", "out", *FORM)
 
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     estimator = _estimator(arguments)
-    try:
-        table, names = read_named_table(arguments.input, bool(arguments.header), named(arguments.columns))
-    except TableFileError as error:
-        raise InputError(one_line(error)) from error
-    try:
-        with quiet_stdout():
-            estimator.fit(table)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"sosdp private mrf: {one_line(error)}") from error
-    release = estimator.release_.to_dict()
+    table = given_table(arguments)
+    with fitting(arguments):
+        estimator.fit(table.values)
+    release = estimator.release_.resting_on(table.assumptions).to_dict()
     value = release["value"]
     release["value"] = {name: value.get(name) for name in ("weights", "edges", "field", "released")}
-    release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
-    if names is not None:
-        release["public"]["columns"] = names
-    if arguments.json:
-        print_json(release)
-    else:
-        _print(release)
-    return ANSWERED
+    release["public"] |= public_facts(table)
+    return publish(arguments, release, lambda: _fields(release))
 
 
 def _estimator(arguments: Namespace) -> Any:
@@ -72,7 +53,7 @@ def _estimator(arguments: Namespace) -> Any:
     for (other, option), choice in OTHERS.items():
         if method == other and getattr(arguments, option) is not None:
             name, needed, taken = choice
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for option, value in vars(arguments).items():
         if option in ALWAYS:
             continue
@@ -82,15 +63,15 @@ def _estimator(arguments: Namespace) -> Any:
         if value not in (None, False) and option not in needed + taken:
             raise InputError(f"sosdp private mrf: {shown}: the method {method} has no such parameter")
         if value is not None and option in needed + taken:
-            found[option] = value
+            result[option] = value
     if "delta" in taken and arguments.delta is None:
-        found["delta"] = 0.0
+        result["delta"] = 0.0
     if arguments.insecure_seed is not None:
-        found["insecure_seed"] = arguments.insecure_seed
-    return getattr(mrf, name)(epsilon=arguments.epsilon, **found)
+        result["insecure_seed"] = arguments.insecure_seed
+    return getattr(mrf, name)(epsilon=arguments.epsilon, **result)
 
 
-def _print(release: dict[str, Any]) -> None:
+def _fields(release: dict[str, Any]) -> Fields:
     value = release["value"]
     fields: dict[str, str | None] = {
         **promise_fields(release),
@@ -107,4 +88,4 @@ def _print(release: dict[str, Any]) -> None:
         fields["field"] = "\n".join(" ".join(f"{entry:.4g}" for entry in row) for row in rows)
     if value["weights"] is not None and not isinstance(value["weights"][0][0], list):
         fields["weights"] = "\n".join(" ".join(f"{entry:.4g}" for entry in row) for row in value["weights"])
-    print_fields(fields)
+    return fields

@@ -5,15 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.output import (
-    ANSWERED,
-    InputError,
-    one_line,
-    print_fields,
-    print_json,
-    promise_fields,
-    quiet_stdout,
-)
+from sosdp.cli.graphs import given_graph
+from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish
 
 METHODS = ("auto", "certificate", "rounds", "projection", "randomized-response", "voting", "exponential")
 # public parameters of each method, by the names of their options
@@ -39,32 +32,13 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
 
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal."""
-    from problems import sbm
-    from sosdp.cli.graphs import GraphFileError, depend_on_vertices, read_graph
-
-    try:
-        given = read_graph(arguments.input, arguments.nodes, as_pairs=True, header=arguments.header)
-    except GraphFileError as error:
-        raise InputError(one_line(error)) from error
+    graph = given_graph(arguments)
     estimator = _estimator(arguments)
-    try:
-        with quiet_stdout():
-            estimator.fit(given.graph)
-    except sbm.GraphInputError as error:
-        raise InputError(f"{arguments.input}: graph: {one_line(error)}") from error
-    except (ValueError, TypeError) as error:
-        raise InputError(f"sosdp private sbm: {one_line(error)}") from error
+    with fitting(arguments):
+        estimator.fit(graph.graph)
     release = estimator.release_.to_dict()
-    if not hasattr(given.graph, "nodes"):  # the estimator saw a matrix: give the rows their names back
-        release["value"]["nodes"] = list(given.nodes)
-    release["public"] = {**release["public"], "n": len(given.nodes), "vertex_set": given.vertex_set}
-    if given.vertices_from_edges:
-        depend_on_vertices(release["guarantee"])
-    if arguments.json:
-        print_json(release)
-    else:
-        _print(release)
-    return ANSWERED
+    release["public"] |= {"n": len(graph.nodes), "vertex_set": graph.vertex_set}
+    return publish(arguments, release, lambda: _fields(release))
 
 
 def _estimator(arguments: Namespace) -> Any:
@@ -103,7 +77,7 @@ def _estimator(arguments: Namespace) -> Any:
     return getattr(sbm, classes[method])(**options)
 
 
-def _print(release: dict[str, Any]) -> None:
+def _fields(release: dict[str, Any]) -> Fields:
     labels = release["value"]["labels"]
     fields: dict[str, str | None] = {
         **promise_fields(release),
@@ -118,4 +92,4 @@ def _print(release: dict[str, Any]) -> None:
         for sign in (1, -1):
             members = [str(node) for node, label in zip(release["value"]["nodes"], labels) if label == sign]
             fields[f"label {sign}"] = " ".join(members)
-    print_fields(fields)
+    return fields

@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from sosdp.cli import private_gaussian
-from sosdp.cli.output import (
-    ANSWERED,
-    InputError,
-    one_line,
-    print_fields,
-    print_json,
-    promise_fields,
-    quiet_stdout,
-)
-from sosdp.cli.tables import TableFileError, named, read_named_table
+from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish
+from sosdp.cli.tables import given_table
+from sosdp.privacy.files import Table
 
 MIXTURE = (("clusters", "delta"), ("separation", "sigma", "least_weight", "elongation"))
 TUPLES = (("clusters", "delta"), ("separation", "sigma", "least_weight"))
@@ -28,46 +21,40 @@ def run(arguments: Namespace) -> int:
     gaussian = arguments.name == "gaussian"
     if gaussian:
         arguments.estimate = arguments.estimate or "gaussian"
-    if not gaussian:
-        estimator = {"gmm": _mixture, "tuples": _tuples}[arguments.name](arguments)
-    try:
-        table, names = read_named_table(arguments.input, bool(arguments.header), named(arguments.columns))
-    except TableFileError as error:
-        raise InputError(one_line(error)) from error
-    if gaussian:
-        estimator = private_gaussian.estimator(arguments, names)
-    try:
-        with quiet_stdout():
-            if gaussian:
-                release = private_gaussian.fit(estimator, table, arguments.estimate)
-            else:
-                estimator.fit(table)
-                release = estimator.release_.to_dict()
-                release["value"] = {**_mixture_value(estimator), "released": bool(estimator.released_)}
-    except (ValueError, TypeError) as error:
-        raise InputError(f"sosdp private {arguments.name}: {one_line(error)}") from error
-    release["public"] = {**release["public"], "n": int(table.shape[0]), "dimension": int(table.shape[1])}
-    if names is not None:
-        release["public"]["columns"] = names
-    if arguments.json:
-        print_json(release)
     else:
-        _print(release)
-    return ANSWERED
+        estimator = {"gmm": _mixture, "tuples": _tuples}[arguments.name](arguments)
+    table = given_table(arguments)
+    if gaussian:
+        estimator = private_gaussian.estimator(arguments, table)
+    with fitting(arguments):
+        if gaussian:
+            release, value = private_gaussian.fit(estimator, table.values, arguments.estimate)
+        else:
+            release = estimator.fit(table.values).release_
+            value = {**_mixture_value(estimator), "released": bool(estimator.released_)}
+    shown = release.resting_on(table.assumptions).to_dict() | {"value": value}
+    shown["public"] |= public_facts(table)
+    return publish(arguments, shown, lambda: _fields(shown))
+
+
+def public_facts(table: Table) -> dict[str, Any]:
+    """What is public of every table: its size, and the names of its columns where they are known."""
+    facts: dict[str, Any] = {"n": int(table.values.shape[0]), "dimension": int(table.values.shape[1])}
+    return facts if table.names is None else {**facts, "columns": table.names}
 
 
 def _options(arguments: Namespace, needed: tuple[str, ...], taken: tuple[str, ...]) -> dict[str, Any]:
     name = arguments.name
-    found: dict[str, Any] = {"epsilon": arguments.epsilon}
+    result: dict[str, Any] = {"epsilon": arguments.epsilon}
     for option in needed + taken:
         value = getattr(arguments, option)
         if value is None and option in needed:
             raise InputError(f"sosdp private {name}: --{option}: {name} cannot do without it")
         if value is not None:
-            found[option] = value
+            result[option] = value
     if arguments.insecure_seed is not None:
-        found["insecure_seed"] = arguments.insecure_seed
-    return found
+        result["insecure_seed"] = arguments.insecure_seed
+    return result
 
 
 def _mixture(arguments: Namespace) -> Any:
@@ -93,7 +80,7 @@ def _mixture_value(estimator: Any) -> dict[str, Any]:
     return {"centers": _listed(centers), "weights": _listed(estimator.weights_)}
 
 
-def _print(release: dict[str, Any]) -> None:
+def _fields(release: dict[str, Any]) -> Fields:
     fields: dict[str, str | None] = {
         **promise_fields(release),
         "records": f"{release['public']['n']} of {release['public']['dimension']} coordinates (public)",
@@ -116,9 +103,9 @@ def _print(release: dict[str, Any]) -> None:
         if name in value:
             value[name] = [str(k) if names is None else names[k] for k in value[name]]
     if estimates is not None and "mean" in value:
-        told = estimates[0] if len(set(estimates)) == 1 else "mean"
-        value = {told if name == "mean" else name: numbers for name, numbers in value.items()}
-        if told == "mean" and len(set(estimates)) > 1:
+        known = estimates[0] if len(set(estimates)) == 1 else "mean"
+        value = {known if name == "mean" else name: numbers for name, numbers in value.items()}
+        if known == "mean" and len(set(estimates)) > 1:
             fields["estimates"] = ", ".join(estimates)
     for name, numbers in value.items():
         rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]
@@ -126,4 +113,4 @@ def _print(release: dict[str, Any]) -> None:
             "none" if row is None else " ".join(x if isinstance(x, str) else f"{x:.6g}" for x in row)
             for row in rows
         )
-    print_fields(fields)
+    return fields

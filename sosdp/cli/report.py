@@ -10,6 +10,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sosdp.cli.write import write_whole
+
 STYLE = """
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2329; --soft: #5b6670; --line: #d9dde1;
   --card: #f3f5f6; --mark: #0072b2; --safe: #e8f3ee; --warn: #fbf0dd; --safe-edge: #009e73;
@@ -139,5 +141,5 @@ def page(title: str, blocks: Iterable[str], footer: str) -> str:
 def write(path: str | Path, document: str) -> Path:
     """Write the document and return its path."""
     target = Path(path)
-    target.write_text(document, encoding="utf-8")
+    write_whole(target, document)
     return target

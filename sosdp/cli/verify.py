@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         for option, why_not in emit(loaded(arguments.file), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
     if verdict and arguments.kernel:
-        print("\n".join(f"kernel: {line}" for line in replayed(arguments.file, arguments.against)))
+        print(f"kernel: {replayed(arguments.file, arguments.against)}")
     if verdict and arguments.agda:
         accepted, said = agda(arguments.file)
         print(f"agda: {'accepted' if accepted else f'refused: {said}'}")
@@ -68,7 +68,7 @@ def loaded(file: str) -> Proof:
         raise InputError(one_line(error)) from error
 
 
-def replayed(file: str, against: str | None) -> list[str]:
+def replayed(file: str, against: str | None) -> str:
     """What the kernel proves from a valid certificate, stated from the problem where one is given.
 
     Raises InputError where it has no rules for the claim.
@@ -79,7 +79,7 @@ def replayed(file: str, against: str | None) -> list[str]:
 
     problem = None if against is None else load_json(against, False, MAX_BYTES)
     try:
-        return [answer.show() for answer in replay(load_json(file, True, MAX_BYTES), problem)]
+        return replay(load_json(file, True, MAX_BYTES), problem).show()
     except NotProven as error:
         raise InputError(f"{file}: --kernel: {error}") from None
 

@@ -9,16 +9,15 @@ vectors is in ``strategies``. Source: Jansson, Chaykin, Keil, SIAM J. Numer. Ana
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from .clock import otherwise, reserve
-from .equilibrate import equilibrated
-from .powers_of_two import Scaled, allowance, in_given_units
+from .exact.integers import rounded
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
 from .svec import smat, triangle
@@ -57,19 +56,10 @@ class Bracket:
 @otherwise(np.inf)
 def upper_bound(program: ConicProgram, x: np.ndarray) -> float:
     """A proven upper bound on the optimal value from a point, infinite when it is not proven feasible."""
-    for scaled in _stated(replace(program, constant=0.0)):
-        found = scaled.value(_upper_bound(scaled.program, scaled.point(x)), program.constant, 1)
-        if found < np.inf:
-            return found if program.q.any() else program.constant
-    return np.inf
-
-
-def _stated(program: ConicProgram) -> Iterator[Scaled]:
-    """The program as it is and, where its numbers are far from one, scaled."""
-    yield in_given_units(program)
-    scaled = equilibrated(program)
-    if scaled.changed:
-        yield scaled
+    result = _upper_bound(program, x)
+    if not np.isfinite(result):
+        return np.inf
+    return rounded(Fraction(result) + Fraction(program.constant), 1) if program.q.any() else program.constant
 
 
 def _upper_bound(program: ConicProgram, x: np.ndarray) -> float:
@@ -105,35 +95,32 @@ def lower_bound(
     none is proven. ``errors``: what the entries of A and b are off by at most; ``off``: those of q."""
     if off is None and not program.q.any():
         return program.constant  # no multipliers at all
-    found = -np.inf
-    for scaled in _stated(replace(program, constant=0.0)):
-        away = None if off is None else allowance(off, scaled.columns + scaled.cost)
-        found = _lower_bound(scaled.program, scaled.dual(z), scaled.errors(errors), away)
-        found = scaled.value(found, program.constant, -1)
-        if found > -np.inf:
-            break
-    return found
+    result = _dual_value(program, z, -program.q, errors, off)
+    return rounded(Fraction(program.constant) - Fraction(result), -1) if np.isfinite(result) else -np.inf
 
 
-def _lower_bound(
+def _dual_value(
     program: ConicProgram,
     z: np.ndarray,
+    target: np.ndarray,
     errors: tuple[np.ndarray, np.ndarray] | None,
     off: np.ndarray | None = None,
 ) -> float:
-    exact = _exactly(program, z, -program.q, None if errors is None else errors[0], off)
+    """A proven upper bound on ``b'z`` of a vector of the dual cone near z with ``A'z = target``; infinity
+    where none is proven to exist."""
+    exact = _exactly(program, z, target, None if errors is None else errors[0], off)
     if exact is None:
-        return -np.inf
+        return np.inf
     z, distance = exact
     if not _inside(program.cones, _without_zero(program, z), np.full(z.size, distance), whole=distance):
-        return -np.inf
-    value = -float(program.b @ z)
+        return np.inf
+    value = float(program.b @ z)
     rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
     rounding = rounding * 2 + z.size * _UNDERFLOW
     if errors is not None:
         rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
-    bound = np.nextafter(value - rounding, -np.inf)
-    return float(bound) if np.isfinite(bound) else -np.inf
+    bound = np.nextafter(value + rounding, np.inf)
+    return float(bound) if np.isfinite(bound) else np.inf
 
 
 @otherwise(-np.inf)
@@ -174,21 +161,7 @@ def is_empty(
 ) -> bool:
     """Whether a dual vector near the given one proves that no point is feasible: ``A'z = 0``, z in the dual
     cone, ``b'z < 0``."""
-    return any(_is_empty(s.program, s.dual(ray), s.errors(errors)) for s in _stated(program))
-
-
-def _is_empty(program: ConicProgram, ray: np.ndarray, errors: tuple[np.ndarray, np.ndarray] | None) -> bool:
-    exact = _exactly(program, ray, np.zeros(program.q.size), None if errors is None else errors[0])
-    if exact is None:
-        return False
-    z, distance = exact
-    if not _inside(program.cones, _without_zero(program, z), np.full(z.size, distance), whole=distance):
-        return False
-    value = float(program.b @ z)
-    rounding = (z.size + 4) * UNIT * float(np.abs(program.b) @ np.abs(z)) + distance * norm(program.b)
-    if errors is not None:
-        rounding += float(errors[1] @ np.abs(z)) * _OUTWARD + distance * norm(errors[1])
-    return bool(value + 2 * rounding + z.size * _UNDERFLOW < 0)
+    return _dual_value(program, ray, np.zeros(program.q.size), errors) < 0
 
 
 def _product_error(A: sp.csr_matrix, b: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -240,8 +213,8 @@ def _least_singular_value(matrix: np.ndarray) -> float:
     if not least > 0:
         return 0.0
     # the data carry factors sqrt(2), each rounded
-    found = float(np.sqrt(least)) * (1 - 1e-12) - 8 * UNIT * np.sqrt(2.0 * columns)
-    return found * float(scale.min())
+    result = float(np.sqrt(least)) * (1 - 1e-12) - 8 * UNIT * np.sqrt(2.0 * columns)
+    return result * float(scale.min())
 
 
 def _exactly(

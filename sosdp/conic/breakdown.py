@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def call(solver: str, program: ConicProgram, run: Callable[[], T], noisy: Descri
     with nullcontext(lambda: None) if noisy is None else noisy.held() as drop:
         try:
             return run()
-        except (MemoryError, SolverUnavailable):
+        except (Breakdown, MemoryError, SolverUnavailable):
             raise
         except BaseException as error:
             if not (isinstance(error, Exception) or is_panic(error)):
@@ -67,9 +67,8 @@ class Descriptor:
         self._number = number
         self._lock = threading.Lock()
         self._inside = 0
-        self._kept = -1
         self._drop = False
-        self._file = -1
+        self._replaced: tuple[int, Any] | None = None  # a copy of the descriptor, and the file in its place
 
     @contextmanager
     def held(self) -> Iterator[Callable[[], None]]:
@@ -83,76 +82,49 @@ class Descriptor:
         finally:
             with self._lock:
                 self._inside -= 1
-                if self._inside == 0 and self._kept >= 0:
+                if self._inside == 0:
                     self._restore()
 
     def _throw_away(self) -> None:
         self._drop = True
 
-    def original(self) -> int:
-        """A copy of the descriptor as it is outside."""
-        with self._lock:
-            return os.dup(self._kept if self._inside and self._kept >= 0 else self._number)
-
     def _replace(self) -> None:
         self._drop = False
-        _flush(self._number)
+        flush_output(self._number)
         try:
-            self._kept = os.dup(self._number)
+            kept = os.dup(self._number)
         except OSError:  # the process has none
-            self._kept = -1
             return
-        self._file = _scratch()
-        os.dup2(self._file, self._number)
+        scratch = tempfile.TemporaryFile()
+        os.dup2(scratch.fileno(), self._number)
+        self._replaced = kept, scratch
 
     def _restore(self) -> None:
-        _flush(self._number)
-        os.dup2(self._kept, self._number)
-        os.close(self._kept)
-        size = os.fstat(self._file).st_size
-        if size and not self._drop:
-            os.lseek(self._file, 0, os.SEEK_SET)
-            kept = [line for line in os.read(self._file, size).splitlines(True) if not _is_noise(line)]
+        if self._replaced is None:
+            return
+        flush_output(self._number)
+        (kept, scratch), self._replaced = self._replaced, None
+        os.dup2(kept, self._number)
+        os.close(kept)
+        scratch.seek(0)
+        lines = [] if self._drop else [line for line in scratch if not line.startswith(_NOISE)]
+        if lines:
             with os.fdopen(os.dup(self._number), "wb") as out:
-                out.write(b"".join(kept))
-        os.close(self._file)
-        self._kept = self._file = -1
+                out.writelines(lines)
+        scratch.close()
 
 
-def _flush(number: int) -> None:
-    """What Python and C have in their buffers goes where it was meant to go."""
+def flush_output(number: int = 1) -> None:
+    """What Python and C have in their buffers for standard output (1) or error (2) goes where it was meant
+    to go."""
     stream = sys.stdout if number == 1 else sys.stderr
     if stream is not None and not stream.closed:
         stream.flush()
     if number == 1:
-        _c_library().fflush(None)
+        ctypes.CDLL(None if os.name == "posix" else "msvcrt").fflush(None)
 
 
-def flush_output() -> None:
-    """What waits for standard output is written."""
-    _flush(1)
-
-
-def _c_library() -> ctypes.CDLL:
-    global _library
-    if _library is None:
-        _library = ctypes.CDLL(None if os.name == "posix" else "msvcrt")
-    return _library
-
-
-_library: ctypes.CDLL | None = None
-
-
-def _scratch() -> int:
-    """A file without a name."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("held")
-    number, name = tempfile.mkstemp()
-    if os.name == "posix":
-        os.unlink(name)
-    return number
-
-
+# how SCS and LAPACK complain about numbers, whatever their options say
 _NOISE = (
     b"ERROR: could not determine problem status",
     b" ** On entry to ",
@@ -160,11 +132,5 @@ _NOISE = (
     b"ERROR: init_lin",
     b"WARNING - large complementary",
 )
-
-
-def _is_noise(line: bytes) -> bool:
-    """Lines by which SCS and LAPACK complain about numbers, whatever their options say."""
-    return line.startswith(_NOISE)
-
 
 STANDARD_OUTPUT, STANDARD_ERROR = Descriptor(1), Descriptor(2)

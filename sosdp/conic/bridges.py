@@ -18,38 +18,13 @@ from sosdp.extras import need
 from .choose import solve_conic
 from .program import Cones, ConicProgram, ConicSolution
 from .svec import SQRT2, svec_length, triangle, unpacking
+from .to_cvxpy import to_cvxpy
 
 if TYPE_CHECKING:
     import cvxpy
     import picos
 
-
-def to_cvxpy(program: ConicProgram) -> tuple[cvxpy.Problem, cvxpy.Variable]:
-    """The program as a cvxpy problem and its variable x, shape (columns,).
-
-    The problem's constraints are, in this order and where present: equations, inequalities, one matrix
-    inequality a block. Cost: one sparse product a block.
-    """
-    need("cvxpy", "the bridge to cvxpy")
-    import cvxpy as cp
-
-    x = cp.Variable(program.q.size, name="x")
-    objective = program.q @ x + program.constant
-    if program.P is not None:
-        symmetric = program.P + sp.triu(program.P, 1).T
-        objective = objective + 0.5 * cp.quad_form(x, cp.psd_wrap(sp.csc_matrix(symmetric)))
-    rows, cones = sp.csr_matrix(program.A), program.cones
-    constraints = []
-    if cones.zero:
-        constraints.append(rows[: cones.zero] @ x == program.b[: cones.zero])
-    scalars = slice(cones.zero, cones.zero + cones.nonnegative)
-    if cones.nonnegative:
-        constraints.append(rows[scalars] @ x <= program.b[scalars])
-    for side, here in zip(cones.psd, cones.psd_slices(), strict=True):
-        unpack = unpacking(side)
-        entries = unpack @ program.b[here] - sp.csr_matrix(unpack @ rows[here]) @ x
-        constraints.append(cp.reshape(entries, (side, side), order="F") >> 0)
-    return cp.Problem(cp.Minimize(objective), constraints), x
+__all__ = ["from_cvxpy", "from_picos", "solve_cvxpy", "to_cvxpy", "to_picos"]
 
 
 def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
@@ -80,27 +55,27 @@ def solve_cvxpy(
     ``from_cvxpy`` and ``solve_conic``.
     """
     program, back, finish = _read_cvxpy(problem)
-    found = solve_conic(program, solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+    result = solve_conic(program, solver, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     words = {
         "optimal": "Solved",
         "inaccurate": "AlmostSolved",
         "infeasible": "PrimalInfeasible",
         "unbounded": "DualInfeasible",
     }
-    if found.status not in words:
-        return found
+    if result.status not in words:
+        return result
     answer = SimpleNamespace(
-        status=words[found.status],
-        x=found.x,
-        z=back.T @ found.z,
-        obj_val=found.value - program.constant,
-        solve_time=found.seconds,
-        iterations=found.iterations,
+        status=words[result.status],
+        x=result.x,
+        z=back.T @ result.z,
+        obj_val=result.value - program.constant,
+        solve_time=result.seconds,
+        iterations=result.iterations,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status says so
         finish(answer)
-    return found
+    return result
 
 
 def _read_cvxpy(problem: cvxpy.Problem) -> tuple[ConicProgram, sp.csr_matrix, Callable[[Any], None]]:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from time import process_time
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,40 +18,38 @@ import numpy as np
 from sosdp.progress import shown
 
 from . import multiprecision
-from .brackets import Bracket, upper_bound
 from .clock import limited
-from .equilibrate import equilibrated
+from .judge import better, judged
+from .other_solvers import OTHERS
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .reformulate import unsolved
-from .strategies import bracket, is_unbounded
 from .svec import svec_length
-from .unit_size import at_unit_size
+from .units import for_a_solver, own_units
 
-# The one list of solvers: name -> (module that must be importable, what to install for it). Each has a file
-# of its name beside this one, with FORM ("gram" or "moment"), memory(program) and solve(program, ...).
-SOLVERS = {
-    "clarabel": ("clarabel", "clarabel"),
-    "scs": ("scs", "scs"),
-    "mosek": ("mosek", "mosek"),
-    "sdpa": ("sdpap", "sdpa-python"),
-    "cvxopt": ("cvxopt", "cvxopt"),
-    "newton_cg": ("scipy", "scipy"),  # our own, of what is always there
+# The one list of solvers: name -> (modules that must be importable, what to install for them). Each has FORM
+# ("gram" or "moment"), memory(program) and solve(program, ...), in a file of its name beside this one or in
+# ``other_solvers``.
+SOLVERS: dict[str, tuple[tuple[str, ...], str]] = {
+    "clarabel": (("clarabel",), "clarabel"),
+    "scs": (("scs",), "scs"),
+    "mosek": (("mosek", "cvxpy"), 'mosek "sosdp[modelling]"'),
+    "sdpa": (("sdpap",), "sdpa-python"),
+    "cvxopt": (("cvxopt",), "cvxopt"),
+    "newton_cg": (("scipy",), "scipy"),  # our own, of what is always there
 }
 INTERIOR_POINT_SIDE = (
     60  # beyond it a first-order method is faster by a factor that grows as the cube of the side
 )
-AGREE = 1e-5  # relative width of the proven bounds up to which a program counts as solved
 _HOURS = 5e11  # sum of R^3 from which on Clarabel is not asked for a second opinion
 _PATIENCE = 8.0  # CPU seconds for all second opinions together, or ...
 _PATIENCE_TIMES = 10  # ... this multiple of what the first took with its proof
-_UNSTOPPABLE = ("sdpa", "cvxopt")  # they take no time limit
 INTERIOR_POINT_WORK = 4e10  # sum of R^3 over the blocks: about 10 s an iteration
 
 
 @cache
 def is_installed(name: str) -> bool:
     """Whether the module of a solver of the list can be found (a licence is not asked for)."""
-    return importlib.util.find_spec(SOLVERS[name][0]) is not None
+    return all(importlib.util.find_spec(module) is not None for module in SOLVERS[name][0])
 
 
 def installed() -> tuple[str, ...]:
@@ -75,8 +72,8 @@ def choose(sides: Iterable[int]) -> str:
     raise SolverUnavailable("neither clarabel nor scs is installed; try: pip install clarabel scs")
 
 
-def backend(name: str) -> ModuleType:
-    """The backend module of a solver; raises SolverUnavailable when it cannot be used here."""
+def backend(name: str) -> Any:
+    """The backend of a solver, a module or object; raises SolverUnavailable when it cannot be used here."""
     if name not in SOLVERS:
         raise SolverUnavailable(f"unknown solver {name!r}; choose one of {', '.join(SOLVERS)} or 'auto'")
     if not is_installed(name):
@@ -84,7 +81,7 @@ def backend(name: str) -> ModuleType:
             f"the solver {name!r} is not installed; try: pip install {SOLVERS[name][1]}, "
             f"or one of {', '.join(installed())}"
         )
-    return importlib.import_module(f"{__package__}.{name}")
+    return OTHERS.get(name) or importlib.import_module(f"{__package__}.{name}")
 
 
 def available_memory() -> float:
@@ -161,15 +158,15 @@ def solve_conic(
     started = time.perf_counter()
     if 0 in program.cones.psd:  # solvers take them for an error (SDPA ends the process)
         program = replace(program, cones=replace(program.cones, psd=tuple(n for n in program.cones.psd if n)))
-    unit = at_unit_size(program)
+    unit = own_units(program)
     if largest is not None:
-        largest = float(np.ldexp(largest, unit.right))
-    asked = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
-    with limited(asked.left):
-        found = unit.restore(_settled(unit.program, solver, asked, tolerance, largest), program)
-    if found.status == "infeasible":  # a backend that saw no ray leaves the value at its last point
-        found = replace(found, value=np.nan)
-    return replace(found, seconds=time.perf_counter() - started)
+        largest = unit.largest(largest)
+    wanted = _Asked(time_limit, started, {"max_iterations": max_iterations, "verbose": verbose})
+    with limited(wanted.left):
+        result = unit.restore(_settled(unit.program, solver, wanted, tolerance, largest), program)
+    if result.status == "infeasible":  # a backend that saw no ray leaves the value at its last point
+        result = replace(result, value=np.nan)
+    return replace(result, seconds=time.perf_counter() - started)
 
 
 def _settled(
@@ -178,12 +175,9 @@ def _settled(
     """The answer of the first solver whose answer is proven, or the best of them all."""
     if not program.q.size and program.P is None:
         only = unsolved(program, "optimal", message="no variables")
-        return _judged(
-            program, replace(only, s=program.b.copy(), value=program.constant), asked.again("none")
-        )
+        only = replace(only, s=program.b.copy(), value=program.constant)
+        return judged(program, only, asked.again("none"))
     names = order(program) if solver == "auto" else (solver,)
-    if asked.limited and solver == "auto":
-        names = tuple(n for n in names if n not in _UNSTOPPABLE)
     if solver == "auto" and multiprecision.suits(program):
         # where the interior points of doubles end early, a first-order method gets no further
         early = [n for n in names if n in ("clarabel", "sdpa")]
@@ -191,13 +185,13 @@ def _settled(
     best: ConicSolution | None = None
     for name in names:
         try:
-            found = asked.solve(name, program, tolerance)
+            result = asked.solve(name, program, tolerance)
         except ProblemTooLarge:
             if name == names[-1] and best is None:
                 raise
             continue
-        judged = _judged(program, found, asked.again(name), largest)
-        best = judged if best is None else _better(best, judged)
+        proven = judged(program, result, asked.again(name), largest)
+        best = proven if best is None else better(best, proven)
         asked.grant()
         if best.status in ("optimal", "infeasible", "unbounded") or asked.over():
             break
@@ -215,7 +209,6 @@ class _Asked:
         self._options = options
         self._begun = process_time()
         self._budget = np.inf
-        self.limited = time_limit is not None
 
     def grant(self) -> None:
         """The first opinion is there: what the others may take together."""
@@ -241,13 +234,11 @@ class _Asked:
         if module is multiprecision and not multiprecision.begins_within(program, self.left()):
             return unsolved(program, "failed", message="no time left", solver=name)
         limit = {}
-        if self._time_limit is not None or np.isfinite(self._budget) and name not in _UNSTOPPABLE:
+        if np.isfinite(self.left()):
             limit = {"time_limit": max(self.left(), 0.01)}
-        scaled = equilibrated(program)
-        if scaled.changed:
-            found = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
-            return scaled.restore(_of_its_shape(found, program), program)
-        return _of_its_shape(module.solve(program, tolerance=tolerance, **limit, **self._options), program)
+        scaled = for_a_solver(program)
+        result = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
+        return scaled.restore(_of_its_shape(result, program), program)
 
     def again(self, name: str) -> Callable[[ConicProgram], ConicSolution]:
         """What solves a variation of the program: ``failed`` where no time is left, or no memory."""
@@ -278,63 +269,6 @@ def opinion(
 ) -> Iterator[Callable[[ConicProgram], ConicSolution]]:
     """What solves this program and variations of it, with what is done within it all in one time limit:
     Clarabel or SCS; the answer is ``failed`` where no time is left, or no memory."""
-    asked = _Asked(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
-    with limited(asked.left):
-        yield asked.again(choose(program.cones.psd))
-
-
-def _judged(
-    program: ConicProgram,
-    found: ConicSolution,
-    solve: Callable[[ConicProgram], ConicSolution],
-    largest: float | None = None,
-) -> ConicSolution:
-    """A solver's answer with what is proven of it."""
-    if program.P is not None and program.P.nnz:
-        return found
-    if found.status == "unbounded":
-        return _unbounded(program, found, solve)
-    proven = bracket(program, found, solve, AGREE, largest)
-    if proven.empty:
-        return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
-    status = "optimal" if proven.agrees(AGREE) else "failed" if found.status == "failed" else "inaccurate"
-    inside = np.isfinite(found.value) and proven.lower <= found.value <= proven.upper
-    middle = proven.middle if status == "optimal" and not inside else found.value
-    return replace(
-        found, status=status, value=middle, lower=proven.lower, upper=proven.upper, reason=proven.reason
-    )
-
-
-def _unbounded(
-    program: ConicProgram, found: ConicSolution, solve: Callable[[ConicProgram], ConicSolution]
-) -> ConicSolution:
-    """An unbounded program: a point that is proven feasible, and a direction that is proven to improve it."""
-    # the exact direction near x, and the rounding of q'x: both are in the bound
-    improves = upper_bound(replace(program, b=np.zeros_like(program.b), constant=0.0), found.x) < 0
-    still = solve(replace(program, q=np.zeros_like(program.q)))
-    point = still.status in ("optimal", "inaccurate") and np.isfinite(upper_bound(program, still.x))
-    proven = improves and point or is_unbounded(program, solve)
-    if proven:
-        return replace(found, lower=-np.inf, upper=-np.inf)
-    if proven is None:
-        return replace(found, status="infeasible", lower=np.inf, upper=np.inf, reason="")
-    reason = "a feasible point and an improving direction could not both be proven"
-    return replace(found, status="inaccurate", reason=reason)
-
-
-def _better(first: ConicSolution, second: ConicSolution) -> ConicSolution:
-    """The answer that proves more, with the better of the bounds of both."""
-    lower, upper = max(first.lower, second.lower), min(first.upper, second.upper)
-    ranks = {"optimal": 0, "infeasible": 0, "unbounded": 0, "inaccurate": 1, "failed": 2}
-    widths = [
-        s.upper - s.lower if s.lower > -np.inf and s.upper < np.inf else np.inf for s in (first, second)
-    ]
-    keys = [(ranks[s.status], w) for s, w in zip((first, second), widths)]
-    chosen = second if keys[1] < keys[0] else first
-    if chosen.status == "infeasible":
-        return chosen
-    found = replace(chosen, lower=lower, upper=upper)
-    both = Bracket(lower, upper)
-    if both.agrees(AGREE):
-        return replace(found, status="optimal", value=both.middle, reason="")
-    return found
+    wanted = _Asked(time_limit, time.perf_counter(), {"max_iterations": None, "verbose": False})
+    with limited(wanted.left):
+        yield wanted.again(choose(program.cones.psd))

@@ -14,23 +14,23 @@ def eigenvalues_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray
     ValueError only if that fails too.
     """
     try:
-        found = sl.eigh(matrix, eigvals_only=True, subset_by_index=[first, last], check_finite=False)
+        result = sl.eigh(matrix, eigvals_only=True, subset_by_index=[first, last], check_finite=False)
     except np.linalg.LinAlgError:
-        found = np.empty(0)
-    if len(found) != last - first + 1 or not np.all(np.isfinite(found)):
-        found = sl.eigh(matrix, eigvals_only=True, driver="evd", check_finite=False)[first : last + 1]
-    return np.asarray(found)
+        result = np.empty(0)
+    if len(result) != last - first + 1 or not np.all(np.isfinite(result)):
+        result = sl.eigh(matrix, eigvals_only=True, driver="evd", check_finite=False)[first : last + 1]
+    return np.asarray(result)
 
 
 def eigenvectors_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray:
     """Unit eigenvectors (n, last - first + 1) of these eigenvalues; as `eigenvalues_between`."""
     try:
-        found = sl.eigh(matrix, subset_by_index=[first, last], check_finite=False)[1]
+        result = sl.eigh(matrix, subset_by_index=[first, last], check_finite=False)[1]
     except np.linalg.LinAlgError:
-        found = np.empty((len(matrix), 0))
-    if found.shape[1] != last - first + 1 or not np.all(np.isfinite(found)):
-        found = sl.eigh(matrix, driver="evd", check_finite=False)[1][:, first : last + 1]
-    return np.asarray(found)
+        result = np.empty((len(matrix), 0))
+    if result.shape[1] != last - first + 1 or not np.all(np.isfinite(result)):
+        result = sl.eigh(matrix, driver="evd", check_finite=False)[1][:, first : last + 1]
+    return np.asarray(result)
 
 
 def least_eigenvalue(matrix: np.ndarray) -> float:

@@ -73,18 +73,18 @@ class Lines:
 
 def integers(lines: Lines, words: list[str], what: str) -> list[int]:
     """The words as integers; FormatError otherwise."""
-    found = []
+    result = []
     for word in words:
         digits = word.lstrip("+-")
         if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
             raise lines.error(f"{what}: {word[:40]!r} is not an integer")
-        found.append(int(word))
-    return found
+        result.append(int(word))
+    return result
 
 
 def numbers(lines: Lines, words: list[str], what: str) -> list[float]:
     """The words as finite numbers; FormatError otherwise."""
-    found = []
+    result = []
     for word in words:
         try:
             value = float(word)
@@ -92,5 +92,5 @@ def numbers(lines: Lines, words: list[str], what: str) -> list[float]:
             raise lines.error(f"{what}: {word[:40]!r} is not a number") from None
         if not math.isfinite(value):
             raise lines.error(f"{what}: {word[:40]!r} is not a finite number")
-        found.append(value)
-    return found
+        result.append(value)
+    return result

@@ -1,8 +1,9 @@
-"""An interior-point method in numbers of many digits, for small programs that doubles do not solve.
+"""An interior-point method in numbers of many digits, for small programs that doubles do not solve, and for
+certificates to many digits.
 
 Where a program or its dual has no interior, iterates grow and double precision ends at half of its digits
-(the control problems of SDPLIB: values wrong in the fifth digit). The same method in 300 bits goes on. Its
-answer is rounded to doubles, an opinion like that of any solver. Infeasible path following with the search
+(the control problems of SDPLIB: values wrong in the fifth digit). The same method in 300 bits goes on; what
+its answer, rounded to doubles, is worth is proven elsewhere. Infeasible path following with the search
 direction of Helmberg, Rendl, Vanderbei and Wolkowicz (SIAM J. Optim. 6, 1996) and of Kojima, Shindoh and
 Hara (SIAM J. Optim. 7, 1997).
 """
@@ -10,7 +11,8 @@ Hara (SIAM J. Optim. 7, 1997).
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ _ITERATIONS = 80
 _START = 1000.0
 _CENTRING = 0.2
 _BACK = 0.95
-_GAP = 1e-12
+_GAP, _MISSED = 1e-12, 1e-15
 
 
 def suits(program: ConicProgram) -> bool:
@@ -36,10 +38,12 @@ def suits(program: ConicProgram) -> bool:
 
 
 def _work(program: ConicProgram) -> float:
-    """Products of numbers in one iteration."""
-    count = float(program.q.size)
-    work = sum(2 * count * n**3 + count**2 * n**2 for n in (*program.cones.psd, 1))
-    return work + count**2 * program.cones.nonnegative
+    return work_of(program.q.size, program.cones.psd) + float(program.q.size) ** 2 * program.cones.nonnegative
+
+
+def work_of(count: int, sides: Iterable[int]) -> float:
+    """Products of numbers in one iteration, with so many variables and matrices of these sides."""
+    return float(sum(2 * count * n**3 + count**2 * n**2 for n in (*sides, 1)))
 
 
 def begins_within(program: ConicProgram, seconds: float) -> bool:
@@ -69,39 +73,38 @@ def solve(
     if known is not None:
         return reduced.restore(known)
     limit = _ITERATIONS if max_iterations is None else max_iterations
-    return reduced.restore(_path(reduced.program, tolerance or _GAP, time_limit, limit, verbose))
+    return reduced.restore(_solved(reduced.program, tolerance or _GAP, time_limit, limit, verbose))
 
 
-def _path(
+def _solved(
     program: ConicProgram, tolerance: float, time_limit: float | None, iterations: int, verbose: bool
 ) -> ConicSolution:
-    import flint
+    started, count = time.perf_counter(), 0
 
-    before = flint.ctx.prec
-    flint.ctx.prec = _BITS
-    started = time.perf_counter()
+    def enough(path: CentralPath) -> bool:
+        nonlocal count
+        count += 1
+        gap, missed = path.gap / max(1.0, abs(path.value)), path.missed
+        if verbose:
+            print(f"{count:3d} {float(path.value):+.12e} gap {float(gap):.1e} missed {float(missed):.1e}")
+        return bool(gap <= tolerance and missed <= _MISSED)
+
+    def late() -> bool:
+        took = (time.perf_counter() - started) / max(1, count)  # an iteration
+        return time_limit is not None and (count + 1) * took > time_limit
+
     try:
-        state = _State(program)
-        status, count = "inaccurate", 0
-        for count in range(1, iterations + 1):
-            took = (time.perf_counter() - started) / max(1, count - 1)  # an iteration
-            late = time_limit is not None and count * took > time_limit
-            if late or not state.step():
-                break
-            if verbose:
-                print(f"{count:3d} {state.value():+.12e} gap {state.gap():.1e} missed {state.missed():.1e}")
-            if state.gap() <= tolerance and state.missed() <= 1e-15:
-                status = "optimal"
-                break
-        x, z = state.answer()
+        with precision(_BITS):
+            path = CentralPath(program.q.tolist(), _blocks(program))
+            solved = path.follow(enough, iterations, late)
+            x = np.array([float(v) for v in path.y.entries()])
+            z = np.concatenate([svec(_floats(matrix)) for matrix in path.Z])
     except ZeroDivisionError as error:  # a singular matrix in 300 bits
         return unsolved(program, "failed", message=str(error), solver=NAME)
-    finally:
-        flint.ctx.prec = before
     if not (np.isfinite(x).all() and np.isfinite(z).all()):
         return unsolved(program, "failed", message="the iterates left the range of doubles", solver=NAME)
     return ConicSolution(
-        status=status,
+        status="optimal" if solved else "inaccurate",
         x=x,
         s=program.b - program.A @ x,
         z=z,
@@ -109,48 +112,90 @@ def _path(
         iterations=count,
         solver=NAME,
         seconds=time.perf_counter() - started,
-        message=status,
+        message="optimal" if solved else "inaccurate",
     )
 
 
-class _State:
-    """The iterate: multipliers Z and slacks S (a matrix a block, 1 x 1 for scalars), the point y."""
+def precision(bits: int) -> Any:
+    """Within it, numbers have so many binary digits."""
+    from flint import ctx
 
-    def __init__(self, program: ConicProgram) -> None:
+    return ctx.workprec(bits)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A matrix ``constant + sum_i y_i F_i`` of this side: entries (i, j, value) with i <= j, of numbers that
+    ``arb`` takes, for the constant and for each column that has any."""
+
+    side: int
+    constant: list[tuple[int, int, Any]]
+    columns: dict[int, list[tuple[int, int, Any]]]
+
+
+def _blocks(program: ConicProgram) -> list[Block]:
+    """The slack ``b - A x``, scalar by scalar and matrix by matrix."""
+    cones, dense = program.cones, program.A.toarray()
+    rows = [(1, slice(r, r + 1)) for r in range(cones.nonnegative)]
+    result = []
+    for side, here in [*rows, *zip(cones.psd, cones.psd_slices(), strict=True)]:
+        used = np.flatnonzero(dense[here].any(axis=0)).tolist()
+        columns = {i: _entries(-smat(dense[here, i], side)) for i in used}
+        result.append(Block(side, _entries(smat(program.b[here], side)), columns))
+    return result
+
+
+def _entries(matrix: np.ndarray) -> list[tuple[int, int, Any]]:
+    return [(int(i), int(j), float(matrix[i, j])) for i, j in zip(*np.nonzero(np.triu(matrix)), strict=True)]
+
+
+class CentralPath:
+    """Minimise ``cost'y`` with every block positive semidefinite: multipliers Z and slacks S, a matrix a
+    block, and the point y, in numbers of the present precision."""
+
+    def __init__(self, cost: Sequence[Any], blocks: Sequence[Block]) -> None:
         from flint import arb, arb_mat
 
-        self.program = program
-        self.arb, self.mat = arb, arb_mat
-        cones, dense = program.cones, program.A.toarray()
-        count = program.q.size
-        blocks = [
-            (1, dense[r : r + 1].T[:, :, None], program.b[r].reshape(1, 1)) for r in range(cones.nonnegative)
-        ]
-        for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-            stack = np.array([smat(dense[rows, i], side) for i in range(count)])
-            blocks.append((side, stack, smat(program.b[rows], side)))
-        self.sides = [side for side, _, _ in blocks]
-        # minus A, one matrix a column, and flattened: the slack is B + sum_i y_i F_i
-        self.F = [[self._matrix(-m) for m in stack] for _, stack, _ in blocks]
-        self.flat = [self._matrix(-stack.reshape(count, side * side)) for side, stack, _ in blocks]
-        self.B = [self._matrix(b) for _, _, b in blocks]
-        self.q = [arb(float(v)) for v in program.q]
+        self.mat, self.cost = arb_mat, [arb(v) for v in cost]
+        self.sides = [block.side for block in blocks]
+        count = len(self.cost)
+        self.F, self.flat, self.B = [], [], []
+        for block in blocks:
+            self.F.append({i: self._matrix(block.side, entries) for i, entries in block.columns.items()})
+            nothing = [arb(0)] * block.side**2
+            rows = [self.F[-1][i].entries() if i in self.F[-1] else nothing for i in range(count)]
+            self.flat.append(arb_mat(count, block.side**2, [v for row in rows for v in row]))
+            self.B.append(self._matrix(block.side, block.constant))
         self.y = arb_mat(count, 1)
-        self.Z = [self._eye(n) for n in self.sides]
-        self.S = [self._eye(n) for n in self.sides]
-        self.order = sum(self.sides)
+        start = [self._matrix(n, [(i, i, _START) for i in range(n)]) for n in self.sides]
+        self.Z, self.S = start, list(start)
+        self._half = arb(0.5)
 
-    def _matrix(self, values: np.ndarray) -> Any:
-        height, width = values.shape
-        return self.mat(height, width, [self.arb(float(v)) for v in values.reshape(-1).tolist()])
+    def follow(
+        self,
+        enough: Callable[[CentralPath], bool],
+        iterations: int,
+        late: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Iterate until ``enough``; whether it came to that. ZeroDivisionError at a singular matrix."""
+        for _ in range(iterations):
+            if late() or not self._step():
+                return False
+            if enough(self):
+                return True
+        return False
 
-    def _eye(self, side: int) -> Any:
-        entries = [self.arb(_START if i == j else 0) for i in range(side) for j in range(side)]
-        return self.mat(side, side, entries)
+    def _matrix(self, side: int, entries: list[tuple[int, int, Any]]) -> Any:
+        from flint import arb
+
+        result = self.mat(side, side)
+        for i, j, value in entries:
+            result[i, j] = result[j, i] = arb(value)
+        return result
 
     def _products(self, matrices: list[Any]) -> Any:
         """``<F_i, M>`` of every column, shape (columns, 1)."""
-        total = self.mat(len(self.q), 1)
+        total = self.mat(len(self.cost), 1)
         for flat, m, n in zip(self.flat, matrices, self.sides, strict=True):
             total = total + flat * self.mat(n * n, 1, m.entries())
         return total.mid()
@@ -162,40 +207,51 @@ class _State:
             for flat, n in zip(self.flat, self.sides, strict=True)
         ]
 
-    def _inner(self, left: list[Any], right: list[Any]) -> Any:
-        total = self.arb(0)
-        for a, b, n in zip(left, right, self.sides, strict=True):
-            total = total + (self.mat(1, n * n, a.entries()) * self.mat(n * n, 1, b.entries()))[0, 0]
+    @property
+    def missed(self) -> Any:
+        """The largest violation of the equations of Z."""
+        result = self._products(self.Z)
+        return max(abs(result[i, 0] - q) for i, q in enumerate(self.cost)).mid()
+
+    @property
+    def off(self) -> Any:
+        """The largest violation of the equations of S."""
+        return max(abs(v) for m in self._rest() for v in m.entries()).mid()
+
+    def _rest(self) -> list[Any]:
+        """What S lacks of the matrices at the point."""
+        return [(b + a - s).mid() for a, b, s in zip(self._sums(self.y), self.B, self.S, strict=True)]
+
+    @property
+    def value(self) -> Any:
+        """The objective at the point."""
+        return sum((q * v for q, v in zip(self.cost, self.y.entries(), strict=True)), 0 * self._half).mid()
+
+    @property
+    def gap(self) -> Any:
+        """Complementarity: what the multipliers prove is less than the value by so much."""
+        total = 0 * self._half
+        for z, s, n in zip(self.Z, self.S, self.sides, strict=True):
+            total = total + (self.mat(1, n * n, z.entries()) * self.mat(n * n, 1, s.entries()))[0, 0]
         return total.mid()
 
-    def missed(self) -> float:
-        """The largest violation of the equations of Z."""
-        found = self._products(self.Z)
-        return max(abs(float(found[i, 0] - q)) for i, q in enumerate(self.q))
-
-    def value(self) -> float:
-        """The objective at the point."""
-        return float(sum((q * self.y[i, 0] for i, q in enumerate(self.q)), self.arb(0)))
-
-    def gap(self) -> float:
-        """Relative complementarity."""
-        return float(self._inner(self.Z, self.S)) / max(1.0, abs(self.value()))
-
-    def step(self) -> bool:
+    def _step(self) -> bool:
         """One iteration; whether it moved."""
-        arb = self.arb
-        mu = (self._inner(self.Z, self.S) * _CENTRING / self.order).mid()
+        count, mat = len(self.cost), self.mat
+        mu = (self.gap * _CENTRING / sum(self.sides)).mid()
         inverse = [s.inv().mid() for s in self.S]
-        off = [(b + a - s).mid() for a, b, s in zip(self._sums(self.y), self.B, self.S, strict=True)]
-        normal = self.mat(len(self.q), len(self.q))
+        off = self._rest()
+        normal = mat(count, count)
         for columns, flat, z, s, n in zip(self.F, self.flat, self.Z, inverse, self.sides, strict=True):
-            rows = [v for f in columns for v in (z * f * s).mid().transpose().entries()]
-            normal = normal + (flat * self.mat(len(self.q), n * n, rows).transpose()).mid()
-        normal = ((normal + normal.transpose()) * arb(0.5)).mid()
+            used, nothing = sorted(columns), [0 * self._half] * (n * n)
+            moved = {i: (z * columns[i] * s).mid().transpose().entries() for i in used}
+            rows = [v for i in range(count) for v in moved.get(i, nothing)]
+            normal = normal + (flat * mat(count, n * n, rows).transpose()).mid()
+        normal = ((normal + normal.transpose()) * self._half).mid()
         wanted = self._products(
             [(s * mu - z * r * s).mid() for z, s, r in zip(self.Z, inverse, off, strict=True)]
         )
-        right = self.mat(len(self.q), 1, [wanted[i, 0] - q for i, q in enumerate(self.q)]).mid()
+        right = mat(count, 1, [wanted[i, 0] - q for i, q in enumerate(self.cost)]).mid()
         dy = normal.solve(right, algorithm="approx").mid()
         if not all(v.is_finite() for v in dy.entries()):
             return False
@@ -203,48 +259,44 @@ class _State:
         dZ = []
         for z, s, d in zip(self.Z, inverse, dS, strict=True):
             m = (s * mu - z - z * d * s).mid()
-            dZ.append(((m + m.transpose()) * arb(0.5)).mid())
-        first, second = self._longest(self.Z, dZ), self._longest(self.S, dS)
-        self.Z = [(z + d * arb(first)).mid() for z, d in zip(self.Z, dZ, strict=True)]
-        self.S = [(s + d * arb(second)).mid() for s, d in zip(self.S, dS, strict=True)]
-        self.y = (self.y + dy * arb(second)).mid()
+            dZ.append(((m + m.transpose()) * self._half).mid())
+        self.Z, first = _moved(self.Z, dZ)
+        self.S, second = _moved(self.S, dS)
+        self.y = (self.y + dy * second).mid()
         return max(first, second) > 1e-3
 
-    def _longest(self, at: list[Any], direction: list[Any]) -> float:
-        """A step that stays inside the cone."""
-        size = 1.0
-        while size > 1e-6:
-            if all(_definite((m + d * self.arb(size)).mid()) for m, d in zip(at, direction, strict=True)):
-                return size if size == 1.0 else _BACK * size
-            size *= 0.9
-        return 0.0
 
-    def answer(self) -> tuple[np.ndarray, np.ndarray]:
-        """Point and multipliers in doubles."""
-        x = np.array([float(self.y[i, 0]) for i in range(len(self.q))])
-        parts = []
-        for z, n in zip(self.Z, self.sides, strict=True):
-            matrix = np.array([float(v) for v in z.entries()]).reshape(n, n)
-            parts.append(svec(0.5 * (matrix + matrix.T)))
-        return x, np.concatenate(parts)
+def _moved(at: list[Any], direction: list[Any]) -> tuple[list[Any], float]:
+    """The matrices a step on, the whole one at most, with room to the boundary of their cones; its length."""
+    from flint import arb
+
+    size = 1 / _BACK
+    while size > 1e-6:
+        if all(_definite((m + d * arb(size)).mid()) for m, d in zip(at, direction, strict=True)):
+            size *= _BACK
+            return [(m + d * arb(size)).mid() for m, d in zip(at, direction, strict=True)], size
+        size *= 0.9
+    return at, 0.0
 
 
 def _definite(matrix: Any) -> bool:
     """Whether Cholesky's method runs to completion."""
-    side = matrix.nrows()
     rows: list[list[Any]] = []
-    for i in range(side):
+    for i in range(matrix.nrows()):
         row: list[Any] = []
-        for j in range(i):
+        for j in range(i + 1):
             total = matrix[i, j]
-            for a, b in zip(row, rows[j][:j], strict=False):
+            for a, b in zip(row, rows[j] if j < i else row, strict=False):
                 total = total - a * b
-            row.append((total / rows[j][j]).mid())
-        total = matrix[i, i]
-        for a in row:
-            total = total - a * a
+            if j < i:
+                row.append((total / rows[j][j]).mid())
         total = total.mid()
         if not total > 0:
             return False
         rows.append([*row, total.sqrt().mid()])
     return True
+
+
+def _floats(matrix: Any) -> np.ndarray:
+    result = np.array([[float(v) for v in row] for row in matrix.tolist()])
+    return 0.5 * (result + result.T)

@@ -93,10 +93,10 @@ def solve(
     started = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"), interruptible() as pressed:
-            found = _Method(lifted.program, replace(limits, pressed=pressed)).run(start)
+            result = _Method(lifted.program, replace(limits, pressed=pressed)).run(start)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         return unsolved(program, "failed", message=f"the numbers broke down ({error})", solver=NAME)
-    return lifted.restore(replace(found, seconds=time.perf_counter() - started))
+    return lifted.restore(replace(result, seconds=time.perf_counter() - started))
 
 
 @dataclass(frozen=True)
@@ -150,23 +150,23 @@ class _Method:
                 return ray
         else:
             self._begin(start)
-        since, found = 0, self._note("start")
+        since, result = 0, self._note("start")
         large = max(self.program.cones.psd, default=0) > _LARGE_SIDE
         for _ in range(_MULTIPLIERS):
             before, y, z = self.best.error if self.best else np.inf, self.y, self.z
             late = large and self.products >= _FIRST_PRODUCTS
             patience = _AT_THE_FLOOR if before <= _SOLVED else _NEAR if start else _PATIENCE
-            hopeless = late and min(before, found.error) > _ON_ITS_WAY
-            if found.error <= self.limits.tolerance or since > patience or hopeless or self._over():
+            hopeless = late and min(before, result.error) > _ON_ITS_WAY
+            if result.error <= self.limits.tolerance or since > patience or hopeless or self._over():
                 break
             self._minimise()
-            found = self._note("Newton")
+            result = self._note("Newton")
             enough = _FLOOR_GAIN * before if before <= _SOLVED else before
-            since = 0 if found.error < enough else since + 1
+            since = 0 if result.error < enough else since + 1
             ray = self._ray(self.y - y, self.z - z)
             if ray is not None:
                 return ray
-            self._retune(found)
+            self._retune(result)
         return self._answer()
 
     def _begin(self, start: ConicSolution) -> None:
@@ -287,16 +287,16 @@ class _Method:
         unit = p.size_q * p.size_b
         value, bound = unit * float(p.q @ self.y), -unit * float(p.b @ self.z)
         gap = abs(value - bound) / (1.0 + abs(value + self.program.constant))
-        found = _Point(self.y, self.z, self.s, dual, primal, gap)
-        if not np.isfinite(found.error):
+        result = _Point(self.y, self.z, self.s, dual, primal, gap)
+        if not np.isfinite(result.error):
             raise FloatingPointError("the iterates are not finite")
-        if self.best is None or found.error < self.best.error:
-            self.best = found
+        if self.best is None or result.error < self.best.error:
+            self.best = result
         if self.limits.verbose:
             errors = f"dual {dual:.1e} primal {primal:.1e} gap {gap:.1e}"
             work = f"{self.projections} projections {self.products} products"
             print(f"{NAME} {what:6s} {errors} weight {self.sigma:.1e} {work}")
-        return found
+        return result
 
     def _ray(self, y: np.ndarray, z: np.ndarray) -> ConicSolution | None:
         """An answer where the directions in which the iterates went prove that there is no solution."""

@@ -33,12 +33,12 @@ class Layout:
 
     def matrices(self, full: np.ndarray) -> list[np.ndarray]:
         """Views of the matrices, one array (count, side, side) for each group."""
-        found, start = [], self.free + self.scalars
+        result, start = [], self.free + self.scalars
         for side, count in self.groups:
             end = start + count * side * side
-            found.append(full[start:end].reshape(count, side, side))
+            result.append(full[start:end].reshape(count, side, side))
             start = end
-        return found
+        return result
 
 
 def layout(cones: Cones) -> Layout:
@@ -77,11 +77,11 @@ class PositivePart:
 
     def derivative(self, direction: np.ndarray) -> np.ndarray:
         """The derivative (an element of Clarke's where there is none) in a direction."""
-        found = direction.copy()
+        result = direction.copy()
         first, at = self.layout.free, self.layout.free + self.layout.scalars
-        found[first:at] *= self.mask
+        result[first:at] *= self.mask
         for part, given, into in zip(
-            self.parts, self.layout.matrices(direction), self.layout.matrices(found), strict=True
+            self.parts, self.layout.matrices(direction), self.layout.matrices(result), strict=True
         ):
             inner = np.swapaxes(part.vectors, 1, 2) @ (given @ part.few)
             inner *= part.weights
@@ -91,7 +91,7 @@ class PositivePart:
                 into -= touched
             else:
                 into[:] = touched
-        return found
+        return result
 
 
 def positive_part(where: Layout, point: np.ndarray, derivative: bool = False) -> PositivePart:

@@ -87,13 +87,13 @@ def _doubles(name: str, values: np.ndarray) -> np.ndarray:
     """The same numbers as doubles; ValueError where that would change one."""
     if values.dtype == np.float64:
         return values
-    found = values.astype(np.float64)
+    result = values.astype(np.float64)
     if np.can_cast(values.dtype, np.float32) or np.can_cast(values.dtype, np.int32):
-        return found
-    for given, double in zip(values.astype(object).reshape(-1), found.reshape(-1).tolist(), strict=True):
+        return result
+    for given, double in zip(values.astype(object).reshape(-1), result.reshape(-1).tolist(), strict=True):
         if not given == double:  # of Python's numbers, which compares them exactly
             raise ValueError(f"{name}: doubles do not hold {given!r}")
-    return found
+    return result
 
 
 def _once(matrix: sp.csc_matrix) -> bool:

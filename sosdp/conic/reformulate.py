@@ -171,14 +171,19 @@ def constant_program(program: ConicProgram, solver: str) -> ConicSolution | None
 
 
 def solve_reduced(
-    program: ConicProgram, solver: str, solve: Callable[[ConicProgram], ConicSolution]
+    program: ConicProgram,
+    solver: str,
+    solve: Callable[[ConicProgram], ConicSolution],
+    equations: bool = False,
 ) -> ConicSolution:
-    """The answer of a solver that knows neither squares nor equations; ``solve`` gets a program of at least
-    one column without them."""
+    """The answer of a solver that knows no squares and, unless ``equations``, none of these; ``solve`` gets a
+    program of at least one column without them."""
     known = constant_program(program, solver)
     if known is not None:
         return known
     lifted = linear_objective(program)
+    if equations:
+        return lifted.restore(solve(lifted.program))
     reduced = without_equations(lifted.program)
     if isinstance(reduced, ConicSolution):
         return lifted.restore(replace(reduced, solver=solver))

@@ -19,12 +19,11 @@ import scipy.sparse as sp
 
 from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper_bound
 from .clock import gave_up
-from .dual_program import dual_program, ray_program
-from .exact_face import exact_face
-from .exact_numbers import rounded
-from .exact_points import Point, Restricted, near
-from .exact_restriction import restrict
-from .guessed_faces import dual_face, interior, lifted, primal_face, relaxed
+from .exact.dual_face import exact_face
+from .exact.dual_program import dual_program, ray_program
+from .exact.guesses import interior, lifted, primal_face, relaxed
+from .exact.integers import rounded
+from .exact.restriction import Point, Restricted, near, restrict
 from .program import ConicProgram, ConicSolution
 from .reformulate import unsolved
 
@@ -56,7 +55,7 @@ def bracket(
     if inner is True:
         return Bracket(np.inf, np.inf, empty=True)
     if found.status == "infeasible":
-        proven = _emptiness(program, found, solve)
+        proven = _emptiness(program, found)
         if not proven.empty and (find_point(program, solve) is True or _has_exact_ray(program, solve)):
             proven = Bracket(np.inf, np.inf, empty=True)
         return proven
@@ -82,7 +81,7 @@ def bracket(
         best = replace(best, lower=max(best.lower, bounded_lower_bound(program, found.z, largest)))
     best = _closer(best, below, above, solve, relative)
     if not best.agrees(relative):
-        best = _on_faces(best, below, above, solve, relative)
+        best = _on_faces(best, above.inner, solve, relative)
     if not best.agrees(relative):
         best = replace(best, lower=max(best.lower, _exact_lower(program, best.upper, solve, relative)))
     if best.upper == np.inf and _has_exact_ray(program, solve):
@@ -131,17 +130,10 @@ def _closer(
     return best
 
 
-def _on_faces(
-    best: Bracket,
-    below: _Side,
-    above: _Side,
-    solve: Solve,
-    relative: float,
-) -> Bracket:
-    """The bracket with what the faces prove that a solver's numbers suggest, for points and dual vectors."""
-    if below.program.A.shape[0] * below.program.q.size > _GUESSED:
+def _on_faces(best: Bracket, inner: Restricted | None, solve: Solve, relative: float) -> Bracket:
+    """The bracket with what the faces prove that a solver's numbers suggest."""
+    if inner is not None and inner.program.A.shape[0] * inner.program.q.size > _GUESSED:
         return best
-    inner = above.inner
     for _ in range(_ROUNDS):
         seen = None if inner is None else primal_face(inner.program, solve(relaxed(inner.program)))
         if inner is None or seen is None:
@@ -156,15 +148,7 @@ def _on_faces(
         if best.agrees(relative):
             return best
         inner = narrow
-    if below.errors is not None and not below.exact:
-        return best
-    turned = dual_face(below.program, solve)
-    smaller = None if turned is None else exact_face(below.program, turned)
-    if smaller is None:
-        return best
-    found = _answer(smaller.program, solve)
-    side = replace(below, program=smaller.program, answer=found, errors=smaller.errors)
-    return _closer(best, side, above, solve, relative)
+    return best
 
 
 def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: float) -> float:
@@ -175,12 +159,12 @@ def _exact_lower(program: ConicProgram, upper: float, solve: Solve, relative: fl
         return -np.inf
     side = _Side(inner.program, _answer(inner.program, solve), inner.errors, inner)
     known = Bracket(program.constant - upper, np.inf)  # a guess of where to stop, no more
-    found = _closer(known, side, side, solve, relative)
-    if not found.agrees(relative):
-        found = _on_faces(found, side, side, solve, relative)
-    if not np.isfinite(found.upper):
+    result = _closer(known, side, side, solve, relative)
+    if not result.agrees(relative):
+        result = _on_faces(result, inner, solve, relative)
+    if not np.isfinite(result.upper):
         return -np.inf
-    return rounded(Fraction(program.constant) - Fraction(found.upper), -1)
+    return rounded(Fraction(program.constant) - Fraction(result.upper), -1)
 
 
 def _has_exact_ray(program: ConicProgram, solve: Solve) -> bool:
@@ -189,15 +173,12 @@ def _has_exact_ray(program: ConicProgram, solve: Solve) -> bool:
     return rays is not None and not isinstance(find_point(rays, solve), bool)
 
 
-def _emptiness(program: ConicProgram, found: ConicSolution, solve: Solve) -> Bracket:
+def _emptiness(program: ConicProgram, found: ConicSolution) -> Bracket:
     """Whether a claimed infeasibility is proven, by the ray found or by one inside the cone."""
     face = exact_face(replace(program, q=np.zeros_like(program.q)))
     inner = program if face is None else face.program
     errors = None if face is None else face.errors
     if is_empty(inner, found.z if face is None else face.dual(found.z), errors):
-        return Bracket(np.inf, np.inf, empty=True)
-    ray = _inner_ray(inner, solve)
-    if ray is not None and is_empty(inner, ray, errors):
         return Bracket(np.inf, np.inf, empty=True)
     return Bracket(-np.inf, np.inf, reason="the ray of infeasibility could not be proven")
 
@@ -223,10 +204,10 @@ class _Side:
             return -np.inf
         if self.inner is None:
             return lower_bound(self.program, self.answer.z, self.errors)
-        found = 0.0  # without variables all points have one value
+        result = 0.0  # without variables all points have one value
         if self.program.q.size:
-            found = lower_bound(replace(self.program, constant=0.0), self.answer.z, self.errors)
-        return rounded(Fraction(found) + self.inner.constant, -1) if np.isfinite(found) else found
+            result = lower_bound(replace(self.program, constant=0.0), self.answer.z, self.errors)
+        return rounded(Fraction(result) + self.inner.constant, -1) if np.isfinite(result) else result
 
     def upper(self) -> float:
         """The upper bound that the point proves."""
@@ -252,11 +233,11 @@ class _Side:
         about ``shrink`` of the value: the cone of the slacks (``point``), of the dual vectors (``dual``)."""
         if not self.usable or not self.program.q.size:
             return self
-        program, found = self.program, self.answer
+        program, result = self.program, self.answer
         inside = interior(program.cones)
-        size = shrink * max(1.0, abs(found.value) if np.isfinite(found.value) else 1.0)
-        primal_step = size / max(1e-6, float(inside @ np.abs(found.z))) if point else 0.0
-        dual_step = size / max(1e-6, float(inside @ np.abs(found.s))) if dual else 0.0
+        size = shrink * max(1.0, abs(result.value) if np.isfinite(result.value) else 1.0)
+        primal_step = size / max(1e-6, float(inside @ np.abs(result.z))) if point else 0.0
+        dual_step = size / max(1e-6, float(inside @ np.abs(result.s))) if dual else 0.0
         q = program.q + dual_step * (program.A.T @ inside)
         b = program.b - primal_step * inside
         if not (np.isfinite(b).all() and np.isfinite(q).all()):  # values near the largest float
@@ -273,33 +254,16 @@ def _missing(best: Bracket) -> str:
     return f"the proven bounds {best.lower:.9g} and {best.upper:.9g} do not agree"
 
 
-def _inner_ray(program: ConicProgram, solve: Solve) -> np.ndarray | None:
-    """A ray inside the dual cone: maximise t with ``A'z = 0``, ``b'z = -1``, ``z - t J`` in the cone, J the
-    identity; stated as the dual of a program in (x, y)."""
-    inside = interior(program.cones)
-    matrix = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
-    at = program.cones.zero
-    stacked = sp.vstack([matrix[:at], sp.csr_matrix(inside @ matrix), matrix[at:]], format="csc")
-    right = np.zeros(program.b.size + 1)
-    right[at] = -1.0
-    cost = np.append(np.zeros(program.q.size), 1.0)
-    cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
-    answer = solve(ConicProgram(q=cost, A=stacked, b=right, cones=cones))
-    if answer.status not in ("optimal", "inaccurate"):
-        return None
-    return np.delete(answer.z, at) + answer.z[at] * inside
-
-
 def is_unbounded(program: ConicProgram, solve: Solve) -> bool | None:
     """Whether a feasible point and a direction that improves it are both proven; None: proven to have no
     point."""
     point = find_point(replace(program, q=np.zeros_like(program.q)), solve)
     if point is True or point is False and _has_exact_ray(program, solve):
         return None
-    return point is not False and falls_without_end(program, solve)
+    return point is not False and is_dual_infeasible(program, solve)
 
 
-def falls_without_end(program: ConicProgram, solve: Solve) -> bool:
+def is_dual_infeasible(program: ConicProgram, solve: Solve) -> bool:
     """Whether a direction is proven that leads from any feasible point to others of ever lower value: then
     the dual program has no point. (Whether this one has any is not asked.)"""
     row = sp.csr_matrix(program.q.reshape(1, -1))
@@ -312,12 +276,12 @@ def falls_without_end(program: ConicProgram, solve: Solve) -> bool:
     return not isinstance(find_point(falls, solve), bool)
 
 
-def _has_ray(inner: Restricted, z: np.ndarray, solve: Solve) -> bool:
+def _has_ray(inner: Restricted, z: np.ndarray) -> bool:
     """Whether multipliers near z prove that a restricted program has no point."""
     if not inner.exact:
         return is_empty(inner.program, z, inner.errors)
     ray = unsolved(inner.program, "infeasible", dual=z)
-    return _emptiness(inner.program, ray, solve).empty
+    return _emptiness(inner.program, ray).empty
 
 
 def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] | bool:
@@ -334,7 +298,7 @@ def find_point(program: ConicProgram, solve: Solve) -> tuple[Restricted, Point] 
         for t in near(answer.x[:-1]):
             if inner.upper_bound(t) < np.inf:
                 return inner, t
-        if answer.x[-1] < 0 and inner.implied and _has_ray(inner, answer.z[1:], solve):
+        if answer.x[-1] < 0 and inner.implied and _has_ray(inner, answer.z[1:]):
             return True
         face = primal_face(inner.program, answer)
         if face is None:

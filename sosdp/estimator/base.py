@@ -6,23 +6,28 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.estimator.field import Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.pipelines import outside
 from sosdp.estimator.records import as_records, column_names
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.terms import Terms
 
 # What a numerical routine may throw at bad luck; anything else is a bug and should be seen. How much memory
 # it takes depends on which solver the data ask for, so running out of it must not be seen either.
 NUMERICAL_FAILURES = (ArithmeticError, ValueError, RuntimeError, MemoryError, np.linalg.LinAlgError)
 
+
+ON_TERMS = ("epsilon", "delta", "rho", "calibration", "insecure_seed")
+"""Parameters of estimators that are terms of their releases."""
 
 OUTSIDE = (
     "the pipeline fitted {steps} to the records before this estimator: what they learnt is outside its "
@@ -44,7 +49,7 @@ def silenced() -> Iterator[None]:
 class ReleasingEstimator(FitFirst, Parameters, ABC):
     """Base of the estimators: `fit(data)` runs one mechanism and keeps only what it released.
 
-    A subclass says how parameters are checked (`_check_parameters`), how data are read (`_read`), what the
+    A subclass declares its parameters (`field.py`) and says how data are read (`_read`), what the
     mechanism is (`_release`), and which further attributes a released value gives (`_unpack`). The base runs
     them in this order, in silence; each call of `fit` spends the whole budget again.
 
@@ -54,9 +59,9 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
     """
 
-    released_: bool
-    guarantee_: Guarantee
-    release_: Release
+    released_: bool = Fitted()
+    guarantee_: Guarantee = Fitted()
+    release_: Release = Fitted()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Run the mechanism once on private data; y is ignored (scikit-learn's signature).
@@ -77,9 +82,14 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         self._unpack(release.value)
         return self
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise ValueError for constructor parameters out of range."""
+    _adjacency: ClassVar[str] = ONE_RECORD_REPLACED
+
+    def _terms(self, data: Any, mechanism: str = "", *assumptions: str, **changes: Any) -> Terms:
+        """The terms of a fit: what the reading of the data rests on, and the parameters that terms know."""
+        said = {name: getattr(self, name) for name in ON_TERMS if hasattr(self, name)}
+        said |= {"delta": said.get("delta") or None, "adjacency": self._adjacency, **changes}
+        rests = (*getattr(data, "assumptions", ()), *assumptions)
+        return Terms(mechanism=mechanism, assumptions=rests, **said)
 
     @abstractmethod
     def _read(self, X: Any) -> Any:
@@ -101,8 +111,8 @@ class RecordEstimator(ReleasingEstimator):
     feature_names_in_, (d,) texts, after a data frame with named columns.
     """
 
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
+    n_features_in_: int = Fitted()
+    feature_names_in_: npt.NDArray[np.object_] = Fitted()
 
     least_records = 1
     """Fewer records than this are refused (their number is public)."""

@@ -54,6 +54,7 @@ class CertifiedSensitivity:
         """For the evidence of a release: the bound, the neighbours that come near, and the certificates."""
         return {
             "upper": self.upper,
+            "unit": "1",
             "lower": str(self.lower),
             "neighbours": [[str(value) for value in data] for data in self.neighbours],
             "positions": list(self.positions),
@@ -77,7 +78,8 @@ def certify_sensitivity(
         query: polynomial in the records, called with polynomials and with numbers.
         records: n, public.
         low, high: public bounds of a record.
-        symmetric: the query does not depend on the order of records, so that one position is enough.
+        symmetric: look whether the query depends on the order of records, exactly, by two permutations that
+            generate all; where it does not, one position is enough. False: every position.
         degree: of the relaxation; by default the least that takes the query.
         prove: from a solved program to an exact certificate, for example
             `lambda pe: certificates.extract(pe).exact().to_dict()`.
@@ -90,11 +92,12 @@ def certify_sensitivity(
     least, most = Fraction(low), Fraction(high)
     if records < 1 or least >= most:
         raise ValueError(f"needs at least one record in an interval, got {records} in [{low}, {high}]")
-    positions = (0,) if symmetric else tuple(range(records))
     upper = -math.inf
-    found: list[Any] = []
+    result: list[Any] = []
     names = " ".join(f"r{i}" for i in range(records + 1))
     unknowns = list(variables(names))
+    alike = symmetric and _is_symmetric(query, unknowns[:-1])
+    positions = (0,) if alike else tuple(range(records))
     for position in positions:
         data, other = unknowns[:-1], list(unknowns[:-1])
         other[position] = unknowns[-1]
@@ -108,9 +111,17 @@ def certify_sensitivity(
         solved = Relaxation(system, max(needed, degree or 0)).maximize(difference)
         bound = solved.certified_bound
         upper = max(upper, math.inf if bound is None else float(bound))
-        found.append(None if prove is None or bound is None else prove(solved))
+        result.append(None if prove is None or bound is None else prove(solved))
     lower, pair = _worst_corners(query, records, (least, most), positions)
-    return CertifiedSensitivity(max(upper, 0.0), lower, pair, positions, tuple(found))
+    return CertifiedSensitivity(max(upper, 0.0), lower, pair, positions, tuple(result))
+
+
+def _is_symmetric(query: Query, unknowns: list[Polynomial]) -> bool:
+    """Whether a swap and a rotation, which generate all orders, leave the polynomial as it is."""
+    value = query(unknowns)
+    swapped = [*unknowns[1::-1], *unknowns[2:]]
+    rotated = [*unknowns[1:], unknowns[0]]
+    return all(bool(query(order) - value == 0) for order in (swapped, rotated))
 
 
 def _worst_corners(

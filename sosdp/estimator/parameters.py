@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Self
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Self, dataclass_transform
 
+from sosdp.estimator.field import Declared, Field, Fitted
 from sosdp.extras import need
 from sosdp.model.option_names import did_you_mean
 from sosdp.show import html_table
 
 
+@dataclass_transform(field_specifiers=(Field, Fitted))
 class Parameters:
-    """Base of estimators whose constructor only stores its keyword arguments under their names.
+    """Base of estimators whose constructor only stores its arguments: one `Field` each (see `field.py`).
 
     Attributes
     ----------
@@ -24,12 +29,31 @@ class Parameters:
         ``"classifier"``, ``"clusterer"`` or None: what scikit-learn's tags say of the estimator.
     """
 
-    _estimator_type: str | None = None
+    _estimator_type: ClassVar[str | None] = None
+    _declared: ClassVar[dict[str, Declared]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "__init__" in vars(cls):
+        types = inspect.get_annotations(cls)
+        own = {
+            name: replace(value, annotation=types[name])
+            for name, value in vars(cls).items()
+            if isinstance(value, Declared)
+        }
+        for name in (*own, *_unset(cls)):
+            delattr(cls, name)  # the values are the instances' own
+        if own:
+            cls._declared = {**cls._declared, **own}
+            cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_table(cls._declared)}"
+        elif "__init__" in vars(cls):
             cls.__init__ = _naming(cls.__init__)  # type: ignore[method-assign]
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter out of range; more where parameters depend on each other."""
+        for name, declared in self._declared.items():
+            if declared.check is not None:
+                declared.check(getattr(self, name), name)
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -38,13 +62,13 @@ class Parameters:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; with ``deep`` also those of parameters that are estimators, ``a__b``."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for name in self._get_param_names():
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                found.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
-            found[name] = value
-        return found
+                result.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
+            result[name] = value
+        return result
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, ``a__b`` for those of a parameter that is an estimator; returns self.
@@ -99,6 +123,44 @@ class Parameters:
             classifier_tags=classifier,
             regressor_tags=None,
         )
+
+
+def _unset(cls: type) -> list[str]:
+    """Attributes that were declared by `Fitted`."""
+    return [name for name, value in vars(cls).items() if name.endswith("_") and value is None]
+
+
+def _constructor(declared: dict[str, Declared]) -> Callable[..., None]:
+    """The constructor that stores its arguments; positional ones first, each kind in order of declaration."""
+    parameters = [item.parameter(name) for name, item in declared.items()]
+    signature = inspect.Signature(sorted(parameters, key=lambda item: item.kind))
+
+    def _construct(self: Any, *args: Any, **given: Any) -> None:
+        try:
+            bound = signature.bind(*args, **given)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        bound.apply_defaults()
+        vars(self).update(bound.arguments)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    _construct.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[own, *signature.parameters.values()]
+    )
+    _construct.__name__ = "__init__"
+    return _naming(_construct)  # type: ignore[no-any-return]
+
+
+def _table(declared: dict[str, Declared]) -> str:
+    """The parameters as numpydoc writes them."""
+    lines = ["Parameters", "----------"]
+    for name, item in declared.items():
+        default = "" if item.default is inspect.Parameter.empty else f", default {item.default!r}"
+        lines += [
+            f"{name}{default}",
+            *textwrap.wrap(item.text, 100, initial_indent="    ", subsequent_indent="    "),
+        ]
+    return "\n".join(lines)
 
 
 def _naming(construct: Any) -> Any:

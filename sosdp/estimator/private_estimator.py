@@ -16,12 +16,14 @@ import numpy as np
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
-from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram, release_vector
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram, reaching, release_vector
 from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
 from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.terms import Terms
 
 Program = ScoreProgram | StrongConvexProgram
 
@@ -45,14 +47,15 @@ class VectorOutput:
     Attributes:
         size: number of released coordinates. low, high: public box that contains the minimiser.
         distance: certified distance to the exact minimiser that every run must reach.
-        always_reached: it is proven that every run reaches it; otherwise the guarantee is conditional.
+        always_reached: the `Fact` that every run reaches it. False: the guarantee is conditional. True:
+            somebody says so, and the guarantee is heuristic.
     """
 
     size: int
     low: float
     high: float
     distance: float
-    always_reached: bool = False
+    always_reached: Fact | bool = False
 
 
 def private_estimator(
@@ -159,13 +162,14 @@ class PrivateEstimator(FitFirst, Parameters):
         return self.release_.guarantee
 
     def _by_score(self, program: ScoreProgram, data: Any) -> Release:
+        terms = Terms(
+            epsilon=self.epsilon, mechanism="private_estimator.score", insecure_seed=self.insecure_seed
+        )
         return pure_exponential(
+            terms,
             program.score_function(self.adjacency),
             program.quantise(data),
-            epsilon=self.epsilon,
             sampler=self.sampler or _default_sampler(program),
-            mechanism="private_estimator.score",
-            insecure_seed=self.insecure_seed,
         )
 
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
@@ -176,30 +180,29 @@ class PrivateEstimator(FitFirst, Parameters):
         values = centre
         try:
             with no_warnings():
-                found, error = program.solve(data)
-                found = np.asarray(found, dtype=np.float64).ravel()
-                reached = found.shape == centre.shape and float(error) <= output.distance
-            values = found if reached else centre
+                result, error = program.solve(data)
+                result = np.asarray(result, dtype=np.float64).ravel()
+                reached = result.shape == centre.shape and float(error) <= output.distance
+            values = result if reached else centre
         except KeyboardInterrupt:  # the user
             raise
         except BaseException:  # contained: what a solver raises depends on the data; the same noise follows
             values = centre
-        condition = (
-            f"every run of the solver certifies a distance of at most {output.distance!r} to the minimiser"
-        )
-        return release_vector(
-            values,
-            sensitivity=program.effective_sensitivity(output.distance),
+        terms = Terms(
             epsilon=self.epsilon,
             delta=self.delta,
             adjacency=self.adjacency,
+            assumptions=(program.near(), reaching(output.distance, output.always_reached)),
+            mechanism="private_estimator.projection",
+            insecure_seed=self.insecure_seed,
+        )
+        return release_vector(
+            terms,
+            values,
+            sensitivity=program.effective_sensitivity(output.distance),
             low=output.low,
             high=output.high,
-            kind="certified" if output.always_reached else "conditional",
-            assumptions=(condition if output.always_reached else f"condition: {condition}",),
-            mechanism="private_estimator.projection",
             private_diagnostics={"reached": reached},
-            insecure_seed=self.insecure_seed,
         )
 
 

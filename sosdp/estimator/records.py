@@ -34,14 +34,14 @@ def as_records(data: Any) -> Array:
         if hasattr(data, conversion):
             data = getattr(data, conversion)()
     if type(data) is np.ndarray and data.dtype.kind in "biuf":
-        found = floats(data)
+        result = floats(data)
     else:
-        found = floats(table(data, vector=True))
-    if found.ndim == 1 and found.size:
-        found = found[:, None]
-    if found.ndim != 2 or found.size == 0:
-        raise ValueError(_empty(found.shape))
-    records = np.array(found)
+        result = floats(table(data, vector=True))
+    if result.ndim == 1 and result.size:
+        result = result[:, None]
+    if result.ndim != 2 or result.size == 0:
+        raise ValueError(_empty(result.shape))
+    records = np.array(result)
     with no_warnings():
         usable = (np.abs(records) < LARGEST_RECORD).all(axis=1)
     records[~usable] = 0.0

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.base import RecordEstimator
+from sosdp.estimator.field import SEED, Field, Fitted, budget
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import check_width
 from sosdp.extras import need
@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import check_schema, floats
 from sosdp.privacy.mechanisms.basic.quantile import private_quantile
-from sosdp.privacy.seal import join
+from sosdp.privacy.terms import join
 
 NORMAL_QUARTILES = 1.3489795003921634
 """Distance of the quartiles of a Gaussian in standard deviations."""
@@ -29,11 +29,6 @@ PARTS = (0.25, 0.5, 0.75)
 
 class PrivateScaler(RecordEstimator):
     """Columns minus their median, over their spread: three quantiles a column, by the exponential mechanism.
-
-    Args:
-        epsilon: whole budget of a fit, pure; divided by the 3 d quantiles.
-        bounds: public: a pair (low, high) for all columns, or one pair a column.
-        insecure_seed: tests only; voids the guarantee.
 
     Attributes after fit, all publishable: center_ and scale_ (d,), the scale at least a thousandth of the
     bounds' width; released_, guarantee_, release_; n_features_in_, feature_names_in_.
@@ -45,18 +40,17 @@ class PrivateScaler(RecordEstimator):
     Raises at fit: ValueError for public arguments, TypeError for columns that are no numbers.
     """
 
-    center_: npt.NDArray[np.float64]
-    scale_: npt.NDArray[np.float64]
+    epsilon: float = Field(budget, "whole budget of a fit, pure; divided by the 3 d quantiles", default=1.0)
+    bounds: Any = Field(
+        None,
+        "public: a pair (low, high) for all columns, or one pair a column",
+        default=(-1.0, 1.0),
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self, epsilon: float = 1.0, *, bounds: Any = (-1.0, 1.0), insecure_seed: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        calibrate.check_epsilon(self.epsilon)
+    center_: npt.NDArray[np.float64] = Fitted()
+    scale_: npt.NDArray[np.float64] = Fitted()
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
         d = data.shape[1]
@@ -79,10 +73,10 @@ class PrivateScaler(RecordEstimator):
             for column in range(d)
             for k, q in enumerate(PARTS)
         ]
-        found = np.array([part.value for part in parts]).reshape(d, 3)
+        result = np.array([part.value for part in parts]).reshape(d, 3)
         width = pairs[:, 1] - pairs[:, 0]
-        spread = np.maximum((found[:, 2] - found[:, 0]) / NORMAL_QUARTILES, width / 1000.0)
-        value = {"center": found[:, 1], "scale": spread}
+        spread = np.maximum((result[:, 2] - result[:, 0]) / NORMAL_QUARTILES, width / 1000.0)
+        value = {"center": result[:, 1], "scale": spread}
         return join(parts, value, mechanism="private scaler", public={"bounds": pairs.tolist()})
 
     def _unpack(self, value: Any) -> None:

@@ -43,7 +43,9 @@ class ScoreProgram:
         records, shape: public number of records, and shape of one.
         lattice: of candidates, bounded.
         largest: the score is at most this for all data.
-        proof: why neighbours' scores differ by at most `sensitivity`. Required.
+        proof: why neighbours' scores differ by at most `sensitivity`. Required. A `Fact` is what the library
+            has proven; with any other sentence the release is heuristic (`falsify_program` tries to refute
+            it).
         width: promised length of brackets.
         witness: (records, candidate, solution) -> candidate feasible points {variable: number}; each is
             checked exactly, the best feasible one gives the upper end, and none gives `largest`.
@@ -118,6 +120,16 @@ class ScoreProgram:
                 high = math.nextafter(float(value), math.inf)
                 high = float(value) if Fraction(float(value)) >= value else high
         return (0.0 if low is None else float(low)), high
+
+    def scores(self, data: Any) -> tuple[np.ndarray, float]:
+        """Middles of the brackets of all candidates of the lattice, and half the width of the widest.
+
+        For `falsify_program`, on made-up records of the public shape.
+        """
+        records = self.quantise(data)
+        result = [self.bracket(records, self.lattice.value(point)) for point in self.lattice.points()]
+        ends = np.array(result, dtype=np.float64)
+        return ends.mean(axis=1), float(np.max(ends[:, 1] - ends[:, 0])) / 2.0
 
     def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> BracketScore:
         """The score function for the exponential mechanism."""

@@ -89,8 +89,45 @@ def spelled_out(*stages: str, without: Iterable[str] = ()) -> Callable[[F], F]:
     return mark
 
 
-def _option(default: Any, stage: str, in_files: bool = True) -> Any:
-    return field(default=default, metadata={"stage": stage, "in_files": in_files})
+Check = Callable[[str, Any], Any]  # of an option's name and value: the value to be kept, or ValueError
+
+
+def _one_of(*allowed: Any) -> Check:
+    def check(name: str, value: Any) -> Any:
+        if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
+            listed = ", ".join(map(repr, allowed))
+            raise ValueError(f"{name}={value!r} is not known; choose one of {listed}")
+        return value
+
+    return check
+
+
+def _must(fits: Callable[[Any], bool], what: str) -> Check:
+    def check(name: str, value: Any) -> Any:
+        if not fits(value):
+            raise ValueError(f"{name} must be {what}, not {_short(value)}")
+        return value
+
+    return check
+
+
+def _positive(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not value > 0 or not value < _NO_LIMIT:
+        raise ValueError(f"{name} must be a number > 0, got {_short(value)}")
+    return float(value) or 5e-324
+
+
+_flag = _must(lambda value: isinstance(value, bool), "True or False")
+_count = _must(lambda v: v is None or (type(v) is int and v > 0), "a positive integer or None")
+_name = _must(lambda value: isinstance(value, str), "a name")
+_called = _must(lambda value: value is None or callable(value), "a function of a stage and seconds")
+
+
+def _option(default: Any, stage: str, check: Check | None = None, in_files: bool = True) -> Any:
+    return field(default=default, metadata={"stage": stage, "in_files": in_files, "check": check})
 
 
 @dataclass(frozen=True)
@@ -137,49 +174,29 @@ class Options:
     ValueError, in one line, for a value that an option cannot take.
     """
 
-    products: str = _option("putinar", "build", in_files=False)  # a key of its own in a problem file
-    sparsity: str = _option("auto", "build")
-    symmetry: str = _option("sign", "build")
-    prune: bool = _option(True, "build")
-    quotient: bool | str = _option(True, "build")
-    term_steps: int | None = _option(None, "build")
+    # products are a key of their own in a problem file
+    products: str = _option("putinar", "build", _one_of(*PRODUCTS), in_files=False)
+    sparsity: str = _option("auto", "build", _one_of(*SPARSITY))
+    symmetry: str = _option("sign", "build", _one_of(*SYMMETRY))
+    prune: bool = _option(True, "build", _flag)
+    quotient: bool | str = _option(True, "build", _one_of(True, False, "groebner"))
+    term_steps: int | None = _option(None, "build", _count)
     symmetries: Any = _option(None, "build", in_files=False)
-    redundant: str | None = _option(None, "build")
-    cone: str = _option("sos", "build")
+    redundant: str | None = _option(None, "build", _one_of(*REDUNDANT))
+    cone: str = _option("sos", "build", _one_of(*CONES))
     basis: Any = _option(None, "build", in_files=False)
-    solver: str = _option("auto", "solve")
-    tolerance: float | None = _option(None, "solve")
-    time_limit: float | None = _option(None, "solve")
-    certify_bound: bool = _option(True, "solve", in_files=False)
-    verbose: bool = _option(False, "solve", in_files=False)
-    callback: Callable[[str, float], Any] | None = _option(None, "solve", in_files=False)
+    solver: str = _option("auto", "solve", _name)
+    tolerance: float | None = _option(None, "solve", _positive)
+    time_limit: float | None = _option(None, "solve", _positive)
+    certify_bound: bool = _option(True, "solve", _flag, in_files=False)
+    verbose: bool = _option(False, "solve", _flag, in_files=False)
+    callback: Callable[[str, float], Any] | None = _option(None, "solve", _called, in_files=False)
 
     def __post_init__(self) -> None:
-        for name, allowed in _ALLOWED.items():
-            value = getattr(self, name)
-            if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
-                listed = ", ".join(map(repr, allowed))
-                raise ValueError(f"{name}={value!r} is not known; choose one of {listed}")
-        for name in ("prune", "certify_bound", "verbose"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(
-                f"callback must be a function of a stage and seconds, not {_short(self.callback)}"
-            )
-        steps = self.term_steps
-        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
-            raise ValueError(f"term_steps must be a positive integer or None, not {_short(steps)}")
-        if not isinstance(self.solver, str):
-            raise ValueError(f"solver must be a name, not {self.solver!r}")
-        for name in ("tolerance", "time_limit"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            number = isinstance(value, Real) and not isinstance(value, bool)
-            if not number or not value > 0 or not value < _NO_LIMIT:
-                raise ValueError(f"{name} must be a number > 0, got {_short(value)}")
-            object.__setattr__(self, name, float(value) or 5e-324)
+        for option in fields(self):
+            if option.metadata["check"] is not None:
+                kept = option.metadata["check"](option.name, getattr(self, option.name))
+                object.__setattr__(self, option.name, kept)
         if self.symmetries is not None and self.symmetry == "sign":
             object.__setattr__(self, "symmetry", "permutation")
         if (self.symmetry == "permutation") != (self.symmetries is not None):
@@ -220,16 +237,6 @@ def _short(value: Any) -> str:
     """The value as a message shows it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-_ALLOWED: dict[str, tuple] = {
-    "products": PRODUCTS,
-    "sparsity": SPARSITY,
-    "symmetry": SYMMETRY,
-    "quotient": (True, False, "groebner"),
-    "redundant": REDUNDANT,
-    "cone": CONES,
-}
 
 
 def names(stage: str | None = None, in_files: bool = False) -> tuple[str, ...]:

@@ -193,11 +193,11 @@ def _write_parts(parts: Parts) -> dict[str, Any]:
 
 
 def _write_system(system: System) -> dict[str, Any]:
-    found: dict[str, Any] = {"subject_to": [_write_constraint(h, "==") for h in system.equalities]}
-    found["subject_to"] += [_write_constraint(g, ">=") for g in system.inequalities]
+    result: dict[str, Any] = {"subject_to": [_write_constraint(h, "==") for h in system.equalities]}
+    result["subject_to"] += [_write_constraint(g, ">=") for g in system.inequalities]
     if system.matrices:
-        found["psd"] = [[[_write(p) for p in row] for row in m.tolist()] for m in system.matrices]
-    return found
+        result["psd"] = [[[_write(p) for p in row] for row in m.tolist()] for m in system.matrices]
+    return result
 
 
 def _write_measure(measure: MeasureSpec) -> dict[str, Any]:

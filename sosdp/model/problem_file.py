@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -114,11 +115,25 @@ class _Loader:
     def fail(self, key: str, reason: str) -> NoReturn:
         raise ProblemFileError(self.file, key, reason)
 
+    @contextmanager
+    def at(self, key: str) -> Iterator[None]:
+        """What goes wrong inside is a complaint about this key."""
+        try:
+            yield
+        except ProblemFileError:
+            raise
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            self.fail(key, str(error))
+
+    def expect(self, value: Any, kinds: Any, what: str, key: str) -> Any:
+        """The value, which is of one of these kinds, or a complaint that it is not what is expected."""
+        if not isinstance(value, kinds):
+            self.fail(key, f"expected {what}, found {_kind(value)}")
+        return value
+
     def problem(self, data: Any, default_name: str = "problem") -> Problem:
         """The problem; ProblemFileError at the first thing that is wrong."""
-        if not isinstance(data, Mapping):
-            self.fail("", f"expected a JSON object, found {_kind(data)}")
-        self._check_keys(data)
+        self._check_keys(self.expect(data, Mapping, "a JSON object", ""))
         variables = self._names(data.get("variables"), "variables")
         unknowns = self._names(data.get("unknowns", []), "unknowns")
         both = sorted(set(variables) & set(unknowns))
@@ -171,8 +186,8 @@ class _Loader:
         if data.get("format") == CERTIFICATE_FORMAT:
             self.fail("format", "this is a certificate, not a problem: 'sosdp verify' checks it")
         if data.get("format") != FORMAT:
-            found = short(data["format"]) if "format" in data else "nothing"
-            self.fail("format", f"expected {FORMAT!r}, found {found}")
+            result = short(data["format"]) if "format" in data else "nothing"
+            self.fail("format", f"expected {FORMAT!r}, found {result}")
         for key in data:
             if key not in _KNOWN:
                 hint = did_you_mean(key, sorted(_KNOWN)) or ";"
@@ -195,21 +210,17 @@ class _Loader:
                 "one of maximize and sos, or name unknown coefficients of the polynomial in unknowns",
             )
         if len(given) != 1:
-            found = ", ".join(given) if given else "none"
+            result = ", ".join(given) if given else "none"
             self.fail(
-                given[1] if given else "minimize", f"give exactly one of {', '.join(_SENSES)}; found {found}"
+                given[1] if given else "minimize", f"give exactly one of {', '.join(_SENSES)}; found {result}"
             )
         return given[0]
 
     def _names(self, value: Any, key: str) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple):
-            self.fail(key, f"expected a list of names, found {_kind(value)}")
         seen: set[str] = set()
-        for name in value:
-            try:
+        for name in self.expect(value, list | tuple, "a list of names", key):
+            with self.at(key):
                 check_name(name)
-            except (TypeError, ValueError) as error:
-                self.fail(key, str(error))
             if name in seen:
                 self.fail(key, f"the name {short(name)} stands twice")
             seen.add(name)
@@ -220,16 +231,12 @@ class _Loader:
         self.reader.ids = {name: variable_id(name) for name in names}
 
     def _polynomial(self, value: Any, key: str) -> Polynomial:
-        try:
-            if isinstance(value, str):
-                return self.reader.polynomial(value)
-            if isinstance(value, list | tuple):
-                return self.reader.term_list(value)
-            if type(value) in (int, float, Fraction):
-                return self.reader.term_list([[value, {}]])
-        except ValueError as error:
-            self.fail(key, str(error))
-        self.fail(key, f"expected a polynomial (a string or a list of terms), found {_kind(value)}")
+        if type(value) in (int, float, Fraction):
+            value = [[value, {}]]
+        self.expect(value, str | list | tuple, "a polynomial (a string or a list of terms)", key)
+        read = self.reader.polynomial if isinstance(value, str) else self.reader.term_list
+        with self.at(key):
+            return read(value)
 
     def _chebyshev(self, value: Mapping, key: str) -> ChebyshevPolynomial:
         """An objective in Chebyshev coefficients: the degrees stand for T3(x), not for powers."""
@@ -248,20 +255,16 @@ class _Loader:
                     self.fail(
                         key, f"a degree is an integer from 0 to {MAX_CHEBYSHEV_DEGREE}, found {short(k)}"
                     )
-            try:
+            with self.at(key):
                 number = read_coefficient(item[0])
-            except ValueError as error:
-                self.fail(key, str(error))
             term = tuple(sorted((ids[name], k) for name, k in item[1].items() if k))
             terms[term] = terms.get(term, 0) + number
         return ChebyshevPolynomial(terms)
 
     def _constraint(self, value: Any, key: str) -> Equality | Inequality:
         if isinstance(value, str):
-            try:
+            with self.at(key):
                 difference, relation = self.reader.constraint(value)
-            except ValueError as error:
-                self.fail(key, str(error))
         elif isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[1], str):
             difference = self._polynomial(value[0], key)
             relation = value[1].strip().removesuffix("0").strip()
@@ -283,10 +286,7 @@ class _Loader:
         return System(constraints)
 
     def _list(self, data: Mapping, key: str, what: str, where: str = "") -> Sequence[Any]:
-        found = data.get(key, [])
-        if not isinstance(found, list | tuple):
-            self.fail(f"{where}{key}", f"expected a list of {what}, found {_kind(found)}")
-        return found
+        return self.expect(data.get(key, []), list | tuple, f"a list of {what}", f"{where}{key}")
 
     def _matrix(self, rows: Any, key: str) -> PSD:
         if not isinstance(rows, list | tuple) or not rows:
@@ -299,10 +299,8 @@ class _Loader:
         entries = [
             [self._polynomial(p, f"{key}[{i}][{j}]") for j, p in enumerate(row)] for i, row in enumerate(rows)
         ]
-        try:
+        with self.at(key):
             return PSD(entries)
-        except ValueError as error:
-            self.fail(key, str(error))
 
     def _sos(self, value: Any) -> tuple[Polynomial, ...]:
         if isinstance(value, str) or _is_term_list(value):
@@ -350,9 +348,7 @@ class _Loader:
 
     def _measure(self, value: Any, name: str, variables: tuple[str, ...]) -> MeasureSpec:
         where = f"measures.{name}"
-        if not isinstance(value, Mapping):
-            self.fail(where, f"expected an object, found {_kind(value)}")
-        for key in value:
+        for key in self.expect(value, Mapping, "an object", where):
             if key not in _MEASURE_KEYS:
                 hint = did_you_mean(key, _MEASURE_KEYS) or ";"
                 self.fail(where, f"unknown key {short(key)}{hint} a measure has {', '.join(_MEASURE_KEYS)}")
@@ -364,10 +360,8 @@ class _Loader:
         self._allow(own)
         mass = None
         if value.get("mass") is not None:
-            try:
+            with self.at(f"{where}.mass"):
                 mass = read_coefficient(value["mass"])
-            except ValueError as error:
-                self.fail(f"{where}.mass", str(error))
         return MeasureSpec(name, own, self._system(value, f"{where}."), mass)
 
     def _integral(self, value: Any, key: str, measures: Mapping[str, MeasureSpec]) -> Parts:
@@ -388,10 +382,8 @@ class _Loader:
         relation = value[1].strip()[:2]
         if relation not in ("<=", ">=", "=="):
             self.fail(key, f"expected a relation and a number such as '== 1', found {short(value[1])}")
-        try:
+        with self.at(key):
             right = read_coefficient(value[1].strip()[2:].strip())
-        except ValueError as error:
-            self.fail(key, str(error))
         return MomentConstraint(self._integral(value[0], key, measures), relation, right)
 
     def _degree(self, value: Any) -> int | None:
@@ -402,20 +394,14 @@ class _Loader:
         return value
 
     def _text(self, value: Any, key: str) -> str:
-        if not isinstance(value, str):
-            self.fail(key, f"expected a string, found {_kind(value)}")
-        return value
+        return self.expect(value, str, "a string", key)
 
     def _options(self, value: Any) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            self.fail("options", f"expected an object, found {_kind(value)}")
-        for name in value:
+        for name in self.expect(value, Mapping, "an object", "options"):
             if not isinstance(name, str):
                 self.fail("options", f"an option's name must be a string, not {_kind(name)}")
-        try:
+        with self.at("options"):
             return {name: _plain(item) for name, item in value.items()}
-        except (TypeError, OverflowError, RecursionError) as error:
-            self.fail("options", str(error))
 
 
 def _is_term_list(value: Any) -> bool:

@@ -78,9 +78,9 @@ class System:
     @property
     def variable_ids(self) -> np.ndarray:
         """Sorted ids of the variables that occur (quantified ones do not count), int32."""
-        found = linear.union_of_ids(self._polynomials())
+        result = linear.union_of_ids(self._polynomials())
         outer = [c.outer_ids for c in self.foralls]
-        return np.unique(np.concatenate([found, *outer])).astype(found.dtype) if outer else found
+        return np.unique(np.concatenate([result, *outer])).astype(result.dtype) if outer else result
 
     @property
     def variables(self) -> tuple[Polynomial, ...]:
@@ -98,14 +98,13 @@ class System:
         """Whether every coefficient is exact."""
         return all(p.is_exact for p in [*self._polynomials(), *(c.polynomial for c in self.foralls)])
 
-    def as_exact(self, binary: bool = False) -> System:
-        """The same system with exact coefficients (floats read as their shortest decimals, or, with
-        ``binary``, as the binary numbers that they are)."""
+    def as_exact(self) -> System:
+        """The same system with integers and Fractions in the place of floats."""
         return System.from_parts(
-            (h.as_exact(binary) for h in self.equalities),
-            (g.as_exact(binary) for g in self.inequalities),
-            (m.as_exact(binary) for m in self.matrices),
-            (ForAll(c.over, c.polynomial.as_exact(binary)) for c in self.foralls),
+            (h.as_exact() for h in self.equalities),
+            (g.as_exact() for g in self.inequalities),
+            (m.as_exact() for m in self.matrices),
+            (ForAll(c.over, c.polynomial.as_exact()) for c in self.foralls),
         )
 
     def __and__(self, other: Any) -> System:
@@ -190,8 +189,8 @@ class System:
             cloud = _sphere(len(c.over))
             inner = {v: np.tile(cloud[:, k], rows) for k, v in enumerate(c.over)}
             outer = {v: np.repeat(values[v], cloud.shape[0]) for v in map(variable, c.outer_ids.tolist())}
-            found = _values(c.polynomial, {**inner, **outer}, rows * cloud.shape[0])
-            result.append(np.max(-found, initial=0.0))
+            candidate = _values(c.polynomial, {**inner, **outer}, rows * cloud.shape[0])
+            result.append(np.max(-candidate, initial=0.0))
         return np.array(result, dtype=np.float64) + 0.0  # no negative zeros
 
 
@@ -217,7 +216,7 @@ def as_system(value: Any) -> System:
 
 def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
     """All constraints in nested sequences, arrays and systems, in order."""
-    found: list[Equality | Inequality | PSD | ForAll] = []
+    result: list[Equality | Inequality | PSD | ForAll] = []
     stack = [items]
     while stack:
         item = stack.pop()
@@ -227,12 +226,12 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
                     f"the truth value of {item!r} was asked for before it was given as a constraint: write a "
                     "chained equality (0 == x == 1) or one joined by 'and' as two constraints"
                 )
-            found.append(item)
+            result.append(item)
         elif isinstance(item, System):
-            found.extend(Equality(h) for h in item.equalities)
-            found.extend(Inequality(g) for g in item.inequalities)
-            found.extend(PSD(m) for m in item.matrices)
-            found.extend(item.foralls)
+            result.extend(Equality(h) for h in item.equalities)
+            result.extend(Inequality(g) for g in item.inequalities)
+            result.extend(PSD(m) for m in item.matrices)
+            result.extend(item.foralls)
         elif isinstance(item, np.ndarray) and not isinstance(item, PolynomialArray):
             stack.extend(reversed(item.reshape(-1).tolist()))
         elif isinstance(item, list | tuple) or (isinstance(item, Iterable) and _is_generator(item)):
@@ -248,7 +247,7 @@ def _flatten(items: Any) -> list[Equality | Inequality | PSD | ForAll]:
             )
         else:
             raise TypeError(f"expected constraints or systems, not {type(item).__name__}")
-    return found
+    return result
 
 
 def _is_generator(item: Any) -> bool:

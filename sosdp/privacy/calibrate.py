@@ -71,7 +71,8 @@ def _budget(value: Any, name: str) -> float:
 
 
 def _as_number(value: Any, name: str) -> float:
-    if isinstance(value, (bool, str, bytes)):
+    truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    if truth or isinstance(value, str | bytes):
         raise ValueError(f"{name} must be a number, got {value!r}")
     try:
         return float(value)

@@ -21,6 +21,7 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_USER_REPLACED,
     Adjacency,
 )
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import LEFT_OUT, canonical, check_schema, column, floats, integer
 from sosdp.privacy.silence import no_warnings
 
@@ -79,13 +80,17 @@ def kept(values: Any, users: Any, unit: Unit, *, text: bool = False) -> list[Any
     entries = column(values, text=text)
     if users is None:
         return entries
-    found: list[Any] = []
+    result: list[Any] = []
     seen: Counter[Hashable] = Counter()
     for owner, entry in zip(_owners(users, len(entries)), entries, strict=True):
         if owner is not LEFT_OUT and seen[owner] < unit.most:
             seen[owner] += 1
-            found.append(entry)
-    return found
+            result.append(entry)
+    return result
+
+
+ONE_ROW_A_USER = Fact("the table has one row a user (averaged_by_user)")
+"""What `averaged_by_user` makes true, for `composition.for_users`."""
 
 
 def averaged_by_user(X: Any, users: Any) -> npt.NDArray[np.float64]:
@@ -93,9 +98,9 @@ def averaged_by_user(X: Any, users: Any) -> npt.NDArray[np.float64]:
 
     The table of averages has as many rows as there are users, ordered by the users' ids, not by the records.
     So replacing what one user's records hold replaces one row, and a guarantee for "one record (replace)"
-    of the result is one for "one user (replace)" of the table (`composition.for_users(guarantee)`). Which
-    users there are is public. An average over entries that are no numbers is NaN, which every estimator reads
-    as its own constant.
+    of the result is one for "one user (replace)" of the table: `for_users(guarantee,
+    bounded=ONE_ROW_A_USER)`. Which users there are is public. An average over entries that are no numbers is
+    NaN, which every estimator reads as its own constant.
 
     Args:
         X: (n, d) table; users: (n,) ids (texts, integers, ...); rows without a usable id are left out.

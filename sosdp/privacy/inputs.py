@@ -10,6 +10,7 @@ Proof that the choice made here is the exponential mechanism: docs/proofs/noisy_
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import RandomBits, open_bits
+from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.silence import no_warnings
 
 LONGEST = 1 << 12
@@ -73,11 +74,11 @@ def number(value: Any) -> Fraction | float | None:
     """
     if issubclass(type(value), Fraction):
         return _fraction(value)
-    found = plain(value)
-    if type(found) is float:
-        return None if found != found else found if math.isinf(found) else Fraction(found)
-    if type(found) is int or type(found) is bool:
-        return Fraction(found) if found.bit_length() <= LONGEST else math.inf if found > 0 else -math.inf
+    result = plain(value)
+    if type(result) is float:
+        return None if result != result else result if math.isinf(result) else Fraction(result)
+    if type(result) is int or type(result) is bool:
+        return Fraction(result) if result.bit_length() <= LONGEST else math.inf if result > 0 else -math.inf
     return None
 
 
@@ -93,21 +94,38 @@ def _fraction(value: Any) -> Fraction | float | None:
 
 def as_float(value: Any) -> float:
     """The entry as float64: NaN for what is no number; a text is the number it spells."""
-    found = number(value)
-    if isinstance(found, Fraction):
+    result = number(value)
+    if isinstance(result, Fraction):
         try:
-            return float(found)
+            return float(result)
         except OverflowError:
-            return math.inf if found > 0 else -math.inf
-    if found is not None:
-        return found
+            return math.inf if result > 0 else -math.inf
+    if result is not None:
+        return result
     text = plain(value)
-    if type(text) is not str or len(text) > LONGEST:
-        return math.nan
+    return number_in(text) if type(text) is str else math.nan
+
+
+TRUTHS = {
+    spelling: float(word == "true")
+    for word in ("true", "false")
+    for spelling in (word, word.title(), word.upper())
+}
+
+
+def number_in(text: str, decimal: str = ".") -> float:
+    """The finite number that a text spells, 1 and 0 for true and false; NaN for every other text.
+
+    More than `LONGEST` characters, and texts of infinities, are no numbers. A function of this text alone.
+    """
+    word = text.strip() if len(text) <= LONGEST else ""
+    if decimal != ".":
+        word = "" if "." in word else word.replace(decimal, ".")
     try:
-        return float(text)
+        result = float(word)
     except ValueError:  # not the text of a number
-        return math.nan
+        return TRUTHS.get(word, math.nan)
+    return result if math.isfinite(result) else math.nan
 
 
 def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> int:
@@ -115,12 +133,12 @@ def whole(value: Any, unit: Fraction, origin: Fraction, low: int, high: int) -> 
 
     A function of one value only, and total: hostile data change one record's integer and raise nothing.
     """
-    found = number(value)
-    if found is None:
+    result = number(value)
+    if result is None:
         return low
-    if isinstance(found, float):
-        return high if found > 0 else low
-    return min(max((found - origin) // unit, low), high)
+    if isinstance(result, float):
+        return high if result > 0 else low
+    return min(max((result - origin) // unit, low), high)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -251,14 +269,14 @@ def canonical(value: Any, depth: int = 8) -> Hashable:
     if parts is not None:
         keys = tuple(canonical(part, depth - 1) for part in parts) if depth else (LEFT_OUT,)
         return LEFT_OUT if any(key is LEFT_OUT for key in keys) else keys
-    found = plain(value)
-    if found is None:
+    result = plain(value)
+    if result is None:
         return None if value is None else LEFT_OUT
-    if type(found) is float and found.is_integer():
-        found = int(found)
-    if type(found) is int or type(found) is bool:
-        return int(found) if abs(found) <= _LARGEST_INTEGER else LEFT_OUT
-    return LEFT_OUT if found != found else found
+    if type(result) is float and result.is_integer():
+        result = int(result)
+    if type(result) is int or type(result) is bool:
+        return int(result) if abs(result) <= _LARGEST_INTEGER else LEFT_OUT
+    return LEFT_OUT if result != result else result
 
 
 def table(values: Any, dimension: int | None = None, *, vector: bool = False) -> list[list[Any]]:
@@ -354,18 +372,20 @@ def choose(levels: Sequence[int], rate: Fraction, bits: RandomBits) -> int:
 
 
 def positive(value: Any, name: str) -> Fraction:
-    """The public number as an exact rational.
+    """The public number as an exact rational of Python's own integers, also where it is one of numpy.
 
     Raises:
         ValueError: not a finite number above 0.
     """
-    try:
-        found = Fraction(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be a finite number > 0, got {value!r}") from error
-    if found <= 0:
+    result = number(value)
+    if result is None:
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            result = Fraction(value)
+    if not isinstance(result, Fraction):
+        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
+    if result <= 0:
         raise ValueError(f"{name} must be > 0, got {value!r}")
-    return found
+    return result
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
@@ -382,8 +402,3 @@ def integer(value: Any, name: str, least: int = 1) -> int:
 def range_rho(epsilon: float) -> float:
     """zCDP of an epsilon-DP mechanism whose privacy loss has range at most epsilon: epsilon^2 / 8."""
     return float_up(Fraction(epsilon) ** 2 / 8)
-
-
-def source(insecure_seed: int | None) -> RandomBits:
-    """The randomness of one release."""
-    return open_bits(insecure_seed)

@@ -20,12 +20,13 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.extras import need
+from sosdp.privacy.guarantee.condition import Charged
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray
 from sosdp.privacy.randomness import opendp_sampler
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 TRUSTED_KINDS = ("exact", "certified")
 
@@ -99,7 +100,9 @@ def as_measurement(
     return make_user_measurement(domain, metric, measure, function, privacy_map)
 
 
+@on_terms("opendp", needs="adjacency")
 def release_through(
+    terms: Terms,
     measurement: Any,
     values: npt.ArrayLike,
     *,
@@ -107,16 +110,12 @@ def release_through(
     grid: float,
     low: float,
     high: float,
-    adjacency: str,
     scale: float | None = None,
-    kind: str = "certified",
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "opendp",
-    public: dict[str, Any] | None = None,
 ) -> Release:
     """Release an array with an OpenDP measurement on vectors of 64-bit integers as the noise step.
 
     Args:
+        terms: adjacency.
         measurement: for example `opendp.measurements.make_gaussian` on
             `vector_domain(atom_domain(T="i64"))`; its input metric must be L1Distance or L2Distance and its
             output as many integers.
@@ -125,8 +124,6 @@ def release_through(
         sensitivity: proven bound on the distance of the arrays of neighbours, in the measurement's metric.
         grid: a power of two, public; the released value is counts * grid.
         scale: public; the noise's standard deviation in the units of the values, for readers of the release.
-        adjacency, kind, assumptions, mechanism, public: for the release; `kind` says how the sensitivity was
-            established.
 
     Returns:
         Release of a `NoisyArray`. Its guarantee is the measurement's map at sensitivity/grid plus the charge
@@ -144,21 +141,15 @@ def release_through(
     drawn = measurement([int(count) for count in counts.reshape(-1)])
     # Saturating is post-processing of what the measurement released.
     noisy = np.array([min(max(int(count), -_LARGEST_SUM), _LARGEST_SUM) for count in drawn], dtype=np.int64)
-    promise = Guarantee(
-        **claims,
-        adjacency=adjacency,
-        kind=kind,
-        assumptions=(
-            *assumptions,
+    facts = (
+        Charged(
             f"values rounded to the public grid {grid!r}; {norm} sensitivity of {distance!r} grid units, "
-            "rounding "
-            "included",
-            f"the map of the OpenDP measurement, at that distance under {measurement.output_measure}",
+            "rounding included"
         ),
-        mechanism=mechanism,
+        Charged(f"the map of the OpenDP measurement, at that distance under {measurement.output_measure}"),
     )
     values_out = NoisyArray(noisy.reshape(array.shape), grid, scale)
-    return seal(values_out, promise, opendp_sampler.assumption(), public=public)
+    return terms.seal(values_out, terms.guarantee(*facts, **claims), opendp_sampler.assumption())
 
 
 def _is_member(data: Any) -> bool:

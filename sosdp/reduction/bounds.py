@@ -55,11 +55,11 @@ class VariableBounds(PickledByName):
     @cached_property
     def _balls_around(self) -> dict[int, list[tuple[frozenset[int], float]]]:
         """The balls that each variable is in."""
-        found: dict[int, list[tuple[frozenset[int], float]]] = {}
+        result: dict[int, list[tuple[frozenset[int], float]]] = {}
         for ball in self.balls:
             for variable in ball[0]:
-                found.setdefault(variable, []).append(ball)
-        return found
+                result.setdefault(variable, []).append(ball)
+        return result
 
     def missing(self, monos: np.ndarray) -> list[int]:
         """Variables of these monomials without a finite bound."""
@@ -132,10 +132,10 @@ class _Propagation:
 def _power(value: float, exponent: int) -> tuple[float, float]:
     """An interval around a power; its rounding is paid for by ``INFLATE``."""
     try:
-        found = value**exponent
+        result = value**exponent
     except OverflowError:
-        found = math.inf if value > 0 or exponent % 2 == 0 else -math.inf
-    return _around(found, value == 0.0)
+        result = math.inf if value > 0 or exponent % 2 == 0 else -math.inf
+    return _around(result, value == 0.0)
 
 
 def _times(a: float, b: float) -> tuple[float, float]:
@@ -186,25 +186,10 @@ def _principal_minors(matrix) -> list[Polynomial]:
     side = matrix.shape[0]
     minors = [matrix[k, k] for k in range(side)]
     if side <= _MINORS and max(len(p.coefs) for p in matrix.reshape(-1)) <= _MINOR_TERMS:
-        # exact products: a difference of rounded ones could cancel to anything
-        exact = [[p.as_exact() for p in row] for row in matrix.tolist()]
         for i in range(side):
             for j in range(i + 1, side):
-                first, second = exact[i][i] * exact[j][j], exact[i][j] * exact[i][j]
-                minor = first - second
-                whole = all(p.is_exact for p in (matrix[i, i], matrix[j, j], matrix[i, j]))
-                if whole or _keeps_its_size(minor, first, second):
-                    minors.append(minor)
+                minors.append(matrix[i, i] * matrix[j, j] - matrix[i, j] * matrix[i, j])
     return minors
-
-
-def _keeps_its_size(minor: Polynomial, first: Polynomial, second: Polynomial) -> bool:
-    """Whether nothing cancels, so that it does not matter how floats are read (see ``build.entries``)."""
-    sizes = [Polynomial.from_arrays(p.monos, np.abs(p.coefs)) for p in (first, second)]
-    size = sizes[0] + sizes[1]
-    if not np.array_equal(size.monos, minor.monos):
-        return False
-    return all(100 * abs(c) >= s for c, s in zip(minor.coefs.tolist(), size.coefs.tolist(), strict=True))
 
 
 def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations, product
-from math import lcm
 from typing import Any
 
 import numpy as np
 
 from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial
+from ..conic.clock import otherwise
+from ..conic.exact.integers import kernel, over_one_denominator
 
 _GRID = 7000  # points of {-1, 0, 1}^n up to this number are all tried
 _EXACT = float(2**53)
@@ -44,20 +45,20 @@ def find_zeros(p: Polynomial, points: Any = None) -> np.ndarray:
             raise ValueError(
                 f"zeros need one column a variable of the polynomial ({ids.size}), not {candidates.shape[1]}"
             )
-    exact = p.as_exact(binary=True)  # what is proven with these zeros is proven about the floats
+    exact = p.as_exact()  # what is proven with these zeros is proven about the floats
     power = mono.exponents(exact.monos, ids)
     coefs = np.array([Fraction(c) for c in exact.coefs], dtype=object)
     if points is None:
         candidates = candidates[_nearly_zero(candidates, power, coefs)]
-    found = []
+    result = []
     for point in candidates:
         row = np.array([Fraction(v) for v in point], dtype=object)
         zero = _value(power, coefs, row) == 0
         if points is not None and not zero:
             raise ValueError(f"the polynomial is not zero at {tuple(map(str, row))}")
         if zero and not any(_gradient(power, coefs, row)):
-            found.append(row)
-    return np.array(found, dtype=object).reshape(len(found), ids.size)
+            result.append(row)
+    return np.array(result, dtype=object).reshape(len(result), ids.size)
 
 
 def _fraction(value: Any) -> Fraction:
@@ -130,45 +131,20 @@ def functionals(columns: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.n
     return _integral(rows)
 
 
+@otherwise(None)
 def face(basis: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
     """Integer basis W of the vectors orthogonal to ``b(z)`` for all zeros, shape (side, smaller), in floats.
 
-    By exact elimination. None when an integer does not fit a float exactly.
+    By exact elimination. None when an integer does not fit a float exactly, or that would take long.
     """
     power = mono.exponents(basis, ids)
-    rows = [[_term(e, zero) for e in power] for zero in zeros]
-    side = basis.shape[0]
-    pivots: list[int] = []
-    for column in range(side):
-        at = len(pivots)
-        found = next((r for r in range(at, len(rows)) if rows[r][column] != 0), None)
-        if found is None:
-            continue
-        rows[at], rows[found] = rows[found], rows[at]
-        lead = rows[at][column]
-        rows[at] = [v / lead for v in rows[at]]
-        for r in range(len(rows)):
-            factor = rows[r][column]
-            if r != at and factor != 0:
-                rows[r] = [v - factor * w for v, w in zip(rows[r], rows[at], strict=True)]
-        pivots.append(column)
-    vectors = []
-    for column in sorted(set(range(side)) - set(pivots)):
-        vector = [Fraction(0)] * side
-        vector[column] = Fraction(1)
-        for r, pivot in enumerate(pivots):
-            vector[pivot] = -rows[r][column]
-        vectors.append(vector)
-    found_rows = _integral(vectors)
-    return None if found_rows is None else found_rows.T.reshape(side, len(vectors))
+    rows = [over_one_denominator([_term(e, zero) for e in power])[0] for zero in zeros]
+    vectors = kernel(rows, basis.shape[0])
+    if any(abs(v) > _EXACT for vector in vectors for v in vector):
+        return None
+    return np.array(vectors, dtype=float).reshape(-1, basis.shape[0]).T
 
 
 def _integral(rows: list[list[Fraction]]) -> np.ndarray | None:
-    out = []
-    for row in rows:
-        scale = lcm(*(v.denominator for v in row)) if row else 1
-        whole = [int(v * scale) for v in row]
-        if any(abs(v) > _EXACT for v in whole):
-            return None
-        out.append([float(v) for v in whole])
-    return np.array(out, dtype=float)
+    whole = [over_one_denominator(row)[0] for row in rows]
+    return None if any(abs(v) > _EXACT for row in whole for v in row) else np.array(whole, dtype=float)

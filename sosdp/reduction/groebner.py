@@ -86,7 +86,7 @@ class Ideal(PickledByName):
 
 
 def _monic(p: Polynomial) -> Polynomial:
-    exact = p.as_exact(binary=True)
+    exact = p.as_exact()
     return exact * (1 / Fraction(exact.coefs.tolist()[0]))
 
 
@@ -109,21 +109,21 @@ def groebner_ideal(equalities: tuple[Polynomial, ...]) -> Ideal:
     context = fmpz_mpoly_ctx.get(tuple(f"v{k}" for k in range(ids.size)), Ordering.degrevlex)
     polynomials = []
     for h in equalities:
-        exact = h.as_exact(binary=True)
+        exact = h.as_exact()
         fractions = [Fraction(c) for c in exact.coefs.tolist()]
         common = int(np.lcm.reduce([f.denominator for f in fractions], dtype=object))
         powers = mono.exponents(exact.monos, ids).tolist()
         integers = [int(f * common) for f in fractions]
         polynomials.append(context.from_dict(dict(zip(map(tuple, powers), integers, strict=True))))
-    found: Any
-    found, finished = fmpz_mpoly_vec(polynomials, context).buchberger_naive(limits=_LIMITS)
+    result: Any
+    result, finished = fmpz_mpoly_vec(polynomials, context).buchberger_naive(limits=_LIMITS)
     if not finished:
         raise ValueError(
             "the Groebner basis of the equalities is too large (more than 400 elements, 2000 terms in one, "
             "or 4000 bits in a coefficient); use quotient=True"
         )
     basis, leads = [], []
-    for g in found.autoreduction():
+    for g in result.autoreduction():
         # terms come in descending order
         powers, coefficients = zip(*g.terms(), strict=True)
         lead = int(coefficients[0])

@@ -9,7 +9,9 @@ map entry by entry. Averaging a pseudo-expectation over the group keeps it feasi
 Symmetries are found by colour refinement of the variables and individualisation with backtracking, as in
 graph isomorphism: images of one variable after another are tried, those already fixed staying fixed, so that
 the generators found generate the whole group unless the budget of refinements runs out (then a subgroup,
-which is as sound).
+which is as sound). The search is written here (seventy lines, .1 s for ten to forty variables): sympy knows
+groups by their generators and does not look for these, and pynauty is compiled, without a wheel for every
+system.
 """
 
 from __future__ import annotations
@@ -246,10 +248,10 @@ class _Search:
             terms = _mix(terms + _mix(polys)[self.owners])
             refined = _mix(colour)
             np.add.at(refined, self.variable, _mix(terms[self.term]))
-            found = np.unique(refined).size
-            if found == classes:
+            result = np.unique(refined).size
+            if result == classes:
                 return refined
-            classes, colour = found, refined
+            classes, colour = result, refined
 
     def run(self) -> list[Action]:
         count = self.ids.size
@@ -264,9 +266,9 @@ class _Search:
             base = bases[point]
             for other in np.flatnonzero(base == base[point]).tolist():
                 if other > point and other not in _orbit(point, [g for g, _ in generators]):
-                    found = self.extend(base, base, point, other)
-                    if found is not None:
-                        generators.append(found)
+                    result = self.extend(base, base, point, other)
+                    if result is not None:
+                        generators.append(result)
         return [action for _, action in generators]
 
     def extend(self, left: np.ndarray, right: np.ndarray, a: int, b: int) -> tuple[np.ndarray, Action] | None:
@@ -292,9 +294,9 @@ class _Search:
         cell = open_cells[np.argmin(sizes[open_cells])]
         point = int(order_left[first[cell]])
         for other in order_right[first[cell] : first[cell] + sizes[cell]].tolist():
-            found = self.extend(left, right, point, other)
-            if found is not None:
-                return found
+            result = self.extend(left, right, point, other)
+            if result is not None:
+                return result
         return None
 
 

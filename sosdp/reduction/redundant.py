@@ -18,6 +18,8 @@ from ..model.system import System
 from .bounds import deduce_bounds
 from .quotient import find_quotient
 
+_LEAST = Fraction(1, 2**1000)
+
 
 def with_redundant(system: System, kind: str | None) -> System:
     """The system with ``R - sum x_i**2 >= 0`` (``ball``) or ``R_i - x_i**2 >= 0`` for every variable
@@ -45,9 +47,9 @@ def with_redundant(system: System, kind: str | None) -> System:
         extra = [_centred(ids[k : k + 1], squares[k]) for k in range(ids.size)]
     else:
         radius = sum(squares, Fraction(0))
-        for members, found in bounds.balls:
+        for members, result in bounds.balls:
             if set(ids.tolist()) <= members:
-                radius = min(radius, _up(found))
+                radius = min(radius, _up(result))
         extra = [_centred(ids, _up(radius))]
     return system & System(*(g >= 0 for g in extra))
 
@@ -63,7 +65,8 @@ def _up(value: float | Fraction) -> Fraction:
 
 
 def _centred(ids: np.ndarray, level: Fraction) -> Polynomial:
-    """``level - sum x_i**2``."""
+    """``level - sum x_i**2``; a level that is no normal float is raised to the least that is assembled."""
+    level = max(level, _LEAST) if level else level
     squares = np.repeat(ids[:, None], 2, axis=1)
     monos = mono.concatenate([mono.constant(1), squares])
     coefs = np.array([level, *([Fraction(-1)] * ids.size)], dtype=object)

@@ -20,7 +20,7 @@ from ..algebra.polynomial import Polynomial
 from ..model.options import read_options
 from ..model.system import System
 from ..show import html_table, rounded_safely
-from .build.sizes import check_sampled
+from .assemble.sizes import check_sampled
 from .solve.sos_cone.points import chebyshev_products
 from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
 

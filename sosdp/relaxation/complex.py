@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.build import polynomial
 from ..algebra.complex import (
     ComplexConstraint,
     ComplexPolynomial,
@@ -23,19 +25,20 @@ from ..algebra.complex import (
 )
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial, variable
-from ..model.options import SolveOptions, read_options
+from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
+from .answers import Asked, answered
+from .assemble.hermitian import hermitian_identity, order_of, power_key
+from .assemble.identity import Identity
+from .assemble.plan import Plan
+from .assemble.scaling import Scaling
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
-from .build.hermitian import hermitian_identity, order_of, power_key
-from .build.identity import GramProgram
-from .build.scaling import Scaling, find_scaling, scale, with_value
-from .certify.classify import judged
-from .certify.solved import Question, Solved
+from .ladder import State, run
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
-from .solve.solve import solve_program, unproducible
+from .statement import BOUND, Demand, Statement
 
 BASES = ("holomorphic", "real")
 _SMALL_SIDE = 60  # of a block up to which a reason looks for minimisers
@@ -302,48 +305,63 @@ def minimize_complex(
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
     signed = target if sense == "minimize" else -target
-    bounds = _bounds(ids, parts, system)
-
-    def solve(p: ComplexPolynomial, what: str) -> PseudoExpectation:
-        started = time.perf_counter()
-        options.report("build", started)
-        identity = hermitian_identity(p, inequalities, equalities, ids, order)
-        scaling = find_scaling(identity, bounds)
-        if what != "feasible":
-            scaling = with_value(identity, scaling)
-        scaling = _with_parts(scaling, parts)
-        upper = np.array([1.0 if what == "feasible" else np.inf])
-        program = GramProgram(scale(identity, scaling), np.ones(1), upper)
-        built = time.perf_counter()
-        options.report("solve", started)
-        raw = unproducible(identity) or solve_program(program, **solver.solving())
-        solved = time.perf_counter()
-        options.report("certify", started)
-        nothing = as_complex(0)
-        assert nothing is not None
-        stated = in_real_variables(p if what != "maximize" else -p, parts) if what != "feasible" else None
-        question = Question(
-            system, 2 * order, "sos", what, stated, (), solver, lambda: solve(nothing, "feasible")
-        )
-        deadline = math.inf if options.time_limit is None else began + options.time_limit
-        found = judged(Solved(question, identity, scaling, program, raw, deadline))
-        times = {"build": built - started, "solve": solved - built, "certify": time.perf_counter() - solved}
-        sizes = {
-            "moments": int(identity.columns.shape[0]),
-            "blocks": sorted(identity.sides, reverse=True),
-            "degree": 2 * order,
-        }
-        return replace(found, times=times, sizes=sizes)
-
-    solved = solve(signed, sense)
+    real = in_real_variables(signed, parts)
+    demand = HermitianDemand(
+        (real, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids), parts_of=parts,
+        data=(signed, tuple(inequalities), tuple(equalities)),
+    )  # fmt: skip
+    sign = 1 if sense == "minimize" else -1
+    state = State(Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=sign), solver, began)
+    best = run(state)
+    found = answered(state, best, Asked(sense, real * sign, system, 2 * order))
+    sizes = {
+        "moments": int(demand.identity.columns.shape[0]),
+        "blocks": sorted(demand.identity.sides, reverse=True),
+        "degree": 2 * order,
+    }
+    found = replace(found, sizes=sizes, scaling=_with_parts(found.scaling, parts))
     late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
-    if solved.status in ("failed", "inaccurate") and solved.certified_bound is None and not late:
+    if found.status in ("failed", "inaccurate") and found.certified_bound is None and not late:
         # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
         # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
         wider = in_parts(began)
         if wider.status in ("unbounded", "infeasible"):
-            solved = replace(solved, status=wider.status, bound=wider.bound, reason=wider.reason)
-    return ComplexExpectation(solved, basis, tuple(ids), parts)
+            found = replace(found, status=wider.status, bound=wider.bound, reason=wider.reason)
+    return ComplexExpectation(found, basis, tuple(ids), parts)
+
+
+@dataclass(frozen=True, eq=False)
+class HermitianDemand(Demand):
+    """Hermitian squares in the variables ``z``; ``data``: objective, inequalities and equalities;
+    ``parts_of``: the real variables of each z, in which ``parts`` and ``system`` say the same."""
+
+    z: tuple[int, ...] = ()
+    parts_of: Mapping[int, tuple[Polynomial, Polynomial]] = field(default_factory=dict)
+    data: Any = None
+
+    @cached_property
+    def bounds(self) -> VariableBounds:
+        """Bounds on the |z_k|."""
+        return _bounds(list(self.z), dict(self.parts_of), self.system)
+
+    @cached_property
+    def assembled(self) -> tuple[Identity, Plan | None]:
+        """The identity in Hermitian squares."""
+        objective, inequalities, equalities = self.data
+        found = hermitian_identity(
+            objective, list(inequalities), list(equalities), list(self.z), self.degree // 2
+        )
+        return found, None
+
+    @property
+    def movable(self) -> bool:
+        """Parts of one variable are not moved apart."""
+        return False
+
+    def emptied(self) -> HermitianDemand:
+        """The demand without an objective."""
+        nothing = (as_complex(0), *self.data[1:])
+        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), data=nothing)
 
 
 def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexPolynomial]]:

@@ -10,8 +10,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..algebra.build import monomials
-from ..algebra.calculus import integrate
+from ..algebra.build import integrate, monomials
 from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial, coerce, variable
 from ..model.measures import Measure
@@ -19,7 +18,7 @@ from ..model.options import SolveOptions, spelled_out
 from ..model.system import System, as_system
 from ..reduction.bounds import deduce_bounds
 from ..reduction.quotient import find_quotient
-from .build.sizes import check_sizes
+from .assemble.sizes import check_sizes
 from .measure_program import MeasureProgram
 from .measure_solution import MeasureSolution
 from .minimize import minimize
@@ -44,10 +43,9 @@ def volume(
     Parameters
     ----------
     system
-        Inequalities that describe the set; it is cut with the box. Of a float coefficient both readings, its
-        shortest decimal and its binary value, are covered.
+        Inequalities that describe the set; it is cut with the box.
     box
-        The interval (low, high) of every variable, numbers (floats are read as their shortest decimals).
+        The interval (low, high) of every variable, numbers.
     degree
         Degree of the moments that two measures, on the set and on the box, share with the Lebesgue measure.
     stokes
@@ -116,17 +114,11 @@ def _up(value: Fraction) -> float:
 
 
 def _in_unit_box(g: Polynomial, box: Mapping[Polynomial, tuple[Fraction, Fraction]]) -> Polynomial:
-    """An inequality in the coordinates in which the box is [-1, 1]^n, its largest coefficient 1, all exact.
-
-    A float coefficient stands for two numbers, its shortest decimal and its binary value: the inequality is
-    loosened by the sum of their distances (monomials are at most 1), so that it holds where either one does.
-    """
+    """An inequality in the coordinates in which the box is [-1, 1]^n, its largest coefficient 1."""
     moved = {v: (low + high) / 2 + v * ((high - low) / 2) for v, (low, high) in box.items()}
-    read = g.as_exact().subs(moved)
-    apart = read - g.as_exact(binary=True).subs(moved)
-    loose = read + sum((abs(Fraction(c)) for c in apart.coefs.tolist()), Fraction(0))
-    largest = max((abs(Fraction(c)) for c in loose.coefs.tolist()), default=Fraction(0))
-    return loose / largest if largest else loose
+    inner = g.as_exact().subs(moved)
+    largest = max((abs(Fraction(c)) for c in inner.coefs.tolist()), default=Fraction(0))
+    return inner / largest if largest else inner
 
 
 def _interval(v: Any, ends: Any) -> tuple[Fraction, Fraction]:
@@ -257,10 +249,9 @@ def _restricted(system: System, xs: tuple[Polynomial, ...]) -> System:
 def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
     """A proven lower bound on a denominator over the set; 0 where no positive one was found."""
     if q.is_constant:
-        # a float stands for two numbers, its shortest decimal and its binary value
-        return max(min(Fraction(q.as_exact().constant), Fraction(q.constant)), Fraction(0))
+        return max(Fraction(q.constant), Fraction(0))
     bounds = deduce_bounds(system.equalities, system.inequalities, system.matrices)
-    plain = min(_least_by_intervals(q.as_exact(binary), bounds.ranges) for binary in (False, True))
+    plain = _least_by_intervals(q.as_exact(), bounds.ranges)
     found = minimize(q, system, degree).certified_bound
     proven = Fraction(0) if found is None else Fraction(found)
     return max(proven, Fraction(0) if plain == -math.inf else Fraction(plain), Fraction(0))
@@ -314,9 +305,7 @@ def _refuse_negative(
         tried = _candidates(q, whole, support, every, degree)
     for point in tried:
         value = _at(q, point)
-        inside = value < 0 and all(
-            _at(g, point, binary) >= 0 for g in whole.inequalities for binary in (False, True)
-        )
+        inside = value < 0 and all(_at(g, point) >= 0 for g in whole.inequalities)
         if inside and all(_at(h, point) == 0 for h in whole.equalities):
             where = ", ".join(f"{v} = {float(a):.6g}" for v, a in point.items())
             raise ValueError(
@@ -355,5 +344,5 @@ def _candidates(
     ]
 
 
-def _at(p: Polynomial, point: Mapping[Polynomial, Fraction], binary: bool = False) -> Fraction:
-    return Fraction(p.as_exact(binary).subs(point).constant)
+def _at(p: Polynomial, point: Mapping[Polynomial, Fraction]) -> Fraction:
+    return Fraction(p.subs(point).constant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,20 +16,14 @@ from ..model.measures import Integral, IntegralConstraint, Measure
 from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
 from ..model.system import System, as_system
 from ..progress import shown
-from ..reduction.bounds import deduce_bounds
 from ..reduction.groebner import with_groebner
-from .build.assemble import assemble
-from .build.diagonal_dominance import with_cone
-from .build.identity import GramProgram, Identity
-from .build.measure_units import find_units, in_units
-from .build.plan import least_degree, plan
-from .build.scaling import find_scaling, scale
-from .build.stack import stack
-from .certify.measure_verdict import MeasureVerdict
-from .certify.measures import Piece, masses
+from .answers import bound, certified
+from .assemble.plan import least_degree
+from .certify.measures import masses
+from .ladder import State, run
 from .measure_solution import MeasureSolution, laws_of
-from .solve.solve import solve_program
 from .sos_program import SosProgram
+from .statement import MEASURES, Demand, Statement
 
 
 class MeasureProgram:
@@ -171,81 +165,55 @@ class MeasureProgram:
         started = time.perf_counter()
         options.report("build", started)
         signed = objective * _sign(sense)
-        wanted = self._degree(objective) if degree is None else degree
-        # an inequality has a multiplier >= 0, which is minus an unknown with the limit 0
-        turned = [c.kind == "inequality" for c in self.constraints]
-        prices = [c.body.constant * (1 if t else -1) for c, t in zip(self.constraints, turned, strict=True)]
-        right = np.array([to_float(b) for b in prices])
         to_float(signed.constant)  # refused where no float is near it
-        rows = [[c.body.of(m) for m in self.measures] for c in self.constraints]
-        caps = masses(rows, [-c.body.constant for c in self.constraints], turned)
-        caps = caps or [None] * len(self.measures)  # where there is no constraint at all
-        whole, scaled, scalings, pieces = [], [], [], []
-        for k, (measure, cap) in enumerate(zip(self.measures, caps, strict=True)):
-            unknowns = [row[k] if t else -row[k] for row, t in zip(rows, turned, strict=True)]
-            identity, bounds = self._identity(measure, signed.of(measure), unknowns, wanted)
-            scaling = find_scaling(identity, bounds)
-            whole.append(identity)
-            scalings.append(scaling)
-            scaled.append(scale(identity, scaling))
-            pieces.append(Piece(scaled[-1], scaling.bounds, cap))
-        upper = np.where(turned, 0.0, np.inf) if turned else np.zeros(0)
-        units = find_units(scaled, right, ~np.array(turned, dtype=bool))
-        pieces = [replace(p, identity=in_units(p.identity, k, units)) for k, p in enumerate(pieces)]
-        program = GramProgram(stack([p.identity for p in pieces]), right * units.rows, upper)
-        built = time.perf_counter()
-        options.report("solve", started)
-        raw = solve_program(program, **options.solving())
-        solved = time.perf_counter()
-        options.report("certify", started)
-        deadline = np.inf if options.time_limit is None else started + options.time_limit
-        stated = [c for m in self.measures for c in signed.of(m).coefs.tolist()]
-        about = [
-            [b, *(c for p in row for c in p.coefs.tolist())] for b, row in zip(prices, rows, strict=True)
-        ]
-        judge = MeasureVerdict(
-            program, raw, pieces, prices, signed.constant, sense, units, deadline, (stated, about)
-        )
-        status, certified, reason = judge.answer(options.certify_bound)
-        finished = time.perf_counter()
-        known = raw.has_values and status in ("optimal", "inaccurate")
-        value = float(signed.constant) + program.value(raw.unknowns) / units.value
-        bound = _sign(sense) * value if known else np.nan
-        if status == "unbounded":
-            bound = -_sign(sense) * np.inf
-        slopes = raw.unknowns * units.unknowns
-        multipliers = np.where(turned, -1.0, 1.0) * slopes * _sign(sense) if turned else slopes
+        wanted = self._degree(objective) if degree is None else degree
+        state = State(self._statement(signed, sense, wanted), options, started)
+        best = run(state)
+        built, raw = best.built, best.raw
+        turned = np.array([c.kind == "inequality" for c in self.constraints], dtype=bool)
+        slopes = raw.unknowns * built.slopes
+        known = raw.has_values and best.status in ("optimal", "inaccurate")
         return MeasureSolution(
-            status=status,
+            status=best.status,
             sense=sense,
-            bound=bound if sense != "feasible" else np.nan,
-            certified_bound=None if certified is None or sense == "feasible" else _sign(sense) * certified,
-            reason=reason,
-            multipliers=multipliers,
-            laws=laws_of(self, whole, scalings, units, raw, wanted, status, known),
+            bound=bound(state, best) if sense != "feasible" else np.nan,
+            certified_bound=certified(state, best) if sense != "feasible" else None,
+            reason=best.reason,
+            multipliers=np.where(turned, -1.0, 1.0) * slopes * _sign(sense),
+            laws=laws_of(self, best, wanted, known),
             solver=raw.solver,
             sizes={
-                "moments": sum(int(p.columns.shape[0]) for p in whole),
-                "blocks": sorted((n for p in whole for n in p.solved_sides), reverse=True),
+                "moments": sum(int(p.columns.shape[0]) for p in built.pieces),
+                "blocks": sorted((n for p in built.pieces for n in p.solved_sides), reverse=True),
                 "constraints": len(self.constraints),
                 "degree": int(wanted),
             },
-            times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+            times=state.times,
+            steps=tuple(state.ran),
             program=self,
             objective=objective,
         )
 
-    def _identity(
-        self, measure: Measure, target: Polynomial, unknowns: list[Polynomial], degree: int
-    ) -> tuple[Identity, Any]:
-        """``target + sum_i u_i unknowns_i`` as a sum of squares on the support, and bounds on the support."""
-        support = measure.support
-        if self.options.quotient == "groebner":
-            support = with_groebner(support, degree)
-        layout = plan(support, degree, [target, *unknowns], self.options)
-        found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
-        bounds = deduce_bounds(support.equalities, support.inequalities, support.matrices)
-        return with_cone(found, self.options.cone), bounds
+    def _statement(self, signed: Integral, sense: str, degree: int) -> Statement:
+        """One demand a measure, one unknown a constraint. An inequality has a multiplier >= 0, which is
+        minus an unknown with the limit 0."""
+        turned = [c.kind == "inequality" for c in self.constraints]
+        rows = [[c.body.of(m) for m in self.measures] for c in self.constraints]
+        right = [-c.body.constant for c in self.constraints]
+        for value in right:
+            to_float(value)
+        caps = masses(rows, right, turned) or [None] * len(self.measures)
+        demands = []
+        for k, (measure, cap) in enumerate(zip(self.measures, caps, strict=True)):
+            unknowns = [row[k] if t else -row[k] for row, t in zip(rows, turned, strict=True)]
+            support = measure.support
+            if self.options.quotient == "groebner":
+                support = with_groebner(support, degree)
+            demands.append(Demand((signed.of(measure), *unknowns), support, degree, self.options, price=cap))
+        prices = [Fraction(-b if t else b) for b, t in zip(right, turned, strict=True)]
+        upper = tuple(0.0 if t else np.inf for t in turned)
+        sign = _sign(sense)
+        return Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(signed.constant), sign)
 
 
 def _sign(sense: str) -> int:

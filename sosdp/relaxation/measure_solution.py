@@ -9,10 +9,13 @@ import numpy as np
 
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, Measure
-from .build.identity import GramProgram, Identity, RawSolution
-from .build.measure_units import Units
-from .build.scaling import Scaling
-from .pseudoexpectation import PseudoExpectation, dual_data
+from .assemble.diagonal_dominance import sizes_of
+from .assemble.identity import GramProgram
+from .assemble.scaling import find_scaling
+from .back import given_dual, given_moments
+from .candidate import Candidate
+from .pseudoexpectation import DualData, PseudoExpectation
+from .statement import Demand
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,7 @@ class MeasureSolution:
     solver: str = ""
     sizes: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    steps: tuple[Any, ...] = field(default=(), repr=False)
     program: Any = field(default=None, repr=False)
     objective: Integral | None = field(default=None, repr=False)
 
@@ -85,46 +89,49 @@ class MeasureSolution:
         return p
 
 
-def laws_of(
-    program: Any,
-    pieces: list[Identity],
-    scalings: list[Scaling],
-    units: Units,
-    raw: RawSolution,
-    degree: int,
-    status: str,
-    known: bool,
-) -> list[PseudoExpectation]:
+def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[PseudoExpectation]:
     """The pseudo-moments of every measure, as a pseudo-expectation of its own."""
-    found, row, free, column = [], 0, 0, 0
-    sizes = units.masses.tolist()
-    for measure, piece, scaling, mass in zip(program.measures, pieces, scalings, sizes, strict=True):
-        r, f, c = piece.gram.shape[0], piece.free.shape[0], piece.columns.shape[0]
-        moments = raw.moments[column : column + c] * scaling.column * mass if known else None
-        size = units.value * mass  # of the identity as solved
-        gram = raw.gram[row : row + r] / scaling.gram / size
-        found.append(
-            PseudoExpectation(
-                status=status,
-                sense="feasible",
-                objective=None,
-                system=measure.support,
-                degree=degree,
-                bound=np.nan,
-                certified_bound=None,
-                reason="",
-                solver=raw.solver,
-                solver_message=raw.message,
-                iterations=raw.iterations,
-                sizes={},
-                times={},
-                identity=piece,
-                moments=moments,
-                dual=dual_data(piece, gram, raw.free[free : free + f] / scaling.free / size, 0.0),
-                program=GramProgram(piece, np.zeros(piece.unknown.shape[0]), np.zeros(0)),
-                scaling=scaling,
-                cone=program.options.cone,
-            )
+    built, raw, found = best.built, best.raw, []
+    duals = given_dual(built, raw.gram, raw.free, raw.unknowns)
+    values = built.moments_of(raw.moments)
+
+    def law(
+        measure: Measure, demand: Demand, dual: DualData, moments: np.ndarray | None
+    ) -> PseudoExpectation:
+        piece, layout = demand.assembled
+        return PseudoExpectation(
+            status=best.status,
+            sense="feasible",
+            objective=None,
+            system=measure.support,
+            degree=degree,
+            bound=np.nan,
+            certified_bound=None,
+            reason="",
+            solver=raw.solver,
+            solver_message=raw.message,
+            iterations=raw.iterations,
+            sizes={} if layout is None else sizes_of(piece, degree, program.options.cone, layout.report),
+            times={},
+            identity=piece,
+            moments=moments,
+            dual=dual,
+            program=GramProgram(piece, np.zeros(piece.unknown.shape[0]), np.zeros(0)),
+            scaling=find_scaling(piece, demand.bounds),
+            cone=program.options.cone,
         )
-        row, free, column = row + r, free + f, column + c
+
+    for k, (measure, dual) in enumerate(zip(program.measures, duals, strict=True)):
+        origin, given = built.change.origins[k], built.given.demands[k]
+        moved = law(measure, built.statement.demands[k], dual, values[k] if known else None)
+        if not any(origin.values()):
+            found.append(moved)
+            continue
+        moments = None
+        if known:  # masses are not one: a pseudo-expectation divides by them
+            mass = float(values[k][moved.identity.constant_column()])
+            moments = given_moments(given.identity.columns, moved._moment_values, origin) * (
+                mass if mass > 0 else 1.0
+            )
+        found.append(law(measure, given, dual, moments))
     return found

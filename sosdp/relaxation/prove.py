@@ -14,19 +14,18 @@ from ..model.options import SolveOptions, read_options
 from ..progress import shown
 from ..reduction.bounds import VariableBounds
 from ..reduction.facial import find_zeros
-from .build.assemble import assemble
-from .build.diagonal_dominance import least_eigenvalues, sizes_of, with_cone
-from .build.forced_zeros import without_forced_zeros
-from .build.identity import GramProgram, Identity, RawSolution
-from .build.plan import plan
-from .build.scaling import find_scaling, scale, with_value
-from .build.symmetry import with_symmetry
+from .assemble.diagonal_dominance import least_eigenvalues, sizes_of
+from .assemble.identity import GramProgram, Identity, RawSolution
+from .assemble.scaling import find_scaling
 from .certify.bound import certify
 from .certify.face import find_face
+from .change import Change, build
 from .pseudoexpectation import PseudoExpectation, dual_data
 from .relaxation import Relaxation
 from .solve.solve import block_identity_vector, solve_program, unproducible, with_margin
+from .statement import BOUND, Demand, Statement
 
+NOWHERE = Change(({},))
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 
 
@@ -40,20 +39,25 @@ def prove_sum_of_squares(
     solving = options.solving()
     started = time.perf_counter()
     options.report("build", started)
-    layout = plan(relaxation.system, relaxation.degree, [p], relaxation.options, closed=False)
-    identity = assemble(layout.blocks, layout.equalities, p, [], layout.quotient, layout.ids)
-    on_face = _prove_on_face(relaxation, p, zeros, identity, layout.report, started, solving)
+    demand = Demand(
+        (p,), relaxation.system, relaxation.degree, relaxation.options, closed=False, reduced=False
+    )
+    identity, layout = demand.assembled
+    report = {} if layout is None else layout.report
+    on_face = _prove_on_face(relaxation, p, zeros, identity, report, started, solving)
     if on_face is not None:
         return on_face
-    cone, built = relaxation.options.cone, 0.0
+    cone, built_at = relaxation.options.cone, 0.0
     # first all moments, from which a refutation is read; then, on the boundary, what the identity leaves
-    smaller = without_forced_zeros(identity) if relaxation.options.basis is None else identity
-    for stated in [identity] if smaller is identity else [identity, smaller]:
-        identity = with_symmetry(with_cone(stated, cone), layout.actions)
-        scaling = with_value(identity, find_scaling(identity, relaxation.bounds))
-        scaled = scale(identity, scaling)
+    smaller = replace(demand, reduced=True)
+    for stated in (demand, smaller):
+        if stated is smaller and smaller.identity.sides == demand.identity.sides:
+            break
+        identity = stated.identity
+        built = build(Statement(BOUND, (stated,), (), ()), NOWHERE)
+        scaled, scaling = built.scaled[0], built.scalings[0]
         program = GramProgram(with_margin(scaled), np.ones(1), np.ones(1))
-        built = built or time.perf_counter()
+        built_at = built_at or time.perf_counter()
         options.report("solve", started)
         raw = unproducible(identity) or solve_program(program, **solving)
         solved = time.perf_counter()
@@ -75,8 +79,12 @@ def prove_sum_of_squares(
         solver=raw.solver,
         solver_message=raw.message,
         iterations=raw.iterations,
-        sizes=sizes_of(identity, relaxation.degree, cone, layout.report),
-        times={"build": built - started, "solve": solved - built, "certify": finished - solved},
+        sizes=sizes_of(identity, relaxation.degree, cone, report),
+        times={
+            "build": built_at - started,
+            "solve": solved - built_at,
+            "certify": finished - solved,
+        },
         identity=identity,
         moments=raw.moments * scaling.column if status == "refuted" else None,
         dual=dual_data(identity, scaling.gram_of(gram), scaling.free_of(free), 0.0),

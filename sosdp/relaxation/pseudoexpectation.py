@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,43 +16,15 @@ from ..conic.svec import smat
 from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
 from ..show import html_table, rounded_safely
+from .assemble.identity import Identity, Inside
 from .atoms import Atoms, extract_atoms
-from .build.identity import Identity, Inside
+from .duals import DualData, GramBlock, dual_data, moved_dual
 from .solve.solve import centre
 
 if TYPE_CHECKING:
     from ..model.expectation import ExpectationConstraint, QuadraticExpectation
-    from .build.identity import GramProgram
-    from .build.scaling import Scaling
-
-
-@dataclass(frozen=True, eq=False)
-class GramBlock(PickledByName):
-    """Gram matrix of one multiplier: ``<gram, b b' (x) G>``; ``sosdp.relaxation.build.assemble.Block``
-    documents kind and index."""
-
-    _of_ids: ClassVar = ("basis",)
-
-    kind: str
-    index: tuple[int, ...]
-    basis: np.ndarray
-    entry: np.ndarray | None
-    gram: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class DualData:
-    """Float multipliers with ``objective - bound = sum of blocks + sum lambda_j h_j``, approximately.
-
-    The identity holds modulo the rewriting rules of the quotient (``x**2 = x`` and the like), whose own
-    multipliers are not listed. ``margin``: every Gram matrix is at least this multiple of the identity, when
-    known.
-    """
-
-    blocks: tuple[GramBlock, ...]
-    equality_multipliers: tuple[tuple[int, Polynomial], ...]
-    bound: float
-    margin: float | None = None
+    from .assemble.identity import GramProgram
+    from .assemble.scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +33,11 @@ class Centre:
 
     answer: PseudoExpectation
     origin: tuple[tuple[Polynomial, Fraction], ...]
+
+    @property
+    def by_id(self) -> dict[int, Fraction]:
+        """The origin by id of the variable."""
+        return {int(v.variable_ids[0]): c for v, c in self.origin}
 
     def value(self, p: Polynomial) -> float | None:
         """The pseudo-expectation of a polynomial; None where moments are not known."""
@@ -71,7 +48,7 @@ class Centre:
     def atoms(self, ids: np.ndarray) -> Atoms:
         """Its points in the variables of these ids."""
         found = self.answer._atoms
-        values = {int(v.variable_ids[0]): float(c) for v, c in self.origin}
+        values = {i: float(c) for i, c in self.by_id.items()}
         if not np.array_equal(self.answer.variable_ids, ids):
             return Atoms(np.zeros((0, ids.size)), "not every variable occurs after a shift", False)
         return replace(found, points=found.points + [values.get(i, 0.0) for i in ids.tolist()])
@@ -123,6 +100,7 @@ class PseudoExpectation(PickledByName):
     cone: str = "sos"
     inside: Inside | None = field(default=None, repr=False)
     centre: Centre | None = field(default=None, repr=False)
+    steps: tuple[Any, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"PseudoExpectation({self.status}, degree {self.degree}: {self._said()})"
@@ -338,6 +316,9 @@ class PseudoExpectation(PickledByName):
         squares of expectations in the objective, the array of all unknowns takes the place of the bound.
         Costs one more solve, or nothing where the solver left multipliers inside the cone.
         """
+        if self.centre is not None:
+            inner = self.centre.answer.recentre(bound)
+            return None if inner is None else moved_dual(inner, self.centre.by_id)
         known = self._inside_at(bound)
         if known is not None:
             return known
@@ -370,18 +351,4 @@ class PseudoExpectation(PickledByName):
         return dual_data(self.identity, gram, free, float(np.reshape(bound, -1)[0]), min(margin, 1.0))
 
 
-def dual_data(
-    identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None
-) -> DualData:
-    """Multipliers as Gram blocks and equality polynomials."""
-    blocks = tuple(
-        GramBlock(b.kind, b.index, b.basis, b.entry, smat(gram[rows], b.side))
-        for b, rows in zip(identity.blocks, identity.slices(), strict=True)
-    )
-    multipliers, cursor = [], 0
-    for rows_of in identity.equalities:
-        count = rows_of.multipliers.shape[0]
-        poly = Polynomial.from_arrays(rows_of.multipliers, free[cursor : cursor + count])
-        multipliers.append((rows_of.index, poly))
-        cursor += count
-    return DualData(blocks, tuple(multipliers), bound, margin)
+__all__ = ["Centre", "DualData", "GramBlock", "PseudoExpectation", "dual_data"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -22,26 +23,23 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.options import BuildOptions, Options, SolveOptions, names, read_options, spelled_out
+from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.redundant import with_redundant
-from .build.assemble import assemble
-from .build.diagonal_dominance import sizes_of, with_cone
-from .build.identity import ONE, GramProgram, Identity
-from .build.plan import Plan, least_degree, plan
-from .build.scaling import Scaling, find_scaling, scale, with_value
-from .build.symmetry import with_symmetry
-from .centred import Solve, from_the_centre
-from .certify.classify import judged
-from .certify.solved import Question, Solved
+from .answers import Asked, answered
+from .assemble.assemble import assemble
+from .assemble.identity import ONE, GramProgram, Identity
+from .assemble.plan import Plan, least_degree, plan
+from .assemble.scaling import find_scaling
+from .ladder import State, run
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
-from .solve.solve import solve_at_unit_scale, solve_program, unproducible
 from .solve.to_cvxpy import CvxpyMoments, cvxpy_moments
+from .statement import BOUND, FEASIBLE, Demand, Statement
 from .threshold import Threshold, bisect
 
 ZERO = Polynomial.from_arrays(np.zeros((0, 1), dtype=np.int32), np.zeros(0))
@@ -233,13 +231,24 @@ class Relaxation:
         subject_to: Sequence[ExpectationConstraint] = (),
     ) -> tuple[Identity, Plan]:
         """The assembled identity ``objective - gamma + sum_k u_k squared_k = ...`` (no solver is called)."""
-        data = [objective, *squared]
-        layout = plan(self.system, self.degree, data, self.options, in_expectation=subject_to)
-        unknowns = [-1.0 * ONE, *squared]
-        identity = assemble(
-            layout.blocks, layout.equalities, objective, unknowns, layout.quotient, layout.ids
+        identity, layout = self._demand(objective, squared, subject_to).assembled
+        assert layout is not None
+        return identity, layout
+
+    def _demand(
+        self,
+        objective: Polynomial,
+        squared: Sequence[Polynomial] = (),
+        subject_to: Sequence[ExpectationConstraint] = (),
+    ) -> Demand:
+        return Demand(
+            (objective, -1 * ONE, *squared),
+            self.system,
+            self.degree,
+            self.options,
+            price=Fraction(1),
+            in_expectation=tuple(subject_to),
         )
-        return with_symmetry(with_cone(identity, self.options.cone), layout.actions), layout
 
     @shown("relaxation")
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
@@ -249,9 +258,11 @@ class Relaxation:
         sense: str,
         subject_to: Any = None,
         near: PseudoExpectation | None = None,
-        shifts: int = 3,
+        without: Collection[str] = (),
         **solver_options: Unpack[SolveOptions],
     ) -> PseudoExpectation:
+        """State the question, run the ladder, read the answer; ``without``: names of steps that are left
+        out."""
         started = time.perf_counter()
         more = ("subject_to", "near") if sense == "minimize" else ("subject_to",)
         options = read_options(f"Relaxation.{sense}", {**solver_options}, ["solve"], more=more)
@@ -264,90 +275,25 @@ class Relaxation:
         if isinstance(objective, QuadraticExpectation):
             linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)
         target = ZERO if linear is None else (-linear if sense == "maximize" else linear)
-        identity, layout = self.assemble(target, [p for _, p in squares], constraints)
+        demand = self._demand(target, [p for _, p in squares], constraints)
         # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program
-        # bounded
-        upper = np.full(1 + len(squares), np.inf)
-        upper[0] = 1.0 if sense == "feasible" else np.inf
-        weights = np.array([float(w) for w, _ in squares])
-        plain = find_scaling(identity, self.bounds)
-        question = Question(
-            self.system,
-            self.degree,
-            self.options.cone,
-            sense,
-            objective,
-            tuple(constraints),
-            options,
-            lambda: self.feasible(subject_to=constraints),
+        # bounded; w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
+        feasible = sense == "feasible"
+        statement = Statement(
+            FEASIBLE if feasible else BOUND,
+            (demand,),
+            (Fraction(1), *(Fraction(0) for _ in squares)),
+            (1.0 if feasible else np.inf, *(np.inf for _ in squares)),
+            sign=-1 if sense == "maximize" else 1,
+            curves=(Fraction(0), *(1 / (4 * Fraction(w)) for w, _ in squares)) if squares else (),
         )
-        second = options.solver in ("auto", "borrowed")
-        deadline = np.inf if options.time_limit is None else started + options.time_limit
-        took = np.zeros(3)
-
-        def answer(scaling: Scaling) -> PseudoExpectation:
-            began = time.perf_counter()
-            # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
-            quadratic = None
-            if squares:
-                units = scaling.unknowns_of(np.ones(upper.size))
-                quadratic = np.array([0.0, *(0.5 / weights)]) * units**2 * scaling.value
-            program = GramProgram(scale(identity, scaling), np.eye(1, upper.size)[0], upper, quadratic)
-            built = time.perf_counter()
-            options.report("solve", started)
-            raw = unproducible(identity)
-            if raw is None and near is not None:
-                limits = {k: v for k, v in options.solving().items() if k != "solver"}
-                raw = nearby(program, scaling, near, **limits)
-            if raw is None and options.solver in ("auto", "borrowed"):
-                raw = solve_at_unit_scale(program, options.solving())
-            raw = raw or solve_program(program, **options.solving())
-            solved = time.perf_counter()
-            options.report("certify", started)
-            found = judged(Solved(question, identity, scaling, program, raw, deadline), second)
-            took[:] += built - began, solved - built, time.perf_counter() - solved
-            return found
-
-        began = time.perf_counter() - started
-        if sense == "feasible":
-            result = answer(plain)
-        else:
-            scaling = with_value(identity, plain, weights)
-            result = answer(scaling)
-            late = time.perf_counter() > deadline
-            if result.status in ("inaccurate", "failed") and not late:
-                boxed = find_scaling(identity, self.bounds, boxed=True)
-                other = with_value(identity, boxed, weights, unit=scaling.unit)
-                changed = other.value != scaling.value or (other.column != scaling.column).any()
-                if changed and other.unit == scaling.unit:
-                    again = answer(other)
-                    result = again if _better(again, result) else result
-        if second and shifts and near is None and time.perf_counter() < deadline:
-            result = from_the_centre(result, self._elsewhere(sense, options, deadline, shifts - 1))
-        times = {"build": began + took[0], "solve": took[1], "certify": took[2]}
-        sizes = sizes_of(identity, self.degree, self.options.cone, layout.report)
-        return replace(result, times=times, sizes=sizes)
-
-    def _elsewhere(self, sense: str, options: Options, deadline: float, shifts: int) -> Solve:
-        """What solves the same relaxation in shifted variables, which are shifted so often again."""
-        building: Any = {name: getattr(self.options, name) for name in names("build")} | {"redundant": None}
-        given: Any = {name: getattr(options, name) for name in names("solve")}
-
-        def solve(system: System, objective: Polynomial) -> PseudoExpectation:
-            if np.isfinite(deadline):
-                given["time_limit"] = max(deadline - time.perf_counter(), 0.01)
-            moved = Relaxation(system, self.degree, **building)
-            return moved._bound(objective, sense, shifts=shifts, **given)
-
-        return solve
-
-
-def _better(again: PseudoExpectation, first: PseudoExpectation) -> bool:
-    """Whether a second answer is worth more than a first one that is not optimal."""
-    if again.status != "optimal" or again.certified_bound is None:
-        return again.status == "optimal" and first.certified_bound is None
-    sign = -1.0 if again.bound_kind == "upper" else 1.0
-    return first.certified_bound is None or sign * again.certified_bound >= sign * first.certified_bound
+        state = State(statement, options, started, without)
+        if near is not None:
+            limits: Any = {k: v for k, v in options.solving().items() if k != "solver"}
+            state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
+        best = run(state)
+        asked = Asked(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
+        return answered(state, best, asked)
 
 
 def relaxation_for(

@@ -12,7 +12,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.array import PolynomialArray
 from ..algebra.build import monomials, polynomial, quadratic_form, variables
-from ..algebra.coefficients import Number
+from ..algebra.coefficients import to_float
 from ..algebra.constraint import Equality, Inequality
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
@@ -20,30 +20,16 @@ from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
 from ..model.system import System
 from ..progress import shown
-from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
-from .build.assemble import assemble
-from .build.diagonal_dominance import cone_report, with_cone
-from .build.forced_zeros import without_forced_zeros
-from .build.identity import GramProgram, Identity, RawSolution
-from .build.plan import least_degree, plan
-from .build.program_units import program_scalings
-from .build.scaling import scale, size_near
-from .build.stack import stack
-from .build.symmetry import with_symmetry
-from .build.unknowns import merged, restricted, unknown_orbits, with_labels
-from .certify.measures import Piece, all_proven
-from .certify.misfit import misfit, moment_violation, priced_misfit, shortfall
-from .certify.mixture import proven_mixture
-from .certify.own_size import missed_of_own, own_misfit, own_moment_violation
-from .certify.rays import patience, verdict
-from .certify.stated import as_stated
-from .pseudoexpectation import dual_data
-from .solve.solve import small_solvers, solve_program
+from .answers import bound, certified
+from .assemble.diagonal_dominance import cone_report
+from .assemble.plan import least_degree
+from .assemble.unknowns import merged, restricted, unknown_orbits, with_labels
+from .back import given_dual
+from .ladder import State, run
 from .sos_solution import SosSolution
-
-_ENOUGH = 1e-5  # relative distance up to which two values agree, and violation of moments that counts as none
+from .statement import PROGRAM, Demand, Statement
 
 
 class SosProgram(PickledByName):
@@ -224,55 +210,42 @@ class SosProgram(PickledByName):
             parts.append(Polynomial.from_arrays(monos, p.coefs[rows]))
         return parts
 
-    def _identities(self, cost: np.ndarray) -> tuple[np.ndarray, list[VariableBounds], list[Identity]]:
-        """The orbit of each unknown, bounds, and the identity of each constraint in one unknown an orbit."""
+    def _statement(self, objective: Polynomial, sense: str) -> tuple[np.ndarray, Statement]:
+        """The orbit of each unknown, and the program in one unknown an orbit."""
         if not self.constraints and not self.vanishing:
             raise ValueError("the program has no constraint; call require(p) first")
-        pieces, bounds = [], []
+        cost = [Fraction(0)] * self.ids.size
+        place = {int(v): k for k, v in enumerate(self.ids)}
+        for row, c in zip(objective.monos, objective.coefs.tolist(), strict=True):
+            if row.max(initial=0):
+                cost[place[int(row.max())]] = Fraction(c)
         families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
         images = self._permutations()
-        orbits = unknown_orbits(images, families, cost) if images else np.arange(self.ids.size)
+        orbits = np.arange(self.ids.size)
+        if images:
+            orbits = unknown_orbits(images, families, np.array([to_float(c) for c in cost]))
         families = [merged(f, orbits) for f in families]
-        for parts in families[: len(self.vanishing)]:
-            pieces.append(assemble([], [], parts[0], parts[1:]))
-            bounds.append(VariableBounds({}, ()))
-        known = families[len(self.vanishing) :]
-        for number, (parts, (_, system, degree, cone)) in enumerate(
-            zip(known, self.constraints, strict=True)
-        ):
+        sign = -1 if sense == "minimize" else 1
+        prices = [Fraction(0)] * (int(orbits.max(initial=-1)) + 1)
+        for k, c in zip(orbits.tolist(), cost, strict=True):
+            prices[k] += sign * c
+        demands = [
+            Demand(tuple(f), System(), 0, self.options, closed=False, equations=True)
+            for f in families[: len(self.vanishing)]
+        ]
+        known = zip(families[len(self.vanishing) :], self.constraints, strict=True)
+        for number, (parts, (_, system, degree, cone)) in enumerate(known):
             wanted = least_degree(system, parts) if degree is None else degree
             if self.options.quotient == "groebner":
                 system = with_groebner(system, wanted)
-            labels = [int(v.variable_ids[0]) for v in self.labels.get(number, [])]
-            options = self._options_for(system, parts, images)
+            labels = tuple(int(v.variable_ids[0]) for v in self.labels.get(number, []))
+            options = replace(self._options_for(system, parts, images), cone=cone)
             if number in self.gram_bases:
                 options = replace(options, basis=self.gram_bases[number])
-            layout = plan(system, wanted, parts, options, closed=False, linear_in=labels)
-            piece = assemble(
-                layout.blocks, layout.equalities, parts[0], parts[1:], layout.quotient, layout.ids
-            )
-            if options.prune and options.basis is None:
-                piece = without_forced_zeros(piece)
-            pieces.append(with_symmetry(with_cone(piece, cone), layout.actions))
-            bounds.append(deduce_bounds(system.equalities, system.inequalities, system.matrices))
-        return orbits, bounds, pieces
-
-    def _coefficients(
-        self, objective: Polynomial, orbits: np.ndarray
-    ) -> tuple[list[Number], list[list[Number]]]:
-        """All coefficients of the constant parts, and of each unknown (or of each orbit of them), its cost
-        among them."""
-        families = [self._affine(p) for p in [*self.vanishing, *(c[0] for c in self.constraints)]]
-        families.append(self._affine(objective))
-        constant, *each = (
-            [c for p in parts for c in p.coefs.tolist()] for parts in zip(*families, strict=True)
-        )
-        rows: list[list[Number]] = [[] for _ in range(int(orbits.max(initial=-1)) + 1)]
-        for k, coefs in zip(orbits.tolist(), each, strict=True):
-            rows[k] += coefs
-        if orbits.size > len(rows):  # orbits are added up, in floats where coefficients are
-            rows = [[Fraction(c) / 3 if isinstance(c, float) and c % 1 else c for c in row] for row in rows]
-        return constant, rows
+            demands.append(Demand(tuple(parts), system, wanted, options, closed=False, labels=labels))
+        upper = (np.inf,) * len(prices)
+        constant = sign * Fraction(objective.constant)
+        return orbits, Statement(PROGRAM, tuple(demands), tuple(prices), upper, constant, sign)
 
     def _permutations(self) -> list[np.ndarray]:
         """The permutations of variables that were given, as tables of images."""
@@ -305,143 +278,52 @@ class SosProgram(PickledByName):
         if objective.degree > 1 or not np.isin(np.asarray(objective.variable_ids), self.ids).all():
             raise ValueError("the objective of a SosProgram must be linear in its unknowns")
         started = time.perf_counter()
-        cost = np.zeros(self.ids.size)
+        options.report("build", started)
         try:
-            rates = objective.coefs.astype(float)
+            objective.coefs.astype(float)
         except OverflowError:
             raise ValueError("a coefficient of the objective is larger than any float") from None
-        for row, c in zip(objective.monos, rates, strict=True):
-            hit = np.flatnonzero(self.ids == row.max(initial=0))
-            if hit.size:
-                cost[hit[0]] = c
-        offset = float(objective.constant)
-        sign = -1.0 if sense == "minimize" else 1.0
-        orbits, bounds, pieces = self._identities(cost)
-        prices = np.bincount(orbits, weights=cost)
-        scalings = program_scalings(pieces, bounds)
-        scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
-        units = scalings[0].unknowns_of(np.ones(prices.size))  # of the unknowns, common to all pieces
-        unit = size_near(float(np.abs(prices * units).max(initial=0.0)))  # of the objective
-        program = GramProgram(stack(scaled), sign * prices * units / unit, np.full(prices.size, np.inf))
-        inside_of = [s.bounds for s in scalings]
-        built = time.perf_counter()
-        options.report("solve", started)
-        raw = solve_program(program, **options.solving())
-        if raw.status == "failed" and options.solver == "auto" and options.time_limit is None:
-            others = (solve_program(program, solver=name) for name in small_solvers(program))
-            raw = next((other for other in others if other.status == "optimal"), raw)
-        solved = time.perf_counter()
-        options.report("certify", started)
-        label = {"optimal": "optimal", "inaccurate": "inaccurate"}.get(raw.status, "failed")
-        reason = raw.message if label != "optimal" else ""
-        if raw.status in ("unbounded", "infeasible"):
-            deadline = np.inf if options.time_limit is None else started + options.time_limit
-            stated = as_stated(program, *self._coefficients(objective, orbits), parts=pieces)
-            label, reason = verdict(program, raw, stated, patience(raw, deadline))
+        orbits, statement = self._statement(objective, sense)
+        state = State(statement, options, started)
+        best = run(state)
+        built, raw = best.built, best.raw
+        slopes = built.slopes
         names = [variable_name(int(v)) for v in self.ids]
-        value, values, certified, proven, inner = np.nan, {}, None, None, None
-        if raw.has_values:
-            chosen = raw.unknowns * units
-            value = float(prices @ chosen) + offset
-            values = dict(zip(names, chosen[orbits].tolist(), strict=True))
-            point, inside = self._proven_point(program, raw, scaled, inside_of)
-            if inside is not None:
-                inner = dict(zip(names, (inside * units)[orbits].tolist(), strict=True))
-            allowed = _ENOUGH * max(unit, abs(value))
-            if point is None:
-                equations = "equations between coefficients hold to rounding only"
-                nowhere = "no coefficients strictly inside every constraint were found"
-                reason = reason or (equations if self.vanishing else nowhere)
-            else:
-                point = point * units
-                proven = dict(zip(names, point[orbits].tolist(), strict=True))
-                certified = self._certified(objective, point[orbits], sense)
-                # a proven point near the solver's says nothing about better ones: both sides must agree
-                near = certified is not None and abs(certified - value) <= allowed
-                if label == "inaccurate" and near:
-                    label = "optimal"
-            short = shortfall(program, raw)
-            missed = max(short, misfit(program, raw)) * unit
-            wide = moment_violation(program, raw)
-            told = f"multipliers and moments disagree about the value by {missed:.1g}"
-            if certified is None:
-                # nothing is proven: every identity and its moments must be right in their own size
-                sums, moments = own_misfit(scaled, raw), own_moment_violation(program, scaled, raw)
-                told = missed_of_own(sums, moments, _ENOUGH) or told
-                missed = max(missed, priced_misfit(program, raw) * unit)
-                wide = max(wide, sums, moments)
-            near = certified is not None and abs(certified - value) <= allowed
-            apart = not (near or certified is None and missed <= allowed)
-            if label == "optimal" and (apart or not short * unit <= allowed or wide > _ENOUGH):
-                label = "inaccurate"
-                reason = f"{told}; {reason}"
-            elif label == "optimal" and short * unit > _ENOUGH * max(1.0, abs(value)):
-                label = "inaccurate"
-                coarse = (
-                    f"the value is good to {short * unit:.1g} only: a unit of the objective is {unit:.1g}"
-                )
-                reason = f"{coarse}; {reason}" if reason else coarse
-        finished = time.perf_counter()
-        duals, row, free = [], 0, 0
-        for piece, scaling in zip(pieces, scalings, strict=True):
-            r, f = piece.gram.shape[0], piece.free.shape[0]
-            gram, multipliers = raw.gram[row : row + r], raw.free[free : free + f]
-            duals.append(dual_data(piece, scaling.gram_of(gram), scaling.free_of(multipliers), 0.0))
-            row, free = row + r, free + f
+
+        def named(unknowns: np.ndarray | None) -> dict[str, float] | None:
+            if unknowns is None:
+                return None
+            return dict(zip(names, (unknowns * slopes)[orbits].tolist(), strict=True))
+
+        proven = None
+        if best.best_theorem is not None and best.proven is not None:
+            chosen = [float(u) for u in best.best_theorem.given]
+            proven = {name: chosen[k] for name, k in zip(names, orbits.tolist(), strict=True)}
+        identity = built.program.identity
         return SosSolution(
-            status=label,
+            status=best.status,
             sense=sense,
-            bound=value,
-            certified_bound=certified,
-            reason=reason,
-            values=values,
+            bound=bound(state, best) if raw.has_values else np.nan,
+            certified_bound=certified(state, best),
+            reason=best.reason,
+            values=(named(raw.unknowns) or {}) if raw.has_values else {},
             certified_values=proven,
-            duals=tuple(duals),
+            duals=tuple(given_dual(built, raw.gram, raw.free, raw.unknowns)),
             solver=raw.solver,
             sizes={
-                "moments": int(program.identity.columns.shape[0]),
-                "blocks": sorted(program.identity.solved_sides, reverse=True),
-                "equalities": int(program.identity.free.shape[0]),
-                "unknowns": int(prices.size),
-                **program.identity.symmetry_report,
-                **cone_report(program.identity, self.options.cone),
+                "moments": int(identity.columns.shape[0]),
+                "blocks": sorted(identity.solved_sides, reverse=True),
+                "equalities": int(identity.free.shape[0]),
+                "unknowns": len(statement.prices),
+                **identity.symmetry_report,
+                **cone_report(identity, self.options.cone),
             },
-            times={"build": built - started, "solve": solved - built, "certify": finished - solved},
-            inner_values=inner,
+            times=state.times,
+            inner_values=named(best.inner),
+            steps=tuple(state.ran),
             program=self,
             objective=objective,
         )
-
-    def _certified(self, objective: Polynomial, point: np.ndarray, sense: str) -> float | None:
-        """The objective at proven coefficients, rounded so that they attain it (floats of the objective read
-        as binary and as decimal); None where it is no float."""
-        place = {int(v): k for k, v in enumerate(self.ids)}
-        readings = []
-        for exact in (objective.as_exact(), objective.as_exact(binary=True)):
-            total = Fraction(0)
-            for row, c in zip(exact.monos, exact.coefs.tolist(), strict=True):
-                variable = int(row.max(initial=0))
-                total += Fraction(c) * (Fraction(float(point[place[variable]])) if variable else 1)
-            readings.append(total)
-        wanted = min(readings) if sense == "maximize" else max(readings)
-        try:
-            found = float(wanted)
-        except OverflowError:
-            return None
-        if found > wanted if sense == "maximize" else found < wanted:
-            found = float(np.nextafter(found, -np.inf if sense == "maximize" else np.inf))
-        return found if np.isfinite(found) else None
-
-    def _proven_point(
-        self, program: GramProgram, raw: RawSolution, pieces: list[Identity], bounds: list[VariableBounds]
-    ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Coefficients near the optimum for which every constraint is proven (optimum mixed with an inner
-        point), and the coefficients of the inner point."""
-        known = [Piece(p, b, None) for p, b in zip(pieces, bounds, strict=True)]
-        best, inner = proven_mixture(
-            program, raw, lambda gram, free, point: all_proven(known, gram, free, point)
-        )
-        return None if best is None else best[2], inner
 
 
 def _difference(p: Any) -> Polynomial:

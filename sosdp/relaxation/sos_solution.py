@@ -18,7 +18,7 @@ class SosSolution:
     the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
     minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
     ``inner_values``: coefficients well inside every constraint, where there are any; ``program``,
-    ``objective``: what was solved.
+    ``objective``: what was solved; ``steps``: what was tried, and what each proved.
     """
 
     status: str
@@ -33,6 +33,7 @@ class SosSolution:
     sizes: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
     inner_values: dict[str, float] | None = field(default=None, repr=False)
+    steps: tuple[Any, ...] = field(default=(), repr=False)
     program: Any = field(default=None, repr=False)
     objective: Polynomial | None = field(default=None, repr=False)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra.coefficients import Number, as_number
 from ..model.options import read_options
-from .build.sizes import check_tables
+from .assemble.sizes import check_tables
 from .solve.sos_cone.circle import CircleBound, bound_on_circle
 
 _LITTLE = 2.0**-30  # weight of the constant in the size of the others
@@ -24,7 +24,7 @@ class TrigonometricBound:
 
     ``status``: ``optimal``, ``inaccurate`` or ``failed``; ``bound``: the solver's value; ``certified_bound``:
     a theorem, or None; ``angle``: where the pseudo-expectation of e^(it) points, the minimiser where there is
-    one (None where it vanishes).
+    one (None where it vanishes); ``coefficients``: of the cosines and of the sines, as they were given.
     """
 
     status: str
@@ -35,6 +35,7 @@ class TrigonometricBound:
     iterations: int
     seconds: float
     raw: CircleBound = field(repr=False)
+    coefficients: tuple[tuple[Number, ...], tuple[Number, ...]] = field(repr=False)
 
     def __call__(self, k: int) -> complex:
         """The pseudo-expectation of ``e^(ikt)``; ValueError above the degree."""
@@ -108,6 +109,7 @@ def minimize_trigonometric(
         iterations=raw.solution.iterations,
         seconds=time.perf_counter() - began,
         raw=raw,
+        coefficients=(tuple(_numbers(cosines)), tuple(_numbers(sines))),
     )
 
 

@@ -243,9 +243,9 @@ def _spread(y: Array, matrix: Array) -> Array:
     own = np.einsum("ii->i", matrix)
     kept = own.copy()
     own[:] = 0.0
-    found = (y * matrix.sum(axis=1)[:, None]).T @ y - y.T @ (matrix @ y)
+    result = (y * matrix.sum(axis=1)[:, None]).T @ y - y.T @ (matrix @ y)
     own[:] = kept
-    return (found + found.T) / 2.0
+    return (result + result.T) / 2.0
 
 
 def _newton(
@@ -303,9 +303,9 @@ def _fourth(y: Array, square: Array, coordinates: _Symmetric) -> Array:
     table = (outer.T @ sums.reshape(len(y), d * d)).reshape(d, d, d, d)
     a, b = coordinates.row[:, None], coordinates.column[:, None]
     c, e = coordinates.row[None, :], coordinates.column[None, :]
-    found = table[a, c, b, e] + table[a, e, b, c] + table[b, c, a, e] + table[b, e, a, c]
+    result = table[a, c, b, e] + table[a, e, b, c] + table[b, c, a, e] + table[b, e, a, c]
     factor = np.where(coordinates.row == coordinates.column, 1.0, np.sqrt(2.0))
-    return found * factor[:, None] * factor[None, :]
+    return result * factor[:, None] * factor[None, :]
 
 
 def _room(values: Array, change: Array) -> float:

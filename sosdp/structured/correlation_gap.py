@@ -5,6 +5,7 @@ Statement and proof: docs/proofs/sbm_weak_recovery.md, section "Distance certifi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,19 +41,44 @@ def normalised_rows(factor: np.ndarray) -> np.ndarray:
     return rows
 
 
-def rounding_margin(matrix: np.ndarray, spectrum: Spectrum) -> float:
-    """Allowance for || B + Diag y - P Lambda P^T ||: the computed residual plus 10 n u ||B + Diag y||.
+def rounding_margin(matrix: np.ndarray, spectrum: Spectrum) -> tuple[float, float]:
+    """Proven bounds on || B + Diag y - P Lambda P^T ||, spectral and Frobenius: residual, and its rounding.
 
-    The first part is measured for this decomposition, so a LAPACK failure cannot hide; the second covers the
-    rounding of the measurement itself (an engineering margin, not an interval proof). Costs one matrix
-    product.
+    Measured for this decomposition, so a LAPACK failure cannot hide. The product is summed in about sqrt(n)
+    blocks, so that its rounding is `_units(n)` times |P| |Lambda| |P|^T, in whatever order a block is summed:
+    spectral norm at most its largest row sum, Frobenius norm at most `_trace_norm`. Costs one matrix product.
     """
     vectors, values = spectrum.eigenvectors, spectrum.eigenvalues
-    residual = (vectors * values) @ vectors.T
+    n = len(values)
+    residual = np.zeros_like(matrix)
+    for block in _blocks(n):
+        residual += (vectors[:, block] * values[block]) @ vectors[:, block].T
     residual -= matrix
     residual[np.diag_indices_from(residual)] -= spectrum.dual
-    norm = max(abs(float(values[0])), abs(float(values[-1])))
-    return float(np.linalg.norm(residual)) + 10 * len(values) * ROUNDING * norm
+    result = float(np.linalg.norm(residual)) * (1.0 + 2.0 * n * n * ROUNDING)
+    sizes = np.abs(vectors)
+    rows = float((sizes @ (np.abs(values) * sizes.sum(axis=0))).max()) * (1.0 + 4.0 * n * ROUNDING)
+    frobenius = _trace_norm(spectrum)
+    diagonal = 4.0 * ROUNDING * float(np.linalg.norm(spectrum.dual))
+    rest = result * (1.0 + 4.0 * ROUNDING) + diagonal
+    return rest + _units(n) * min(rows, frobenius), rest + _units(n) * frobenius
+
+
+def _blocks(n: int) -> list[slice]:
+    """0..n-1 in about sqrt(n) slices of about as many."""
+    step = max(1, math.isqrt(n))
+    return [slice(k, k + step) for k in range(0, n, step)]
+
+
+def _units(n: int) -> float:
+    """Relative rounding of a product of n terms, summed in `_blocks`: at most sqrt(n) + 3 of them."""
+    return (2.0 * math.isqrt(n) + 6.0) * ROUNDING * 1.01
+
+
+def _trace_norm(spectrum: Spectrum) -> float:
+    """Sum of |lambda_k| |v_k|^2, which bounds the Frobenius norm of |P| |Lambda| |P|^T; rounded up."""
+    lengths = (spectrum.eigenvectors**2).sum(axis=0)
+    return float(np.abs(spectrum.eigenvalues) @ lengths) * (1.0 + 4.0 * len(lengths) * ROUNDING)
 
 
 def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCertificate:
@@ -63,7 +89,7 @@ def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCert
     ||Ct - C*||_F <= (e + sqrt(e^2 + 4 z)) / 2 and objective gap <= z + e^2 / 2.
     """
     n = len(spectrum.dual)
-    margin = rounding_margin(matrix, spectrum)
+    spectral, margin = rounding_margin(matrix, spectrum)
     factor = spectrum.factor()
     rows = normalised_rows(factor) * np.sqrt(spectrum.target)[:, None]
     trace = float(spectrum.target.sum())
@@ -71,16 +97,20 @@ def distance_certificate(matrix: np.ndarray, spectrum: Spectrum) -> DistanceCert
     negative_vectors = spectrum.eigenvectors[:, : n - k]
     negative_values = np.maximum(-spectrum.eigenvalues[: n - k], 0.0)
     # <Z, Ct> as a sum of non-negative terms: no cancellation.
-    weights = ((negative_vectors.T @ rows) ** 2).sum(axis=1)
-    complementarity = float(negative_values @ weights) * (1 + 4 * n * ROUNDING) + trace * margin
-    difference = rows @ rows.T
-    if k:
-        difference -= factor @ factor.T
-    # The diagonal holds up to the rounding of the row lengths; the last term covers it.
-    residual = float(np.linalg.norm(difference)) * (1 + 4 * n * ROUNDING) + margin + 8 * trace * ROUNDING
+    lengths = np.sqrt(((negative_vectors.T @ rows) ** 2).sum(axis=1)) * (1 + 2 * n * ROUNDING)
+    weights = (lengths + 1.01 * (n + 4) * ROUNDING * math.sqrt(trace)) ** 2  # an inner product's own rounding
+    complementarity = float(negative_values @ weights) * (1 + 4 * n * ROUNDING) + trace * spectral
+    difference = np.zeros_like(matrix)
+    for block in _blocks(rows.shape[1]):
+        difference += rows[:, block] @ rows[:, block].T
+    for block in _blocks(k):
+        difference -= factor[:, block] @ factor[:, block].T
+    # the products' own rounding, that of the factor, and that of the row lengths on the diagonal
+    rounding = _units(n) * (trace + _trace_norm(spectrum)) + 8 * trace * ROUNDING
+    residual = float(np.linalg.norm(difference)) * (1 + 2 * n * n * ROUNDING) + margin + rounding
     gap = complementarity + 0.5 * residual**2
     distance = 0.5 * (residual + np.sqrt(residual**2 + 4 * complementarity))
     if not np.isfinite(distance):
         gap = distance = float("inf")
-    floor = float(np.sqrt(trace * margin))
+    floor = float(np.sqrt(trace * spectral))
     return DistanceCertificate(rows, spectrum.dual, float(distance), float(gap), floor)

@@ -65,13 +65,13 @@ def nearest_in_cut_norm(matrix: Any, *, tolerance: float = 0.02, max_rounds: int
         graph = np.zeros((n, n))
         graph[upper] = entries
         graph += graph.T
-        found = _worst(graph - array)
-        worst = max(abs(float(row @ (entries - target))) for row in found)
+        result = _worst(graph - array)
+        worst = max(abs(float(row @ (entries - target))) for row in result)
         if worst < best[0]:
             best = (worst, entries)
         if worst <= (1.0 + tolerance) * value + 1e-9:
             break
-        rows += found
+        rows += result
     graph = np.zeros((n, n))
     graph[upper] = np.clip(best[1], 0.0, 1.0)
     return NearestGraph(graph + graph.T, value, best[0], rounds, len(rows))
@@ -91,8 +91,8 @@ def _worst(matrix: np.ndarray) -> list[np.ndarray]:
     if n <= EXACT_UP_TO:
         _, rows, columns = cut_norm_exact(matrix)
         cuts.append((rows, columns))
-    found: CutNorm = cut_norm(matrix, tolerance=1e-2, max_iterations=300, roundings=60)
-    cuts.append((found.rows, found.columns))
+    result: CutNorm = cut_norm(matrix, tolerance=1e-2, max_iterations=300, roundings=60)
+    cuts.append((result.rows, result.columns))
     # the same cut of the leading eigenvectors, and of each vertex's best answer to the found one
     values, vectors = np.linalg.eigh(matrix)
     for k in np.argsort(-np.abs(values))[:4]:
@@ -114,7 +114,7 @@ def _solve(rows: list[np.ndarray], target: np.ndarray) -> tuple[float, np.ndarra
     cost = np.zeros(table.shape[1] + 1)
     cost[-1] = 1.0
     bounds = [(0.0, 1.0)] * table.shape[1] + [(0.0, None)]
-    found = linprog(
+    result = linprog(
         cost, A_ub=constraints, b_ub=np.concatenate([right, -right]), bounds=bounds, method="highs"
     )
-    return None if found.x is None else (float(found.x[-1]), found.x[:-1])
+    return None if result.x is None else (float(result.x[-1]), result.x[:-1])

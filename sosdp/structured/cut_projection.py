@@ -101,18 +101,18 @@ def project_in_cut_norm(
 
 
 def _box(matrix: np.ndarray) -> np.ndarray:
-    found = np.clip(matrix, 0.0, 1.0)
-    np.fill_diagonal(found, 0.0)
-    return found
+    result = np.clip(matrix, 0.0, 1.0)
+    np.fill_diagonal(result, 0.0)
+    return result
 
 
 def _positive(matrix: np.ndarray) -> Any:
     """Positive semidefinite part, or None where there is no decomposition."""
-    found = _eigh(0.5 * (matrix + matrix.T))
-    if found is None:
+    result = _eigh(0.5 * (matrix + matrix.T))
+    if result is None:
         return None
-    keep = found[0] > 0.0
-    part = (found[1][:, keep] * found[0][keep]) @ found[1][:, keep].T
+    keep = result[0] > 0.0
+    part = (result[1][:, keep] * result[0][keep]) @ result[1][:, keep].T
     return 0.5 * (part + part.T)
 
 

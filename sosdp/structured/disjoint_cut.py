@@ -117,8 +117,8 @@ def _one_sign(matrix: np.ndarray, gap: float, max_iterations: int) -> DisjointCu
         if upper - value <= 0.5 * gap:
             break
     first, second = _round(matrix, best)
-    found = abs(float(matrix[np.ix_(first, second)].sum()))
-    return DisjointCut(found, value, upper, first, second, False)
+    result = abs(float(matrix[np.ix_(first, second)].sum()))
+    return DisjointCut(result, value, upper, first, second, False)
 
 
 def _start(matrix: np.ndarray, rank: int) -> np.ndarray:

@@ -95,8 +95,8 @@ def bracket_least_eigenvalue(
         if high <= bottom or high - low <= width:
             return low, high
         goal = width if number == 0 else width / 7
-        found = _one_pass(operator, starts, high, goal)
-        low, high = max(low, found[0]), min(high, found[1])
+        result = _one_pass(operator, starts, high, goal)
+        low, high = max(low, result[0]), min(high, result[1])
     return (low, high) if high - low <= width else (-math.inf, high)
 
 

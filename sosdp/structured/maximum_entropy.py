@@ -75,7 +75,7 @@ def maximum_entropy(
         expected = walsh_hadamard(np.exp(heights - normaliser))[places]
         return normaliser - float(coefficients @ wanted), expected - wanted
 
-    found = minimize(
+    result = minimize(
         dual,
         np.zeros(len(places)),
         jac=True,
@@ -83,4 +83,4 @@ def maximum_entropy(
         bounds=[(-bound, bound)] * len(places),
         options={"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20},
     )
-    return ParityModel(p, tuple(int(i) for i in places), found.x, float(np.abs(dual(found.x)[1]).max()))
+    return ParityModel(p, tuple(int(i) for i in places), result.x, float(np.abs(dual(result.x)[1]).max()))

@@ -113,9 +113,9 @@ def solve(
     count = n if 4 * count > n else count
     for _ in range(ROUNDS):
         count = min(count, n)
-        found = _attempt_light(scaled, quadratic, count, long, tolerance / 4)
-        if found is not None:
-            weights, dual = found
+        result = _attempt_light(scaled, quadratic, count, long, tolerance / 4)
+        if result is not None:
+            weights, dual = result
             before = best.width
             best = _better(best, _bracket(rows, limit, weights, limit.unwhiten(dual)))
             if best.width <= tolerance:
@@ -126,11 +126,11 @@ def solve(
         elif count < n:
             quadratic = None if count > n // 4 else quadratic
         if count == n:
-            found = _conic(scaled) if found is not None and best.width > tolerance else None
-            if found is not None:  # where our own method stopped short
-                values, vectors = np.linalg.eigh(found[1])
+            result = _conic(scaled) if result is not None and best.width > tolerance else None
+            if result is not None:  # where our own method stopped short
+                values, vectors = np.linalg.eigh(result[1])
                 dual = vectors * np.sqrt(np.maximum(values, 0.0))
-                best = _better(best, _bracket(rows, limit, found[0], limit.unwhiten(dual)))
+                best = _better(best, _bracket(rows, limit, result[0], limit.unwhiten(dual)))
             if best.width <= tolerance:
                 return best
             break
@@ -191,11 +191,11 @@ def _attempt_light(
     weights, dual = np.zeros(n), np.eye(k) / long
     if light.size:
         near = None if quadratic is None else quadratic[light]
-        found = _attempt(scaled[light], near, min(count, light.size), gap)
-        if found is None:
+        result = _attempt(scaled[light], near, min(count, light.size), gap)
+        if result is None:
             return None
-        weights[light] = found[0]
-        dual += found[1] @ found[1].T
+        weights[light] = result[0]
+        dual += result[1] @ result[1].T
     values, vectors = np.linalg.eigh(dual)
     return weights, vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -221,11 +221,11 @@ def _attempt(
         reduced = solve_triangular(lower, scaled[chosen].T, lower=True).T
     except (LinAlgError, ValueError):
         return None
-    found = interior(reduced, gap) or _conic(reduced)
-    if found is None:
+    result = interior(reduced, gap) or _conic(reduced)
+    if result is None:
         return None
-    weights[chosen] = found[0]
-    eigenvalues, vectors = np.linalg.eigh(found[1])
+    weights[chosen] = result[0]
+    eigenvalues, vectors = np.linalg.eigh(result[1])
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     return weights, solve_triangular(lower, root, lower=True, trans="T")
 

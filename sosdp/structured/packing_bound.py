@@ -70,8 +70,8 @@ class Limit:
         # rounding of the whitening, the products and the sums, in norm
         error = (n + 4 * k + 16) * UNIT * float((sizes * weights).sum())
         largest = -least_eigenvalue_bound(-gram) + error
-        found = largest * (1 + 8 * UNIT) / (1.0 - spoiled) if spoiled < 0.5 else np.inf
-        return float(found) if np.isfinite(found) else np.inf
+        result = largest * (1 + 8 * UNIT) / (1.0 - spoiled) if spoiled < 0.5 else np.inf
+        return float(result) if np.isfinite(result) else np.inf
 
     def usable(self, rows: np.ndarray) -> np.ndarray:
         """Which rows have a finite whitened length, (n,)."""

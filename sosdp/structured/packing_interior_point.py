@@ -154,8 +154,8 @@ def _factored(system: np.ndarray) -> tuple[np.ndarray, bool]:
     for more in (0.0, 1e-14, 1e-12):
         system.flat[:: system.shape[0] + 1] = diagonal * (1.0 + more)
         try:
-            found: tuple[np.ndarray, bool] = cho_factor(system, lower=True, check_finite=False)
-            return found
+            result: tuple[np.ndarray, bool] = cho_factor(system, lower=True, check_finite=False)
+            return result
         except LinAlgError:
             continue
     raise LinAlgError("the system of a step has no Cholesky factor")

@@ -51,12 +51,12 @@ def mixed_integer_point(p: int, weights: Mapping[int, float]) -> int:
                 equal[row, i] = 1.0
         equal[row, p + row], equal[row, p + m + row] = -1.0, -2.0
         upper[p + m + row] = place.bit_count() // 2
-    found = milp(
+    result = milp(
         objective,
         constraints=LinearConstraint(equal.tocsr(), 0.0, 0.0),
         bounds=Bounds(0.0, upper),
         integrality=np.ones(p + 2 * m),
     )
-    if found.x is None:
-        raise RuntimeError(f"no point found: {found.message}")
-    return sum(1 << i for i in range(p) if found.x[i] > 0.5)
+    if result.x is None:
+        raise RuntimeError(f"no point found: {result.message}")
+    return sum(1 << i for i in range(p) if result.x[i] > 0.5)

@@ -34,10 +34,10 @@ def soft_threshold(matrix: Any, tau: float, centre: float) -> np.ndarray:
     array = _symmetric(matrix)
     flat = np.full(array.shape, float(centre))
     np.fill_diagonal(flat, 0.0)
-    found = _eigh(array - flat)
-    if found is None:
+    result = _eigh(array - flat)
+    if result is None:
         return flat
-    values, vectors = found
+    values, vectors = result
     shrunk = np.sign(values) * np.maximum(np.abs(values) - tau, 0.0)
     return flat + (vectors * shrunk) @ vectors.T
 
@@ -71,10 +71,10 @@ def smoothest_in_band(
     np.fill_diagonal(start, 0.0)
     point, first, second = start, np.zeros_like(array), np.zeros_like(array)
     for _ in range(sweeps):
-        found = _eigh(point + first - array)
-        if found is None:
+        result = _eigh(point + first - array)
+        if result is None:
             return current
-        values, vectors = found
+        values, vectors = result
         # only what sticks out of the band is moved: few vectors, a thin product
         out = np.abs(values) > tau
         excess = values[out] - np.clip(values[out], -tau, tau)
@@ -115,10 +115,10 @@ def shrink_spectrum(matrix: Any, noise: float, centre: float) -> np.ndarray:
     array = _symmetric(matrix)
     flat = np.full(array.shape, float(centre))
     np.fill_diagonal(flat, 0.0)
-    found = _eigh(array - flat)
-    if found is None:
+    candidate = _eigh(array - flat)
+    if candidate is None:
         return flat
-    values, vectors = found
+    values, vectors = candidate
     edge = noise * np.sqrt(array.shape[0])
     size = np.abs(values)
     kept = size > 1.02 * 2.0 * edge

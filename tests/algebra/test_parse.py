@@ -163,6 +163,7 @@ def test_malformed_text(text, reason):
     assert isinstance(error.value, ValueError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -202,6 +203,7 @@ def test_hostile_text_is_refused_quickly(text):
     assert time.process_time() - start < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

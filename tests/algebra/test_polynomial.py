@@ -17,8 +17,7 @@ import sympy
 
 from sosdp.algebra import Polynomial, polynomial, variables
 from sosdp.algebra import monomials as mono
-from sosdp.algebra.build import monomials
-from sosdp.algebra.calculus import coefficient
+from sosdp.algebra.build import coefficient, monomials
 
 x, y, z = variables("x y z")
 NAMES = ("x", "y", "z", "u", "v")
@@ -62,6 +61,7 @@ def check_invariants(p: Polynomial) -> None:
         assert all(c.denominator > 1 for c in p.coefs if type(c) is Fraction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int", "fraction", "huge"])
 def test_ring_operations_agree_with_sympy(kind):
     rng = random.Random(f"ring {kind}")
@@ -149,11 +149,15 @@ def test_infinite_and_nan_coefficients_are_refused(bad):
         Polynomial.from_arrays(x.monos, np.array([bad]))
 
 
-def test_float_overflow_is_an_error():
+def test_numbers_beyond_the_largest_float_are_exact():
     p = 1e300 * x
-    for make in (lambda: p * p, lambda: p * 1e300, lambda: p**2, lambda: (p + y) ** 2, lambda: p / 1e-300):
-        with pytest.raises(ValueError, match=r"finite|overflow"):
-            make()
+    size = Fraction(1e300)
+    for q in (p * p, x * (p * 1e300), p**2, (p + y) ** 2):
+        assert q.coefficient(x**2) == size**2
+        with pytest.raises(ValueError, match="too large for a float"):
+            q.as_float()
+    assert (p / 1e-300).coefficient(x) == size / Fraction(1e-300)
+    assert (5e-324 * x * (0.5 * y)).coefficient(x * y) == Fraction(1, 2**1075)
     with pytest.raises(ValueError, match="too large for a float"):
         (10**400 * x).as_float()
     assert ((1e200 * x + 1) + 0).coefs.max() == 1e200  # its square overflows, it does not
@@ -242,7 +246,7 @@ def test_from_arrays_sorts_merges_and_checks():
 
 def test_exact_and_float_forms():
     p = 0.1 * x + 0.5 * y + 1e-20
-    assert p.as_exact() == x / 10 + y / 2 + Fraction(1, 10**20)
+    assert p.as_exact() == Fraction(0.1) * x + y / 2 + Fraction(1e-20)
     assert p.as_exact().as_float() == p and p.as_float() is p and x.as_exact() is x
     assert (2.0 * x).as_exact().coefs.dtype == np.int64
     assert (x / 3).as_float().coefs[0] == 1 / 3
@@ -376,6 +380,7 @@ def test_large_products_of_fractions_clear_denominators():
     assert terms_of(r * q) == direct_product(r, q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "degree"), [(2, 40), (6, 4), (60, 2)])
 def test_large_float_products(count, degree):
     rng = np.random.default_rng(count)
@@ -550,8 +555,8 @@ def test_long_sums_are_merged_at_their_end():
     mixed = base + 0.5 * v[0]
     assert not mixed.is_exact and mixed.coefficient(v[0]) == 1.5
     assert (base - sum(v[k] for k in range(100))).coefs.size == 0
-    with pytest.raises(ValueError, match="not finite"):
-        (sum(1e308 * v[k] for k in range(100)) + 1e308 * v[0]).coefs
+    huge = sum(1e308 * v[k] for k in range(100)) + 1e308 * v[0]
+    assert huge.coefficient(v[0]) == 2 * int(1e308)
     with pytest.raises(AttributeError, match="no attribute 'shape'"):
         base.shape
 

@@ -38,11 +38,19 @@ def test_text_is_what_a_person_would_write():
         "x**2 - x*y + 2*y - 3": x**2 - x * y + 2 * y - 3,
         "2*x/3 - 1/2": 2 * x / 3 - Fraction(1, 2),
         "-x**2/3": -(x**2) / 3,
-        "0.5*x + 1e-20": 0.5 * x + 1e-20,
+        "0.5*x + 1e+22": 0.5 * x + 1e22,
         "1.0*x": 1.0 * x,
     }
     for text, p in cases.items():
         assert str(p) == text == repr(p)
+
+    third = 0.1 * (x - 0.2) ** 2  # its coefficients are no floats
+    assert (
+        repr(0.1 * x + 1e-20) == "0.1*x + 1e-20"
+        and repr(third) == "0.1*x**2 - 0.04000000000000001*x + 0.004000000000000001"
+    )
+    assert str(0.1 * x) == "0.1000000000000000055511151231257827021181583404541015625*x"
+    assert polynomial(str(third)) == third and polynomial(str(0.1 * x)) == 0.1 * x
 
 
 def test_order_is_by_degree_then_by_variables():

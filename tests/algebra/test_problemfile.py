@@ -322,6 +322,7 @@ def test_problems_made_in_python_are_saved_exactly(tmp_path):
     assert loaded.objective.as_float() == made.objective.as_float()
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_terms_load_in_seconds(tmp_path):
     rng = random.Random(11)
     names = [f"x{k}" for k in range(200)]

@@ -26,7 +26,7 @@ def agree(content: dict[str, Any], work: int = 3_000_000) -> str:
     if verdict.status == "unreadable":
         return "unreadable"
     try:
-        proven = bool(replay(content))
+        proven = bool(replay(content).show())
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
         proven = False
     assert proven == bool(verdict), (verdict, json.dumps(content))

@@ -187,7 +187,8 @@ def _problem(**more):
 def test_a_refusal_is_about_the_degree_and_the_products_of_the_problem():
     assert check_certificate(_refusal())
     assert check_certificate(_refusal(), _problem(degree=2))
-    assert check_certificate(_refusal(), _problem())
+    none = check_certificate(_refusal(), _problem())
+    assert none.status == "invalid" and "no degree" in none.reason
     higher = check_certificate(_refusal(), _problem(degree=4))
     assert higher.status == "invalid" and "degree 4" in higher.reason
     products = check_certificate(_refusal(), _problem(degree=2, products="schmudgen"))

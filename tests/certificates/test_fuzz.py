@@ -36,7 +36,7 @@ def test_damaged_certificates_get_a_verdict(name):
     assert counts["valid"] < 100
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", CLASSICS)
 def test_damaged_certificates_at_length(name):
     counts = run(name, 1, 20_000)

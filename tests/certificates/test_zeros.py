@@ -8,7 +8,8 @@ import pytest
 import sosdp as sd
 from certificates import NotCertifiable, extract
 from certificates.find import zeros
-from certificates.find.refine import bracket, simplest_fraction
+from certificates.find.numbers import simplest_fraction
+from certificates.find.refine import bracket
 from certificates.find.rounding import Rounder
 from tests.certificates.independent import proves
 

@@ -24,6 +24,7 @@ def made(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_certificates_are_valid(made, capsys):
     for name in CERTIFICATES:
         files = [str(made / f"{name}.cert.json"), "--against", str(made / f"{name}.sos.json")]

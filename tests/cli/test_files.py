@@ -59,8 +59,18 @@ def test_contents_that_are_no_json(content, reason, tmp_path, capsys):
     path.write_bytes(content)
     with pytest.raises(InputError, match=reason):
         read_json(str(path))
-    asked = ["private", "cuts", "builtin:karate", "--epsilon", "1", "--delta", "1e-6", "--queries", str(path)]
-    for command in (asked, ["check-release", str(path)]):
+    wanted = [
+        "private",
+        "cuts",
+        "builtin:karate",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--queries",
+        str(path),
+    ]
+    for command in (wanted, ["check-release", str(path)]):
         assert main(command) == 2
         shown = capsys.readouterr()
         assert shown.out == "" and len(shown.err.splitlines()) == 1 and reason in shown.err

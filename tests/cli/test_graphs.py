@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sosdp.cli.graphs import GraphFileError, read_graph
+from problems.sbm import canonical_graph
+from sosdp.cli.graphs import read_graph
+from sosdp.privacy.files import InputFileError
 
 
 def written(folder, name, text):
@@ -17,6 +19,8 @@ def written(folder, name, text):
 
 
 def dense(given):
+    if hasattr(given.graph, "edges"):
+        return canonical_graph(given.graph).adjacency.toarray()
     return np.asarray(sp.csr_matrix(given.graph).todense())
 
 
@@ -34,17 +38,17 @@ def dense(given):
 )
 def test_edge_lists(tmp_path, name, text):
     given = read_graph(written(tmp_path, name, text))
-    assert given.nodes == (0, 1, 2)
+    assert tuple(given.nodes) == (0, 1, 2)
     assert dense(given).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
 def test_stated_vertices_and_named_vertices(tmp_path):
     given = read_graph(written(tmp_path, "a.txt", "0 1\n"), nodes=4)
-    assert given.nodes == (0, 1, 2, 3) and "--nodes" in given.vertex_set
+    assert tuple(given.nodes) == (0, 1, 2, 3) and "--nodes" in given.vertex_set
     assert dense(given).sum() == 2
-    assert read_graph(written(tmp_path, "none.txt", ""), nodes=3).nodes == (0, 1, 2)
-    named = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,bob\n"), header=False)
-    assert named.nodes == ("adam", "bob", "zoe")
+    assert read_graph(written(tmp_path, "none.txt", ""), nodes=3).nodes == [0, 1, 2]
+    named = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,bob\n"))
+    assert named.nodes == ["adam", "bob", "zoe"]
     assert dense(named).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
 
 
@@ -58,18 +62,9 @@ def test_the_order_of_lines_does_not_show(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "nodes", "place", "reason"),
     [
-        ("a.txt", "0 1\n2 2\n", None, "line 2", "self loop"),
-        ("a.txt", "0 1\n01 1\n", None, "line 2", "self loop"),
-        ("a.txt", "0 1 0.5\n", None, "line 1", "weight"),
-        ("a.txt", "0 1 nan\n", None, "line 1", "weight"),
-        ("a.txt", "0 1 2 3\n", None, "line 1", "4 fields"),
-        ("a.txt", "0\n", None, "line 1", "1 fields"),
-        ("a.csv", "0,\n", None, "line 1", "fields"),
-        ("a.txt", "", None, "file", "no edges"),
-        ("a.txt", "0 5\n", 3, "--nodes", "vertex 5"),
-        ("a.txt", "a b\n", 3, "--nodes", "names"),
-        ("a.txt", "0 99999999999\n", None, "file", "renumber"),
-        ("a.txt", f"0 {'9' * 5000}\n", None, "file", "5000 digits"),
+        ("a.txt", "", None, "file", "no vertices"),
+        ("a.txt", "0 0\n", None, "file", "no vertices"),
+        ("a.txt", "0 1\n", 0, "--nodes", "between 1"),
         ("a.gml", "graph [ node [", None, "file", "GML"),
         ("a.graphml", "<graphml", None, "file", "GraphML"),
         ("a.npz", "no archive", None, "file", "save_npz"),
@@ -79,7 +74,7 @@ def test_the_order_of_lines_does_not_show(tmp_path):
 )
 def test_errors_name_the_file_the_place_and_the_reason(tmp_path, name, text, nodes, place, reason):
     path = written(tmp_path, name, text)
-    with pytest.raises(GraphFileError) as caught:
+    with pytest.raises(InputFileError) as caught:
         read_graph(path, nodes)
     message = str(caught.value)
     assert message.startswith(f"{path}: {place}: ") and reason in message
@@ -87,11 +82,29 @@ def test_errors_name_the_file_the_place_and_the_reason(tmp_path, name, text, nod
 
 
 def test_binary_and_missing_files(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(GraphFileError, match="UTF-8"):
-        read_graph(str(tmp_path / "a.txt"))
-    with pytest.raises(GraphFileError, match="no such file"):
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe\x00\x01\n0 1\n")
+    assert read_graph(str(tmp_path / "a.txt")).nodes == [0, 1]
+    with pytest.raises(InputFileError, match="no such file"):
         read_graph(str(tmp_path / "b.txt"))
+
+
+def test_complaints_repeat_nothing_of_the_file(tmp_path):
+    """Neither the line nor what hangs on the exception: libraries quote what they cannot read."""
+    secret = "node [ id 1 label secret"
+    for name in ("a.gml", "a.graphml", "a.npz"):
+        with pytest.raises(InputFileError) as caught:
+            read_graph(written(tmp_path, name, secret))
+        error = caught.value
+        assert "secret" not in str(error) and error.__cause__ is None and error.__context__ is None
+
+
+def test_vertices_named_in_a_file(tmp_path):
+    names = written(tmp_path, "names", "bob\nadam\nzoe\neve\n")
+    given = read_graph(written(tmp_path, "b.csv", "zoe,adam\nadam,stranger\n"), names)
+    assert given.nodes == ["bob", "adam", "zoe", "eve"] and dense(given).sum() == 2
+    for wrong in ("", "a\na\n", "a\n\n"):
+        with pytest.raises(InputFileError, match="one name"):
+            read_graph(written(tmp_path, "c.csv", "a,b\n"), written(tmp_path, "wrong", wrong))
 
 
 def test_formats_that_state_their_vertices(tmp_path):
@@ -107,7 +120,7 @@ def test_formats_that_state_their_vertices(tmp_path):
     given = read_graph(str(tmp_path / "a.npz"))
     assert given.nodes == (0, 1, 2, 3, 4) and dense(given).sum() == 6
     sp.save_npz(tmp_path / "b.npz", sp.csr_matrix((2, 3)))
-    with pytest.raises(GraphFileError, match="square"):
+    with pytest.raises(InputFileError, match="square"):
         read_graph(str(tmp_path / "b.npz"))
 
 
@@ -117,7 +130,7 @@ def test_gml_without_labels_names_vertices_by_their_ids(tmp_path):
     given = read_graph(str(path))
     assert given.nodes == (3, 7) and given.graph.number_of_edges() == 1
     path.write_text("graph [ node [ id 3 ] node [ id 3 ] ]")
-    with pytest.raises(GraphFileError, match="GML"):
+    with pytest.raises(InputFileError, match="GML"):
         read_graph(str(path))
 
 
@@ -126,27 +139,21 @@ def test_builtin_names():
     assert len(karate.nodes) == 34 and karate.graph.nnz == 2 * 78
     assert read_graph("builtin:karate_club_graph").nodes == karate.nodes
     assert "Katherina" not in read_graph("builtin:florentine").nodes
-    with pytest.raises(GraphFileError, match="known: karate"):
+    with pytest.raises(InputFileError, match="known: karate"):
         read_graph("builtin:nonsense")
 
 
-def test_a_line_of_column_names_is_no_edge(tmp_path):
-    """Unusual names are two more vertices, joined by an edge, unless they are said to be names: where
-    vertices have names, the report says so. No single edge decides whether it does."""
+def test_column_names_are_stated_never_guessed(tmp_path):
+    """Of named vertices, a first line of names is an edge unless --header says otherwise; of numbers, no line
+    of names is an edge anyway. No line decides about another."""
     path = written(tmp_path, "a.csv", "person,friend\nzoe,adam\nadam,bob\n")
-    assert read_graph(path, header=True).nodes == ("adam", "bob", "zoe")
-    assert len(read_graph(path, header=False).nodes) == 5
-    lines = ["from,to", "zoe,adam", "adam,bob", "bob,zoe", "from,zoe", "to,adam"]
-    for kept in range(len(lines) + 1):  # all neighbours, also those without the first line
+    assert read_graph(path, header=True).nodes == ["adam", "bob", "zoe"]
+    assert len(read_graph(path).nodes) == 5
+    lines = ["from,to"] * 67 + ["zoe,adam", "adam,bob", "bob,zoe"]
+    for kept in (0, 67, 68):  # one edge left out takes no other along
         shown = "".join(f"{line}\n" for k, line in enumerate(lines) if k != kept)
-        for name in ("c.csv", "c.tsv"):
-            assert (
-                "--header if that names the columns" in read_graph(written(tmp_path, name, shown)).vertex_set
-            )
+        assert set(read_graph(written(tmp_path, "c.csv", shown)).nodes) >= {"from", "to"}
     usual = written(tmp_path, "d.csv", "from,to\n0,1\n1,2\n")
-    assert read_graph(usual).nodes == (0, 1, 2)
-    assert len(read_graph(usual, header=False).nodes) == 5  # said to be an edge
-    numbers = written(tmp_path, "b.txt", "person friend\n0 1\n1 2\n")
-    assert read_graph(numbers, as_pairs=True, header=True).nodes == (0, 1, 2)
-    with pytest.raises(GraphFileError, match="--header"):
+    assert read_graph(usual).nodes == read_graph(usual, header=True).nodes == [0, 1, 2]
+    with pytest.raises(InputFileError, match="--header"):
         read_graph(written(tmp_path, "a.gml", "graph []"), header=True)

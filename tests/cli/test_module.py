@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 PROBLEM = {
     "format": "sosdp-problem/1",
     "variables": ["x", "y"],
@@ -19,6 +21,7 @@ def _solve(path):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_module_is_the_command_and_knows_cones(tmp_path):
     path = tmp_path / "p.sos.json"
     bounds = {}

@@ -228,6 +228,7 @@ def test_the_default_method_follows_public_facts(tmp_path, capsys):
     assert "average_degree" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
     from problems.sbm import StochasticBlockModel, error_rate
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sosdp.cli import main, private_gaussian
-from sosdp.cli.tables import TableFileError, read_table
+from sosdp.privacy.files import Form, InputFileError, read_table
 
 
 def _run(capsys, *arguments):
@@ -68,6 +68,7 @@ def test_raw_columns_with_and_without_bounds(tmp_path, capsys):
         assert release["public"]["contamination"] == 0.05
 
 
+@pytest.mark.slow
 def test_tuples_and_promises_about_clusters(tmp_path, capsys):
     generator = np.random.default_rng(0)
     centres = 50.0 * np.eye(3)[:, :2]
@@ -77,8 +78,8 @@ def test_tuples_and_promises_about_clusters(tmp_path, capsys):
         code, out, _ = _run(capsys, "private", "tuples", tmp_path / "c.npy", *budget, *more, "--json")
         release = json.loads(out)
         assert code == 0 and release["mechanism"] == "tuples.kmeans" and release["value"]["released"]
-        found = np.array(release["value"]["centers"])
-        assert np.linalg.norm(found[:, None] - centres[None], axis=2).min(axis=0).max() < 1.0
+        result = np.array(release["value"]["centers"])
+        assert np.linalg.norm(result[:, None] - centres[None], axis=2).min(axis=0).max() < 1.0
         assert abs(sum(release["value"]["weights"]) - 1.0) < 1e-9
     few = ("--epsilon", 1, "--delta", 1e-6, "--clusters", 3)
     code, out, _ = _run(capsys, "private", "tuples", tmp_path / "c.npy", *few)
@@ -130,31 +131,60 @@ def test_bad_input_is_one_line(table, capsys, monkeypatch, arguments, words):
     assert code == 2 and not out and err.count("\n") == 1 and words in err
 
 
-def test_entries_never_raise(tmp_path):
-    (tmp_path / "a.csv").write_text("1,2\nx,\n3,nan\n")
-    assert read_table(str(tmp_path / "a.csv")).shape == (3, 2)
-    (tmp_path / "b.txt").write_text("1 2\n3 4\n\n")
-    assert read_table(str(tmp_path / "b.txt")).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    for name, text in (("c.csv", "0,0\n1,2\n3\n"), ("d.csv", ""), ("e.tsv", "name\tage\n")):
+def read(path, header=False, columns=None, **form):
+    return read_table(str(path), Form(header=header, **form), columns=columns).values
+
+
+def test_every_line_is_a_record(tmp_path):
+    """n is the number of lines; a line that is no record of the stated width is one of missing entries."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'1,2\nx,\n3,nan\n\n3\n1,2,3\n"\n\xff,1\n' + b"9" * 200_000 + b",5\n7,inf\n")
+    result = read(path, columns=2)
+    assert result.shape == (10, 2)
+    assert result[0].tolist() == [1.0, 2.0] and result[2, 0] == 3.0 and result[8, 1] == 5.0
+    assert np.isnan(result).sum() == 20 - 5
+    path = tmp_path / "b.txt"
+    path.write_text("1 2\r\n3 4\r\n\r\n5 6")  # a last line without an end counts
+    assert read_table(str(path)).values[[0, 1, 3]].tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    assert len(read_table(str(path)).values) == 4
+    for name, text in (("c.csv", ""), ("d.csv", "a,b\n")):
         (tmp_path / name).write_text(text)
-        with pytest.raises(TableFileError):
-            read_table(str(tmp_path / name), header=True)
+        with pytest.raises(InputFileError, match=r"no lines|no columns"):
+            read(tmp_path / name, header=True)
+
+
+def test_the_number_of_columns_is_stated_or_a_condition(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n3\n5,6\n")
+    counted = read_table(str(path))
+    assert counted.values.shape == (3, 2) and "more than half" in counted.assumptions[0]
+    assert not any("half" in text for text in read_table(str(path), columns=2).assumptions)
+    assert read(path, columns=1).tolist()[1] == [3.0]  # the others have another number of fields
+    path.write_text("1,2\n3\n")
+    with pytest.raises(InputFileError, match="state it"):
+        read(path)
+    (tmp_path / "t.csv").write_text("1\n2\n" * 200)
+    ask = ["private", "gaussian", tmp_path / "t.csv", "--epsilon", 1, "--estimate", "mean", "--radius", 9]
+    for options, kind in (([], "conditional"), (["--columns", 1], "exact")):
+        code, out, _ = _run(capsys, *ask, *options, "--json")
+        assert code == 0 and json.loads(out)["guarantee"]["kind"] == kind
+    assert _run(capsys, *ask, "--columns", "a")[0] == 2
 
 
 def test_a_first_row_without_numbers_is_a_record_unless_it_is_said_to_be_a_header(tmp_path):
     """The number of rows is public: it must not depend on what the first one holds."""
     (tmp_path / "a.csv").write_text("NA,NA\n1,2\n3,4\n")
-    assert read_table(str(tmp_path / "a.csv")).shape == (3, 2)
-    assert read_table(str(tmp_path / "a.csv"), header=True).shape == (2, 2)
+    assert read(tmp_path / "a.csv").shape == (3, 2)
+    assert read(tmp_path / "a.csv", header=True).shape == (2, 2)
     (tmp_path / "f.npy").write_bytes(b"nothing")
-    with pytest.raises(TableFileError, match="npy"):
+    with pytest.raises(InputFileError, match="npy"):
         read_table(str(tmp_path / "f.npy"))
 
 
 def test_columns_are_chosen_by_their_names(table, capsys):
     rows = "\n".join(f"P{i},{70000 + i % 7},x,{(1 + i % 5) * 1e-9!r}" for i in range(400))
     (table / "w.csv").write_text("patient,weight,ward,mol\n" + rows + "\n")
-    assert read_table(str(table / "w.csv"), True, ["mol", "weight"])[0].tolist() == [1e-9, 70000.0]
+    assert read(table / "w.csv", True, ["mol", "weight"])[0].tolist() == [1e-9, 70000.0]
     code, out, err = _run(
         capsys, "private", "gaussian", table / "w.csv", "--header", "--columns", "weight, mol",
         "--epsilon", 20, "--delta", "1e-6", "--estimate", "mean", "--bounds", "0:300000,0:1e-8", "--json",
@@ -164,46 +194,115 @@ def test_columns_are_chosen_by_their_names(table, capsys):
     assert abs(mean[0] - 70003) < 3000 and abs(mean[1] - 3e-9) < 1e-9
     for columns, header, words in (
         (["age"], True, "age: no such column; there are: patient"),
-        (["age"], False, "--header"),
+        (["age"], False, "header"),
     ):
-        with pytest.raises(TableFileError, match=words):
-            read_table(str(table / "w.csv"), header, columns)
+        with pytest.raises(InputFileError, match=words):
+            read(table / "w.csv", header, columns)
     (table / "twice.csv").write_text("a,a\n1,2\n")
-    with pytest.raises(TableFileError, match="several columns"):
-        read_table(str(table / "twice.csv"), True, ["a"])
-    with pytest.raises(TableFileError, match="--columns"):
-        read_table(str(table / "t.npy"), True, ["a"])
+    with pytest.raises(InputFileError, match="several columns"):
+        read(table / "twice.csv", True, ["a"])
+    with pytest.raises(InputFileError, match="--columns"):
+        read_table(str(table / "t.npy"), columns=["a"])
 
 
 def test_columns_of_parquet(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    pandas.DataFrame({"name": ["x", "y"], "age": [1.0, 2.0]}).to_parquet(tmp_path / "t.parquet")
-    assert read_table(str(tmp_path / "t.parquet"), False, ["age"]).tolist() == [[1.0], [2.0]]
-    with pytest.raises(TableFileError, match="no such column"):
-        read_table(str(tmp_path / "t.parquet"), False, ["size"])
+    pandas.DataFrame({"name": ["x", "y"], "age": [1.0, None]}).to_parquet(tmp_path / "t.parquet")
+    ages = read_table(str(tmp_path / "t.parquet"), columns=["age"]).values[:, 0]
+    assert ages[0] == 1.0 and math.isnan(ages[1])
+    with pytest.raises(InputFileError, match="no such column"):
+        read_table(str(tmp_path / "t.parquet"), columns=["size"])
+    with pytest.raises(InputFileError, match="columns of numbers are expected; 'name'"):
+        read_table(str(tmp_path / "t.parquet"))
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
-def test_the_separator_is_that_of_the_column_names(tmp_path, mark):
+def test_the_separator_is_that_of_the_column_names(tmp_path, capsys, mark):
     """Spreadsheets of half the world write semicolons; the names are public, so they may decide."""
-    (tmp_path / "a.csv").write_text(f"\ufeffa{mark}b\n1{mark}2\n3{mark}4\n", encoding="utf-8")
-    assert read_table(str(tmp_path / "a.csv"), header=True).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert read_table(str(tmp_path / "a.csv")).shape == (3, 1)
+    rows = f"1{mark}2\n3{mark}4\n" * 300
+    (tmp_path / "a.csv").write_text(f"\ufeffa{mark}b\n{rows}", encoding="utf-8")
+    ask = ["private", "gaussian", tmp_path / "a.csv", "--epsilon", 4, "--estimate", "mean", "--radius", 9]
+    code, out, _ = _run(capsys, *ask, "--header", "--json")
+    assert code == 0 and json.loads(out)["public"]["columns"] == ["a", "b"]
+    assert json.loads(_run(capsys, *ask, "--json")[1])["public"]["dimension"] == 1  # nothing is guessed
+    assert read(tmp_path / "a.csv", True, separator=mark).tolist()[:2] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_the_form_is_stated(tmp_path, capsys):
+    """Separator, decimal mark and encoding by options, or all of it by a schema."""
+    rows = ["größe;einkommen;ort", *(f"{170 + i % 5};1{i % 7}00,5;Köln" for i in range(400))]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n", encoding="latin-1")
+    ask = ["private", "gaussian", tmp_path / "a.csv", "--epsilon", 4, "--estimate", "mean", "--json"]
+    stated = ["--header", "--separator", ";", "--decimal", ",", "--encoding", "latin-1"]
+    both = ["--columns", "größe,einkommen"]
+    code, out, err = _run(capsys, *ask, *stated, *both, "--bounds", "0:300,0:9000")
+    assert code == 0 and not err
+    mean = json.loads(out)["value"]["mean"]
+    assert abs(mean[0] - 172) < 2 and abs(mean[1] - 1300) < 60
+    columns = {
+        "größe": {"type": "integer", "low": 0, "high": 300},
+        "einkommen": {"type": "number", "low": 0, "high": 9000, "decimal": ","},
+    }
+    form = {"format": "sosdp-schema/1", "columns": columns, "separator": ";", "encoding": "latin-1"}
+    schema = tmp_path / "s.json"
+    schema.write_text(json.dumps(form))
+    code, out, err = _run(capsys, *ask, "--schema", schema)
+    assert code == 0 and not err
+    release = json.loads(out)
+    assert abs(release["value"]["mean"][1] - 1300) < 60 and release["public"]["columns"] == list(columns)
+    assert release["public"]["bounds"] == [[0.0, 300.0], [0.0, 9000.0]]
+    assert release["guarantee"]["kind"] == "exact"
+    wrong = [
+        (form | {"colour": 1}, "colour: unknown key"),
+        (form | {"format": "sosdp-schema/2"}, "format"),
+        (form | {"columns": {"a": {"type": "text"}}}, "columns.a.type"),
+        (form | {"columns": {"a": {"type": "number", "low": 2, "high": 1}}}, "low <= high"),
+        (form | {"columns": {"a": {"type": "number", "low": 0, "high": 1}}}, "a: no such column"),
+        (form | {"columns": {"ort": {"type": "category", "values": ["Köln"]}}}, "category"),
+        (form | {"encoding": "utf-16"}, "encoding"),
+        (form | {"separator": "::"}, "separator"),
+        (form | {"owner": {"column": "ort", "records": 2}}, "owner"),
+    ]
+    for content, words in wrong:
+        schema.write_text(json.dumps(content))
+        code, out, err = _run(capsys, *ask, "--schema", schema)
+        assert code == 2 and not out and err.count("\n") == 1 and words in err, (words, err)
+
+
+def test_entries_of_a_schema_have_one_meaning():
+    from sosdp.privacy.schema import Schema
+
+    columns = {
+        "age": {"type": "integer", "low": 0, "high": 120},
+        "born": {"type": "date", "low": "1970-01-01", "high": "2030-01-01", "format": "%Y-%m-%d"},
+        "region": {"type": "category", "values": ["N", "S"]},
+        "pay": {"type": "number", "low": 0, "high": 10, "decimal": ","},
+    }
+    schema = Schema.from_dict({"format": "sosdp-schema/1", "columns": columns})
+    meant = {
+        "age": {"7": 7.0, " 7 ": 7.0, "7.0": 7.0, "7.5": None, "500": 120.0, "-3": 0.0, "x": None, "": None},
+        "born": {"1970-01-02": 1.0, "1960-01-01": 0.0, "2031-01-01": 21915.0, "2.1.1970": None},
+        "region": {"S": 1.0, " N\r": 0.0, "n": None},
+        "pay": {"2,5": 2.5, "2.5": None, "1e1": 10.0, "inf": None, "nan": None},
+    }
+    for name, entries in meant.items():
+        for text, number in entries.items():
+            result = schema.column(name).read(text)
+            assert (math.isnan(result) and number is None) or result == number, (name, text, result)
 
 
 def test_truths_are_numbers_each_by_itself(tmp_path):
     """What an entry is read as does not depend on the other records: every table of one of them."""
-    read = {
+    known = {
         "True": 1.0, "TRUE": 1.0, "true": 1.0, " true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0,
-        "tRUE": "tRUE", "yes": "yes", "T": "T", "": "", "nan ": math.nan, "1e3": 1000.0,
+        "tRUE": None, "yes": None, "T": None, "": None, "nan ": None, "1e3": 1000.0, "Infinity": None,
     }  # fmt: skip
     for others in (["0", "1"], ["True", "False"], ["x", "-"]):
-        for text, number in read.items():
+        for text, number in known.items():
             (tmp_path / "t.csv").write_text("".join(f"{entry},0\n" for entry in (text, *others)))
-            found = read_table(str(tmp_path / "t.csv"))[0, 0]
-            assert found == number or (isinstance(number, float) and number != number and found != found)
-            assert type(found) is type(number)
+            result = read(tmp_path / "t.csv")[0, 0]
+            assert result == number or (number is None and result != result)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def solved(capsys, *arguments):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.slow(sample=True) if n in SLOW_CASES else ()) for n in EXPECTED],
+    [pytest.param(n, marks=pytest.mark.slow if n in SLOW_CASES else ()) for n in EXPECTED],
 )
 def test_known_cases(name):
     result, code = solve_in_process(CASES / f"{name}.sos.json")
@@ -203,8 +203,8 @@ def test_measures_are_maximised_asked_for_and_refuted(tmp_path, capsys):
     largest = problem(tmp_path, **MEASURES | {"minimize": None, "maximize": {"mu": "x**2"}})
     result, code, _ = solved(capsys, largest)
     assert code == 0 and result["bound"] == pytest.approx(2, abs=1e-6) and result["bound_kind"] == "upper"
-    asked = problem(tmp_path, **MEASURES | {"minimize": None, "feasible": True})
-    result, code, _ = solved(capsys, asked)
+    wanted = problem(tmp_path, **MEASURES | {"minimize": None, "feasible": True})
+    result, code, _ = solved(capsys, wanted)
     assert (result["status"], result["bound"], code) == ("optimal", None, 0)
     none = MEASURES | {"minimize": None, "feasible": True, "subject_to": [[{"mu": "x"}, ">= 3"]]}
     result, code, _ = solved(capsys, problem(tmp_path, **none), "--certificate", str(tmp_path / "c.json"))

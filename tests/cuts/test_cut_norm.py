@@ -25,11 +25,11 @@ def test_brackets_hold_the_enumerated_norm(n):
         matrix = rng.standard_normal((n, n + trial % 3)) if trial % 2 else rng.choice([-1.0, 1.0], (n, n))
         exact, rows, columns = cut_norm_exact(matrix)
         assert exact == pytest.approx(abs(matrix[np.ix_(rows, columns)].sum()))
-        found = cut_norm(matrix, tolerance=1e-5)
-        assert found.lower <= exact * (1 + 1e-12) and exact <= found.upper * (1 + 1e-12)
-        assert found.gap < 1e-5
-        assert found.lower >= 0.56 * found.upper
-        assert found.upper <= 1.7823 * exact * (1 + 1e-5)  # Grothendieck's constant
+        result = cut_norm(matrix, tolerance=1e-5)
+        assert result.lower <= exact * (1 + 1e-12) and exact <= result.upper * (1 + 1e-12)
+        assert result.gap < 1e-5
+        assert result.lower >= 0.56 * result.upper
+        assert result.upper <= 1.7823 * exact * (1 + 1e-5)  # Grothendieck's constant
 
 
 def test_the_enumeration_against_a_second_one():
@@ -87,9 +87,9 @@ def test_rank_one_has_a_closed_form():
     for _ in range(20):
         x, y = rng.standard_normal(30), rng.standard_normal(25)
         sides = [max(v[v > 0].sum(), -v[v < 0].sum()) for v in (x, y)]
-        found = cut_norm(np.outer(x, y))
-        assert found.lower == pytest.approx(sides[0] * sides[1])
-        assert found.upper == pytest.approx(found.lower, rel=2e-3)
+        result = cut_norm(np.outer(x, y))
+        assert result.lower == pytest.approx(sides[0] * sides[1])
+        assert result.upper == pytest.approx(result.lower, rel=2e-3)
 
 
 def test_constant_and_zero_matrices():

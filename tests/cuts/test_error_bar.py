@@ -37,12 +37,12 @@ def test_the_bracket_holds_by_enumeration(n):
     for trial in range(12):
         matrix = symmetric(rng, n) if trial % 2 else symmetric(rng, n, 0.5) - 0.4 * (1 - np.eye(n))
         exact = largest_disjoint_cut(matrix)
-        found = bound_disjoint_cut(matrix, gap=0.01 * n)
-        assert found.certified
-        assert found.found <= exact + 1e-12 and exact <= found.upper + 1e-12
-        assert found.value <= found.upper
-        assert not np.intersect1d(found.first, found.second).size
-        assert found.found == pytest.approx(abs(matrix[np.ix_(found.first, found.second)].sum()))
+        result = bound_disjoint_cut(matrix, gap=0.01 * n)
+        assert result.certified
+        assert result.found <= exact + 1e-12 and exact <= result.upper + 1e-12
+        assert result.value <= result.upper
+        assert not np.intersect1d(result.first, result.second).size
+        assert result.found == pytest.approx(abs(matrix[np.ix_(result.first, result.second)].sum()))
 
 
 def neighbours(n, rng, count):
@@ -86,9 +86,9 @@ def test_the_relaxation_moves_by_at_most_one():
         gap = 0.05
 
         def upper(matrix, gap=gap):
-            found = bound_disjoint_cut(matrix, gap=gap)
-            assert found.certified
-            return found.upper
+            result = bound_disjoint_cut(matrix, gap=gap)
+            assert result.certified
+            return result.upper
 
         largest = max(abs(move) for move in moves(upper, n, graph, count))
         assert 0.5 < largest <= CUT_SENSITIVITY + gap
@@ -105,9 +105,9 @@ def test_certificates_do_not_trust_the_ascent():
     """A gap that cannot be reached is reported; the bound holds all the same."""
     rng = np.random.default_rng(1)
     matrix = symmetric(rng, 7)
-    found = bound_disjoint_cut(matrix, gap=1e-14, max_iterations=3)
-    assert not found.certified
-    assert largest_disjoint_cut(matrix) <= found.upper
+    result = bound_disjoint_cut(matrix, gap=1e-14, max_iterations=3)
+    assert not result.certified
+    assert largest_disjoint_cut(matrix) <= result.upper
 
 
 def test_any_point_proves_a_bound():
@@ -137,11 +137,11 @@ RULE = {"sensitivity": 1, "gap": 0.5, "confidence": 0.9, "largest": 30.0, "grid"
 def law(rule, count):
     """Exact law of the released count, the noise to +-4000."""
     a = math.exp(-1 / float(rule.units))
-    found = {}
+    result = {}
     for z in range(-4000, 4001):
         released = min(max(count + z + rule.margin, 0), rule.largest)
-        found[released] = found.get(released, 0.0) + (1 - a) / (1 + a) * a ** abs(z)
-    return found
+        result[released] = result.get(released, 0.0) + (1 - a) / (1 + a) * a ** abs(z)
+    return result
 
 
 def test_likelihood_ratios_of_neighbours():
@@ -181,8 +181,8 @@ def test_the_released_bound_is_above(monkeypatch):
     rule = upper_bound_rule(0.3, **RULE)
     assert rule.count((3.0, 3.3)) * rule.grid >= Fraction(3.3)
     monkeypatch.setattr(module.exact, "discrete_laplace", lambda scale, bits: -rule.margin)
-    found = release_upper_bound((3.0, 3.3), epsilon=0.3, adjacency="one edge", **RULE)
-    assert found.value["bound"] >= 3.3
+    result = release_upper_bound((3.0, 3.3), epsilon=0.3, adjacency="one edge", **RULE)
+    assert result.value["bound"] >= 3.3
 
 
 @pytest.mark.parametrize("bracket", [None, (1.0, 2.0), (math.nan, 1.0), (0.0, math.inf)])

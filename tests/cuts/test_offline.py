@@ -81,20 +81,20 @@ def test_lists_of_heavier_queries_are_refused():
 def test_variances_are_what_the_prices_buy(monkeypatch):
     """Discrete Gaussian: rho = Delta^2 / (2 s^2), with l2 sensitivity sqrt 2 for a product and 2 for a sign
     query."""
-    asked = []
+    wanted = []
     monkeypatch.setattr(
-        offline.exact, "discrete_gaussian", lambda variance, bits: (asked.append(variance), 0)[1]
+        offline.exact, "discrete_gaussian", lambda variance, bits: (wanted.append(variance), 0)[1]
     )
     graph = PrivateGraph(block_graph([3, 3], 1.0, 0.0, 1)[0])
     plan = plan_offline(1.0, 1, 0.5)
-    found = []
+    result = []
     run_offline(
         plan, DataAccess(graph.count, graph.image), NoisySigns(6, RankOneQuery, steps=3), lambda q: 0.0,
-        lambda: None, lambda query, answer, noise: found.append((query, answer, noise)), open_bits(1),
+        lambda: None, lambda query, answer, noise: result.append((query, answer, noise)), open_bits(1),
     )  # fmt: skip
-    steps, last = asked[:-1], asked[-1]
+    steps, last = wanted[:-1], wanted[-1]
     assert len(steps) == 18 and sum(Fraction(2) / (2 * v) for v in steps[::6]) == Fraction(plan.select)
-    query, _, noise = found[0]
+    query, _, noise = result[0]
     assert float(query.sensitivity * query.unit) == 2.0
     assert Fraction(query.sensitivity) ** 2 / (2 * last) == Fraction(plan.answer)
     assert noise == pytest.approx(2 / math.sqrt(2 * plan.answer))

@@ -36,22 +36,22 @@ def law_of_transcripts(monkeypatch, scale, paid, value, sensitivity, guesses, sh
     """
     law: dict[tuple, float] = {}
     draws: list[int] = []
-    asked: list[Fraction] = []
+    wanted: list[Fraction] = []
     monkeypatch.setattr(
-        online.exact, "discrete_laplace", lambda s, bits: (asked.append(s), draws[len(asked) - 1])[1]
+        online.exact, "discrete_laplace", lambda s, bits: (wanted.append(s), draws[len(wanted) - 1])[1]
     )
     a = math.exp(-shrink / float(scale * sensitivity))
     mass = {z: (1 - a) / (1 + a) * a ** abs(z) for z in range(-REACH, REACH + 1)}
 
     def run(chosen):
-        draws[:], asked[:] = chosen, []
+        draws[:], wanted[:] = chosen, []
         mechanism = interaction(scale, paid, value)
         seen = []
         for guess in guesses[: len(chosen)]:
             if mechanism.exhausted:
                 break
             seen.append(mechanism.ask(sensitivity, sensitivity, Fraction(guess)).answer)
-        assert all(scale * sensitivity == s for s in asked)
+        assert all(scale * sensitivity == s for s in wanted)
         return tuple(seen), mechanism.exhausted
 
     def grow(chosen, probability):

@@ -44,14 +44,15 @@ TABLE = [
 ROWS = [pytest.param(*row, marks=pytest.mark.slow) if row[1] == 100 and row[0] != 1 else row for row in TABLE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "paid", "paper", "renyi", "tight", "lower"), ROWS)
 def test_the_table_of_scales(epsilon, paid, paper, renyi, tight, lower):
     for calibration, wanted in (("paper", paper), ("tight-rdp", renyi), ("tight", tight)):
-        found = paid_rounds(epsilon, 1e-6, paid, calibration)
-        assert abs(float(found.scale) / wanted - 1) < 1e-3
+        result = paid_rounds(epsilon, 1e-6, paid, calibration)
+        assert abs(float(result.scale) / wanted - 1) < 1e-3
         if calibration != "paper":
-            assert found.delta_at(epsilon) <= 1e-6  # the stored, rounded scale, evaluated again
-    assert lower < float(found.scale)
+            assert result.delta_at(epsilon) <= 1e-6  # the stored, rounded scale, evaluated again
+    assert lower < float(result.scale)
 
 
 def ones(a0, a1, h, order, s):
@@ -96,14 +97,14 @@ def waiting(epsilon, scale, paid):
     ("epsilon", "scale", "paid"), [(1, 16.07, 1), (1, 23.25, 5), (0.5, 30, 3), (2, 10, 4)]
 )
 def test_the_curve_lies_between_an_adversary_and_the_renyi_bound(epsilon, scale, paid):
-    found = exact_delta(epsilon, scale, paid)
-    assert waiting(epsilon, scale, paid) <= found
+    result = exact_delta(epsilon, scale, paid)
+    assert waiting(epsilon, scale, paid) <= result
     orders = 1 + (largest_order(scale) - 1) * np.linspace(0.01, 0.99, 400)
     by_renyi = min(
         math.exp((o - 1) * (renyi_bound(o, scale, paid) - epsilon + math.log1p(-1 / o)) - math.log(o))
         for o in orders
     )
-    assert found <= by_renyi
+    assert result <= by_renyi
 
 
 def test_one_round_is_at_most_one_laplace_round():
@@ -127,17 +128,17 @@ def round_of(h, low, high):
     def tail(z):
         return a**z / (1 + a)  # P(noise >= z), z >= 1
 
-    found = {"free": [0.0, 0.0], 1: [0.0, 0.0], -1: [0.0, 0.0]}
+    result = {"free": [0.0, 0.0], 1: [0.0, 0.0], -1: [0.0, 0.0]}
     reach = 60
     for z in range(-reach, reach + 1):
         kind = "free" if low <= z <= high else (1 if z <= 0 else -1)
-        found[kind][0] += mass(z)
-        found[kind][1] += mass(z - 1)
-    found[1][0] += tail(reach + 1)
-    found[1][1] += tail(reach + 2)
-    found[-1][0] += tail(reach + 1)
-    found[-1][1] += tail(reach)
-    return found
+        result[kind][0] += mass(z)
+        result[kind][1] += mass(z - 1)
+    result[1][0] += tail(reach + 1)
+    result[1][1] += tail(reach + 2)
+    result[-1][0] += tail(reach + 1)
+    result[-1][1] += tail(reach)
+    return result
 
 
 def best_adversary(h, epsilon, rounds, paid, choices):
@@ -170,10 +171,10 @@ def best_adversary(h, epsilon, rounds, paid, choices):
 @pytest.mark.parametrize(("h", "paid", "epsilon"), [(0.2, 1, 0.3), (0.7, 1, 0.8), (0.7, 2, 1.2)])
 def test_the_best_adaptive_adversary_stays_below_the_curve(h, paid, epsilon):
     choices = [(low, low + width) for low in range(-6, 3) for width in (2, 6, 1000)]
-    found = best_adversary(h, epsilon, 3, paid, choices)
+    result = best_adversary(h, epsilon, 3, paid, choices)
     bound = exact_delta(epsilon, 1 / h, paid)
-    assert 0 < found <= bound
-    assert found > exact_delta(epsilon, 2 / h, paid)  # the curve of twice the noise is refuted
+    assert 0 < result <= bound
+    assert result > exact_delta(epsilon, 2 / h, paid)  # the curve of twice the noise is refuted
 
 
 def test_the_curve_is_exported_to_dp_accounting():

@@ -37,12 +37,12 @@ def by_all_rows(matrix):
     rows = np.unique(rows, axis=0)
     right = rows @ matrix[upper]
     ones = np.ones((len(rows), 1))
-    found = linprog(
+    result = linprog(
         np.r_[np.zeros(len(upper[0])), 1.0], A_ub=np.block([[rows, -ones], [-rows, -ones]]),
         b_ub=np.r_[right, -right],
         bounds=[(0, 1)] * len(upper[0]) + [(0, None)],
     )  # fmt: skip
-    return float(found.fun)
+    return float(result.fun)
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
@@ -51,22 +51,22 @@ def test_the_compact_program_is_within_grothendiecks_constant(n):
     for _ in range(2):
         matrix = noisy(rng, n)
         linear = by_all_rows(matrix)
-        found = project_in_cut_norm(matrix, tolerance=1e-3, max_iterations=2000)
-        assert linear * (1 - 1e-6) <= found.upper
-        assert found.lower <= KRIVINE * linear * (1 + 1e-6)
-        assert found.gap < 0.02
-        assert cut_norm_exact(found.graph - matrix)[0] <= found.upper * (1 + 1e-9)
-        assert found.graph.min() >= 0 and found.graph.max() <= 1 and not found.graph.diagonal().any()
+        result = project_in_cut_norm(matrix, tolerance=1e-3, max_iterations=2000)
+        assert linear * (1 - 1e-6) <= result.upper
+        assert result.lower <= KRIVINE * linear * (1 + 1e-6)
+        assert result.gap < 0.02
+        assert cut_norm_exact(result.graph - matrix)[0] <= result.upper * (1 + 1e-9)
+        assert result.graph.min() >= 0 and result.graph.max() <= 1 and not result.graph.diagonal().any()
 
 
 def test_cutting_planes_reach_the_linear_program():
     rng = np.random.default_rng(1)
     for n in (4, 5, 6):
         matrix = noisy(rng, n)
-        found = nearest_in_cut_norm(matrix, tolerance=1e-6)
-        assert found.value == pytest.approx(by_all_rows(matrix), rel=1e-6)
-        assert cut_norm_exact(found.graph - matrix)[0] == pytest.approx(found.found)
-        assert found.graph.min() >= 0 and found.graph.max() <= 1
+        result = nearest_in_cut_norm(matrix, tolerance=1e-6)
+        assert result.value == pytest.approx(by_all_rows(matrix), rel=1e-6)
+        assert cut_norm_exact(result.graph - matrix)[0] == pytest.approx(result.found)
+        assert result.graph.min() >= 0 and result.graph.max() <= 1
 
 
 def test_any_weights_bound_every_cut():
@@ -88,16 +88,16 @@ def test_the_band_and_the_box():
     rng = np.random.default_rng(4)
     matrix = noisy(rng, 30)
     tau = 1.5 * math.sqrt(30)
-    found = smoothest_in_band(matrix, tau, 0.4, sweeps=300)
-    assert np.linalg.norm(found - matrix, 2) <= tau * 1.02
-    assert found.min() >= 0 and found.max() <= 1 and not found.diagonal().any()
+    result = smoothest_in_band(matrix, tau, 0.4, sweeps=300)
+    assert np.linalg.norm(result - matrix, 2) <= tau * 1.02
+    assert result.min() >= 0 and result.max() <= 1 and not result.diagonal().any()
     # nothing nearer to the flat graph on the way to the matrix is in the band
     flat = 0.4 * (1 - np.eye(30))
     for _ in range(20):
-        other = np.clip(found + 0.05 * (flat - found) + 0.01 * noisy(rng, 30), 0, 1)
+        other = np.clip(result + 0.05 * (flat - result) + 0.01 * noisy(rng, 30), 0, 1)
         np.fill_diagonal(other, 0)
         if np.linalg.norm(other - matrix, 2) <= tau:
-            assert np.linalg.norm(other - flat) >= np.linalg.norm(found - flat) * 0.98
+            assert np.linalg.norm(other - flat) >= np.linalg.norm(result - flat) * 0.98
 
 
 def test_thresholds_of_a_spike():

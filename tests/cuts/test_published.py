@@ -45,9 +45,9 @@ def test_the_fast_solver_solves_the_degree_two_relaxation(n):
     for sign in (1.0, -1.0):
         system, objective = disjoint_cut_program(sign * matrix)
         values.append(sd.maximize(objective, system, degree=2).bound)
-    found = bound_disjoint_cut(matrix, gap=0.02)
-    assert found.certified
-    assert max(values) == pytest.approx(found.value, abs=0.02)
-    assert found.value <= max(values) + 1e-5 and max(values) <= found.upper + 1e-5
+    result = bound_disjoint_cut(matrix, gap=0.02)
+    assert result.certified
+    assert max(values) == pytest.approx(result.value, abs=0.02)
+    assert result.value <= max(values) + 1e-5 and max(values) <= result.upper + 1e-5
     with pytest.raises(ValueError, match="symmetric"):
         disjoint_cut_program(np.ones((2, 2)))

@@ -145,3 +145,18 @@ def test_stored_queries_are_the_same():
 def test_wrong_queries(make):
     with pytest.raises(ValueError):
         make()
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0, 1.0, 1.0], [1.0, 3.0, -3.5], [0.5 + 2.0**-40, 0.1, 0.0], [1e-12, 7, 0]]
+)
+def test_a_query_keeps_its_unit_through_its_dict(weights):
+    """Repeated pairs add up before the grid is chosen, and numbers on a grid find it again."""
+    query = LinearQuery(4, [[0, 1], [1, 0], [2, 3]], weights)
+    again = query_from_dict(query.to_dict())
+    assert (again.unit, again.sensitivity) == (query.unit, query.sensitivity)
+    adjacency = sp.csr_array(np.ones((4, 4), dtype=np.int64) - np.eye(4, dtype=np.int64))
+    assert again.count(adjacency) == query.count(adjacency)
+    rank = RankOneQuery(weights, weights[::-1])
+    same = query_from_dict(rank.to_dict())
+    assert (same.unit, same.sensitivity) == (rank.unit, rank.sensitivity)

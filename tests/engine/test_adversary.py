@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 import sosdp as sd
-from sosdp.conic import choose, clarabel
+from sosdp.conic import clarabel, judge
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import svec
-from sosdp.relaxation.build.identity import Block, NullSpace
+from sosdp.relaxation.assemble.identity import Block, NullSpace
 
 
 @pytest.mark.parametrize("factor", [1, 10**10, 10**16])
@@ -42,6 +42,7 @@ def conic(q, A, b, cones):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [1e-16, 4e-16, 1e-12])
 def test_a_definite_matrix_is_not_one_of_rank_one(eps):
     """min x2, x2 >= -100, diag(1 - x1, x2 - 1 - eps x1) psd: x1 = -101 / eps, x2 = -100 is feasible."""
@@ -67,12 +68,4 @@ def test_a_direction_that_misses_the_equations_does_not_improve():
     ray = np.array([3.0, 2.0, 4.0 - 1e-7])
     assert program.q @ ray < 0 and (program.A @ ray)[1] < 0
     found = replace(clarabel.solve(program), status="unbounded", x=ray)
-    assert choose._unbounded(program, found, clarabel.solve).status != "unbounded"
-
-
-def test_refuted_on_a_set_is_proven():
-    """z = (z - 1000 y) + 1000 (y - 1000 x) + 10^6 x: refuted was claimed."""
-    x, y, z = sd.variables("x y z")
-    chain = sd.System(x >= 0, y - 1000 * x >= 0, z - 1000 * y >= 0)
-    assert sd.prove_sos(z, chain).status != "refuted"
-    assert sd.prove_sos(-x, sd.System(x**2 <= 1)).status == "refuted"
+    assert judge._unbounded(program, found, clarabel.solve).status != "unbounded"

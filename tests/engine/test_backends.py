@@ -1,8 +1,9 @@
 """The optional solvers against Clarabel: random programs, known cases, rays, refusals, missing modules."""
 
 import json
-import sys
-import types
+import os
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,10 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from benchmarks.cases import PRINTED
-from sosdp.conic import choose, clarabel, mosek, reformulate
-from sosdp.conic.formats.files import read_program
+from sosdp.conic import choose, clarabel, reformulate
+from sosdp.conic.other_solvers import OTHERS, by_cvxpy
 from sosdp.conic.program import Cones, ConicProgram, SolverUnavailable
-from sosdp.conic.svec import smat, svec
+from sosdp.conic.svec import svec
 
 CASES = Path(__file__).parent.parent / "cases"
 EXPECTED = json.loads((CASES / "expected.json").read_text())
@@ -178,12 +179,6 @@ def test_an_early_stop_is_never_called_solved(name):
     assert answer.message
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
-def test_a_time_limit_that_cannot_be_kept_is_refused(name):
-    with pytest.raises(ValueError, match="cannot stop at a time limit; use max_iterations"):
-        module(name).solve(random_program(0), time_limit=1.0)
-
-
 @pytest.mark.parametrize("name", TRIED)
 def test_nothing_is_printed_unless_asked_for(name, capfd):
     program = random_program(0)
@@ -284,174 +279,91 @@ def test_a_quadratic_objective_that_is_not_convex_is_refused():
         reformulate.linear_objective(ConicProgram(program.q, program.A, program.b, program.cones, P))
 
 
-# MOSEK: without a licence the task can be built, read back and written, but not solved.
+# MOSEK is reached through cvxpy: what is read back is tried with a solver that is there.
 
 
-def test_the_mosek_task_is_the_program(tmp_path):
-    pytest.importorskip("mosek")
-    program = random_program(7, zero=2, nonnegative=3, sides=(3, 2), columns=6)
-    with mosek.build_task(program) as task:
-        assert task.getnumcon() == 6 and task.getnumvar() == 5 and task.getnumbarvar() == 2
-        assert [task.getdimbarvarj(k) for k in range(2)] == [3, 2]
-        right = np.array([task.getconbound(i)[1:] for i in range(6)])
-        assert np.array_equal(right, np.stack([-program.q, -program.q], axis=1))
-        assert np.array_equal([task.getcj(j) for j in range(5)], program.b[:5])
-        lower = [str(task.getvarbound(j)[0]).rsplit(".", maxsplit=1)[-1] for j in range(5)]
-        assert lower == ["fr", "fr", "lo", "lo", "lo"]
-        found = np.array([[task.getaij(i, j) for j in range(5)] for i in range(6)])
-        assert np.array_equal(found, program.A.toarray()[:5].T)
-        # bar coefficients: as symmetric matrices, column by column
-        _, i, j, k, l, value = task.getbarablocktriplet()
-        for column in range(6):
-            for block, rows in enumerate(program.cones.psd_slices()):
-                side = program.cones.psd[block]
-                expected = smat(program.A.toarray()[rows, column], side)
-                matrix = np.zeros((side, side))
-                for ii, jj, kk, ll, v in zip(i, j, k, l, value, strict=True):
-                    if ii == column and jj == block:
-                        matrix[kk, ll] = matrix[ll, kk] = v
-                assert np.allclose(matrix, expected, rtol=1e-15)
+@pytest.mark.parametrize("rank", [0, 2])
+def test_what_cvxpy_answers_is_read_back(rank):
+    pytest.importorskip("cvxpy")
+    program = reformulate.linear_objective(random_program(4, rank=rank)).program
+    expected = clarabel.solve(program)
+    x, z, iterations, said = by_cvxpy(program, "CLARABEL", {})
+    assert said == "optimal" and iterations > 3
+    assert np.allclose(x, expected.x, atol=1e-3) and np.allclose(z, expected.z, atol=1e-3)
 
 
-def test_what_mosek_writes_is_solved_to_the_same_value(tmp_path):
-    pytest.importorskip("mosek")
-    program = random_program(9)
-    with mosek.build_task(program) as task:
-        task.writedata(str(tmp_path / "task.cbf"))
-    dual = read_program(tmp_path / "task.cbf")
-    assert set(dual.cones.psd) >= {3, 4}
-    expected = clarabel.solve(program).value - program.constant
-    assert -clarabel.solve(dual).value == pytest.approx(expected, rel=1e-6)
+def through_cvxpy(run):
+    return replace(OTHERS["mosek"], run=run)
 
 
-def test_a_solution_in_mosek_s_layout_is_read_back():
-    real = pytest.importorskip("mosek")
-    program = random_program(4)
-    known = clarabel.solve(program)
-    rows = program.cones.psd_slices()
-    matrices = [smat(known.z[r], n) for r, n in zip(rows, program.cones.psd, strict=True)]
-    scalars = program.cones.zero + program.cones.nonnegative
-
-    class Task:
-        def getsolsta(self, which):
-            return real.solsta.optimal
-
-        def getxxslice(self, which, low, high):
-            return known.z[:scalars][low:high]
-
-        def getbarxj(self, which, k):
-            side = matrices[k].shape[0]
-            return [matrices[k][row, column] for column in range(side) for row in range(column, side)]
-
-        def getyslice(self, which, low, high):
-            return known.x[low:high]
-
-        def getprimalobj(self, which):
-            return program.b @ known.z
-
-        def getintinf(self, item):
-            return 11
-
-    answer = mosek._read(real, Task(), program, "rescode.ok")
-    assert (answer.status, answer.iterations, answer.message) == ("optimal", 11, "optimal (ok)")
-    assert np.allclose(answer.x, known.x) and np.allclose(answer.z, known.z)
-    assert np.allclose(answer.s, known.s, atol=1e-6)
-    assert answer.value == pytest.approx(known.value, rel=1e-6)
+def test_a_solver_of_cvxpy_as_a_backend(monkeypatch):
+    pytest.importorskip("cvxpy")
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    found = through_cvxpy(lambda program, *_: by_cvxpy(program, "CLARABEL", {}))
+    program = random_program(4, rank=1)
+    answer = found.solve(program)
+    assert answer.status == "optimal" and answer.solver == "mosek"
+    assert answer.value == pytest.approx(clarabel.solve(program).value, rel=1e-6)
+    assert_optimal(program, answer, 1e-4)
+    # what a solver calls infeasible is a ray, or no verdict
+    assert found.solve(infeasible_program()).status == "failed"
 
 
-def test_mosek_without_a_licence_says_so_in_one_sentence(monkeypatch, tmp_path):
-    real = pytest.importorskip("mosek")
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(tmp_path))
-    try:
-        answer = mosek.solve(random_program(0))
-    except SolverUnavailable as error:
-        text = str(error)
-        assert "\n" not in text and "MOSEKLM_LICENSE_FILE" in text and "solver='auto'" in text
-    else:
-        # this machine has a licence: then it must be right
-        assert answer.value == pytest.approx(clarabel.solve(random_program(0)).value, rel=1e-6)
-    # any other error of MOSEK's passes unchanged
-    other = types.SimpleNamespace(errno=real.rescode.err_space)
-    assert mosek._licence_error(real, other) is None
+def test_mosek_without_a_licence_says_so_in_one_sentence(monkeypatch):
+    cvxpy = pytest.importorskip("cvxpy")
+
+    def solve(self, **options):
+        assert options["mosek_params"]["MSK_IPAR_NUM_THREADS"] == 1
+        raise cvxpy.error.SolverError("rescode.err_missing_license_file(1008): no file\nat all")
+
+    monkeypatch.setattr(cvxpy.Problem, "solve", solve)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    with pytest.raises(SolverUnavailable, match=r"no usable licence here \(.*\); put mosek.lic") as raised:
+        OTHERS["mosek"].solve(random_program(0), tolerance=1e-9, time_limit=60, max_iterations=50)
+    assert "\n" not in str(raised.value) and "solver='auto'" in str(raised.value)
 
 
 def test_mosek_without_the_module_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mosek", None)
-    with pytest.raises(SolverUnavailable, match="pip install mosek, or solver='auto'"):
-        mosek.build_task(random_program(0))
     monkeypatch.setattr(choose, "is_installed", lambda name: name != "mosek")
-    x = sd.polynomial("x")
     with pytest.raises(
-        SolverUnavailable, match="'mosek' is not installed; try: pip install mosek, or one of"
+        SolverUnavailable, match=r'is not installed; try: pip install mosek "sosdp\[modelling\]'
     ):
-        sd.minimize(x**2, solver="mosek")
+        sd.minimize(sd.polynomial("x") ** 2, solver="mosek")
 
 
-def fake_mosek(monkeypatch, raised):
-    """A module of MOSEK's shape whose optimizer raises this number of an error, or this exception."""
-
-    class Error(Exception):
-        errno = raised
-
-    class Anything:
-        def __getattr__(self, name):
-            return Anything()
-
-        def __call__(self, *arguments):
-            return Anything()
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *arguments):
-            return False
-
-    class Task(Anything):
-        def optimize(self):
-            raise Error(raised) if isinstance(raised, str) else raised
-
-    fake = types.ModuleType("mosek")
-    fake.Task, fake.Error = Task, Error
-    for name in ("objsense", "boundkey", "iparam", "dparam", "streamtype"):
-        setattr(fake, name, Anything())
-    monkeypatch.setitem(sys.modules, "mosek", fake)
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_beside_other_threads_a_fresh_interpreter_answers(name, monkeypatch):
+    """A copy of this process would wait for locks that those threads hold (of BLAS, of imports)."""
+    module(name)
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("forked"))
+    program = random_program(3)
+    answer = OTHERS[name].solve(program, time_limit=120)
+    assert answer.status == "optimal"
+    assert answer.value == pytest.approx(clarabel.solve(program).value, rel=1e-6)
+    stopped = OTHERS[name].solve(program, time_limit=0.01)
+    assert stopped.status == "failed" and "time limit" in stopped.message
 
 
-def test_the_licence_error_is_told_by_a_module_that_has_none(monkeypatch):
-    fake_mosek(monkeypatch, "rescode.err_missing_license_file")
-    with pytest.raises(SolverUnavailable, match=r"no usable licence here \(err_missing_license_file\); put"):
-        mosek.solve(random_program(0), tolerance=1e-9, time_limit=5, max_iterations=50, verbose=True)
+def test_other_solvers_break_down_as_all_do(monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
 
+    def breaks(*_):
+        raise ZeroDivisionError("a division\nby zero")
 
-def test_mosek_breaks_down_as_all_others_do(monkeypatch):
-    for raised in ("rescode.err_inf_in_double_data", ZeroDivisionError("a division\nby zero")):
-        fake_mosek(monkeypatch, raised)
-        answer = mosek.solve(random_program(0))
-        assert answer.status == "failed" and answer.message.startswith("MOSEK broke down")
-        assert "\n" not in answer.message
-    fake_mosek(monkeypatch, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        mosek.solve(random_program(0))
-    program = random_program(0)
+    def ends(*_):
+        os._exit(1)
+
+    def hangs(*_):
+        time.sleep(600)
+
+    program, started = random_program(0), time.perf_counter()
+    for run, words in ((breaks, "MOSEK broke down"), (ends, "MOSEK ended"), (hangs, "MOSEK was stopped")):
+        answer = through_cvxpy(run).solve(program, time_limit=1.0)
+        assert answer.status == "failed" and answer.message.startswith(words) and "\n" not in answer.message
+    assert time.perf_counter() - started < 60
     huge = replace(program, b=program.b + np.inf)
-    assert mosek.solve(huge).message.startswith("the numbers are too large")
-
-
-def test_mosek_builds_the_task_of_a_relaxation_in_the_dual_of_its_moment_form():
-    pytest.importorskip("mosek")
-    from sosdp.relaxation.build.identity import GramProgram
-    from sosdp.relaxation.solve.forms import moment_form
-
-    x, y = sd.variables("mkx mky")
-    relax = sd.Relaxation(sd.System(x**2 + y**2 <= 1), 4)
-    identity, _ = relax.assemble(x**4 + y**3 - x)
-    conic = moment_form(GramProgram(identity, np.ones(1), np.full(1, np.inf))).conic
-    with mosek.build_task(conic) as task:
-        # one constraint a moment (the moment of 1 is fixed), one bar variable a Gram matrix
-        assert task.getnumcon() == identity.columns.shape[0] - 1
-        dims = sorted(task.getdimbarvarj(k) for k in range(task.getnumbarvar()))
-        assert dims == sorted(b.side for b in identity.blocks if b.side > 1)
+    assert through_cvxpy(breaks).solve(huge).message.startswith("the numbers are too large")
 
 
 # Stopping early: what was found is worth what can be certified of it.
@@ -558,26 +470,3 @@ def test_clarabel_stops_after_few_iterations_where_each_is_long(monkeypatch):
     short = clarabel.solve(program)
     assert short.status == "inaccurate" and short.iterations <= 3
     assert clarabel.solve(program, max_iterations=100).status == "optimal"
-
-
-def test_scs_gets_costs_of_unit_size(monkeypatch):
-    from sosdp.conic import scs
-
-    x, y = sd.variables("x y")
-    p = 1000 * x**4 - 300 * x * y + 700 * y**4 - 3
-    relaxed = sd.Relaxation(sd.System(1 - x**2 - y**2 >= 0), 4)
-    sizes, solve = [], scs.solve
-
-    def watched(program, **options):
-        sizes.append(float(np.abs(program.q).max()))
-        return solve(program, **options)
-
-    monkeypatch.setattr(scs, "solve", watched)
-    found = relaxed.minimize(p, solver="scs")
-    assert found.status == "optimal" and 1 <= sizes[0] < 2
-    assert found.bound == pytest.approx(relaxed.minimize(p, solver="clarabel").bound, rel=1e-6)
-    assert found.bound - found.certified_bound < 1e-4 * abs(found.bound)
-    empty = sd.Relaxation(sd.System(1 - x**2 - y**2 >= 0, x >= 2), 2).minimize(1000 * x, solver="scs")
-    assert empty.status == "infeasible"
-    free = sd.Relaxation(sd.System(), 4).minimize(1000 * (x**4 - 3 * x**2 * y**2), solver="scs")
-    assert free.status == "unbounded"

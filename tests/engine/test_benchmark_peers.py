@@ -7,6 +7,7 @@ from benchmarks.pages import markdown
 from benchmarks.peers import cvxpy, of_polynomials, picos
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["six_hump_camel", "maxcut_C5_d1", "floudas_4_8"])
 def test_peers_agree(name):
     objective, system, degree = case(name)

@@ -1,6 +1,6 @@
 """Allowances in the brackets of conic programs one by one, each where it alone decides.
 
-Their undoings are in tests/mutants/conic.toml.
+Their mutants are in tests/mutants/conic.toml.
 """
 
 import random

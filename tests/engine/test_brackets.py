@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import brackets, choose, clarabel
-from sosdp.conic.exact_face import exact_face
+from sosdp.conic.exact.dual_face import exact_face
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import svec
 

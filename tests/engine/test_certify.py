@@ -7,10 +7,10 @@ import pytest
 
 import sosdp as sd
 from sosdp.algebra import monomials as mono
+from sosdp.relaxation.assemble.assemble import assemble
+from sosdp.relaxation.assemble.identity import ONE, Block
+from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.atoms import extract_atoms
-from sosdp.relaxation.build.assemble import assemble
-from sosdp.relaxation.build.identity import ONE, Block
-from sosdp.relaxation.build.scaling import find_scaling, scale
 from sosdp.relaxation.certify.bound import certify
 
 

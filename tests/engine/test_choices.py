@@ -76,6 +76,7 @@ def test_the_rank_of_the_atoms():
             found.atoms(wrong)
 
 
+@pytest.mark.slow
 def test_atoms_of_many_cliques_take_no_time():
     import time
 

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import sosdp as sd
-from sosdp.conic import brackets, guessed_faces
+from sosdp.conic import brackets
 from sosdp.conic.clock import OutOfTime, gave_up, limited, otherwise, reserve
-from sosdp.conic.exact_face import exact_face
-from sosdp.conic.exact_points import Face
-from sosdp.conic.exact_restriction import restrict
-from sosdp.conic.integer_matrices import is_semidefinite, reserve_elimination
+from sosdp.conic.exact import guesses
+from sosdp.conic.exact.dual_face import exact_face
+from sosdp.conic.exact.integers import is_semidefinite, reserve_elimination
+from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.multiprecision import begins_within
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import SQRT2
@@ -59,7 +59,7 @@ def proofs():
         (restrict(row), False),
         (inner.upper_bound([0.5]), np.inf),
         (exact_face(face), None),
-        (guessed_faces._is_implied(zero, Face([[[0, 1]]], ()), np.array([0, 0, 1.0])), False),
+        (guesses._is_implied(zero, Face([[[0, 1]]], ()), np.array([0, 0, 1.0])), False),
     ]
 
 

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import sosdp as sd
 from sosdp.conic.brackets import lower_bound
 from sosdp.conic.clock import limited
-from sosdp.conic.dual_program import dual_program, ray_program
-from sosdp.conic.exact_restriction import restrict
+from sosdp.conic.exact.dual_program import dual_program, ray_program
+from sosdp.conic.exact.restriction import restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.strategies import _exact_lower
 from sosdp.conic.svec import svec, triangle

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 import sosdp as sd
 from sosdp.conic import brackets, choose, multiprecision
-from sosdp.conic.exact_face import _independent_rows, _integral, exact_face
-from sosdp.conic.exact_restriction import restrict
-from sosdp.conic.integer_matrices import is_semidefinite
+from sosdp.conic.exact.dual_face import _independent_rows, _integral, exact_face
+from sosdp.conic.exact.integers import is_semidefinite
+from sosdp.conic.exact.restriction import restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.svec import svec
 from tests.engine.test_brackets import SDPLIB

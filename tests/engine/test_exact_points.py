@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 import sosdp as sd
-from sosdp.conic import clarabel, guessed_faces
-from sosdp.conic.exact_numbers import rounded
-from sosdp.conic.exact_points import Face
-from sosdp.conic.exact_restriction import restrict
+from sosdp.conic import clarabel
+from sosdp.conic.exact import guesses
+from sosdp.conic.exact.integers import rounded
+from sosdp.conic.exact.restriction import Face, restrict
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.strategies import _Side, find_point
 from sosdp.conic.svec import svec
@@ -149,9 +149,7 @@ def test_a_slack_that_is_forced_to_a_face(seed):
     answer = sd.solve_conic(program)
     assert answer.status == "optimal" and answer.upper - answer.lower <= 1e-5 * max(1, abs(answer.lower))
     inner = restrict(program)
-    face = guessed_faces.primal_face(
-        inner.program, clarabel.solve(guessed_faces.relaxed(inner.program), tolerance=None)
-    )
+    face = guesses.primal_face(inner.program, clarabel.solve(guesses.relaxed(inner.program), tolerance=None))
     assert face.implied and np.linalg.matrix_rank(np.array(face.kernels[0] + [[1, 2, -1]])) == 1
 
 
@@ -161,7 +159,7 @@ def test_a_face_that_is_only_a_guess_proves_nothing_empty():
     assert restrict(program, Face([[[0, 1]]], ())) is False
     assert restrict(program, Face([[[0, 1]]], (), implied=True)) is True
     multipliers = np.append(0.0, svec(unit(2, 1, 1)))
-    assert not guessed_faces._is_implied(program, Face([[[0, 1]]], ()), multipliers[1:])
+    assert not guesses._is_implied(program, Face([[[0, 1]]], ()), multipliers[1:])
     # minimise x - y with x >= -2 and 0 <= y <= 1: where y = 0 is guessed, -2 is no bound from below
     wide = lmi([1, -1], [unit(2, 0, 0), unit(2, 1, 1)], 2 * unit(2, 0, 0), [([0, 1], 1)])
     for implied in (False, True):

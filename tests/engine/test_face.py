@@ -10,8 +10,8 @@ import sosdp as sd
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.model.options import Options
 from sosdp.reduction.facial import face, find_zeros, functionals
-from sosdp.relaxation.build.assemble import assemble
-from sosdp.relaxation.build.plan import plan
+from sosdp.relaxation.assemble.assemble import assemble
+from sosdp.relaxation.assemble.plan import plan
 from sosdp.relaxation.certify.face import find_face
 from sosdp.relaxation.minimize import prove_sos as in_floats
 from sosdp.relaxation.solve.solve import solve_program
@@ -47,13 +47,13 @@ def test_polynomials_with_zeros_are_proven_and_were_not_before(name):
 
 
 def test_a_float_polynomial_is_the_binary_one():
-    """Two squares added up in floats are negative at (1, 1); in decimals they are a sum of squares."""
-    p = 0.1 * (x - y) ** 2 + 0.3 * (x * y - 1) ** 2
-    assert p.as_exact()(x=1, y=1) == 0
-    assert p.as_exact(binary=True)(x=1, y=1) < 0
+    """In decimals it is a sum of squares; its floats make it negative at (1, 1)."""
+    p = 0.3 * x**2 * y**2 + 0.1 * x**2 - 0.8 * x * y + 0.1 * y**2 + 0.3
+    assert p.as_exact()(x=1, y=1) < 0
     assert not len(find_zeros(p))
     assert sd.prove_sos(p).status != "proved"
-    assert sd.prove_sos(0.1 * (x - y) ** 2).status == "proved"
+    q = 0.1 * (x - y) ** 2 + 0.3 * (x * y - 1) ** 2
+    assert q.as_exact()(x=1, y=1) == 0 and sd.prove_sos(q).status == "proved"
 
 
 def test_the_multipliers_reproduce_the_polynomial():

@@ -9,7 +9,7 @@ import sosdp as sd
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.relaxation.build.forall import expand
+from sosdp.relaxation.assemble.forall import expand
 from sosdp.relaxation.certify.bound import certify
 from sosdp.relaxation.certify.free_directions import NullConditions, null_conditions
 
@@ -78,6 +78,7 @@ def test_in_expectation():
     assert larger.maximize(y @ y, subject_to=tighter).certified_bound == pytest.approx(3, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_on_the_sphere_lower_degrees_are_lifted():
     on_sphere = sd.for_all(v, 1 - (y @ v) ** 4 >= 0, sphere=True)
     found = sd.maximize(y[0], sd.System(on_sphere, y @ y <= 9), 4)

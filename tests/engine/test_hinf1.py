@@ -14,8 +14,8 @@ import pytest
 from flint import fmpz_mat
 
 from sosdp.conic.choose import solve_conic
+from sosdp.conic.exact.integers import is_semidefinite
 from sosdp.conic.formats.files import read_program
-from sosdp.conic.integer_matrices import is_semidefinite
 
 FILE = Path(__file__).resolve().parents[3] / "shared" / "sdplib" / "hinf1.dat-s"
 # the point but for its first entry: a direction in which the program recedes, at no cost

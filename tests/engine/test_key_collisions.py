@@ -20,12 +20,12 @@ from sosdp.reduction.newton import prune
 from sosdp.reduction.permutation import Action
 from sosdp.reduction.quotient import NO_QUOTIENT, Quotient
 from sosdp.reduction.term_sparsity import TermBlock, term_sparsity
+from sosdp.relaxation.assemble.assemble import assemble
+from sosdp.relaxation.assemble.chosen_basis import check_represented
+from sosdp.relaxation.assemble.forall import interior_matrix
+from sosdp.relaxation.assemble.identity import ONE, Block
+from sosdp.relaxation.assemble.symmetry import with_symmetry
 from sosdp.relaxation.atoms import _shift_rows
-from sosdp.relaxation.build.assemble import assemble
-from sosdp.relaxation.build.chosen_basis import check_represented
-from sosdp.relaxation.build.forall import interior_matrix
-from sosdp.relaxation.build.identity import ONE, Block
-from sosdp.relaxation.build.symmetry import with_symmetry
 from sosdp.relaxation.solve.sos_cone.sample import _components
 
 IDS = [variable_id(f"collides_{k}") for k in range(8)]
@@ -171,6 +171,7 @@ def test_a_relaxation_is_one_piece(quadratics):
     assert columns.size == identity.columns.shape[0] == 11 and blocks == [0]
 
 
+@pytest.mark.slow
 def test_a_proof_has_products_of_one_key(quadratics):
     a, b, c, d = (poly(*row) for row in quadratics.tolist())
     proof = sd.prove_sos(a**2 + b**2 + c**2 + d**2 + a * b, basis=[a, b, c, d])
@@ -183,6 +184,7 @@ def test_a_proof_has_products_of_one_key(quadratics):
     assert len(products.rows) == 10 and products.rows[products.numbers[0][1]] == LEFT
 
 
+@pytest.mark.slow
 def test_for_all_reads_each_coefficient(pair):
     """Fourth powers + x*P - y*Q is non-negative iff |x| <= 4 and |y| <= 4; P and Q have one key."""
     x, y = sd.variables("x y")

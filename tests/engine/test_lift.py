@@ -6,7 +6,7 @@ import pytest
 import sosdp as sd
 from benchmarks.chains import chain
 from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds
-from sosdp.relaxation.certify import proven_value as answer
+from sosdp.relaxation.certify import multipliers as answer
 from sosdp.relaxation.certify.bound import certify
 from sosdp.relaxation.certify.shift_constant import lift_constant
 

@@ -32,6 +32,7 @@ def _verdict(candidate: float, threshold: float, literal: bool) -> str:
     return relaxation.feasible(subject_to=relaxation.E(mean) == candidate).status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("literal", [False, True])
 def test_scores_of_candidate_means(literal):
     """How many of four samples must be given up for a candidate mean: 1.00 at 0.3, 3.86 at 3 (degree 4)."""

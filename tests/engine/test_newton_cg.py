@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,11 +19,13 @@ from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.scaled_program import scaled_program
 from sosdp.conic.svec import smat, svec, svec_length
+from sosdp.model.options import Options
 from sosdp.reduction.bounds import VariableBounds
-from sosdp.relaxation import relaxation
 from sosdp.relaxation.certify.bound import certify
+from sosdp.relaxation.change import Change, build
 from sosdp.relaxation.solve.from_solution import inward
 from sosdp.relaxation.solve.solve import solve_program, suits_newton_cg
+from sosdp.relaxation.statement import BOUND, Demand, Statement
 from tests.engine.test_backends import assert_optimal, random_program
 
 CONES = Cones(zero=2, nonnegative=3, psd=(4, 1, 3, 4))
@@ -165,26 +168,19 @@ def test_multipliers_inside_the_cone_prove_a_bound_where_the_set_is_unbounded():
     assert found.certified_bound <= found.bound + 1e-9
 
 
-def test_inward_gives_positive_definite_gram_matrices(monkeypatch):
+def test_inward_gives_positive_definite_gram_matrices():
     p, system, degree = dense_quartic(6)
-    program, raw = {}, {}
-
-    def catch(given, **options):
-        program[0], raw[0] = given, solve_program(given, solver="newton_cg")
-        return raw[0]
-
-    monkeypatch.setattr(relaxation, "solve_program", catch)
-    sd.Relaxation(system, degree).minimize(p)
-    moved = inward(program[0], raw[0])
-    side = program[0].identity.sides[0]
-    least = np.linalg.eigvalsh(smat(moved.gram, side))[0]
-    before = np.linalg.eigvalsh(smat(raw[0].gram, side))[0]  # zero to 1e-11 of the largest, by processor
-    assert least > 1e-7 and least > 100 * before
-    identity = program[0].identity
+    demand = Demand((p, sd.polynomial(-1)), sd.System(system), degree, Options(), price=Fraction(1))
+    statement = Statement(BOUND, (demand,), (Fraction(1),), (np.inf,))
+    program = build(statement, Change.none(statement)).program
+    raw = solve_program(program, solver="newton_cg")
+    moved, identity = inward(program, raw), program.identity
+    least, before = (np.linalg.eigvalsh(smat(r.gram, identity.sides[0]))[0] for r in (moved, raw))
+    assert least > 1e-7 and least > 100 * before  # that is zero to 1e-11 of the largest, by processor
     absorbed = certify(identity, moved.gram, moved.free, moved.unknowns, VariableBounds({}, ()))
     assert absorbed.loss == 0.0 and absorbed.margin > least / 3
-    assert 0 < raw[0].value - moved.value < 1e-6 * abs(raw[0].value)
-    assert inward(program[0], replace(raw[0], solver="scs")) is None
+    assert 0 < raw.value - moved.value < 1e-6 * abs(raw.value)
+    assert inward(program, replace(raw, solver="scs")) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import sosdp as sd
 from certificates import extract
 from sosdp.algebra import monomials as mono
 from sosdp.reduction.groebner import groebner_ideal, with_groebner
-from sosdp.relaxation.build.scaling import find_scaling, scale
+from sosdp.relaxation.assemble.scaling import find_scaling, scale
 from sosdp.relaxation.certify.bound import certify
 
 

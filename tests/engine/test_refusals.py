@@ -12,7 +12,7 @@ import sympy
 import certificates
 import sosdp as sd
 from sosdp.conic.program import ProblemTooLarge
-from sosdp.relaxation.build.sizes import monomial_count
+from sosdp.relaxation.assemble.sizes import monomial_count
 from sosdp.relaxation.certify.bound import _ball
 from sosdp.relaxation.minimize import _advised
 
@@ -100,16 +100,6 @@ def test_a_program_without_objective():
     assert sd.SosProgram([c]).require(x**2 - 2 * x + c).require(-c).feasible().status == "infeasible"
 
 
-def test_second_opinions_end_with_the_time_limit(monkeypatch):
-    from sosdp.relaxation.certify import second_opinions
-
-    asked = []
-    monkeypatch.setattr(second_opinions, "solve_orthonormal", lambda *a: asked.append(a))
-    p = sd.polynomial("x**8 - 36*x**7 + 546*x**6 - 4536*x**5 + 22449*x**4 - 67284*x**3 + 118124*x**2")
-    sd.minimize(p - 109584 * x + 40320, S(-(x**2) + 9 * x - 8 >= 0), 8, time_limit=1e-6)
-    assert asked == []
-
-
 def test_numbers_beyond_a_solver_are_a_failed_answer():
     """Found from outside: a panic of the borrowed solver, its ValueError, and overflows of our own."""
     a, b = sd.variables("a b")
@@ -192,6 +182,7 @@ def test_a_callback_sees_the_stages_and_may_stop_the_work():
         sd.minimize(a**2, sd.System(), callback=3)
 
 
+@pytest.mark.slow
 def test_reasons_say_what_to_try_next():
     """Of the variables there are, and of other ways to state the problem."""
     import math
@@ -216,8 +207,7 @@ def test_points_where_a_bound_in_chebyshev_coefficients_is_attained():
     two = sd.minimize(sd.chebyshev(x, 2) + sd.chebyshev(y, 2), sd.System(x**2 <= 1, y**2 <= 1))
     assert two.atoms().shape == (0, 2) and "one variable" in two.atoms_reason
     for bound in (found, sd.minimize_trigonometric([0, 1])):
-        with pytest.raises(certificates.NotCertifiable, match="read certified_bound"):
-            certificates.extract(bound)
+        assert certificates.extract(bound).exact().verify()
 
 
 @pytest.mark.parametrize(

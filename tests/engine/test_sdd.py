@@ -12,7 +12,7 @@ from sosdp.conic.clarabel import _rotation
 from sosdp.conic.program import Cones
 from sosdp.conic.svec import smat, svec
 from sosdp.model.options import CONES
-from sosdp.relaxation.build.diagonal_dominance import _pieces
+from sosdp.relaxation.assemble.diagonal_dominance import _pieces
 from sosdp.relaxation.functionals import gram_factor
 
 x, y, z = sd.variables("x y z")

@@ -162,38 +162,6 @@ def test_bad_programs_are_refused():
         sd.SosProgram([c + 1])
 
 
-def test_a_verdict_needs_a_ray_that_checks(monkeypatch):
-    from dataclasses import replace
-
-    from sosdp.relaxation.solve.solve import solve_program
-
-    c, d, x = sd.variables("c d x")
-    # a direction improves d, but nothing is feasible: that is what the user needs to know
-    both = sd.SosProgram([c, d]).require(-(x**2) - c).require(d)
-    assert both.maximize(d).status == "infeasible"
-    assert sd.SosProgram([c, d]).require(x**2 - c).maximize(d).status == "unbounded"
-    # multiplying by scales changes nothing
-    for scale in (1e-4, 1e4):
-        assert sd.SosProgram([c]).require(scale * (-(x**2) - c)).maximize(c).status == "infeasible"
-    impossible = sd.SosProgram([c]).require(x**2 - c).require_zero(c - 1)
-    assert impossible.maximize(c).status == "infeasible"
-    # a solver that lies is not believed
-    honest = solve_program
-
-    def lying(program, **options):
-        raw = honest(program, **options)
-        return replace(raw, status="unbounded" if raw.status == "infeasible" else "infeasible")
-
-    monkeypatch.setattr("sosdp.relaxation.sos_program.solve_program", lying)
-    for program in (
-        sd.SosProgram([c]).require(x**2 - c),
-        sd.SosProgram([c]).require(x**2 + c),
-        sd.SosProgram([c]).require(-(x**2) - c),
-    ):
-        result = program.maximize(c)
-        assert result.status == "failed" and "does not check" in result.reason
-
-
 def test_inequalities_and_numbers_as_a_user_writes_them():
     c, x = sd.variables("c x")
     found = sd.SosProgram([c]).require(x**4 + 1 >= c * x**2).maximize(c)
@@ -205,6 +173,7 @@ def test_inequalities_and_numbers_as_a_user_writes_them():
         program.require(x**2 == c)
 
 
+@pytest.mark.slow
 def test_a_refusal_that_is_not_proven_does_not_contradict_itself():
     u = sd.variables("u", 5)
     horn = np.array([[(1, -1, 1, 1, -1)[(j - i) % 5] for j in range(5)] for i in range(5)])

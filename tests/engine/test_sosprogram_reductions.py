@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation.build.unknowns import merged, unknown_orbits
+from sosdp.relaxation.assemble.unknowns import merged, unknown_orbits
 
 xs = sd.variables("s", 4)
 x, y, z = sd.variables("x y z")
@@ -24,6 +24,7 @@ def _envelope(**options):
     return program, V.subs(dict.fromkeys(xs, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cone", ["sos", "sdsos"])
 def test_permutations_merge_unknowns_and_blocks_and_keep_the_value(cone):
     program, objective = _envelope(cone=cone)

@@ -12,8 +12,8 @@ from sosdp import interchange
 from sosdp.conic.svec import svec_length, triangle
 from sosdp.reduction.permutation import Data, find_symmetries, orbit_numbers, read_generators
 from sosdp.reduction.rows import distinct_rows
-from sosdp.relaxation.build.scaling import find_scaling, scale
-from sosdp.relaxation.build.symmetry import _decompose
+from sosdp.relaxation.assemble.scaling import find_scaling, scale
+from sosdp.relaxation.assemble.symmetry import _decompose
 from sosdp.relaxation.certify.bound import certify
 
 
@@ -358,7 +358,7 @@ def test_any_multipliers_of_the_reduced_program_give_true_bounds():
 
 
 def _raw(gram, reduced, gamma):
-    from sosdp.relaxation.build.identity import RawSolution
+    from sosdp.relaxation.assemble.identity import RawSolution
 
     moments = np.zeros(reduced.columns.shape[0])
     free, unknowns = np.zeros(reduced.free.shape[0]), np.array([gamma])

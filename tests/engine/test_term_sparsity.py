@@ -76,6 +76,7 @@ def sparse_program(rng, kind):
     return f, system, values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ball", "signs", "matrix"])
 def test_stable_components_keep_the_bound_and_nothing_exceeds_it(kind):
     rng = np.random.default_rng({"ball": 1, "signs": 2, "matrix": 3}[kind])

@@ -1,7 +1,6 @@
 """Bounds, verdicts and refutations that rounding, underflow or a tolerance once made false."""
 
 from fractions import Fraction as F
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,27 +9,9 @@ import sosdp as sd
 from sosdp.conic.rigorous import least_eigenvalue_bound, least_eigenvalue_bounds, norms
 from sosdp.reduction.bounds import deduce_bounds
 from sosdp.reduction.quotient import find_quotient
-from sosdp.relaxation.certify.solved import Solved
 
 x, y = sd.variables("x y")
 S = sd.System
-
-
-@pytest.mark.parametrize("large", [1e4, 1e9, 1e16, 3e22])
-def test_terms_that_rewriting_cancels_do_not_round(large):
-    result = sd.minimize(large * x**4 - 0.3 - large * x**2, S(x**2 == 1), 4)
-    assert result.certified_bound <= F(-0.3)
-    assert result.certified_bound == pytest.approx(-0.3, abs=1e-12)
-
-
-def test_integers_beyond_2_to_53_cancel_exactly():
-    result = sd.minimize((10**16 - 1) * x**2 - 10**16, S(x**2 == 1), 2)
-    assert -1 - 1e-12 <= result.certified_bound <= -1
-    # the same in a constraint: (1, 1) is a point
-    system = S(x**2 == 1, (10**17 + 1) * x**2 - 10**17 - y >= 0, y >= F(1, 2))
-    assert sd.feasible(system, 2).status == "optimal"
-    low = sd.minimize(y, system & S(y <= 1), 2).certified_bound
-    assert low <= F(1, 2) and low == pytest.approx(0.5, abs=1e-5)
 
 
 def test_sums_of_floats_in_constraints_are_charged_what_they_round():
@@ -50,25 +31,12 @@ def test_a_power_rule_is_an_exact_statement():
     assert result.certified_bound is None or result.certified_bound <= truth
 
 
-@pytest.mark.parametrize("p", [x**2 - F(1, 10**400), sd.polynomial(F(-1, 10**400))])
-def test_what_is_too_small_for_a_float_is_still_there(p):
-    assert sd.prove_sos(p).status != "proved"
-
-
-def test_a_coefficient_too_small_for_a_float_can_make_unbounded():
-    result = sd.minimize(x * F(1, 10**400) + y**2, S(), 2)
-    assert result.certified_bound is None
+def test_coefficients_beyond_floats_are_refused():
+    for p in (x * F(1, 10**400) + y**2, sd.polynomial(F(-1, 10**400))):  # unbounded; negative
+        with pytest.raises(ValueError, match="too small for a float"):
+            sd.minimize(p, S(), 2)
     with pytest.raises(ValueError, match="too large for a float"):
         sd.minimize(x + y**2, S(x**2 <= 10**800), 2)
-
-
-@pytest.mark.parametrize("e", [1e-150, 1e-170, 1e-300, F(1, 10**400)])
-def test_bounds_do_not_depend_on_the_scale_of_a_constraint(e):
-    system = S((e * x - e * x**2) >= 0)
-    assert sd.Relaxation(system, 2).bounds.largest[int(x.variable_ids[0])] >= 1
-    result = sd.minimize(-x, system, 2, redundant="box")
-    assert result.certified_bound <= -1
-    assert result.certified_bound == pytest.approx(-1, abs=2e-3)  # the box is rounded up
 
 
 def test_a_tiny_radius_is_no_zero():
@@ -92,14 +60,6 @@ def test_large_matrices_prove_nothing():
     assert (least_eigenvalue_bounds(np.full((6, 3, 3), 1e200)) == -np.inf).all()
 
 
-def test_products_of_floats_hold_for_both_readings_of_them():
-    # 0.1 is a binary number and a decimal; where they make a difference the product is no multiplier
-    g, h = 0.1 + x, 0.3 - 3 * x
-    system = S(g >= 0, h >= 0)
-    result = sd.minimize(x, system, 2, products="schmudgen")
-    assert result.certified_bound <= min(F(-0.1), F(-1, 10))
-
-
 @pytest.mark.parametrize("tolerance", [10.0, 0.1, 1e-3])
 def test_a_tolerance_decides_no_verdict(tolerance):
     p, ball = x**4 - 3 * x**2 + x, S(x**2 <= 9)
@@ -121,25 +81,6 @@ def test_a_loose_tolerance_closes_no_gap_at_points():
     assert found.certified_bound is None or found.certified_bound <= 2
 
 
-@pytest.mark.parametrize("tolerance, closed", [(None, True), (1e-7, True), (1e-3, False), (10.0, False)])
-def test_a_loose_tolerance_compares_nothing(tolerance, closed):
-    answer = Solved.__new__(Solved)
-    raw = SimpleNamespace(status="optimal", inside=object())
-    question = SimpleNamespace(options=SimpleNamespace(tolerance=tolerance))
-    for name, value in (("raw", raw), ("question", question), ("scaling", SimpleNamespace(size=1.0))):
-        object.__setattr__(answer, name, value)
-    assert answer.compared_at_points is closed
-
-
 def test_an_uncertified_optimum_says_on_what_it_rests():
     result = sd.minimize(x**2 * y**2 + (x - 1) ** 2, S(), 4)
     assert result.status != "optimal" or result.certified_bound is not None or "rests on" in result.reason
-
-
-@pytest.mark.parametrize("e", [1, F(1, 10**150), F(1, 10**200)])
-def test_the_scale_of_an_equation_says_nothing(e):
-    """Found by the fuzzer: scaled by 1e-200 no solver saw it, and "unbounded" was claimed."""
-    system = S((e * (4 * x**2 - 9)).equals(0))
-    for ask, truth in ((sd.minimize, -1.0), (sd.maximize, 2.0)):
-        result = ask(x + F(1, 2), system, 2)
-        assert result.status == "optimal" and result.bound == pytest.approx(truth, abs=1e-6)

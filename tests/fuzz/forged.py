@@ -142,7 +142,11 @@ def _weaker(content: dict, draw: random.Random) -> None:
 
 def _moved(content: dict, draw: random.Random) -> None:
     """Entries of a Gram matrix moved along one monomial: the identity holds as before."""
-    grams = [b for b in content["multipliers"] if b["kind"] in ("sos", "inequality") and len(b["basis"]) > 1]
+    grams = [
+        b
+        for b in content["multipliers"]
+        if b["kind"] in ("sos", "inequality") and len(b.get("basis", ())) > 1
+    ]
     if not grams:
         return
     block = draw.choice(grams)

@@ -70,7 +70,7 @@ def value(p: sd.Polynomial, point: dict) -> Fraction:
 
 def exact(p: sd.Polynomial) -> sd.Polynomial:
     """The polynomial with fractions in the place of floats, each the binary number that it is."""
-    return p.as_exact(binary=True)
+    return p.as_exact()
 
 
 def positive(matrix: list[list[Fraction]]) -> bool:
@@ -128,7 +128,7 @@ def random_polynomial(xs: tuple, degree: int, kind: str, draw: random.Random) ->
         # what is left after rewriting is far smaller than what was added up
         x = draw.choice(xs)
         if degree >= 4:
-            p = p.as_exact(binary=True) * 0 + coefficient(kind, draw) * (x**2 - x**4) - 0.3
+            p = p.as_exact() * 0 + coefficient(kind, draw) * (x**2 - x**4) - 0.3
         else:
             large = draw.choice((10**16 - 1, 10**17 + 1, 3 * 10**20 + 7))
             p = draw.choice((-1, 1)) * (large * x**2 - (large + draw.choice((1, 2, -1))))

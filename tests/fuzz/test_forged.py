@@ -107,7 +107,7 @@ def test_a_functional_of_zeros_refutes_nothing():
     assert status({**claim, "objective": [["-1", SQUARE]]}, [], functional=[["1", SQUARE]]) == "valid"
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(20))
 def test_thousands_of_forged_certificates(part, tmp_path):
     count = MANY // 20

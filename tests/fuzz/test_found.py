@@ -9,12 +9,13 @@ import pytest
 
 from certificates import check_certificate, replay
 from sosdp.cli import main
-from sosdp.cli.tables import TableFileError, read_table
+from sosdp.privacy.files import InputFileError, read_table
+from sosdp.privacy.guarantee.release import digest_of
 from sosdp.privacy.verification.release_check import check_release
 
 
 def release(law, **claim):
-    """A release that claims a guarantee of one law."""
+    """A release that claims a guarantee of one law, with the digest of its fields."""
     guarantee = {
         "epsilon": 1.0,
         "delta": 1e-6,
@@ -23,9 +24,21 @@ def release(law, **claim):
         "calibration": "tight",
         "kind": "exact",
         "assumptions": [],
-        "evidence": {"proof": "", "laws": [{**law, "times": 1}]},
+        "types": [],
+        "conditions": [],
+        "composition": [],
+        "mechanism": "m",
+        "evidence": {"proof": "docs/proofs/noise.md", "laws": [{**law, "times": 1}]},
+        **claim,
     }
-    return {"format": "sosdp-release/1", "mechanism": "m", "value": None, "guarantee": {**guarantee, **claim}}
+    data = {
+        "format": "sosdp-release/1",
+        "mechanism": "m",
+        "value": None,
+        "public": {},
+        "guarantee": guarantee,
+    }
+    return {**data, "guarantee": {**guarantee, "digest": digest_of(data)}}
 
 
 def file(folder, name, content):
@@ -108,7 +121,7 @@ def test_a_broken_header_of_a_numpy_file(tmp_path):
         (tmp_path / "t.npy").write_bytes(whole[:k] + b"(" + whole[k + 1 :])
         try:
             read_table(str(tmp_path / "t.npy"))
-        except TableFileError as error:
+        except InputFileError as error:
             assert "\n" not in str(error)
 
 
@@ -130,7 +143,7 @@ def test_the_kernel_reads_a_zero_polynomial_among_several():
         "multipliers": gram,
     }
     assert check_certificate(content)
-    assert [answer.show() for answer in replay(content)] == ["for all real points: 0 >= 0"]
+    assert replay(content).show() == "for all real points: 0 >= 0"
 
 
 @pytest.mark.parametrize("units", [2.0**60, 1e200, 1e308])

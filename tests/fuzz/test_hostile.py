@@ -26,7 +26,7 @@ def test_the_command_answers_hostile_input(kind, tmp_path):
     answers(range(kind, SAMPLE, len(KINDS)), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(40))
 def test_the_command_answers_thousands_of_hostile_inputs(part, tmp_path):
     count = MANY // 40

@@ -18,7 +18,7 @@ def test_nonsense_proves_nothing():
     nothing_wrong(told_nonsense, range(0, 800, 29))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(20))
 def test_any_moment_and_any_nonsense(part):
     nothing_wrong(lambda seed: any_moment(seed, 40), range(part * 10, part * 10 + 10))

@@ -13,7 +13,7 @@ def test_no_false_verdict(lying, limited):
     nothing_wrong(partial(false_verdicts, lying=lying, limited=limited), range(40))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(8))
 def test_no_false_verdict_among_thousands(part):
     for lying, limited in ((True, False), (False, True), (True, True)):

@@ -44,15 +44,15 @@ def neighbours(table):
 
 
 def worst(run, chosen):
-    found = 0.0
+    result = 0.0
     for table in chosen:
         Transcript.script = None
         own = run(table)
         Transcript.script = own
         for other in neighbours(table):
-            found = max(found, loss(own, run(other)))
+            result = max(result, loss(own, run(other)))
         Transcript.script = None
-    return found
+    return result
 
 
 def approximate(columns, task, mean):
@@ -79,8 +79,8 @@ def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamin
     task = MeanTask(3, d, 0, columns.bounded, contamination, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = worst(approximate(columns, task, mean), tables(d)[:: 1 if d == 1 else 2])
-    assert 0 < found <= 0.5 + 1e-9
+        result = worst(approximate(columns, task, mean), tables(d)[:: 1 if d == 1 else 2])
+    assert 0 < result <= 0.5 + 1e-9
 
 
 @pytest.mark.parametrize(("own", "keeps"), [(True, True), (False, False)])

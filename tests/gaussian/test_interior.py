@@ -51,9 +51,9 @@ def test_it_agrees_with_a_conic_solver():
     ids=["zero", "tiny", "long", "equal", "enormous"],
 )
 def test_hostile_rows_end_in_an_answer_or_in_none(rows):
-    found = interior(rows, 1e-6)
-    if found is not None:
-        assert np.isfinite(found[0]).all() and np.isfinite(found[1]).all()
+    result = interior(rows, 1e-6)
+    if result is not None:
+        assert np.isfinite(result[0]).all() and np.isfinite(result[1]).all()
     bracket = solve(rows, np.ones(rows.shape[1]), tolerance=1e-3)
     assert 0.0 <= bracket.low <= bracket.high <= rows.shape[0]
     assert bracket.width < 0.01
@@ -109,5 +109,5 @@ def test_large_tables_go_from_coarse_to_fine():
     records = np.random.default_rng(0).normal(size=(30000, 2)) - 0.1
     rows = np.hstack([records, np.ones((30000, 1))])
     bound = np.array([30000 * 1.05, 30000 * 1.05, 30000.0])
-    found = solve(rows, bound, tolerance=1e-2)
-    assert found.width <= 1e-2 and found.low > 10
+    result = solve(rows, bound, tolerance=1e-2)
+    assert result.width <= 1e-2 and result.low > 10

@@ -22,8 +22,8 @@ def completion(records, candidate, lam):
     """A certified bracket of s2."""
     n, d = records.shape
     rows = np.hstack([records - candidate, np.ones((n, 1))])
-    found = solve(rows, np.append(np.full(d, n * lam), n), tolerance=1e-6)
-    return found.low, found.high
+    result = solve(rows, np.append(np.full(d, n * lam), n), tolerance=1e-6)
+    return result.low, result.high
 
 
 def test_the_lift_is_flat_where_the_completion_score_is_not_convex():
@@ -98,45 +98,45 @@ def test_a_wrong_multiplier_refutes_nothing():
 def test_the_lift_as_a_private_score():
     score = LocalisedLiftScore(4, 1, 1.0).score_function(cube(Fraction(1, 2), 2, 1))
     levels = score.on(np.array(Y)[:, None])
-    found = [levels.level((k,)) for k in range(-4, 5)]
-    assert found[4] <= min(found) + 1 and found[0] > found[4] and found[8] > found[4]
+    result = [levels.level((k,)) for k in range(-4, 5)]
+    assert result[4] <= min(result) + 1 and result[0] > result[4] and result[8] > result[4]
 
 
 def test_the_degree_two_program_is_worthless():
     score = LiteralSoSScore(4, degree=2, reach=100.0)
     for candidate in (0.3, 1.0, 3.0):
-        found = score.bracket(Y, [candidate], tolerance=1e-2)
-        assert found.low <= found.found <= 0.05
+        result = score.bracket(Y, [candidate], tolerance=1e-2)
+        assert result.low <= result.found <= 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("candidate", "value"), [(0.3, 1.0), (1.0, 1.899), (3.0, 3.847)])
 def test_the_degree_four_program(candidate, value):
-    found = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=2e-3)
-    assert found.found == pytest.approx(value, abs=3e-3) and found.violation < 1e-6
-    assert found.low <= found.found <= found.high and found.low > value - 0.02
+    result = LiteralSoSScore(4, degree=4).bracket(Y, [candidate], tolerance=2e-3)
+    assert result.found == pytest.approx(value, abs=3e-3) and result.violation < 1e-6
+    assert result.low <= result.found <= result.high and result.low > value - 0.02
     low, _ = LocalisedLiftScore(4, 1, 1.0).bracket(Y, [candidate])
-    assert low <= found.found + 1e-6
+    assert low <= result.found + 1e-6
 
 
 def test_the_degree_four_program_on_three_records():
     records = np.array([-0.5, 0.1, 0.6])
     score = LiteralSoSScore(3, degree=4, lam=0.8, reach=4.0)
-    found = score.bracket(records, [0.7], tolerance=0.05)
+    result = score.bracket(records, [0.7], tolerance=0.05)
     low, _ = LocalisedLiftScore(3, 1, 0.8).bracket(records, [0.7])
-    assert low <= found.found + 1e-6 and 0 < found.low <= found.high <= 3
+    assert low <= result.found + 1e-6 and 0 < result.low <= result.high <= 3
     moved = score.bracket([-0.5, 0.1, 3.0], [0.7], tolerance=0.05)
-    assert moved.low - found.found <= 1 and found.low - moved.found <= 1
+    assert moved.low - result.found <= 1 and result.low - moved.found <= 1
 
 
 def test_the_program_for_a_variance_is_above_the_lift():
     records = np.array([-1.0, 0.4, 1.3])[:, None]
     score = LiteralSoSScore(3, degree=4, lam=2.0, reach=4.0, features="covariance")
-    found = score.bracket(records, [3.0], tolerance=0.05)
+    result = score.bracket(records, [3.0], tolerance=0.05)
     s4, s2 = LocalisedLiftScore(3, 1, 2.0), PackingProblem("covariance", 1, 2.0)
-    assert found.found == pytest.approx(1.878, abs=0.05) and found.low > 1.8
-    assert s4.bracket(records**2, [3.0])[0] <= found.found
-    assert packing_score(s2, records, [3.0]).low <= found.found
+    assert result.found == pytest.approx(1.878, abs=0.05) and result.low > 1.8
+    assert s4.bracket(records**2, [3.0])[0] <= result.found
+    assert packing_score(s2, records, [3.0]).low <= result.found
 
 
 def test_sizes_are_checked():

@@ -161,6 +161,7 @@ def replaced(table):
         yield [row if k == i else table[k] for k in range(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contamination", [0.0, 0.1])
 @pytest.mark.parametrize("bounds", [None, (-4.0, 4.0)])
 @pytest.mark.parametrize(("method", "tight"), [

@@ -42,11 +42,12 @@ def test_it_is_the_packing_score(task):
         candidate = float(score.candidates.value(t))
         features = "identity" if task == "mean" else "covariance"
         problem = PackingProblem(features, 1, float(lam), relative=task == "variance")
-        found = packing_score(problem, records, [candidate], tolerance=1e-7)
+        result = packing_score(problem, records, [candidate], tolerance=1e-7)
         level = score.on(records).level((t,))
-        assert found.low * 64 - 1e-3 <= level <= found.high * 64 + 1 + 1e-3
+        assert result.low * 64 - 1e-3 <= level <= result.high * 64 + 1 + 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [Fraction(1, 2), Fraction(3, 2), Fraction(2)])
 def test_what_is_given_up_is_optimal_to_the_digit(count):
     """Against a fine scan of how the count is divided between both ends: just above its least, and below."""
@@ -82,14 +83,14 @@ def test_one_record_moves_a_level_by_one_on_all_small_tables(make):
         assert score.sensitivity == moved
         points = [(t,) for t in (-9, -2, 0, 1, 3)]
         alphabet = HOSTILE if quantum == 1 else HOSTILE[3:7]
-        found = {
+        result = {
             chosen: [score.on(np.array([alphabet[k] for k in chosen])).level(point) for point in points]
             for chosen in combinations_with_replacement(range(len(alphabet)), 3)
         }
         worst = 0
-        for chosen, levels in found.items():
+        for chosen, levels in result.items():
             for i, other in product(range(3), range(len(alphabet))):
-                near = found[tuple(sorted((*chosen[:i], other, *chosen[i + 1 :])))]
+                near = result[tuple(sorted((*chosen[:i], other, *chosen[i + 1 :])))]
                 worst = max(worst, *(abs(a - b) for a, b in zip(levels, near, strict=True)))
         assert worst == moved
 
@@ -121,8 +122,8 @@ def law(score, plan, records, accept=None):
     distance = plan.distance({j: levels.count(j) for j in range(last + 1)})
     chance = plan.profile.probability(distance) if accept is None else accept
     box = levels.box(plan.threshold)
-    found = {} if box is None else {p: levels.level(p) for p in points_of(box)}
-    weights = {p: plan.base.ratio**k for p, k in found.items() if k <= plan.threshold}
+    result = {} if box is None else {p: levels.level(p) for p in points_of(box)}
+    weights = {p: plan.base.ratio**k for p, k in result.items() if k <= plan.threshold}
     total = sum(weights.values())
     if not total:
         return {None: 1.0}
@@ -159,7 +160,7 @@ def test_self_certified_draws_on_all_neighbours(make, n, alphabet, epsilon, delt
     careless = {table: law(score, plan, table, accept=Fraction(1)) for table in tables}
     assert worst_delta(careless, tables, alphabet, epsilon) > delta
     if n == 9:
-        assert min(found[None] for found in laws.values()) < 1.0  # some tables are answered
+        assert min(result[None] for result in laws.values()) < 1.0  # some tables are answered
 
 
 @pytest.mark.parametrize(
@@ -207,9 +208,9 @@ def test_a_location_and_a_variance_far_away():
     """Found without bounds; a table of two clusters is declined. The same by the new design."""
     generator = np.random.default_rng(1)
     records = 1e6 + generator.normal(size=100)
-    found = truncated.published_location(records, 16.0, 1e-3, eta=0.25)
-    assert found.value == pytest.approx(records.mean(), abs=0.6)
-    assert found.guarantee.epsilon == 16.0 and found.guarantee.delta == 1e-3
+    result = truncated.published_location(records, 16.0, 1e-3, eta=0.25)
+    assert result.value == pytest.approx(records.mean(), abs=0.6)
+    assert result.guarantee.epsilon == 16.0 and result.guarantee.delta == 1e-3
     records[50:] += 1e3
     assert truncated.published_location(records, 16.0, 1e-3, eta=0.25).value is None
     hostile = np.array([math.nan, math.inf, 1e308, 0.0, 5e-324] * 100)
@@ -225,9 +226,21 @@ def test_a_gaussian_far_away_and_by_the_new_design():
 
     generator = np.random.default_rng(2)
     records = 1e7 + 300 * generator.normal(size=6000)
-    found = truncated.published_gaussian(records, 16.0, 1e-3)
-    assert found.value["mean"] == pytest.approx(1e7, abs=90)
-    assert found.value["variance"] == pytest.approx(9e4, rel=0.3)
+    result = truncated.published_gaussian(records, 16.0, 1e-3)
+    assert result.value["mean"] == pytest.approx(1e7, abs=90)
+    assert result.value["variance"] == pytest.approx(9e4, rel=0.3)
     ours = PrivateGaussian(16.0, delta=1e-3, bounds=None, contamination=0.05).fit(records[:, None])
     assert ours.mean_[0] == pytest.approx(1e7, abs=30)
-    assert ours.covariance_[0, 0] == pytest.approx(found.value["variance"], rel=0.3)
+    assert ours.covariance_[0, 0] == pytest.approx(result.value["variance"], rel=0.3)
+
+
+def test_numbers_of_numpy_do_not_overflow():
+    """Public arguments may be numpy's integers; the sums over records are of Python's."""
+    records = [2.0**30, -(2.0**30), 3.0, 4.0, 5.0]
+    plain = LineScore(Candidates("mean"), 5, 2).on(records)
+    counted = LineScore(Candidates("mean"), np.int64(5), np.int64(2), quantum=np.float64(1.0)).on(records)
+    assert type(counted.score.records) is int and type(counted.score.lam.numerator) is int
+    for place in (-7, 0, 4, 1000):
+        assert counted.level((place,)) == plain.level((place,))
+    with pytest.raises(ValueError, match="records"):
+        LineScore(Candidates("mean"), 5.5, 2)

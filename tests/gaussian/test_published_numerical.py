@@ -41,19 +41,20 @@ def test_whole_records_by_brute_force():
     for _ in range(25):
         y = np.round(generator.uniform(-2, 2, size=2), 1)
         theta = float(np.round(generator.uniform(-1.5, 1.5), 1))
-        found = score.integral(y, [theta])
+        result = score.integral(y, [theta])
 
         def fits(x, theta=theta):
             return abs(np.mean(x) - theta) <= 0.2 + 1e-12 and np.var(x) <= 0.4 + 1e-12
 
         if fits(y):
-            assert found == 0
+            assert result == 0
         elif any(fits([y[i], x]) for i in (0, 1) for x in grid):
-            assert found <= 1
+            assert result <= 1
         else:
-            assert found == 2 or found == 1  # one that no grid point shows
+            assert result == 2 or result == 1  # one that no grid point shows
 
 
+@pytest.mark.slow
 def test_two_records_between_their_bounds():
     score = NumericalScore(2, tau=1e-4, lam=0.5)
     literal = LiteralSoSScore(2, degree=4, lam=0.5, reach=2.0)
@@ -68,19 +69,20 @@ def test_degree_two_is_worthless():
     assert score.bracket([1.0, 1.0], [0.0])[1] < 0.1 < score.integral([1.0, 1.0], [0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "degree", "tau"), [(1, 4, 1e-2), (1, 4, 0.3), (3, 2, 0.1)])
 def test_one_record_moves_it_by_at_most_one(n, degree, tau):
     """All tables over a hostile alphabet, all neighbours, certified ends."""
     score = NumericalScore(n, degree=degree, tau=tau, lam=0.3)
     tables = list(combinations_with_replacement(range(len(ENTRIES)), n))
-    found = {
+    result = {
         table: score.bracket([ENTRIES[k] for k in table], [0.25 if n == 1 else 1.5], width=0.05)
         for table in tables
     }
     for table in tables:
         for i, other in product(range(n), range(len(ENTRIES))):
-            near = found[tuple(sorted((*table[:i], other, *table[i + 1 :])))]
-            assert found[table][0] - near[1] <= 1
+            near = result[tuple(sorted((*table[:i], other, *table[i + 1 :])))]
+            assert result[table][0] - near[1] <= 1
     assert numerical.SLACK >= 2 + math.sqrt(math.comb(4, 2))
 
 
@@ -113,11 +115,11 @@ def test_every_cut_keeps_what_is_feasible():
     program = score._program([0.2], [0.25])
     moments = np.array([np.prod(np.array([1.0, 0.2, math.sqrt(0.5)]) ** m) for m in program.all])[1:]
     assert program.holds(0.1, moments)
-    found, _ = program.ellipsoid(0.1, 0.05)
-    assert found
+    result, _ = program.ellipsoid(0.1, 0.05)
+    assert result
     far = score._program([1.0], [3.9])  # infeasible at 0.2: nothing is found, in no more steps than allowed
-    found, steps = far.ellipsoid(0.2, 0.1)
-    assert not found and steps <= far.steps(0.2, 0.1)
+    result, steps = far.ellipsoid(0.2, 0.1)
+    assert not result and steps <= far.steps(0.2, 0.1)
 
 
 def test_a_feasible_threshold_is_never_refuted():

@@ -52,10 +52,10 @@ def test_it_is_at_most_the_packing_score_and_of_its_size():
     for _ in range(12):
         records = generator.normal(size=(8, 2)) * generator.choice([0.4, 1.0, 2.0], size=2)
         point = points[generator.integers(len(points))]
-        found = packing_score(problem, records, svec(score.matrix(point)), tolerance=1e-6)
+        result = packing_score(problem, records, svec(score.matrix(point)), tolerance=1e-6)
         level = score.on(records).level(point)
-        assert level <= math.ceil(found.high)
-        ratio.append(level / max(1.0, math.ceil(found.low)))
+        assert level <= math.ceil(result.high)
+        ratio.append(level / max(1.0, math.ceil(result.low)))
     assert np.mean(ratio) > 0.6
 
 
@@ -118,11 +118,11 @@ def test_a_spectral_covariance_and_the_same_by_the_new_design():
     generator = np.random.default_rng(4)
     truth = np.array([[1.5, 0.5], [0.5, 0.75]])
     records = generator.multivariate_normal([0, 0], truth, size=1200)
-    found = published_spectral_covariance(records[:80], 6.0)
-    assert found.guarantee.kind == "exact" and found.guarantee.epsilon == 6.0
+    result = published_spectral_covariance(records[:80], 6.0)
+    assert result.guarantee.kind == "exact" and result.guarantee.epsilon == 6.0
     root = np.linalg.inv(np.linalg.cholesky(truth))
     ours = PrivateCovariance(6.0, delta=1e-6, bounds=None, contamination=0.0).fit(records)
-    for covariance, allowed in ((found.value, 1.2), (ours.covariance_, 0.35)):
+    for covariance, allowed in ((result.value, 1.2), (ours.covariance_, 0.35)):
         assert np.abs(np.linalg.eigvalsh(root @ covariance @ root.T) - 1).max() < allowed
     with pytest.raises(NotOffered, match="PrivateCovariance"):
         published_spectral_covariance(np.zeros((5, 4)), 1.0)
@@ -159,6 +159,7 @@ def test_the_estimator_ignores_a_far_record(wide):
     assert np.isnan(wide.estimates.answers[wide.estimates.place(split)]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wide", "plane"])
 def test_levels_and_laws_of_all_tables_and_neighbours(name, request):
     score = request.getfixturevalue(name)
@@ -230,13 +231,13 @@ def test_a_coordinate_mean_and_the_same_by_the_new_design(plane):
     """At a large budget both are within alpha of the mean of every table looked at."""
     for table in plane.estimates.tables[::97]:
         rows = rows_of(plane, table)
-        found = coordinates.published_coordinate_mean(rows, 200.0, alpha=0.75)
-        assert found.guarantee.kind == "exact"
+        result = coordinates.published_coordinate_mean(rows, 200.0, alpha=0.75)
+        assert result.guarantee.kind == "exact"
         ours = PrivateMean(
             1e4, bounds=(-1.0, 1.0), tight=True, contamination=0.0, interval=None, method="cube"
         ).fit(rows)
         assert np.abs(ours.mean_ - rows.mean(axis=0)).max() < 0.01
-        assert np.abs(found.value - ours.mean_).max() <= 0.75 + 0.01
+        assert np.abs(result.value - ours.mean_).max() <= 0.75 + 0.01
 
 
 def test_what_cannot_be_searched_is_refused_and_records_are_named():

@@ -47,8 +47,8 @@ def test_the_bracket_is_proven_without_the_solver(monkeypatch, capfd):
     rows, bound = np.hstack([records - 0.4, np.ones((50, 1))]), np.array([60.0, 50.0])
     right = packing.solve(rows, bound, tolerance=1e-6)
     monkeypatch.setattr(clarabel, "DefaultSolver", Panics)
-    found = packing.solve(rows, bound, tolerance=1e-6)
-    assert found.low <= right.high and right.low <= found.high
+    result = packing.solve(rows, bound, tolerance=1e-6)
+    assert result.low <= right.high and right.low <= result.high
     assert capfd.readouterr().err == ""
 
 

@@ -41,8 +41,8 @@ def whitened(records, matrix):
 def right_sides(generator, k):
     """Symmetric matrices from well to badly conditioned, or nearly singular."""
     basis = np.linalg.qr(generator.normal(size=(k, k)))[0]
-    found = basis * 10.0 ** generator.uniform(-4, 3, size=k) @ basis.T
-    return (found + found.T) / 2
+    result = basis * 10.0 ** generator.uniform(-4, 3, size=k) @ basis.T
+    return (result + result.T) / 2
 
 
 @pytest.mark.parametrize("far", [False, True])
@@ -104,6 +104,7 @@ def test_it_is_the_score_of_whitened_records_at_the_identity(d):
         PackingProblem("identity", d, 1.0, relative=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "adversarial"])
 def test_one_record_changes_it_by_at_most_one(kind):
     generator = np.random.default_rng(len(kind))
@@ -196,6 +197,7 @@ def _score(n, d, spacing=Fraction(1, 4), domain=(0.5, 2.0), lam=2.2):
     return PackingScore(problem, Lattice(spacing, problem.size, box), n, domain=domain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "epsilon"), [(1, 4.0), (2, 6.0)])
 def test_draws_follow_the_law_on_the_domain(d, epsilon):
     n, count = 12, 1200
@@ -215,6 +217,7 @@ def test_draws_follow_the_law_on_the_domain(d, epsilon):
         assert abs(points.count(point) - expected) < 6 * math.sqrt(expected) + 4
 
 
+@pytest.mark.slow
 def test_no_box_that_is_thrown_away_holds_a_candidate():
     score = _score(20, 2, Fraction(1, 4))
     levels = score.on(np.random.default_rng(1).normal(size=(20, 2)))
@@ -263,6 +266,7 @@ def test_exact_laws_of_neighbours_differ_by_at_most_epsilon(n):
     assert 0.1 < worst <= epsilon
 
 
+@pytest.mark.slow
 def test_the_two_by_two_laws_of_neighbours_too():
     epsilon, n = 1.0, 4
     score = _score(n, 2, Fraction(1, 2))

@@ -40,6 +40,7 @@ def test_columns_of_different_scales_have_a_better_envelope(monkeypatch):
     assert relative < envelope(score, records) - 0.5
 
 
+@pytest.mark.slow
 def test_the_law_is_that_of_the_levels_whatever_the_cutting():
     score = covariance_score(6, Fraction(1, 2), (1, 6), 3, (0.4, 3.0))
     records = np.random.default_rng(1).normal(size=(6, 2)) * (0.6, 1.5)
@@ -64,15 +65,15 @@ def test_no_box_with_an_admitted_point_is_thrown_away(domain):
     score = covariance_score(4, Fraction(1, 4), (1, 9), 9, domain)
     generator = np.random.default_rng(2)
     admitted = [p for p in score.lattice.points() if score.admits(p)]
-    found = 0
+    result = 0
     for _ in range(700):
         low = np.array([generator.integers(1, 9), generator.integers(-9, 9), generator.integers(1, 9)])
         high = low + generator.integers(0, 4, size=3)
         inside = [p for p in admitted if all(a <= x <= b for a, x, b in zip(low, p, high, strict=True))]
         gone = score.excludes(low / 4.0, high / 4.0)
-        found += gone
+        result += gone
         assert not (gone and inside)
-    assert found > 100
+    assert result > 100
 
 
 def test_candidates_moved_into_the_domain_are_admitted():

@@ -30,6 +30,7 @@ def _draws(score, data, epsilon, count, seed):
     return [draw(bits)[0] for _ in range(count)], base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
 def test_draws_follow_the_law(d):
     n = 8

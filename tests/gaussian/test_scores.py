@@ -116,6 +116,7 @@ def test_wrong_claims_are_caught():
     assert is_psd([[Fraction(1), Fraction(1)], [Fraction(1), Fraction(1)]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "adversarial"])
 def test_one_record_changes_the_score_by_at_most_one(kind):
     generator = np.random.default_rng(len(kind))
@@ -170,8 +171,8 @@ def test_covariance_scores_move_by_at_most_one():
 def test_scores_of_the_reference_sample():
     records = np.random.default_rng(0).standard_normal(200)[:, None]
     for candidate, value in ((0.05, 0.6995), (0.1, 2.4431), (0.3, 11.7447), (1.0, 54.240), (3.0, 149.258)):
-        found = bracket(records, candidate, 1.1)
-        assert found.low == pytest.approx(value, abs=1e-3) and found.high == pytest.approx(value, abs=1e-3)
+        result = bracket(records, candidate, 1.1)
+        assert result.low == pytest.approx(value, abs=1e-3) and result.high == pytest.approx(value, abs=1e-3)
 
 
 def test_zero_exactly_at_a_sample_mean_with_room():
@@ -194,8 +195,8 @@ def test_zero_exactly_at_a_sample_mean_with_room():
 def test_degenerate_data_get_narrow_brackets(records):
     n, d = records.shape
     for candidate in (np.zeros(d), np.full(d, 0.7), np.full(d, 1e6)):
-        found = bracket(records, candidate, 0.5)
-        assert 0 <= found.low <= found.high <= n and found.width < 1e-5
+        result = bracket(records, candidate, 0.5)
+        assert 0 <= result.low <= result.high <= n and result.width < 1e-5
 
 
 def test_cuts_bound_every_candidate():
@@ -235,8 +236,8 @@ def test_levels_are_those_of_the_bracket_whatever_is_asked_first():
 
 def test_records_are_cleaned_one_by_one():
     problem = PackingProblem("identity", 2, 1.0)
-    found = problem.records([[np.nan, 1.0], [np.inf, -1e30], [0.3, 0.1]], Fraction(1, 8))
-    assert found.tolist() == [[0.0, 1.0], [0.0, -(2.0**20)], [0.25, 0.125]]
+    result = problem.records([[np.nan, 1.0], [np.inf, -1e30], [0.3, 0.1]], Fraction(1, 8))
+    assert result.tolist() == [[0.0, 1.0], [0.0, -(2.0**20)], [0.25, 0.125]]
     assert smat(svec_of_outer(np.array([[1.0, 2.0]]))[0]) == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]))
     with pytest.raises(ValueError, match="lam"):
         PackingProblem("identity", 2, 0.0)

@@ -42,12 +42,12 @@ def test_every_numeric_type_and_unit_with_no_bounds(delta):
     table = frame()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = PrivateMean(4.0, delta=delta, bounds=None, contamination=0.05).fit(table)
+        result = PrivateMean(4.0, delta=delta, bounds=None, contamination=0.05).fit(table)
     truth = table.astype("Float64").mean().to_numpy(dtype=float)
     deviation = table.astype("Float64").std().to_numpy(dtype=float)
-    assert np.all(np.abs(found.mean_ - truth) < 0.15 * deviation)
-    assert found.feature_names_in_.tolist() == list(table.columns) and not found.degenerate_.any()
-    inside = (found.interval_[:, 0] <= truth) & (truth <= found.interval_[:, 1])
+    assert np.all(np.abs(result.mean_ - truth) < 0.15 * deviation)
+    assert result.feature_names_in_.tolist() == list(table.columns) and not result.degenerate_.any()
+    inside = (result.interval_[:, 0] <= truth) & (truth <= result.interval_[:, 1])
     assert inside.sum() >= 7
 
 
@@ -57,8 +57,8 @@ def test_missing_entries_do_not_pull():
     X = g.normal(100.0, 1.0, (3000, 1))
     X[::3] = np.nan
     for options in ({"bounds": None}, {"bounds": (-1e4, 1e4)}, {"bounds": (-1e4, 1e4), "method": "median"}):
-        found = PrivateMean(2.0, delta=1e-6, contamination=0.05, **options).fit(X)
-        assert abs(found.mean_[0] - 100.0) < 0.2
+        result = PrivateMean(2.0, delta=1e-6, contamination=0.05, **options).fit(X)
+        assert abs(result.mean_[0] - 100.0) < 0.2
     trimmed = PrivateMean(2.0, bounds=(50, 150), contamination=0.0, method="trimmed").fit(X)
     assert abs(trimmed.mean_[0] - 100.0) < 2.0
     covariance = PrivateGaussian(2.0, delta=1e-6, bounds=None, contamination=0.05).fit(np.hstack([X, X**2]))
@@ -97,13 +97,13 @@ def test_boolean_columns_are_shares():
     flags = pd.array(g.random(N) < 0.1, dtype="boolean")
     table = pd.DataFrame({"smokes": g.random(N) < 0.3, "rare": flags, "age": g.normal(40, 10, N)})
     assert boolean_columns(table) == [True, True, False] and boolean_columns(np.zeros((2, 2))) == []
-    found = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(table)
-    assert abs(found.mean_[0] - table["smokes"].mean()) < 6 * found.noise_scale_[0] < 0.1
-    assert abs(found.mean_[1] - 0.1) < 0.1 and found.estimates_ == ("mean", "mean", "folded mean")
+    result = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(table)
+    assert abs(result.mean_[0] - table["smokes"].mean()) < 6 * result.noise_scale_[0] < 0.1
+    assert abs(result.mean_[1] - 0.1) < 0.1 and result.estimates_ == ("mean", "mean", "folded mean")
     mixed = PrivateMean(1.0, delta=1e-6, bounds=[None, None, (0, 120)], contamination=0.05).fit(table)
     assert abs(mixed.mean_[2] - 40.0) < 3.0 and mixed.estimates_[0] == "mean"
-    told = PrivateMean(1.0, delta=1e-6, bounds=(0, 120), contamination=0.05).fit(table)
-    assert told.estimates_[0] == "folded mean"  # whoever gives bounds for all has said what he wants
+    known = PrivateMean(1.0, delta=1e-6, bounds=(0, 120), contamination=0.05).fit(table)
+    assert known.estimates_[0] == "folded mean"  # whoever gives bounds for all has said what he wants
 
 
 def test_bounds_of_some_columns_only():
@@ -122,12 +122,12 @@ def test_logarithms_of_skewed_columns():
     X = np.column_stack([np.exp(10.0 + g.normal(size=4000)), g.normal(50.0, 5.0, 4000)])
     X[::50, 0] = [-1.0, 0.0] * 40  # no logarithm: missing
     X[:100, 0] = 1e9  # and wrong rows
-    found = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05, log=[True, False]).fit(X)
-    assert found.estimates_ == ("exp(folded mean of logarithms)", "folded mean")
-    assert found.release_.public["estimates"] == found.estimates_
-    assert abs(math.log(found.mean_[0]) - 10.0) < 0.15 and abs(found.mean_[1] - 50.0) < 1.0
-    low, high = found.interval_[0]
-    assert low < found.mean_[0] < high and abs(math.log(high * low) / 2 - 10.0) < 0.15
+    result = PrivateMean(1.0, delta=1e-6, bounds=None, contamination=0.05, log=[True, False]).fit(X)
+    assert result.estimates_ == ("exp(folded mean of logarithms)", "folded mean")
+    assert result.release_.public["estimates"] == result.estimates_
+    assert abs(math.log(result.mean_[0]) - 10.0) < 0.15 and abs(result.mean_[1] - 50.0) < 1.0
+    low, high = result.interval_[0]
+    assert low < result.mean_[0] < high and abs(math.log(high * low) / 2 - 10.0) < 0.15
     for bounds in ((0, 5), (-1, 5)):
         with pytest.raises(ValueError, match="above 0"):
             PrivateMean(1.0, bounds=bounds, contamination=0.0, log=True).fit(X)
@@ -144,11 +144,11 @@ def test_medians_win_against_wrong_rows_near_the_others():
         X = g.normal(size=(4000, 2)) + 2.0
         X[:200, 0] += 2.4
         for method, errors in lost.items():
-            found = PrivateMean(1.0, delta=1e-6, bounds=(-20, 20), contamination=0.05, method=method).fit(X)
-            errors.append(float(np.linalg.norm(found.mean_ - 2.0)))
+            result = PrivateMean(1.0, delta=1e-6, bounds=(-20, 20), contamination=0.05, method=method).fit(X)
+            errors.append(float(np.linalg.norm(result.mean_ - 2.0)))
     assert np.median(lost["median"]) < 0.8 * np.median(lost["auto"])
-    assert found.estimates_ == ("median", "median") and found.interval_ is None
-    assert sum(found.plan_.spent.values()) == found._budget().total
+    assert result.estimates_ == ("median", "median") and result.interval_ is None
+    assert sum(result.plan_.spent.values()) == result._budget().total
     with pytest.raises(ValueError, match="tight"):
         PrivateMean(1.0, bounds=(0, 1), contamination=0.0, tight=True, method="median").fit(X)
 
@@ -173,8 +173,8 @@ def test_one_record_decides_no_warning_and_no_exception():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for options in ({"delta": 1e-6}, {}, {"delta": 1e-6, "method": "median"}):
-            found = PrivateMean(4.0, bounds=None, contamination=0.05, **options).fit(X)
-            assert np.isfinite(found.mean_).all()
+            result = PrivateMean(4.0, bounds=None, contamination=0.05, **options).fit(X)
+            assert np.isfinite(result.mean_).all()
         whole = PrivateGaussian(8.0, delta=1e-6, bounds=None, contamination=0.05).fit(X)
         assert np.isfinite(whole.covariance_).all()
 
@@ -235,10 +235,12 @@ def test_means_and_intervals_lie_in_the_public_bounds(log):
             model = PrivateMean(
                 0.5, bounds=bounds, contamination=0.0, log=log, method=method, insecure_seed=1
             )
-            found = model.fit(table)
+            result = model.fit(table)
             room = 1e-12 * bounds[1]
-            assert (found.mean_ >= bounds[0] - room).all() and (found.mean_ <= bounds[1] + room).all()
-            ends = np.zeros((0,)) if found.interval_ is None else found.interval_[~np.isnan(found.interval_)]
+            assert (result.mean_ >= bounds[0] - room).all() and (result.mean_ <= bounds[1] + room).all()
+            ends = (
+                np.zeros((0,)) if result.interval_ is None else result.interval_[~np.isnan(result.interval_)]
+            )
             assert (ends >= bounds[0] - room).all() and (ends <= bounds[1] + room).all()
     columns = public_columns([(0.0, 1.0), None], False, 2)
     assert columns.raw(np.array([[-1.0, 2.0], [-5.0, 9.0]])).tolist() == [[0.0, 1.0], [-5.0, 9.0]]

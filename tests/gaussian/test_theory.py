@@ -33,6 +33,7 @@ def cases(count, seed):
         yield generator, records, float(generator.uniform(0.2, 3.0))
 
 
+@pytest.mark.slow
 def test_separation_and_lipschitz_for_all_data():
     informative = 0
     for generator, records, lam in cases(60, 11):
@@ -53,8 +54,8 @@ def test_separation_and_lipschitz_for_all_data():
 def test_the_extremal_example(n, T):
     records, lam, c = theory.extremal_example(n, T)
     for candidate in (-c, c):
-        found = bracket(records, candidate, lam)
-        assert found.low == pytest.approx(T, abs=1e-6) and found.high == pytest.approx(T, abs=1e-6)
+        result = bracket(records, candidate, lam)
+        assert result.low == pytest.approx(T, abs=1e-6) and result.high == pytest.approx(T, abs=1e-6)
     middle = bracket(records, 0.0, lam)
     expected = T + theory.quasi_convexity_defect(T, n)
     assert middle.low == pytest.approx(expected, abs=1e-6) and middle.high == pytest.approx(
@@ -62,6 +63,7 @@ def test_the_extremal_example(n, T):
     )
 
 
+@pytest.mark.slow
 def test_the_defect_is_never_larger():
     generator = np.random.default_rng(2)
     checked = 0
@@ -146,8 +148,8 @@ def test_robust_means_where_the_mean_breaks():
 
 def test_robust_means_on_clean_data_are_the_mean():
     data = np.random.default_rng(4).normal(size=(500, 2)) + 3.0
-    found = RobustMean(lam=1.4).fit(data)  # above the sample's covariance
-    assert found.mean_ == pytest.approx(data.mean(axis=0)) and found.score_high_ < 1e-3
+    result = RobustMean(lam=1.4).fit(data)  # above the sample's covariance
+    assert result.mean_ == pytest.approx(data.mean(axis=0)) and result.score_high_ < 1e-3
     assert FilteredMean(0.05).fit(data).kept_.all()
     with pytest.raises(ValueError, match="contamination"):
         RobustMean(contamination=0.7).fit(data)

@@ -81,6 +81,7 @@ def test_records():
 # Plans and the whole
 
 
+@pytest.mark.slow
 def test_plans_depend_on_public_facts_and_add_up():
     plan = aggregate_plan(16000, 2, 2, 8, 1.0, 1e-6)
     assert plan.feasible and plan.blocks * plan.block_size <= 16000 and plan.seconds > 0.0
@@ -105,6 +106,7 @@ def test_plans_depend_on_public_facts_and_add_up():
 FAST = {"epsilon": 8.0, "delta": 1e-3, "separation": 9.0, "least_weight": 0.5}
 
 
+@pytest.mark.slow
 def test_it_finds_planted_clusters_far_from_the_origin():
     sample = SphericalMixture(2, 2, 9.0, offset=1e9).sample(1200, 1)
     est = PrivateGaussianMixture(2, **FAST, insecure_seed=3).fit(sample.points)
@@ -116,6 +118,7 @@ def test_it_finds_planted_clusters_far_from_the_origin():
     assert np.abs(moved.means_ - 2.0**30 - est.means_).max() < 1e-4  # float64 of the records, and the grid
 
 
+@pytest.mark.slow
 def test_any_block_solver_and_failures_stay_in_their_block():
     sample = SphericalMixture(2, 2, 9.0).sample(1200, 2)
 
@@ -137,6 +140,7 @@ def test_any_block_solver_and_failures_stay_in_their_block():
         PrivateGaussianMixture(2, solver="magic").fit(sample.points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["uniform", "identical", "enormous", "cauchy", "nan", "one cluster"])
 def test_structureless_data_are_refused(name):
     generator = np.random.default_rng(0)
@@ -163,6 +167,7 @@ def test_before_fit():
         est.predict(np.zeros((3, 2)))
 
 
+@pytest.mark.slow
 def test_a_hopeless_plan_spends_nothing():
     data = SphericalMixture(2, 2, 9.0).sample(200, 0).points
     est = PrivateGaussianMixture(2, epsilon=4.0, separation=9.0).fit(data)
@@ -175,6 +180,7 @@ def test_a_hopeless_plan_spends_nothing():
     assert forced.released_ or "refusal was to be expected" in forced.advice_
 
 
+@pytest.mark.slow
 def test_unknown_sigma_is_found_on_a_public_grid():
     sample = SphericalMixture(2, 2, 9.0).sample(2000, 5)
     est = PrivateGaussianMixture(2, **FAST, sigma=(0.5, 1.0, 3.0), insecure_seed=6)
@@ -183,14 +189,7 @@ def test_unknown_sigma_is_found_on_a_public_grid():
     assert centre_error(est.means_, 3.0 * sample.means) < 1.5
 
 
-def test_scikit_learn_contract():
-    from sklearn.base import clone
-
-    est = PrivateGaussianMixture(4, sigma=(1.0, 2.0), block_size=50)
-    assert clone(est).get_params() == est.get_params()
-    assert est.get_params()["n_components"] == 4
-
-
+@pytest.mark.slow
 def test_photographs():
     """A dahlia before leaves is two colours; a temple is not. Every eighth pixel, k-means in the blocks."""
     pytest.importorskip("PIL")

@@ -51,6 +51,7 @@ def test_trials_see_failing_solvers_and_inefficient_ones():
         block_solver("auto", facts)
 
 
+@pytest.mark.slow
 def test_a_solver_that_fails_shows_in_the_plan():
     plan = aggregate_plan(20000, 2, 2, 10.0, 2.0, 1e-6, solver=lambda points: None)
     assert not plan.feasible and plan.pass_probability < 0.01
@@ -85,6 +86,7 @@ def test_predicted_pass_probability_is_the_observed_one(setting):
     assert abs(passed / 20 - plan.pass_probability) <= 0.1
 
 
+@pytest.mark.slow
 def test_unequal_weights_and_long_axes_are_released():
     """.05 of the records in one cluster; axes 1 : 3."""
     for weights, elongation, separation in (((0.05, 0.95), 1.0, 14.0), (None, 3.0, 24.0)):
@@ -97,6 +99,7 @@ def test_unequal_weights_and_long_axes_are_released():
         assert est.plan_.feasible and est.released_ and est.advice_ == ""
 
 
+@pytest.mark.slow
 def test_a_paid_refusal_gives_advice_from_public_facts():
     sample = SphericalMixture(3, 2, 12.0, weights=(0.9, 0.07, 0.03)).sample(5000, 0)
     est = PrivateGaussianMixture(3, 8.0, 1e-3, 12.0, least_weight=1.0 / 3.0).fit(sample.points)

@@ -47,11 +47,11 @@ def test_it_agrees_with_clarabel(n, k, d, separation, weight):
     """1e-5 relative in value and 1e-4 in every entry of W."""
     points = SphericalMixture(k, d, separation).sample(n, 3).points
     value, matrix = reference(points, k, 1.4, n / k, weight)
-    found = kernel_program(points, k, weight=weight, tolerance=1e-9)
-    assert abs(found.value - value) <= 1e-5 * abs(value)
-    assert np.abs(found.matrix - matrix).max() <= 1e-4
-    assert -1e-8 * value <= found.gap <= 1e-7 * value
-    missed = membership(points, found.matrix, k, budget=1.4, cap=n / k)
+    result = kernel_program(points, k, weight=weight, tolerance=1e-9)
+    assert abs(result.value - value) <= 1e-5 * abs(value)
+    assert np.abs(result.matrix - matrix).max() <= 1e-4
+    assert -1e-8 * value <= result.gap <= 1e-7 * value
+    missed = membership(points, result.matrix, k, budget=1.4, cap=n / k)
     assert max(missed[name] for name in ("box", "rows", "covariance")) < 1e-7
 
 
@@ -59,15 +59,15 @@ def test_it_agrees_with_clarabel(n, k, d, separation, weight):
 @pytest.mark.parametrize("outliers", [0.0, 0.3])
 def test_the_gap_closes_on_hard_inputs(separation, outliers):
     points = SphericalMixture(3, 4, separation).sample(120, 1, outliers=outliers, reach=1e6).points
-    found = kernel_program(points, 3, tolerance=1e-4)
-    assert -1e-9 * found.value <= found.gap <= 1e-4 * 120
-    assert membership(points, found.matrix, 3, budget=1.4, cap=40.0)["rows"] < 1e-9
+    result = kernel_program(points, 3, tolerance=1e-4)
+    assert -1e-9 * result.value <= result.gap <= 1e-4 * 120
+    assert membership(points, result.matrix, 3, budget=1.4, cap=40.0)["rows"] < 1e-9
 
 
 def test_a_thousand_points():
     points = SphericalMixture(3, 5, 10.0).sample(1000, 0).points
-    found = kernel_program(points, 3, tolerance=1e-3)
-    assert 0.0 <= found.gap <= 1e-4 * found.value and found.iterations < 30
+    result = kernel_program(points, 3, tolerance=1e-3)
+    assert 0.0 <= result.gap <= 1e-4 * result.value and result.iterations < 30
 
 
 @pytest.mark.slow
@@ -78,14 +78,14 @@ def test_four_thousand_points():
 
 def test_the_dual_is_a_bound_and_the_kernel_has_the_stated_form():
     points = SphericalMixture(2, 2, 6.0).sample(20, 0).points
-    found = kernel_program(points, 2, tolerance=1e-10)
+    result = kernel_program(points, 2, tolerance=1e-10)
     away = points[:, None] - points[None]
-    a = found.row_multipliers
-    form = np.einsum("ija,ab,ijb->ij", away, found.metric, away)
+    a = result.row_multipliers
+    form = np.einsum("ija,ab,ijb->ij", away, result.metric, away)
     kernel = np.clip(1.0 - (a[:, None] + a[None]) / 4.0 - form / 4.0, 0.0, 1.0)
-    assert np.abs(kernel - found.matrix).max() < 1e-5
+    assert np.abs(kernel - result.matrix).max() < 1e-5
     loose = kernel_program(points, 2, tolerance=10.0)
-    assert loose.lower_bound <= found.value + 1e-9 and loose.value >= found.lower_bound - 1e-9
+    assert loose.lower_bound <= result.value + 1e-9 and loose.value >= result.lower_bound - 1e-9
 
 
 def test_arguments():
@@ -160,11 +160,12 @@ def sweep(sizes, bases, each, seed, tolerance):
         for turn in range(each):
             index = int(generator.integers(n))
             other = neighbour(points, index, generator, ("fresh", "copy", "far", "middle")[turn % 4])
-            found = solved(other, k, weight, tolerance)
-            worst = np.maximum(worst, check_pair(base, found, index, k, weight))
+            result = solved(other, k, weight, tolerance)
+            worst = np.maximum(worst, check_pair(base, result, index, k, weight))
     return worst
 
 
+@pytest.mark.slow
 def test_stability_of_small_inputs():
     """500 pairs at n = 12..16."""
     worst = sweep([12, 13, 14, 15, 16], 50, 10, 0, 1e-5)
@@ -201,9 +202,9 @@ def test_a_dropped_sample_keeps_membership():
     generator = np.random.default_rng(4)
     for seed in range(20):
         sample = SphericalMixture(2, 2, 5.0).sample(14, seed)
-        found = kernel_program(sample.points, 2, tolerance=1e-6)
+        result = kernel_program(sample.points, 2, tolerance=1e-6)
         other = neighbour(sample.points, 3, generator, "far")
-        missed = membership(other, dropped(found.matrix, 3), 2, budget=1.4, cap=7.0)
+        missed = membership(other, dropped(result.matrix, 3), 2, budget=1.4, cap=7.0)
         assert max(missed[name] for name in ("box", "rows", "covariance")) < 1e-6
 
 
@@ -224,9 +225,9 @@ def test_utility_bounds_on_planted_data(n, k, d, separation, weight):
     truth = cluster_matrix(labels)
     budget = 1.6
     assert max(membership(points, truth, k, budget=budget, cap=n / k).values()) < 1e-9  # W* is feasible
-    found = kernel_program(points, k, budget=budget, weight=weight, tolerance=1e-4)
-    off = off_mass(found.matrix, labels, k)
-    distance = np.linalg.norm(found.matrix - truth) ** 2 * k / n**2
+    result = kernel_program(points, k, budget=budget, weight=weight, tolerance=1e-4)
+    off = off_mass(result.matrix, labels, k)
+    distance = np.linalg.norm(result.matrix - truth) ** 2 * k / n**2
     assert distance <= distance_bound(off) + 1e-6
     centred = [points[labels == a] - points[labels == a].mean(axis=0) for a in range(k)]
     means = np.array([points[labels == a].mean(axis=0) for a in range(k)])
@@ -239,13 +240,13 @@ def test_utility_bounds_on_planted_data(n, k, d, separation, weight):
 def test_certified_integrality():
     points, _ = balanced(60, 2, 2, 9.0, 1)
     low, high = (kernel_program(points, 2, weight=c, tolerance=1e-6) for c in (1.0, 2.0))
-    found = integrality(low.lower_bound, high.value, 60)
-    assert found <= np.linalg.norm(high.matrix) ** 2 + 1e-3
-    assert found > 0.8 * 60**2 / 2
+    result = integrality(low.lower_bound, high.value, 60)
+    assert result <= np.linalg.norm(high.matrix) ** 2 + 1e-3
+    assert result > 0.8 * 60**2 / 2
     other = points.copy()
     other[0] = 100.0
     moved = [kernel_program(other, 2, weight=c, tolerance=1e-6) for c in (1.0, 2.0)]
-    change = abs(integrality(moved[0].lower_bound, moved[1].value, 60) - found)
+    change = abs(integrality(moved[0].lower_bound, moved[1].value, 60) - result)
     assert change <= integrality_sensitivity(60, 30.0) + 1e-2
 
 
@@ -259,8 +260,8 @@ def test_adversarial_neighbours_do_not_beat_the_bound():
     bound = float(np.sqrt(whole_bound(6.0, 1.0)))
 
     def solve(points):
-        found = kernel_program(points, 2, tolerance=1e-7)
-        return found.matrix, float(np.sqrt(max(found.gap, 0.0)))
+        result = kernel_program(points, 2, tolerance=1e-7)
+        return result.matrix, float(np.sqrt(max(result.gap, 0.0)))
 
     search = {"neighbours": ReplaceOne(candidates), "with_error": True, "strategy": "adversarial"}
     report = verify_sensitivity(solve, bases, claimed=bound, searches=3, steps=15, **search)

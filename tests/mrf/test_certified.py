@@ -20,22 +20,22 @@ def curvature(node, w, v):
 
 
 def test_strong_convexity_is_below_every_curvature_and_positive():
-    found = strong_convexity(MODEL, 1, RADIUS)
+    result = strong_convexity(MODEL, 1, RADIUS)
     rng = np.random.default_rng(0)
     seen = []
     for _ in range(4000):
         w = rng.dirichlet(np.ones(3)) * rng.choice((-1, 1), 3) * RADIUS
         seen.append(curvature(1, w, rng.normal(size=3)))
-    assert 0.02 < found.value <= min(seen)
+    assert 0.02 < result.value <= min(seen)
     assert not strong_convexity(MODEL, 1, 8.0).value > 0  # the bound says nothing that far
 
 
 def test_least_loss_is_below_the_minimum_and_close():
-    found = least_loss(MODEL, 1, RADIUS).value
+    result = least_loss(MODEL, 1, RADIUS).value
     truth = np.append(2 * MODEL.weights[1, [0, 2]], 2 * MODEL.field[1])
     best = local(lambda w: population_loss(MODEL, 1, w), np.zeros(3), tol=1e-12)
     np.testing.assert_allclose(best.x, truth, atol=1e-4)
-    assert best.fun - 0.01 < found <= best.fun
+    assert best.fun - 0.01 < result <= best.fun
 
 
 def test_a_private_release_is_certified_close():

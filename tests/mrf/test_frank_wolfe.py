@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe: integer sensitivity, exact laws of two selections, costs, and the undoings."""
+"""Private Frank-Wolfe: integer sensitivity, exact laws of two selections, costs."""
 
 from __future__ import annotations
 
@@ -210,11 +210,11 @@ def test_the_release_has_the_law_that_was_enumerated():
         key = tuple(weights[0].round(9))
         wanted[key] = wanted.get(key, 0.0) + probability
     runs = 1000
-    found = dict.fromkeys(wanted, 0)
+    result = dict.fromkeys(wanted, 0)
     for seed in range(runs):
         release = private_frank_wolfe(data, radius=2.0, iterations=3, rho=3.0, insecure_seed=seed)
-        found[tuple(release.value[0].round(9))] += 1
-    statistic = sum((found[key] - runs * p) ** 2 / (runs * p) for key, p in wanted.items())
+        result[tuple(release.value[0].round(9))] += 1
+    statistic = sum((result[key] - runs * p) ** 2 / (runs * p) for key, p in wanted.items())
     assert statistic < len(wanted) + 6 * math.sqrt(2 * len(wanted))
 
 

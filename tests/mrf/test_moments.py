@@ -117,9 +117,9 @@ def test_projection_on_the_l1_ball():
     assert (np.abs(inside).sum(axis=1) <= 1.5 + 1e-12).all()
     small = rows / np.abs(rows).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(project_l1(small, 1.5), small)
-    for row, found in zip(rows, inside, strict=True):  # the nearest point: no feasible direction improves
+    for row, result in zip(rows, inside, strict=True):  # the nearest point: no feasible direction improves
         corners = 1.5 * np.concatenate([np.eye(6), -np.eye(6)])
-        assert ((row - found) @ (corners - found).T <= 1e-9).all()
+        assert ((row - result) @ (corners - result).T <= 1e-9).all()
 
 
 def test_maximum_entropy_finds_the_model_of_exact_moments():
@@ -136,8 +136,8 @@ def test_maximum_entropy_finds_the_model_of_exact_moments():
 
 
 def test_moments_that_no_distribution_has_stay_within_the_bound():
-    found = maximum_entropy(3, [1, 2, 3], [1.0, 1.0, -1.0], bound=2.0)
-    assert np.abs(found.coefficients).max() <= 2.0
+    result = maximum_entropy(3, [1, 2, 3], [1.0, 1.0, -1.0], bound=2.0)
+    assert np.abs(result.coefficients).max() <= 2.0
     with pytest.raises(ValueError):
         maximum_entropy(30, [1], [0.0], bound=1.0)
     with pytest.raises(ValueError):

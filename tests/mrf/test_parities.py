@@ -95,13 +95,13 @@ def test_the_first_choice_has_the_law_of_the_theorem():
     rate = math.sqrt(8 * rho / 2) / 4
     scores = np.abs([3, 1, 1])  # sums of z0, z1, z0 z1, against answers 0
     law = np.exp(rate * scores) / np.exp(rate * scores).sum()
-    found = np.zeros(3)
+    result = np.zeros(3)
     for seed in range(runs):
         place = parity_weights(table, 2, rounds=1, rho=rho, refit=False, insecure_seed=seed).value.measured[
             0
         ][0]
-        found[[1, 2, 3].index(place)] += 1
-    assert (np.abs(found - runs * law) < 5 * np.sqrt(runs * law * (1 - law)) + 1).all()
+        result[[1, 2, 3].index(place)] += 1
+    assert (np.abs(result - runs * law) < 5 * np.sqrt(runs * law * (1 - law)) + 1).all()
 
 
 def test_the_oracle_listed_and_as_an_integer_program():

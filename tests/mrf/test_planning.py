@@ -23,9 +23,9 @@ MEASURED = {
 @pytest.mark.parametrize("case", MEASURED)
 def test_forecasts_are_near_what_was_measured(case):
     p, width, n = case
-    found = recommend(n, p, width=width, smallest=0.2, epsilon=1.0, delta=1e-6)
-    assert found[0].estimator == "MomentsIsing"
-    for forecast in found:
+    result = recommend(n, p, width=width, smallest=0.2, epsilon=1.0, delta=1e-6)
+    assert result[0].estimator == "MomentsIsing"
+    for forecast in result:
         assert 1 / 1.5 < forecast.error / MEASURED[case][forecast.estimator] < 1.5
         assert forecast.edges == (forecast.error < 0.1)
 

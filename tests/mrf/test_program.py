@@ -103,8 +103,8 @@ def exact_derivatives(model):
 
 def test_algorithm_4_from_exact_derivatives():
     model = random_t_wise(5, 3, 0.4, 5, seed=1)
-    found = combine_l1(exact_derivatives(model), 3)
-    assert {m: v for m, v in found.items() if v} == pytest.approx(dict(model.coefficients))
+    result = combine_l1(exact_derivatives(model), 3)
+    assert {m: v for m, v in result.items() if v} == pytest.approx(dict(model.coefficients))
 
 
 @pytest.mark.parametrize("degree", [2, 3, 4])
@@ -116,11 +116,11 @@ def test_algorithm_5_is_exact_on_maximal_monomials_for_the_parities_of_any_distr
     moments = walsh_hadamard(rng.dirichlet(np.ones(1 << p)))
     for most in (degree - 1, max(degree - 2, 0)):
         parities = {m: float(moments[mask(m)]) for m in t_wise_monomials(p, most)[1:]}
-        found = combine_maximal(exact_derivatives(model), parities, degree)
+        result = combine_maximal(exact_derivatives(model), parities, degree)
         maximal = [m for m in t_wise_monomials(p, degree)[1:] if model.is_maximal(m)]
         for monomial in maximal:
             if len(monomial) >= 2 or most == degree - 1:
-                assert found[monomial] == pytest.approx(model.coefficients.get(monomial, 0.0), abs=1e-9)
+                assert result[monomial] == pytest.approx(model.coefficients.get(monomial, 0.0), abs=1e-9)
 
 
 def test_derivatives_are_half_the_coefficients():

@@ -26,10 +26,10 @@ def law(levels, rate):
 @pytest.mark.parametrize("levels", [[0, 1, 5], [7, 7, 7, 7], [-3, 10**12, -2], [2**40, 2**40 + 3]])
 def test_law(levels):
     rate = Fraction(1, 3)
-    found, wanted = counts(levels, rate, 40000), law(levels, rate) * 40000
+    result, wanted = counts(levels, rate, 40000), law(levels, rate) * 40000
     seen = wanted > 5
-    assert found[~seen].sum() <= 5
-    assert chisquare(found[seen], wanted[seen] * found[seen].sum() / wanted[seen].sum()).pvalue > 1e-4
+    assert result[~seen].sum() <= 5
+    assert chisquare(result[seen], wanted[seen] * result[seen].sum() / wanted[seen].sum()).pvalue > 1e-4
 
 
 def test_undecided_draws_go_to_the_exact_comparison(monkeypatch):
@@ -42,8 +42,8 @@ def test_undecided_draws_go_to_the_exact_comparison(monkeypatch):
 
 def test_a_tie_is_split_evenly_by_the_exact_comparison(monkeypatch):
     monkeypatch.setattr(softmax, "_MARGIN", 2.0)
-    found = counts([4, 4], 1, 2000)
-    assert abs(found[0] - 1000) < 150
+    result = counts([4, 4], 1, 2000)
+    assert abs(result[0] - 1000) < 150
 
 
 @pytest.mark.parametrize(

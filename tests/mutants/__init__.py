@@ -1,1 +1,1 @@
-"""Undoings of single terms of proofs, and the tests that must notice: see README.md beside this file."""
+"""Mutants that drop single terms of proofs, and the tests that must fail: see README.md beside this file."""

@@ -10,10 +10,10 @@ from .table import mutants, survivors
 
 
 def main() -> int:
-    """Run the undoings asked for; exit code 1 when one survives."""
+    """Run the mutants that were named, or all; exit code 1 when one survives."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("tables", nargs="*", help="tables to run (all)")
-    parser.add_argument("--only", metavar="TABLE/NAME", help="one undoing")
+    parser.add_argument("--only", metavar="TABLE/NAME", help="one mutant")
     parser.add_argument("--sample", action="store_true", help="only those marked sample = true")
     arguments = parser.parse_args()
     chosen = [

@@ -1,4 +1,4 @@
-"""Reading the tables and trying one undoing on a copy of the tree."""
+"""Reading the tables and trying one mutant on a copy of the tree."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FILES = ("pyproject.toml", "README.md", "CITATION.cff", "CHANGELOG.md", "Makefil
 
 @dataclass(frozen=True)
 class Mutant:
-    """One undoing: in `file` the text `find` becomes `replace`, so that `claim` is no longer proven.
+    """One mutant: in `file` the text `find` becomes `replace`, so that `claim` is no longer proven.
 
-    `also`: more such pairs, where a defect comes back only when each of several guards is undone.
+    `also`: more such pairs, where a defect comes back only without each of several guards.
     """
 
     table: str
@@ -42,16 +42,16 @@ class Mutant:
 
 
 def mutants(tables: list[str] | None = None) -> list[Mutant]:
-    """All undoings of the tables, or of those named."""
-    found = []
+    """All mutants of the tables, or of those named."""
+    tried = []
     for path in sorted(HERE.glob("*.toml")):
         if tables and path.stem not in tables:
             continue
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
             entry["tests"] = tuple(entry["tests"])
             entry["also"] = tuple((find, replace) for find, replace in entry.get("also", ()))
-            found.append(Mutant(table=path.stem, **entry))
-    return found
+            tried.append(Mutant(table=path.stem, **entry))
+    return tried
 
 
 def copy_tree(target: Path) -> None:
@@ -67,8 +67,8 @@ def copy_tree(target: Path) -> None:
         shutil.copy(ROOT / name, target / name)
 
 
-def undone(mutant: Mutant, tree: Path) -> str:
-    """Apply an undoing in a copy; returns the text that was there, for putting back."""
+def apply(mutant: Mutant, tree: Path) -> str:
+    """Apply a mutant in a copy; returns the text that was there, for putting back."""
     path = tree / mutant.file
     text = changed = path.read_text(encoding="utf-8")
     for find, replace in ((mutant.find, mutant.replace), *mutant.also):
@@ -105,10 +105,10 @@ class Tree:
 
 
 def verdict(mutant: Mutant, tree: Tree) -> bool | None:
-    """What `passes` says of the undoing's tests; the tree is as before afterwards, its times too."""
+    """What `passes` says of the mutant's tests; the tree is as before afterwards, its times too."""
     path = tree.folder / mutant.file
     times = path.stat()
-    before = undone(mutant, tree.folder)
+    before = apply(mutant, tree.folder)
     try:
         return tree.passes(mutant.tests)
     finally:
@@ -117,7 +117,7 @@ def verdict(mutant: Mutant, tree: Tree) -> bool | None:
 
 
 def survivors(chosen: list[Mutant], report=print) -> list[Mutant]:
-    """Try every undoing on one copy of the tree; those that no test noticed."""
+    """Try every mutant on one copy of the tree; those that no test noticed."""
     alive = []
     with tempfile.TemporaryDirectory() as folder, Tree(Path(folder)) as tree:
         for number, mutant in enumerate(chosen, 1):

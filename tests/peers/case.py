@@ -28,23 +28,23 @@ class Case:
 def judge(case: Case) -> tuple[str, str]:
     """Right, wrong or no answer, and what was answered."""
     try:
-        found = case.run()
+        result = case.run()
     except (ValueError, TypeError, ArithmeticError) as error:
         return NONE, f"{type(error).__name__}: {error}"
-    told = f"{found.status}, {found.bound}, certified {found.certified_bound} {found.reason}"
+    known = f"{result.status}, {result.bound}, certified {result.certified_bound} {result.reason}"
     if isinstance(case.expected, str):
-        return _verdict(case.expected, found.status), told
+        return _verdict(case.expected, result.status), known
     scale = max(1.0, abs(case.expected))
     allowed = case.tolerance * scale
-    kind = getattr(found, "bound_kind", None) or found.real.bound_kind
-    proven = found.certified_bound
+    kind = getattr(result, "bound_kind", None) or result.real.bound_kind
+    proven = result.certified_bound
     if proven is not None:
         beyond = proven - case.expected if kind == "lower" else case.expected - proven
         if beyond > allowed:
-            return WRONG, told
-    if found.status != "optimal":
-        return NONE, told
-    return (RIGHT if abs(found.bound - case.expected) <= allowed else WRONG), told
+            return WRONG, known
+    if result.status != "optimal":
+        return NONE, known
+    return (RIGHT if abs(result.bound - case.expected) <= allowed else WRONG), known
 
 
 def _verdict(expected: str, status: str) -> str:

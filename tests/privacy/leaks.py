@@ -110,23 +110,23 @@ def differences(case: Case) -> dict[str, list[str]]:
     names = list(case.inputs)
     observe(case, case.inputs[names[0]]())
     usual = observe(case, case.inputs[names[0]]())
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name in names:
         seen = observe(case, case.inputs[name]())
         parts = [part for part in Seen.__dataclass_fields__ if getattr(seen, part) != getattr(usual, part)]
         # Loud in the same way on every input is no leak, but nothing has a reason to be.
         parts += [part for part in ("error", "warned", "logged", "printed", "state") if getattr(seen, part)]
         if parts:
-            found[name] = [f"{part}: {getattr(seen, part)!r:.300}" for part in dict.fromkeys(parts)]
+            result[name] = [f"{part}: {getattr(seen, part)!r:.300}" for part in dict.fromkeys(parts)]
     if case.refused:
         texts = {name: observe(case, make()) for name, make in case.refused.items()}
         first = next(iter(texts.values()))
-        found |= {
+        result |= {
             name: [f"refusal: {seen.error!r} against {first.error!r}"]
             for name, seen in texts.items()
             if seen != first or not seen.error
         }
-    return found
+    return result
 
 
 def structure(value: Any, case: Case) -> Any:

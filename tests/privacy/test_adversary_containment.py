@@ -175,13 +175,13 @@ def test_a_budget_withholds_a_release_that_costs_more_than_was_spent():
 
 def test_small_integer_queries_are_what_they_say():
     queries = np.array([[-128, 127, 0], [127, -128, 5]])
-    found = [
+    result = [
         multiplicative_weights(
             [0, 1, 2] * 30, queries.astype(kind), rounds=2, epsilon=5.0, insecure_seed=1
         ).value.weights
         for kind in (np.int8, np.int64)
     ]
-    assert np.array_equal(*found)
+    assert np.array_equal(*result)
 
 
 # -- threads -------------------------------------------------------------------------------------------------

@@ -33,12 +33,13 @@ def largest_loss(score: PackingScore, first: np.ndarray, second: np.ndarray) -> 
     laws = []
     for data in (first, second):
         levels = score.on(data)
-        found = np.array([levels.level(point) for point in score.lattice.points()], dtype=float)
-        weights = -base.rate * found
+        result = np.array([levels.level(point) for point in score.lattice.points()], dtype=float)
+        weights = -base.rate * result
         laws.append(weights - np.logaddexp.reduce(weights))
     return float(np.abs(laws[0] - laws[1]).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "dimension"), [(2, 2), (5, 2), (11, 2), (2, 3), (5, 3), (8, 3)])
 def test_records_of_very_different_lengths_cost_no_more_than_promised(seed, dimension):
     first = far_records(seed, 60, dimension, 8.0)
@@ -61,8 +62,8 @@ def test_many_records_of_very_different_lengths(spread):
 
 def test_records_too_long_for_any_weight():
     levels = score_for(20, 2).on(np.full((20, 2), 2.0**20))
-    found = levels.bracket((0, 0))
-    assert found.width <= WIDTH and math.isclose(found.high, 20.0, abs_tol=1e-2)
+    result = levels.bracket((0, 0))
+    assert result.width <= WIDTH and math.isclose(result.high, 20.0, abs_tol=1e-2)
 
 
 def test_a_missed_width_would_be_seen(monkeypatch):
@@ -72,10 +73,10 @@ def test_a_missed_width_would_be_seen(monkeypatch):
     second[0] = 0.0
 
     def careless(rows, bound, **rest):
-        found = honest(rows, bound, **rest)
+        result = honest(rows, bound, **rest)
         missed = abs(rows[0, 0]) > 1.5  # depends on the record that neighbours differ in, and on the point
-        high = float(len(rows)) if missed else found.high
-        return scores.Bracket(found.low, high, found.weights, found.factor)
+        high = float(len(rows)) if missed else result.high
+        return scores.Bracket(result.low, high, result.weights, result.factor)
 
     monkeypatch.setattr(scores, "solve", careless)
     first[0] = 1.0
@@ -91,5 +92,5 @@ def test_a_panic_of_the_solver_is_the_trivial_bracket(monkeypatch):
 
     monkeypatch.setattr(scores, "solve", panics)
     levels = score_for(5, 1).on(np.arange(5.0)[:, None])
-    found = levels.bracket((0,))
-    assert (found.low, found.high) == (0.0, 5.0) and levels.level((0,)) == levels.score.top
+    result = levels.bracket((0,))
+    assert (result.low, result.high) == (0.0, 5.0) and levels.level((0,)) == levels.score.top

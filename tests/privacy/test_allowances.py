@@ -1,6 +1,6 @@
 """What a rounding error is charged with: every allowance of the privacy layer against exact arithmetic.
 
-The table of undoings is tests/mutants/privacy.toml: without its allowance each of these inequalities fails.
+The table of mutants is tests/mutants/privacy.toml: without its allowance each of these inequalities fails.
 """
 
 from __future__ import annotations

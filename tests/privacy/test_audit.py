@@ -16,10 +16,10 @@ def test_randomised_response() -> None:
     assert audit.epsilon_between(laws[0], laws[1]) == pytest.approx(math.log(3))
     assert audit.delta_between(laws[0], laws[1], 0.0) == Fraction(1, 2)
     assert audit.audit(laws, [(0, 1)], math.log(3)).delta == pytest.approx(0.0, abs=1e-15)
-    found = audit.audit(laws, [(0, 1)], 0.5)
-    assert found.delta == pytest.approx(0.75 - math.exp(0.5) * 0.25)
-    assert found.pair == (0, 1)
-    assert found.pairs == 1
+    result = audit.audit(laws, [(0, 1)], 0.5)
+    assert result.delta == pytest.approx(0.75 - math.exp(0.5) * 0.25)
+    assert result.pair == (0, 1)
+    assert result.pairs == 1
 
 
 def test_direction_matters() -> None:

@@ -7,12 +7,13 @@ import pytest
 from sosdp.privacy.verification.cases import CASES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_audit_tells_right_from_wrong(name):
     case = CASES[name]
-    found = case.audit()
-    assert found.refuted == (not case.private), found.statement()
-    assert found.pair[0] in case.neighbours and case.source
+    result = case.audit()
+    assert result.refuted == (not case.private), result.statement()
+    assert result.pair[0] in case.neighbours and case.source
 
 
 def test_too_few_runs_show_nothing():

@@ -55,10 +55,10 @@ def test_vectors_and_outcomes():
         return ("yes", 1) if bool(data) == truth else ("no", 0)
 
     known = math.log(math.exp(-0.2) / (1 - math.exp(-0.2)))
-    found = audit_runs(response, [(1, 0)], known, runs=4000)
-    assert not found.refuted and known - 0.5 < found.epsilon_lower <= known
+    result = audit_runs(response, [(1, 0)], known, runs=4000)
+    assert not result.refuted and known - 0.5 < result.epsilon_lower <= known
     assert audit_runs(response, [(1, 0)], known / 2, runs=4000).refuted
-    assert "outcomes" in found.event
+    assert "outcomes" in result.event
 
 
 def test_releases_are_audited_by_value():
@@ -67,8 +67,8 @@ def test_releases_are_audited_by_value():
     def mechanism(scores):
         return report_noisy_max(scores, sensitivity=1, epsilon=1.0, insecure_seed=next(seeds))
 
-    found = audit.audit(mechanism, [([0, 0], [1, -1])], 1.0, runs=1000)
-    assert not found.refuted and found.runs == 500
+    result = audit.audit(mechanism, [([0, 0], [1, -1])], 1.0, runs=1000)
+    assert not result.refuted and result.runs == 500
     lie = audit.audit(mechanism, [([0, 0], [4, -4])], 1.0, runs=1000)  # four steps away, not one
     assert lie.refuted
 
@@ -88,10 +88,10 @@ def test_the_event_is_tested_on_fresh_runs():
     """A mechanism that ignores its data is never refuted, however many events are tried."""
     for seed in range(8):
         bits = InsecureBits(seed)
-        found = audit_runs(
+        result = audit_runs(
             lambda data, w=bits: exact.random_below(50, w), [(0, 1)], 0.01, runs=200, failure=1e-3
         )
-        assert not found.refuted
+        assert not result.refuted
 
 
 def test_refusals():

@@ -64,10 +64,10 @@ def test_a_laplace_of_integers_keeps_the_bound_for_all_neighbours():
     edges = np.concatenate([places - 0.5, [60.5]])
 
     def law(centre: int) -> np.ndarray:
-        found = np.diff(stats.laplace.cdf(edges, loc=centre, scale=scale))
-        found[0] += stats.laplace.cdf(edges[0], loc=centre, scale=scale)
-        found[-1] += stats.laplace.sf(edges[-1], loc=centre, scale=scale)
-        return found
+        result = np.diff(stats.laplace.cdf(edges, loc=centre, scale=scale))
+        result[0] += stats.laplace.cdf(edges[0], loc=centre, scale=scale)
+        result[-1] += stats.laplace.sf(edges[-1], loc=centre, scale=scale)
+        return result
 
     def worst(span: int) -> float:
         tables = itertools.product((-1, 0, 1), repeat=3)
@@ -123,8 +123,8 @@ def test_the_rate_found_is_proven_and_nearly_the_largest():
 
 def test_shorter_distances_lose_less():
     for d in (1, 4, 30):
-        found = [total_delta(rate, 0.4, 0.001, d) for rate in (0.5, 0.7, 0.9, 1.1)]
-        assert found == sorted(found)
+        result = [total_delta(rate, 0.4, 0.001, d) for rate in (0.5, 0.7, 0.9, 1.1)]
+        assert result == sorted(result)
 
 
 def test_floating_point_special_functions_are_good_to_their_allowance():

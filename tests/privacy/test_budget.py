@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
 import threading
 
+import numpy as np
 import pytest
 
 from sosdp.privacy.guarantee.adjacency import ONE_EDGE, ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
 from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.release import Release
 
 
 def pair(epsilon: float, delta: float = 0.0, **more) -> Guarantee:
@@ -189,3 +194,115 @@ def test_a_release_is_spent_by_its_guarantee():
         budget.spend(release)
     with pytest.raises(ValueError, match="one user"):
         budget.spend(private_count([1], users=["a"], most=1, epsilon=0.1))
+
+
+def released(kind="exact", epsilon=0.25, assumptions=(), adjacency=ONE_EDGE):
+    return Release(1, Guarantee(epsilon, 0.0, adjacency=adjacency, kind=kind, assumptions=assumptions))
+
+
+class Fitted:
+    def __init__(self, release):
+        self.release_, self.guarantee_ = release, release.guarantee
+
+
+class Holder:
+    def __init__(self, inner):
+        self.inner = inner
+
+
+class Slotted:
+    __slots__ = ("inner",)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        released("conditional", assumptions=("condition: the data are nice",)),
+        released("heuristic"),
+        released(epsilon=50.0),
+        released(adjacency=ONE_RECORD_REPLACED),
+        [released(), released()],
+        (released(), 3, released()),
+        {"a": released(), "b": {"c": released()}},
+        Fitted(released(epsilon=50.0)),
+        [Fitted(released("conditional"))],
+        Holder([Fitted(released(epsilon=50.0))]),
+        Release(1, Guarantee(kind="none")),
+        Slotted(released(epsilon=50.0)),
+        np.array([released(epsilon=50.0), None], dtype=object),
+    ],
+    ids=range(13),
+)
+def test_what_comes_back_is_compared_with_what_was_announced(result):
+    """Kind, conditions, adjacency and price, of everything in the result together."""
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    with pytest.raises(ValueError):
+        budget.run(pair(0.25), lambda: result)
+    assert budget.remaining()["epsilon"] == 0.75  # it may have happened
+    with pytest.raises(TypeError, match="later"):
+        budget.run(pair(0.25), lambda: (released(epsilon=50.0) for _ in range(2)))
+
+
+def test_what_was_announced_may_come_back():
+    """Negative control of the test above."""
+    budget = Budget(epsilon=2.0, adjacency=ONE_EDGE)
+    nice = Guarantee(0.5, 0.0, adjacency=ONE_EDGE, kind="conditional", assumptions=("condition: nice",))
+    for announced, result in (
+        (pair(0.25), released()),
+        (pair(0.5), [released(), {"second": Fitted(released())}]),
+        (pair(0.25), released(epsilon=0.125)),
+        (nice, released("conditional", assumptions=("condition: nice",))),
+    ):
+        assert budget.run(announced, lambda result=result: result) is result
+    assert budget.remaining()["epsilon"] == 0.5
+
+
+def spenders():
+    """Every object that spends as it goes, with what it does when it spends."""
+    from problems.cuts import CutQuery, QueryRelease
+    from sosdp.privacy.mechanisms.basic.sparse_vector import SparseVector
+
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
+    graph = np.ones((6, 6), dtype=int) - np.eye(6, dtype=int)
+    queries = QueryRelease(1.0, 1e-6, insecure_seed=1).fit(graph)
+    cut = CutQuery(6, [0, 1], [2, 3])
+    queries.answer(cut)
+    state = queries.state_dict()
+    vector = SparseVector(3, epsilon=1.0)
+    return {
+        "budget": (budget, lambda: budget.spend(pair(0.5))),
+        "online queries": (queries._interaction, lambda: queries.answer(cut)),
+        "private graph": (
+            queries.private_graph_,
+            lambda: QueryRelease.from_state(state, queries.private_graph_).answer(cut),
+        ),
+        "ledger": (queries.private_graph_.ledger, lambda: queries.private_graph_.ledger.advance("x", 0)),
+        "sparse vector": (vector, lambda: vector.ask(1)),
+    }
+
+
+@pytest.mark.parametrize("name", ["budget", "online queries", "private graph", "ledger", "sparse vector"])
+def test_whatever_spends_refuses_forks_and_copies(name):
+    spender, spend = spenders()[name]
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="copied"):
+            copied(spender)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            spend()
+            said = b"spent"
+        except RuntimeError as error:
+            said = b"refused" if b"fork" in str(error).encode() else b"wrong"
+        except BaseException:
+            said = b"wrong"
+        os.write(writing, said)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 99) == b"refused"
+    os.close(reading), os.close(writing)
+    spend()  # negative control: the original still can

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sosdp.privacy.contributions import Unit, averaged_by_user, kept, unit_of
+from sosdp.privacy.contributions import ONE_ROW_A_USER, Unit, averaged_by_user, kept, unit_of
 from sosdp.privacy.guarantee.adjacency import (
     ONE_RECORD_ADDED,
     ONE_RECORD_REPLACED,
@@ -77,9 +77,9 @@ def worst(unit, statistics, scales, values=(-1.0, 2.0, None)):
     """The largest sum of |change| / scale over neighbours: the exact log likelihood ratio of the noise."""
     owners = None if unit.adjacency.unit == "record" else "ab"
     every = tables(values, 3, owners)
-    found = {t: statistics(counted(t, unit)) for t in every}
+    result = {t: statistics(counted(t, unit)) for t in every}
     return max(
-        sum(abs(Fraction(x - y)) / s for x, y, s in zip(found[t], found[o], scales, strict=True))
+        sum(abs(Fraction(x - y)) / s for x, y, s in zip(result[t], result[o], scales, strict=True))
         for t, o in neighbours(every, unit)
     )
 
@@ -256,6 +256,13 @@ def test_conversions_between_units():
     one = for_users(Guarantee(rho=0.5, adjacency=ONE_RECORD_REPLACED))
     assert one.rho == 0.5 and one.adjacency == ONE_USER_REPLACED
     assert any("public" in fact for fact in one.assumptions)
+    # records do not say whose they are: the bound is a condition, unless a fact makes it true of all data
+    assert one.kind == users.kind == "conditional" and "at most 3 records" in users.conditions[0]
+    averaged = for_users(Guarantee(rho=0.5, adjacency=ONE_RECORD_REPLACED), bounded=ONE_ROW_A_USER)
+    assert averaged.kind == "exact" and not averaged.conditions
+    for most in (0, True, 1.5):
+        with pytest.raises(ValueError, match="most"):
+            for_users(added, most)
     for wrong in ("one edge", ONE_USER_ADDED):
         with pytest.raises(ValueError, match="one record"):
             for_users(Guarantee(rho=0.5, adjacency=wrong))

@@ -130,15 +130,16 @@ def cases():
         yield pytest.param(made, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", list(cases()))
 def test_what_fails_is_listed_and_what_is_listed_fails(made):
     listed = EXPECTED.get(type(made).__name__, GRAPHS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = checks.check_estimator(made, on_fail=None, on_skip=None)
-    failed = {check["check_name"] for check in found if check["status"] == "failed"}
+        result = checks.check_estimator(made, on_fail=None, on_skip=None)
+    failed = {check["check_name"] for check in result if check["status"] == "failed"}
     assert failed == set(listed)
-    assert sum(check["status"] == "passed" for check in found) >= 10
+    assert sum(check["status"] == "passed" for check in result) >= 10
 
 
 def test_every_estimator_of_the_packages_is_a_releasing_one():
@@ -148,7 +149,7 @@ def test_every_estimator_of_the_packages_is_a_releasing_one():
     packages = (
         problems.cuts, problems.gaussian, problems.gmm, problems.mrf, problems.sbm, problems.tuples,
     )  # fmt: skip
-    found = {
+    result = {
         name
         for package in packages
         for name in package.__all__
@@ -156,7 +157,7 @@ def test_every_estimator_of_the_packages_is_a_releasing_one():
     }
     others = {
         name
-        for name in found
+        for name in result
         for package in packages
         if hasattr(package, name) and not issubclass(getattr(package, name), ReleasingEstimator)
     }

@@ -176,18 +176,18 @@ def test_categorical_laws() -> None:
 
 def test_bounds_that_are_too_wide_are_refined() -> None:
     """Weights 1/3 and 2/3 offered with useless precision at first: the decision is still the exact one."""
-    asked = []
+    required = []
 
     def weights(places: int) -> list[tuple[int, int]]:
-        asked.append(places)
-        if len(asked) % 3:
+        required.append(places)
+        if len(required) % 3:
             return [(0, 1 << places), (0, 1 << places)]
         third = (1 << places) // 3
         return [(third, third + 1), (2 * third, 2 * third + 2)]
 
     for point, wanted in ((0, 0), ((1 << 128) // 3 - 1, 0), ((1 << 128) // 3 + 1, 1), ((1 << 128) - 1, 1)):
         assert exact.categorical_lazy(weights, Scripted(point, 128)) == wanted
-    assert len(asked) == 12
+    assert len(required) == 12
 
 
 def _flip_law(levels: tuple[int, ...], rate: float) -> dict[int, float]:

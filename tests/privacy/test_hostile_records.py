@@ -153,10 +153,10 @@ def same(run, kind, missing):
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_meaning(kind):
     record, meant = KINDS[kind]
-    found = number(record)
-    assert (found is None) == (meant is None)
+    result = number(record)
+    assert (result is None) == (meant is None)
     if meant is not None:
-        assert as_float(record) == meant and (found == meant or found > 2**1024)
+        assert as_float(record) == meant and (result == meant or result > 2**1024)
     assert type(plain(record)) in (float, int, bool, str, bytes, type(None))
     assert whole(record, Fraction(1, 4), Fraction(0), -8, 8) == whole(
         stand_in(kind, math.nan), Fraction(1, 4), Fraction(0), -8, 8
@@ -202,8 +202,8 @@ def test_numbers_in_every_mechanism(mechanism, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_that_are_counted(kind):
-    found = private_histogram(["a"] * 60 + [KINDS[kind][0]], epsilon=1.0, delta=1e-6, **SEED)
-    assert [key for key, _ in found.value] == ["a"]
+    result = private_histogram(["a"] * 60 + [KINDS[kind][0]], epsilon=1.0, delta=1e-6, **SEED)
+    assert [key for key, _ in result.value] == ["a"]
     many = private_histogram([KINDS[kind][0]] * 80 + ["a"], epsilon=1.0, delta=1e-6, **SEED)
     assert len(many.value) <= 1 and SECRET not in str(many.value) or kind == "text that raises"
 
@@ -291,8 +291,8 @@ def test_arrays_scores_and_blocks(kind):
         build=lambda data, candidate: None, records=3, lattice=cube(1.0, 1.0, 1), largest=3.0, low=-1.0,
         high=1.0, proof="made up",
     )  # fmt: skip
-    found = program.quantise([0.0, record, 1.0])
-    assert found[1] == min(max(stand_in(kind, -1.0), -1.0), 1.0) and found[0] == 0.0 and found[2] == 1.0
+    result = program.quantise([0.0, record, 1.0])
+    assert result[1] == min(max(stand_in(kind, -1.0), -1.0), 1.0) and result[0] == 0.0 and result[2] == 1.0
 
 
 ROWS = [[0.1 * i, 0.05 * i] for i in range(8)]

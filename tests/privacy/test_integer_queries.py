@@ -80,6 +80,7 @@ def test_cube_noise_is_geometric_in_the_largest_entry(d):
     assert all(0 < kept(k, d) <= 1 for k in range(60))
 
 
+@pytest.mark.slow
 def test_cube_noise_is_drawn_from_its_law():
     scale, draws = Fraction(3, 2), 6000
     queries = IntegerQueries(1, epsilon=1.0, insecure_seed=5)
@@ -144,14 +145,14 @@ def test_squares_cost_what_they_say(monkeypatch, d):
 
     monkeypatch.setattr(integer_queries.exact, "discrete_gaussian", record)
     rho = Fraction(1, 5)
-    found = {}
+    result = {}
     for row in itertools.product(range(-3, 4), repeat=d):
         variances.clear()
-        found[row] = IntegerQueries(1, rho=1.0).squares(np.array([row]), 2, rho)
+        result[row] = IntegerQueries(1, rho=1.0).squares(np.array([row]), 2, rho)
         diagonal = square_variance(d, 2, rho)
         assert sorted(set(variances)) == sorted({diagonal, diagonal / 2} if d > 1 else {diagonal})
     worst = Fraction(0)
-    for one, two in itertools.product(found.values(), repeat=2):
+    for one, two in itertools.product(result.values(), repeat=2):
         loss = Fraction(0)
         for i, j in itertools.combinations_with_replacement(range(d), 2):
             loss += Fraction((one[i][j] - two[i][j]) ** 2) / ((2 if i == j else 1) * diagonal)

@@ -142,14 +142,14 @@ def test_harness_sees_every_kind_of_leak(name: str) -> None:
     run, part = LEAKY[name]
     flags = np.geterr()
     try:
-        found = leaks.differences(leaks.Case(name, run, leaks.vectors(4)))
+        result = leaks.differences(leaks.Case(name, run, leaks.vectors(4)))
     finally:
         np.seterr(**flags)
-    assert "all nan" in found
-    assert any(line.startswith(part) for line in found["all nan"])
-    assert "one inf" not in found
+    assert "all nan" in result
+    assert any(line.startswith(part) for line in result["all nan"])
+    assert "one inf" not in result
     if name != "floating-point flags":  # a flag once set is not set again
-        assert "one nan" in found
+        assert "one nan" in result
 
 
 def test_harness_sees_diagnostics_that_are_published() -> None:
@@ -164,13 +164,13 @@ def test_harness_sees_caches_of_private_values(monkeypatch: pytest.MonkeyPatch) 
     def run(data: np.ndarray) -> int:
         return _remembered(float(next(values))) and 1
 
-    found = leaks.differences(leaks.Case("cache", run, leaks.vectors(4)))
-    assert any(line.startswith("state") for line in found["all nan"])
+    result = leaks.differences(leaks.Case("cache", run, leaks.vectors(4)))
+    assert any(line.startswith("state") for line in result["all nan"])
 
 
 def test_harness_compares_refusals() -> None:
     refused = {"one": lambda: np.array([1.0]), "two": lambda: np.array([2.0])}
-    found = leaks.differences(
+    result = leaks.differences(
         leaks.Case(
             "text",
             lambda v: 1 if v[0] == 0 else _refuses_by_value(v),
@@ -178,7 +178,7 @@ def test_harness_compares_refusals() -> None:
             refused,
         )
     )
-    assert list(found) == ["two"]
+    assert list(result) == ["two"]
 
 
 def test_registry_names_are_unique_and_inputs_are_hostile() -> None:

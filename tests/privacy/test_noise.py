@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import math
 import pathlib
 from collections import Counter
@@ -17,48 +16,7 @@ import sosdp.privacy
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.randomness import cells, exact, tables
 from sosdp.privacy.randomness.bits import InsecureBits, RandomBits
-
-FLOOR = 1e-6  # operating-system randomness: a false alarm once in a million runs per test
-FIXED = 1e-4  # fixed streams: they never flake
-LAWS = ["rounded", "discrete", "laplace"]
-
-
-def draw(law: str, count: int, units: float, **options: object) -> np.ndarray:
-    if law == "laplace":
-        return noise.laplace(count, units, 1, **options)
-    return noise.gaussian(count, units, 1, law=law, **options)
-
-
-def law_of(law: str, units: float, reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Support and probabilities of a law of moderate scale."""
-    support = np.arange(-reach, reach + 1)
-    if law == "rounded":
-        weights = np.diff(stats.norm.cdf(np.arange(-reach, reach + 2) - 0.5, scale=units))
-    elif law == "discrete":
-        weights = np.exp(-0.5 * (support / units) ** 2)
-    else:
-        weights = np.exp(-np.abs(support) / units)
-    return support, weights / weights.sum()
-
-
-def _chi_square(drawn: np.ndarray, support: np.ndarray, law: np.ndarray) -> float:
-    """p-value of counts on `support`, neighbouring atoms of small expectation gathered."""
-    inside = drawn[(drawn >= support[0]) & (drawn <= support[-1])]
-    observed = np.bincount(inside - support[0], minlength=support.size).astype(float)
-    expected = law * drawn.size
-    # Gather runs of atoms until each group expects at least 20.
-    group = np.zeros(support.size, dtype=int)
-    number, gathered = 0, 0.0
-    for i, value in enumerate(expected):
-        group[i] = number
-        gathered += value
-        if gathered >= 20.0:
-            number, gathered = number + 1, 0.0
-    group = np.minimum(group, number - 1)
-    observed = np.bincount(group, observed)
-    expected = np.bincount(group, expected)
-    observed[0] += drawn.size - inside.size
-    return float(stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue)
+from tests.privacy.noise_laws import FIXED, FLOOR, LAWS, STARVED, chi_square, draw, law_of, starved
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -67,7 +25,7 @@ def _chi_square(drawn: np.ndarray, support: np.ndarray, law: np.ndarray) -> floa
 def test_laws(law: str, units: float, seed: int | None) -> None:
     drawn = draw(law, 200_000, units, insecure_seed=seed)
     support, probabilities = law_of(law, units, math.ceil(30 * units) + 2)
-    assert _chi_square(drawn, support, probabilities) > FLOOR
+    assert chi_square(drawn, support, probabilities) > FLOOR
 
 
 @pytest.mark.parametrize("units", [1000.0, 2.0**20, 1.37 * 2.0**38, 2.0**40])
@@ -88,8 +46,8 @@ def test_large_scales(law: str, units: float) -> None:
 def test_wrong_scale_is_seen(law: str) -> None:
     """Negative control of the chi-square test: a scale 2 % off."""
     drawn = draw(law, 200_000, 3.7, insecure_seed=3)
-    assert _chi_square(drawn, *law_of(law, 3.7, 120)) > FIXED
-    assert _chi_square(drawn, *law_of(law, 3.7 * 1.02, 120)) < FLOOR
+    assert chi_square(drawn, *law_of(law, 3.7, 120)) > FIXED
+    assert chi_square(drawn, *law_of(law, 3.7 * 1.02, 120)) < FLOOR
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -164,42 +122,30 @@ def test_against_opendp(units: float) -> None:
 # Starved designs: the rare branches become common, the law stays
 
 
-STARVED = [
-    tables.Design(index_bits=6, compare_bits=3, tail=2, cover=2, margin=0.25),
-    tables.Design(index_bits=6, compare_bits=4, table_bits=10, tail=3, cover=2, margin=0.1),
-    tables.Design(index_bits=5, compare_bits=3, table_bits=9, tail=1, cover=3, margin=2.0),
-]
-
-
-def _starved(law: str, units: float, design: tables.Design, count: int, seed: int) -> np.ndarray:
-    drawn = np.empty(count, dtype=np.int64)
-    cells.fill(drawn, cells.plan(law, units, design), InsecureBits(seed))
-    return drawn
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("design", STARVED)
 @pytest.mark.parametrize(
     ("law", "units"), [("rounded", 1.3), ("rounded", 40.0), ("discrete", 5.0), ("discrete", 53.0)]
 )
 def test_starved_gaussians(law: str, units: float, design: tables.Design) -> None:
-    drawn = _starved(law, units, design, 20_000, 11)
-    assert _chi_square(drawn, *law_of(law, units, math.ceil(40 * units))) > FIXED
+    drawn = starved(law, units, design, 20_000, 11)
+    assert chi_square(drawn, *law_of(law, units, math.ceil(40 * units))) > FIXED
 
 
 @pytest.mark.parametrize("design", STARVED)
 @pytest.mark.parametrize("units", [1.5, 6.0, 20.0, 70.0])
 def test_starved_laplace(units: float, design: tables.Design) -> None:
     """Overflow entries and restarts carry the tail, which is looked at on its own as well."""
-    drawn = _starved("laplace", units, design, 20_000, 12)
+    drawn = starved("laplace", units, design, 20_000, 12)
     support, law = law_of("laplace", units, math.ceil(30 * units))
-    assert _chi_square(drawn, support, law) > FIXED
+    assert chi_square(drawn, support, law) > FIXED
     far = math.ceil(design.cover * units)
     tail = np.abs(drawn) > far
     beyond = law[np.abs(support) > far].sum()
     assert stats.binomtest(int(tail.sum()), drawn.size, float(beyond)).pvalue > FIXED
     assert 0.01 < beyond < 0.5
     behind = np.where(np.abs(support) > far, law, 0.0) / beyond
-    assert _chi_square(drawn[tail], support, behind) > FIXED
+    assert chi_square(drawn[tail], support, behind) > FIXED
 
 
 def test_starved_designs_do_exercise_the_rare_branches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,8 +158,8 @@ def test_starved_designs_do_exercise_the_rare_branches(monkeypatch: pytest.Monke
     rest = tables.AliasTable.draw_rest
     monkeypatch.setattr(tables.AliasTable, "draw_rest", lambda *a: (count.update(["rest"]), rest(*a))[1])
     for law in LAWS:
-        _starved(law, 70.0, STARVED[1], 3000, 3)
-        _starved(law, 1.5, STARVED[1], 3000, 3)
+        starved(law, 70.0, STARVED[1], 3000, 3)
+        starved(law, 1.5, STARVED[1], 3000, 3)
         assert count["settle"] > 150
         assert count["decide"] > 100
         assert count["rest"] > 40
@@ -233,11 +179,11 @@ def test_accepting_every_restart_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
         return value
 
     monkeypatch.setattr(cells, "_propose_special", wrong)
-    drawn = _starved("laplace", 70.0, design, 100_000, 12)
-    assert _chi_square(drawn, *law_of("laplace", 70.0, 2100)) < FLOOR
+    drawn = starved("laplace", 70.0, design, 100_000, 12)
+    assert chi_square(drawn, *law_of("laplace", 70.0, 2100)) < FLOOR
     monkeypatch.undo()
-    drawn = _starved("laplace", 70.0, design, 100_000, 12)
-    assert _chi_square(drawn, *law_of("laplace", 70.0, 2100)) > FIXED
+    drawn = starved("laplace", 70.0, design, 100_000, 12)
+    assert chi_square(drawn, *law_of("laplace", 70.0, 2100)) > FIXED
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -250,189 +196,6 @@ def test_output_is_a_function_of_the_bits_whatever_the_float_margin(law: str, un
         results.append(drawn)
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Tables and decisions against ball arithmetic
-
-
-def test_forgetting_the_rest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: giving what rounding lost to the first entry, as is usual, is seen when starved."""
-    monkeypatch.setattr(tables.AliasTable, "draw_rest", lambda self, bits: 0)
-    drawn = _starved("laplace", 6.0, STARVED[1], 40_000, 12)
-    assert _chi_square(drawn, *law_of("laplace", 6.0, 180)) < FLOOR
-
-
-def _ideal(law: str, chosen: cells.Direct | cells.Cells, units: float, entries: int) -> list:
-    """Ideal probabilities of the entries of a table, and of those beyond it, as balls."""
-    import flint
-
-    step = flint.arb(Fraction(units).denominator) / Fraction(units).numerator
-    if isinstance(chosen, cells.Direct) and law == "laplace":
-        weights = [(-step * abs(a - chosen.reach)).exp() for a in range(2 * chosen.reach + 1)]
-        weights.append(2 * (-step * (chosen.reach + 1)).exp() / (1 - (-step).exp()))
-    elif isinstance(chosen, cells.Direct):
-        inner = [a - chosen.reach for a in range(2 * chosen.reach + 1)]
-        outer = [sign * a for a in range(chosen.reach + 1, chosen.reach + entries) for sign in (1, -1)]
-        weights = [(-((step * a) ** 2) / 2).exp() for a in inner + outer]
-    elif law == "laplace":
-        step *= 1 << chosen.shift
-        weights = [(-step * a).exp() * (1 - (-step).exp()) for a in range(1022)] + [(-step * 1022).exp()]
-    else:
-        step *= flint.arb(1 << chosen.shift) / (1 << chosen.fraction_bits)
-        weights = [(-((step * a) ** 2) / 2).exp() for a in range(entries)]
-    total = sum(weights, flint.arb(0))
-    return [weight / total for weight in weights]
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("units", [0.1, 0.5, 10.0, 36.4, 40.0, 1e3, 2.0**30, 2.0**40])
-def test_tables_round_down_and_the_rest_is_what_is_missing(law: str, units: float) -> None:
-    import flint
-
-    chosen = cells.plan(law, units)
-    table = chosen.table
-    assert sum(table.masses) == 1 << 192
-    assert tables.reconstructed(table) == list(table.masses)
-    places = 800
-    with flint.ctx.workprec(1200):
-        missing = table.missing(places)
-        # Enough entries beyond the table that what is left out is below 2^-1000.
-        ideal = _ideal(law, chosen, units, 3 * len(table.masses) + 40)
-        for index, probability in enumerate(ideal[: len(missing) - 1]):
-            mass = flint.arb(table.masses[index]) / flint.arb(2) ** 192 if index < table.rest else 0
-            assert 0 <= probability - mass  # never above
-            scaled = (probability - mass) * flint.arb(2) ** places
-            low, high = missing[index]
-            assert low - 1 < scaled < high + 1
-            assert high - low < 1 << 60
-        if table.weights.open_ended:
-            left = sum(ideal[len(missing) - 1 :], flint.arb(0)) * flint.arb(2) ** places
-            assert left < missing[-1][1] + 1
-        assert table.masses[-1] < 1 << (192 - (140 if law != "laplace" else 181))
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("units", [37.0, 1e3, 2.0**40])
-def test_decisions_at_the_threshold(law: str, units: float) -> None:
-    """Digits around the exact threshold, the quick bound and the float margin: all decided as by balls."""
-    import flint
-
-    chosen = cells.plan(law, units)
-    if isinstance(chosen, cells.Direct):
-        pytest.skip("no accept step at this scale")
-    digits = 63 - chosen.shift
-    generator = np.random.default_rng(6)
-    bits = InsecureBits(8)
-    rows: list[tuple[int, int, int, int]] = []
-    for cell in (
-        0,
-        1,
-        500,
-        len(chosen.table.masses) - 2,
-        *generator.integers(0, len(chosen.table.masses) - 1, 5),
-    ):
-        left = int(cell) << chosen.shift
-        for offset in {0, (1 << chosen.shift) - 1, int(generator.integers(1 << chosen.shift))}:
-            for sign in (0, -1):
-                magnitude = left + offset - (sign if law != "rounded" else 0)
-                square = law != "laplace"
-                gamma = chosen.constant * (magnitude**2 - left**2 if square else magnitude - left)
-                near = exact.exp_bounds(gamma.numerator, gamma.denominator, digits)[0] + 1
-                quick = int(chosen.quick[cell])
-                for base, moves in ((near, (-9, -3, -2, 0, 2, 3, 9)), (quick, (-1, 0, 1))):
-                    rows += [(left, offset, sign, base + move) for move in moves]
-                width = int(chosen.margin * 2.0**digits)
-                rows += [
-                    (left, offset, sign, near + move)
-                    for move in (-width - 1, -width + 1, width - 1, width + 1)
-                ]
-    rows = [row for row in rows if 0 <= row[3] < 1 << digits]
-    left, offset, sign, known = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    place = left + offset
-    hard = np.flatnonzero(known >= chosen.quick[left >> chosen.shift])
-    refused = set(cells._refused(place, left, known, sign, hard, chosen, bits).tolist())
-    checked = 0
-    for at in range(known.size):
-        magnitude = int(place[at]) - (int(sign[at]) if law != "rounded" else 0)
-        with flint.ctx.workprec(300):
-            scale = flint.arb(chosen.constant.numerator) / chosen.constant.denominator
-            ends = [
-                (-scale * (z**2 - int(left[at]) ** 2 if law != "laplace" else z - int(left[at]))).exp()
-                * flint.arb(2) ** digits
-                for z in (magnitude, magnitude + (1 if law == "rounded" else 0))
-            ]
-            if flint.arb(int(known[at]) + 1) < ends[1]:
-                assert at not in refused
-            elif flint.arb(int(known[at])) > ends[0]:
-                assert at in refused
-            else:
-                continue  # depends on bits not yet drawn
-        checked += 1
-    assert checked > 0.5 * known.size
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_all_words_of_a_small_table(monkeypatch: pytest.MonkeyPatch, law: str) -> None:
-    """Every 8-bit word of a table with 8 cells, ties integrated out: the law is the masses exactly."""
-    design = tables.Design(index_bits=3, compare_bits=5, tail=1, cover=1)
-    table = cells.plan(law, 1.1, design).table
-
-    class Every(RandomBits):
-        def u32(self, count: int) -> np.ndarray:
-            return np.arange(256, dtype=np.uint32)
-
-    settled: list[int] = []
-    shift = 192 - 3 - 5
-    masses = [0] * 8
-    with monkeypatch.context() as patch:
-        patch.setattr(tables.AliasTable, "settle", lambda self, word, bits: settled.append(word) or 0)
-        drawn = table.draw(256, Every())
-    for word, index in enumerate(drawn.tolist()):
-        if word not in settled:
-            masses[index] += 1 << shift
-    for word in settled:
-        cell = word & 7
-        below = min(max(table.thresholds[cell] - (word >> 3 << shift), 0), 1 << shift)
-        masses[cell] += below
-        masses[table.aliases[cell]] += (1 << shift) - below
-        for value, wanted in ((0, below > 0), ((1 << shift) - 1, below == 1 << shift)):
-            index = table.settle(word, _Fixed(value))
-            assert index == (cell if wanted else table.aliases[cell])
-    assert masses[: len(table.masses)] == list(table.masses)
-    assert 0 < len(settled) <= 8
-
-
-class _Fixed(RandomBits):
-    def __init__(self, value: int) -> None:
-        super().__init__()
-        self.value = value
-
-    def integer(self, count: int) -> int:
-        return self.value
-
-
-def test_restarts_in_exact_rationals() -> None:
-    """Mass of every atom under the restart rule, all proposals enumerated: proportional to r^|x|."""
-    ratio, width, ends = Fraction(2, 3), 4, 3
-    step = ratio**width
-    proposals = [(a, step**a * (1 - step)) for a in range(ends)]
-    mass: dict[int, Fraction] = {}
-    wrong: dict[int, Fraction] = {}
-    accept = sum(ratio ** (b + s) for b in range(width) for s in (0, 1)) / (2 * width)
-    for restarts in range(4):
-        for a, weight in proposals:
-            for b, negative in itertools.product(range(width), (0, 1)):
-                place = width * a + b
-                chance = weight / (2 * width) * ratio ** (b + negative)
-                place += restarts * ends * width
-                x = ~place if negative else place
-                mass[x] = mass.get(x, Fraction(0)) + step ** (ends * restarts) * chance
-                wrong[x] = wrong.get(x, Fraction(0)) + step ** (ends * restarts) * chance / (
-                    accept if restarts else 1
-                )
-    assert {value / ratio ** abs(x) for x, value in mass.items()} == {mass[0]}
-    assert len({value / ratio ** abs(x) for x, value in wrong.items()}) > 1
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -450,7 +213,7 @@ def test_exact_samplers_cost_no_delta() -> None:
 def test_truncated_laplace(units: float, bound: int) -> None:
     drawn = noise.truncated_laplace(100_000, units, 1, bound, insecure_seed=3)
     assert np.abs(drawn).max() == bound
-    assert _chi_square(drawn, *law_of("laplace", units, bound)) > FIXED
+    assert chi_square(drawn, *law_of("laplace", units, bound)) > FIXED
     with pytest.raises(ValueError, match="bound"):
         noise.truncated_laplace(3, units, 1, math.ceil(units) - 1)
 

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from sosdp.privacy import opendp_bridge
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import ONE_EDGE, ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import release_symmetric, release_vector
@@ -96,7 +97,7 @@ def test_road_one_as_a_measurement() -> None:
             sensitivity_frobenius=1.0,
             eta_max=0.0,
             certified_eta=0.0,
-            solver_complete=True,
+            solver_complete=Fact("no solver runs"),
             epsilon=1.0,
             delta=1e-6,
             adjacency=ONE_EDGE,

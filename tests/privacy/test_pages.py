@@ -12,7 +12,7 @@ from sosdp.cli import main
 from sosdp.privacy import Guarantee, compose
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = re.compile(r'mechanism(?:: str)? ?=? ?= ?f?"([a-z][^"{]*)')
+NAMED = re.compile(r'(?:mechanism(?:: str)? ?=? ?= ?f?|on_terms\(\s*|_terms\(\w+, )"([a-z][^"{]*)')
 # What is no mechanism of its own: parts that are composed, refusals, and modules that name another's page.
 ELSEWHERE = {
     "budget",
@@ -27,13 +27,13 @@ ELSEWHERE = {
 
 def named() -> list[tuple[str, str]]:
     """(mechanism, file) of every name in the source."""
-    found = set()
+    result = set()
     for folder in ("sosdp", "problems"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for name in NAMED.findall(path.read_text(encoding="utf-8")):
                 if name not in ELSEWHERE and "not_private" not in path.name:
-                    found.add((name, str(path.relative_to(ROOT))))
-    return sorted(found)
+                    result.add((name, str(path.relative_to(ROOT))))
+    return sorted(result)
 
 
 @pytest.mark.parametrize(("mechanism", "file"), named())

@@ -16,6 +16,7 @@ import sosdp
 from sosdp import MissingFact, ScoreProgram, System, private_estimator, variables
 from sosdp.estimator.private_estimator import VectorOutput
 from sosdp.estimator.score_program import value_if_feasible
+from sosdp.privacy.guarantee.condition import Claim, Fact
 from sosdp.privacy.mechanisms.exponential import exact_law, pure_exponential
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.levels import rational_base
@@ -117,11 +118,18 @@ def test_estimator():
     fitted = clone(made).fit(records)
     assert fitted.estimate_.shape == (1,) and abs(fitted.estimate_[0] - 0.5) <= 0.5
     guarantee = fitted.guarantee_
-    assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (8.0, 0.0, "conditional")
+    assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (8.0, 0.0, "heuristic")  # a sentence
     assert PROOF in guarantee.assumptions[0] and guarantee.assumptions[1].startswith("condition")
     assert made.get_params()["epsilon"] == 8.0
-    proven = private_estimator(program(12, width_proof="every bracket was enumerated"), epsilon=1.0)
-    assert proven.fit(records).guarantee_.kind == "certified"
+    narrow = Fact("every bracket was enumerated")
+    for proof, width_proof, kind in (
+        (Fact(PROOF), narrow, "certified"),
+        (Fact(PROOF), "every bracket was enumerated", "conditional"),
+        (Fact(PROOF), "", "conditional"),
+        (PROOF, narrow, "heuristic"),
+    ):
+        proven = private_estimator(program(12, proof=proof, width_proof=width_proof), epsilon=1.0)
+        assert proven.fit(records).guarantee_.kind == kind
     seeded = private_estimator(program(12), epsilon=1.0, insecure_seed=3).fit(records)
     assert seeded.guarantee_.kind == "none"
     with pytest.raises(ValueError, match="public shape"):
@@ -161,7 +169,9 @@ def mean_of(data):
     return np.clip(np.asarray(data, float), -1, 1).mean(axis=0), 0.0
 
 
-CONVEX = StrongConvexProgram(kappa=2.0, lipschitz=4 * math.sqrt(2) / 50, solve=mean_of)
+CONVEX = StrongConvexProgram(
+    kappa=2.0, lipschitz=4 * math.sqrt(2) / 50, proof=Fact("gradients of |x - r|^2 / n"), solve=mean_of
+)
 OUTPUT = VectorOutput(size=2, low=-1.0, high=1.0, distance=1e-9)
 
 
@@ -191,6 +201,34 @@ def test_strongly_convex_program():
 
     broken = private_estimator(replace(CONVEX, solve=fails), epsilon=2.0, delta=1e-6, output=OUTPUT).fit(data)
     assert broken.guarantee_ == made.guarantee_ and broken.release_.public == made.release_.public
+
+
+@pytest.mark.parametrize(
+    ("proof", "reached", "kind"),
+    [
+        (Fact("a page"), Fact("a closed form"), "certified"),
+        (Fact("a page"), False, "conditional"),
+        (Fact("a page"), True, "heuristic"),
+        ("trust me", Fact("a closed form"), "heuristic"),
+        ("", Fact("a closed form"), "heuristic"),
+        (Claim("trust me"), False, "heuristic"),
+    ],
+)
+def test_numbers_typed_by_hand_are_heuristic(proof, reached, kind):
+    """Whether constants of the program and accuracy of the solver are proven is said by types, not words."""
+    made = private_estimator(
+        replace(CONVEX, proof=proof),
+        epsilon=2.0, delta=1e-6, output=replace(OUTPUT, always_reached=reached),
+    ).fit(np.zeros((50, 2)))  # fmt: skip
+    assert made.guarantee_.kind == kind
+
+
+@pytest.mark.parametrize("proof", [Claim("trust me"), "trust me"])
+def test_a_claim_proves_no_score(proof):
+    score = bracket_score(lambda d, t: (0, 0), proof=proof, width_proof=Fact("width 0"))
+    assert pure_exponential(score, None, epsilon=1.0).guarantee.kind == "heuristic"
+    narrow = bracket_score(lambda d, t: (0, 0), proof=Fact("a page"), width_proof=proof)
+    assert pure_exponential(narrow, None, epsilon=1.0).guarantee.kind == "conditional"
 
 
 def test_the_witness_is_checked_exactly():
@@ -281,4 +319,4 @@ def test_bracket_arguments(change):
 def test_brackets_release():
     score = bracket_score(lambda data, theta: (abs(data - theta[0]),) * 2, width=0)
     release = pure_exponential(score, 1.0, epsilon=20.0)
-    assert release.guarantee.kind == "conditional" and abs(release.value[0] - 1) <= 1
+    assert release.guarantee.kind == "heuristic" and abs(release.value[0] - 1) <= 1

@@ -96,11 +96,11 @@ def test_boxes_and_counts_are_exact():
             trimmed_weights(7, 2), Lattice(Fraction(1, 2), d, box), slack=Fraction(1, 3), refine=3, clip=clip
         )
         levels = score.on(rng.normal(scale=2, size=(7, d)))
-        found = {p: levels.level(p) for p in score.lattice.points()}
+        result = {p: levels.level(p) for p in score.lattice.points()}
         for k in range(score.top + 1):
-            inside = {p for p, level in found.items() if level <= k}
+            inside = {p for p, level in result.items() if level <= k}
             assert levels.count(k) == len(inside) == box_size(levels.box(k))
-            assert all(levels.in_level(p, k) == (p in inside) for p in found)
+            assert all(levels.in_level(p, k) == (p in inside) for p in result)
     assert levels.count(-1) == 0
 
 
@@ -162,11 +162,11 @@ def test_directional_boxes_and_least_level_are_certified():
         for _ in range(4):
             data = rng.normal(size=(9, d)) * 2
             levels = score.on(data)
-            found = table(score, data)
-            assert levels.least() <= min(found.values())
+            result = table(score, data)
+            assert levels.least() <= min(result.values())
             for k in range(10):
                 box = levels.box(k)
-                inside = [p for p, level in found.items() if level <= k]
+                inside = [p for p, level in result.items() if level <= k]
                 assert all(low <= x <= high for p in inside for x, (low, high) in zip(p, box))
 
 
@@ -215,6 +215,7 @@ def test_depth_in_space_has_sensitivity_one():
             assert abs(half_space_depth(data[:i] + [y] + data[i + 1 :]) - base) <= 1
 
 
+@pytest.mark.slow
 def test_depth_that_counts_multiples_as_coincident_is_not_sensitivity_one():
     """Negative control: the rule that counts all multiples of p as if they were at the point."""
     from sosdp.privacy.scores import depth as module
@@ -242,10 +243,10 @@ def test_tukey_boxes():
     for d in (2, 3):
         score = TukeyDepth(cube(1, 2, d), 6)
         data = rng.normal(size=(6, d))
-        found, levels = table(score, data), score.on(data)
+        result, levels = table(score, data), score.on(data)
         for k in range(7):
             box = levels.box(k)
-            inside = [p for p, level in found.items() if level <= k]
+            inside = [p for p, level in result.items() if level <= k]
             assert all(low <= x <= high for p in inside for x, (low, high) in zip(p, box))
 
 

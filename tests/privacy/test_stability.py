@@ -88,6 +88,7 @@ def worst_delta(rule: StabilityRule, counts=counts_of, top: int = 3) -> float:
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "delta", "error", "shift"),
     [

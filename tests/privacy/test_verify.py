@@ -54,7 +54,7 @@ def test_neighbours():
     )
     assert degrees.largest == 2.0 and not degrees.refuted and degrees.ratio == 1.0
     for distance, largest in (("l2", 2**0.5), ("linf", 1.0), (lambda a, b: 3.0, 3.0)):
-        found = verify_sensitivity(
+        result = verify_sensitivity(
             lambda g: g.sum(axis=0),
             [np.zeros((4, 4))],
             neighbours=FlipEdge(),
@@ -64,7 +64,7 @@ def test_neighbours():
             searches=3,
             steps=4,
         )
-        assert found.largest == pytest.approx(largest)
+        assert result.largest == pytest.approx(largest)
 
 
 def test_certified_errors_are_taken_off():

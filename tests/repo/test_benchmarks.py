@@ -25,6 +25,7 @@ def test_an_unknown_name(capsys):
     assert "nonsense" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_contestants_alternate_and_the_first_one_rotates():
     order: list[str] = []
     timed = harness.alternate(
@@ -42,6 +43,7 @@ def test_cpu_time_does_not_count_waiting():
     assert timed.wall_min <= timed.wall and timed.cpu_min <= timed.cpu
 
 
+@pytest.mark.slow
 def test_a_result_is_written_with_its_environment(tmp_path, capsys):
     target = tmp_path / "deeper" / "build.json"
     code = main(["build", "--quick", "--json", str(target)])
@@ -88,18 +90,20 @@ def test_the_judge(expected, changes, verdict):
     assert judge("some case", expected, {**RESULT, **changes}).verdict == verdict
 
 
+@pytest.mark.slow
 def test_the_pages_are_those_of_the_results():
     lines = names()
-    found = pages.results()
-    for name, result in found.items():
+    candidate = pages.results()
+    for name, result in candidate.items():
         shown = (pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
         assert shown == pages.page(name, lines[name], result), "run: python -m benchmarks.pages"
         for _, _, file in pages.shown(name, result):
             assert (pages.FOLDER / file).is_file(), "run: python -m benchmarks.pages"
     assert (pages.FOLDER / "index.md").read_text(encoding="utf-8") == pages.index(lines)
-    assert {page.stem for page in pages.FOLDER.glob("*.md")} == {*found, "index"}
+    assert {page.stem for page in pages.FOLDER.glob("*.md")} == {*candidate, "index"}
 
 
+@pytest.mark.slow
 def test_a_picture_is_the_same_bytes_for_the_same_numbers(tmp_path):
     pytest.importorskip("matplotlib")
     picture, table, file = pages.shown("build", pages.results()["build"])[0]

@@ -23,6 +23,7 @@ SAID = {
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_the_fragments_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

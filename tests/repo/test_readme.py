@@ -6,10 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from benchmarks import summary
 from sosdp.cli import main
+from tests.repo.house import tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,8 +64,14 @@ def test_no_committed_result_reports_a_failure():
             assert content.get("ok", True) and not content["quick"], path.name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
-        if not re.match(r"[a-z]+:", target):
-            assert (page.parent / target).exists(), target
+def test_links_and_names_of_files_lead_somewhere():
+    files = ["/" + path.relative_to(ROOT).as_posix() for path in tracked()]
+    lost = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        links = [t for t in re.findall(r"\]\(([^)#\s]+)", text) if not re.match(r"[a-z]+:", t)]
+        lost += [(page.name, target) for target in links if not (page.parent / target).exists()]
+        if page.name != "CHANGELOG.md":  # it names files of its time
+            named = re.findall(r"`([a-z][a-z0-9_./-]*\.(?:py|toml|md|json|ipynb|agda))`", text)
+            lost += [(page.name, name) for name in named if not any(f.endswith(f"/{name}") for f in files)]
+    assert lost == []

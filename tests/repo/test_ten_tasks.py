@@ -129,6 +129,7 @@ def test_the_core_runs_them_without_any_optional_package(tmp_path):
     assert "proved" in out and "valid" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "extra"),
     [

@@ -75,7 +75,7 @@ def test_completion_sees_every_option(function, names):
 
 
 # Keywords that are names of the user's own: variables to put in, and scikit-learn's contract.
-OPEN = {"__call__": "values", "set_params": "params", "__array_ufunc__": "options"}
+OPEN = {"__new__": "named", "__call__": "values", "set_params": "params", "__array_ufunc__": "options"}
 
 
 def test_no_public_function_takes_keywords_that_it_does_not_name():
@@ -125,6 +125,7 @@ sd.load_problem("p").solve(degree="4")
 """
 
 
+@pytest.mark.slow
 def test_mypy_sees_every_public_signature(tmp_path):
     pytest.importorskip("mypy")
     for name, text in (("good.py", GOOD), ("bad.py", BAD)):

@@ -47,12 +47,12 @@ def resistances_of(adjacencies, tau):
         slack[:, np.arange(n), np.arange(n)] += labels * (tilted @ labels)
         slack += 3 * np.outer(labels, labels)
         good = slacks[:, index] > 1e-9
-        found = np.zeros(len(slack))
+        result = np.zeros(len(slack))
         inverse = np.linalg.inv(slack[good])
         diagonal = np.diagonal(inverse, axis1=1, axis2=2)
         pairs_of = diagonal[:, :, None] + diagonal[:, None, :] - 2 * inverse * np.outer(labels, labels)
-        found[good] = 1 / pairs_of.max(axis=(1, 2))
-        columns.append(found)
+        result[good] = 1 / pairs_of.max(axis=(1, 2))
+        columns.append(result)
     return np.array(columns).T
 
 

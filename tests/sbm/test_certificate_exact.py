@@ -24,7 +24,7 @@ TAUS = tuple(public_grid(tau, 6) for tau in (-0.3, 0.2, 0.5, 0.7))
 TAU_LOW, TAU_HIGH = TAUS[0], TAUS[3]
 CUTS = [  # (tau, tau0)
     (TAU_HIGH, 0.02),
-    pytest.param(0.5, 1.0, marks=pytest.mark.slow(sample=True)),
+    pytest.param(0.5, 1.0, marks=pytest.mark.slow),
     pytest.param(public_grid(0.35, 5), 0.01, marks=pytest.mark.slow),
 ]
 
@@ -32,8 +32,8 @@ CUTS = [  # (tau, tau0)
 @functools.cache
 def exact_statistics(n, tau):
     """f(G) = max_x r(G, x), its labelling's index, and all slacks, for every graph."""
-    found = all_resistances(n, tau)
-    return found.max(axis=1), found.argmax(axis=1), all_slacks(n, tau)
+    result = all_resistances(n, tau)
+    return result.max(axis=1), result.argmax(axis=1), all_slacks(n, tau)
 
 
 def hockey_stick(p, q, epsilon):
@@ -89,34 +89,35 @@ def computed_statistics(n, tau, tau0):
     labellings = {tuple(labels): index for index, labels in enumerate(all_labellings(n))}
     statistic, winner = np.zeros(2 ** (n * (n - 1) // 2)), np.zeros(2 ** (n * (n - 1) // 2), dtype=int)
     for code, adjacency in enumerate(all_adjacencies(n)):
-        found = certified_bisection(sp.csr_array(adjacency), tau, tau0, STATISTIC_ERROR)
-        assert found.resolved
-        if found.statistic is not None and found.statistic > tau0:
-            statistic[code], winner[code] = found.statistic, labellings[tuple(found.labels.tolist())]
+        result = certified_bisection(sp.csr_array(adjacency), tau, tau0, STATISTIC_ERROR)
+        assert result.resolved
+        if result.statistic is not None and result.statistic > tau0:
+            statistic[code], winner[code] = result.statistic, labellings[tuple(result.labels.tolist())]
     return statistic, winner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau, tau0", CUTS)
 def test_the_search_finds_exactly_the_bisections_above_tau0(tau, tau0):
     n = 5
     exact, winner, _ = exact_statistics(n, tau)
-    computed, found = computed_statistics(n, tau, tau0)
+    computed, result = computed_statistics(n, tau, tau0)
     tiny = 1e-9
     assert np.abs(exact - tau0).min() > tiny  # no graph sits on the cut, so the comparison is strict
     above = exact > tau0
     assert np.array_equal(computed > 0, above)
     assert np.abs(computed[above] - exact[above]).max(initial=0) <= tiny
-    assert np.array_equal(found[above], winner[above])
+    assert np.array_equal(result[above], winner[above])
     assert 0 < above.sum() < len(above)
 
 
 def test_resistance_is_what_the_code_computes_and_the_largest_that_the_lemma_allows():
     """Brackets hold r from the definition; lambda / 2 <= r <= (n - 1) lambda / 2; no u is below."""
     n, tau = 5, TAU_HIGH
-    found, slacks = all_resistances(n, tau), all_slacks(n, tau)
+    result, slacks = all_resistances(n, tau), all_slacks(n, tau)
     good = slacks > 1e-9
-    assert np.all(found[good] >= slacks[good] / 2 * (1 - 1e-9))
-    assert np.all(found[good] <= (n - 1) * slacks[good] / 2 * (1 + 1e-9))
+    assert np.all(result[good] >= slacks[good] / 2 * (1 - 1e-9))
+    assert np.all(result[good] <= (n - 1) * slacks[good] / 2 * (1 + 1e-9))
     generator, gain = np.random.default_rng(0), []
     for code in generator.choice(2**10, 120, replace=False):
         adjacency = sp.csr_array(all_adjacencies(n)[code])
@@ -127,14 +128,14 @@ def test_resistance_is_what_the_code_computes_and_the_largest_that_the_lemma_all
                 assert bracket is None or slacks[code, index] > -1e-9
                 assert quotient_bound(adjacency, labels, tau) <= 1e-9
                 continue
-            assert bracket.low - 1e-12 <= found[code, index] <= bracket.high + 1e-12
+            assert bracket.low - 1e-12 <= result[code, index] <= bracket.high + 1e-12
             assert bracket.high - bracket.low < 1e-10 and bracket.within(STATISTIC_ERROR)
             gain.append(2 * bracket.middle / slacks[code, index])
             u = generator.standard_normal(n)
             y = labels * (u - labels * (labels @ u) / n)
             value = (labels * y) @ slack_matrix(adjacency, labels, tau) @ (labels * y)
-            assert value / (y.max() - y.min()) ** 2 >= found[code, index] - 1e-9
-            assert quotient_bound(adjacency, labels, tau) >= found[code, index] - 1e-9
+            assert value / (y.max() - y.min()) ** 2 >= result[code, index] - 1e-9
+            assert quotient_bound(adjacency, labels, tau) >= result[code, index] - 1e-9
     assert max(gain) > 1.3
 
 
@@ -178,14 +179,14 @@ def stubborn(n):
 
 
 @pytest.mark.parametrize("tau", [0.1, 0.5, 1.0])
-@pytest.mark.parametrize("n", [12, pytest.param(60, marks=pytest.mark.slow(sample=True))])
+@pytest.mark.parametrize("n", [12, pytest.param(60, marks=pytest.mark.slow)])
 def test_search_resolves_and_agrees_with_the_ladder(n, tau):
     """Float64 proofs settle stubborn graphs; ball arithmetic, forced on them, says the same."""
     tau, tau0 = public_grid(tau, n), 0.02
     for graph in stubborn(n):
         adjacency = sp.csr_array(networkx.to_scipy_sparse_array(graph, dtype=np.int64))
-        found = certified_bisection(adjacency, tau, tau0, STATISTIC_ERROR)
-        assert found.resolved
+        result = certified_bisection(adjacency, tau, tau0, STATISTIC_ERROR)
+        assert result.resolved
         # The last resort alone must prove the gap too: nothing is proven about the others.
         tilted = adjacency.toarray() - tau * (1 - np.eye(n))
         assert proven_gap(tilted, *_interior_point(tilted, tau0 / 2)) <= tau0
@@ -193,10 +194,10 @@ def test_search_resolves_and_agrees_with_the_ladder(n, tau):
             continue
         slow = settled_by_ladder(adjacency, tau, tau0, STATISTIC_ERROR, last_bits=512)
         assert slow.resolved
-        one, other = (value if value is not None else 0.0 for value in (found.statistic, slow.statistic))
+        one, other = (value if value is not None else 0.0 for value in (result.statistic, slow.statistic))
         assert abs(one - other) < 1e-9 or max(one, other) <= tau0
         if one > tau0:
-            assert np.array_equal(found.labels, slow.labels)
+            assert np.array_equal(result.labels, slow.labels)
 
 
 BUDGETS = [(1.0, 0.3), (2.0, 0.1), (0.5, 0.01), (8.0, 0.2), (1.0, 1e-6)]
@@ -239,6 +240,7 @@ def test_exact_privacy_loss_of_the_coin_on_all_graphs_with_five_vertices(epsilon
     assert worst_delta(output_laws(wrong, winner, 2 ** (n - 1)), first, second, epsilon) > delta * 1.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.0, 1e-3, 0.05])
 def test_steps_of_the_coin_under_the_worst_numerical_error(error):
     """Every statistic may be off by the bound; below shift + error it may be handed over or settled."""

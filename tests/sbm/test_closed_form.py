@@ -47,20 +47,20 @@ def five():
         if values[best] == 0 and number % 10:
             out.append((0.0, LABELLINGS[best], 0, None))
             continue
-        found = closed_form_bisection(sp.csr_array(adjacency.astype(np.int64)), tau, STATISTIC_ERROR)
-        out.append((values[best], LABELLINGS[best], sum(v > 0 for v in values), found))
+        result = closed_form_bisection(sp.csr_array(adjacency.astype(np.int64)), tau, STATISTIC_ERROR)
+        out.append((values[best], LABELLINGS[best], sum(v > 0 for v in values), result))
     return out
 
 
 def test_the_rule_finds_whatever_has_a_positive_statistic(five):
     assert sum(value > 0 for value, *_ in five) >= 1
-    for value, labels, count, found in five:
-        assert count <= 1 and (found is None or found.resolved)
+    for value, labels, count, result in five:
+        assert count <= 1 and (result is None or result.resolved)
         if value > 2 * STATISTIC_ERROR:
-            assert np.array_equal(found.labels, labels)
-            assert abs(found.statistic - value) <= STATISTIC_ERROR
-        elif found is not None and found.statistic is not None:
-            assert found.statistic <= 3 * STATISTIC_ERROR
+            assert np.array_equal(result.labels, labels)
+            assert abs(result.statistic - value) <= STATISTIC_ERROR
+        elif result is not None and result.statistic is not None:
+            assert result.statistic <= 3 * STATISTIC_ERROR
 
 
 def test_one_edge_moves_the_statistic_by_at_most_one(five):
@@ -75,9 +75,9 @@ def test_each_quantity_moves_as_little_as_the_shift_says():
     first, second = neighbours(4)
     rows = all_quantities(graphs, LABELLINGS[::2, :4], 0.5)
     for number in range(len(rows[0])):
-        found = [row[number] for row in rows]
+        result = [row[number] for row in rows]
         for g, h in [*zip(first, second), *zip(second, first)]:
-            worst, there = found[g].shifted(1, 4), found[h]
+            worst, there = result[g].shifted(1, 4), result[h]
             for name in ("slack", "half", "mean_low"):
                 assert getattr(there, name) >= getattr(worst, name) - 1e-9
             for name in ("rival", "negative", "mean_high", "spread", "kappa"):
@@ -115,18 +115,18 @@ def test_planted_graphs_and_their_neighbours(n, d, gamma):
     """c is at most r of the search, the labels agree, and single changes move it by at most one."""
     sample = StochasticBlockModel(n, d, gamma).sample(3)
     tau = public_grid(d / n, n)
-    found = closed_form_bisection(sample.adjacency, tau, STATISTIC_ERROR)
+    result = closed_form_bisection(sample.adjacency, tau, STATISTIC_ERROR)
     searched = certified_bisection(sample.adjacency, tau, DEFAULT_TAU0, STATISTIC_ERROR)
-    assert found.resolved and found.statistic > 1
-    assert np.array_equal(found.labels, searched.labels) and found.statistic <= searched.statistic + 1e-3
+    assert result.resolved and result.statistic > 1
+    assert np.array_equal(result.labels, searched.labels) and result.statistic <= searched.statistic + 1e-3
     rng = np.random.default_rng(0)
     for _ in range(12):
         i, j = rng.choice(n, 2, replace=False)
         other = sample.adjacency.toarray()
         other[i, j] = other[j, i] = 1 - other[i, j]
         moved = closed_form_bisection(sp.csr_array(other), tau, STATISTIC_ERROR)
-        assert abs(moved.statistic - found.statistic) <= 1 + 2 * STATISTIC_ERROR
-        assert np.array_equal(moved.labels, found.labels)
+        assert abs(moved.statistic - result.statistic) <= 1 + 2 * STATISTIC_ERROR
+        assert np.array_equal(moved.labels, result.labels)
 
 
 def test_flips_repair_a_poor_eigenvector(monkeypatch):

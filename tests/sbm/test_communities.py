@@ -88,24 +88,6 @@ def test_hostile_graphs(estimator, graph, recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"communities": 1}, "communities"),
-        ({"communities": 50}, "4 vertices for 50"),
-        ({"mechanism": "guess"}, "mechanism"),
-        ({"delta": 0.1}, "purely private"),
-        ({"mechanism": "projection", "delta": 1e-6}, "p_out < p_in"),
-        ({"mechanism": "projection", "delta": 0.0, "p_in": 0.5, "p_out": 0.1}, "delta"),
-        ({"rounds": -1}, "rounds"),
-    ],
-)
-def test_bad_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
-        CommunitiesRecovery(**{"epsilon": 1.0, "communities": 2, **options}).fit(np.zeros((4, 4)))
-
-
 def test_model_errors():
     for arguments in [(1, 2, 0.5, 0.1), (10, 1, 0.5, 0.1), (10, 2, 0.1, 0.5), (10, 2, 1.5, 0.1)]:
         with pytest.raises(ValueError):

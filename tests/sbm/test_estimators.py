@@ -1,7 +1,6 @@
 """The estimators: scikit-learn's contract, planted graphs, and nothing but the release gets out."""
 
 import json
-import pickle
 
 import networkx as nx
 import numpy as np
@@ -46,26 +45,6 @@ def planted(n=60, d=30, gamma=0.9, seed=0):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
 class TestContract:
-    def test_clone_get_and_set_params(self, estimator):
-        copy = sklearn.base.clone(estimator)
-        assert copy is not estimator and copy.get_params() == estimator.get_params()
-        copy.set_params(epsilon=2.5)
-        assert copy.epsilon == 2.5 and estimator.epsilon == 1.0
-        assert "epsilon=1.0" in repr(estimator)
-
-    def test_attributes_before_fit_say_so(self, estimator):
-        fresh = sklearn.base.clone(estimator)
-        for name in ("labels_", "nodes_", "guarantee_", "release_", "released_"):
-            with pytest.raises(AttributeError, match=f"'{name}' yet: call fit first"):
-                getattr(fresh, name)
-            assert not hasattr(fresh, name)
-        with pytest.raises(AttributeError, match=r"'labls_'; did you mean 'labels_'\?"):
-            fresh.labls_
-        with pytest.raises(AttributeError, match="no attribute 'lables'$"):
-            fresh.lables
-        again = pickle.loads(pickle.dumps(fresh))
-        assert again.get_params() == fresh.get_params() and not hasattr(again, "labels_")
-
     def test_fit_sets_the_public_attributes(self, estimator):
         sample = planted()
         fitted = sklearn.base.clone(estimator)
@@ -97,66 +76,12 @@ class TestContract:
             "(0, 2)",
         ]
 
-    def test_insecure_seed_voids_the_guarantee_and_repeats(self, estimator):
-        seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
-        sample = planted()
-        first, second = (
-            seeded.fit(sample.adjacency).labels_,
-            sklearn.base.clone(seeded).fit_predict(sample.adjacency),
-        )
-        assert np.array_equal(first, second)
-        assert seeded.guarantee_.kind == "none" and seeded.guarantee_.epsilon is None
-        assert estimator.insecure_seed is None
-
     def test_networkx_and_matrix_agree(self, estimator):
         sample = planted()
         seeded = sklearn.base.clone(estimator).set_params(insecure_seed=3)
         one = seeded.fit(sample.adjacency.toarray()).labels_
         two = seeded.fit(sample.to_networkx()).labels_
         assert np.array_equal(one, two)
-
-    def test_pickle_keeps_the_release_and_drops_the_diagnostics(self, estimator):
-        fitted = sklearn.base.clone(estimator).fit(planted().adjacency)
-        loaded = pickle.loads(pickle.dumps(fitted))
-        assert loaded.release_ == fitted.release_
-        assert loaded.release_.private_diagnostics == {}
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=NAMES)
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf"), "1", None, True])
-def test_bad_epsilon(estimator, epsilon):
-    with pytest.raises(ValueError, match="epsilon"):
-        sklearn.base.clone(estimator).set_params(epsilon=epsilon).fit(np.zeros((4, 4)))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=NAMES[:2])
-@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 2.0, float("nan")])
-def test_bad_delta(estimator, delta):
-    with pytest.raises(ValueError, match="delta"):
-        sklearn.base.clone(estimator).set_params(delta=delta).fit(np.zeros((4, 4)))
-
-
-@pytest.mark.parametrize(
-    "estimator, message",
-    [
-        (CertificateRecovery(1.0, 0.6), "at most 1/2"),
-        (CertificateRecovery(1.0, 1e-6, 0.5, average_degree=3.0), "not both"),
-        (CertificateRecovery(1.0, 1e-6, float("nan")), "tau"),
-        (CertificateRecovery(1.0, 1e-6, average_degree=-1.0), "average_degree"),
-        (CertificateRecovery(1.0, 1e-6, tau0=0.0), "tau0"),
-        (CertificateRecovery(1.0, 1e-6, tau0=1e-15), "tau0"),
-        (ProjectionRecovery(1.0, 1e-6, 0.0, 10.0), "gamma"),
-        (ProjectionRecovery(1.0, 1e-6, 0.5, 0.0), "average_degree"),
-        (ProjectionRecovery(1.0, 1e-6, 0.5, 10.0, calibration="loose"), "calibration"),
-        (ProjectionRecovery(1.0, 1e-6, 0.5, 10.0, tolerance=0.0), "tolerance"),
-        (ProjectionRecovery(10.0, 1e-6, 0.5, 10.0, calibration="paper"), "tight"),
-        (RandomizedResponseRecovery(1.0, rounds=-1), "rounds"),
-        (RandomizedResponseRecovery(1.0, average_degree=0.0), "average_degree"),
-    ],
-)
-def test_bad_parameters(estimator, message):
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(np.zeros((4, 4)))
 
 
 HOSTILE = {
@@ -202,6 +127,7 @@ def test_two_cliques_are_too_small_to_release_and_big_ones_are_released():
     assert fitted.labels_.tolist() == [1] * 80 + [-1] * 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", ["raises", "out of memory", "not certified", "bad point"])
 def test_solver_failure_is_invisible(monkeypatch, failure, recwarn):
     """A solver that fails changes neither the guarantee nor the shape of what is returned."""

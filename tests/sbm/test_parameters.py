@@ -11,6 +11,7 @@ from graphs import all_adjacencies, neighbours
 
 from problems.sbm import ProjectionRecovery, StochasticBlockModel, estimate_parameters, parameters
 from problems.sbm.parameters import GRID, eigenvalue_count, eigenvalue_step
+from sosdp.conic.rigorous import largest_eigenvalue_bounds
 from sosdp.privacy import compose
 
 
@@ -27,6 +28,16 @@ def test_exact_loss_of_the_eigenvalue_over_every_graph(n, degree):
     assert moves.max() / (eigenvalue_step(n) / 2) > 1  # negative control: half the sensitivity
     if degree == 0.001:
         assert loss > 0.99  # an edge in the empty graph: the bound cannot be lowered
+
+
+def test_an_eigenvalue_is_enclosed_and_one_that_is_not_counts_as_none(monkeypatch):
+    sample = StochasticBlockModel(60, 20, 0.6).sample(0)
+    matrix = sample.adjacency.toarray() - 0.25
+    low, high = largest_eigenvalue_bounds(matrix)
+    assert low <= np.linalg.eigvalsh(matrix)[-1] + 1e-12 and 0.0 < high - low < 2 * parameters.width(60)
+    for ends in ((low - 1e-6, high), (-math.inf, high), (low, math.inf), (math.nan, high)):
+        monkeypatch.setattr(parameters, "largest_eigenvalue_bounds", lambda _, found=ends: found)
+        assert eigenvalue_count(sample.adjacency, 0.25) is None
 
 
 def test_eigenvalue_is_that_of_the_definition():
@@ -85,7 +96,7 @@ def test_hostile_graphs(graph, monkeypatch, recwarn):
     def broken(*args, **kwargs):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr(parameters, "eigenvalues_between", broken)
+    monkeypatch.setattr(parameters, "largest_eigenvalue_bounds", broken)
     assert estimate_parameters(graph, 0.1).guarantee == reference.guarantee
     assert not recwarn.list
 

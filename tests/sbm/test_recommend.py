@@ -84,8 +84,8 @@ def test_vote_error_is_monotone_and_bounded():
      (1000, 100, 0.5, 0.47, 0), (1000, 100, 1.0, 1, 0), (1000, 200, 0.5, 1, 0), (1000, 400, 0.5, 1, 1)],
 )  # fmt: skip
 def test_forecast_of_exact_recovery(n, d, epsilon, certificate, flips):
-    found = {f.method: f.exact for f in recommend(n, d, 0.8, epsilon, 1e-6).forecasts}
-    assert abs(found["certificate"] - certificate) < 0.2 and abs(found["edge flips"] - flips) < 0.2
+    result = {f.method: f.exact for f in recommend(n, d, 0.8, epsilon, 1e-6).forecasts}
+    assert abs(result["certificate"] - certificate) < 0.2 and abs(result["edge flips"] - flips) < 0.2
 
 
 def test_regimes():

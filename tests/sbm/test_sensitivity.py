@@ -20,7 +20,7 @@ TABLE = [
     (4, 0.8, 1 / 3, 4.643, 7.746, 18.97),
     (4, 3.0, 2.5, 0.754, 0.754, 3.578),
     (5, 1.0, 0.8, 3.760, 5.000, 12.25),
-    pytest.param(5, 0.625, 1.0, 5.042, 5.657, 13.86, marks=pytest.mark.slow(sample=True)),
+    pytest.param(5, 0.625, 1.0, 5.042, 5.657, 13.86, marks=pytest.mark.slow),
     pytest.param(5, 2.0, 0.5, 3.407, 4.472, 10.95, marks=pytest.mark.slow),
 ]
 

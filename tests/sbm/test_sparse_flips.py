@@ -94,9 +94,9 @@ def test_the_code_follows_the_law_however_the_skips_are_cut(monkeypatch, size):
     rule, runs = SkipRule(3.0), 6000
     expected = flip_law(3.0) * runs
     bits = open_bits(size)
-    found = Counter(sum(1 << int(p) for p in flipped_positions(6, rule, bits)) for _ in range(runs))
+    result = Counter(sum(1 << int(p) for p in flipped_positions(6, rule, bits)) for _ in range(runs))
     kept = expected > 5
-    chi = sum((found[mask] - expected[mask]) ** 2 / expected[mask] for mask in np.flatnonzero(kept))
+    chi = sum((result[mask] - expected[mask]) ** 2 / expected[mask] for mask in np.flatnonzero(kept))
     degrees = int(kept.sum())
     assert chi < degrees + 5 * math.sqrt(2 * degrees)
 

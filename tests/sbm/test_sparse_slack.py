@@ -105,11 +105,11 @@ def test_a_start_is_unlucky_as_often_as_claimed(n, direction):
     assert test.unlucky == pytest.approx(0.2)
     u = np.ones(n) / math.sqrt(n) if direction == "spread" else np.eye(1, n)[0]
     repeats = 5000 if n < 100 else 50
-    found = np.concatenate(
+    result = np.concatenate(
         [np.abs(u @ sparse_slack.draw_starts(test, open_bits(seed)).vectors) for seed in range(repeats)]
     )
-    share = np.mean(found < test.component)
-    spread = math.sqrt(0.2 * 0.8 / len(found))
+    share = np.mean(result < test.component)
+    spread = math.sqrt(0.2 * 0.8 / len(result))
     assert share <= 0.2 + 4 * spread
     assert share >= 0.195 - 4 * spread  # the inequality sqrt(2 / pi) t loses little
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from graphs import all_adjacencies, all_labellings, neighbours
 
 from problems.sbm import (
@@ -248,29 +247,6 @@ def test_pure_version_with_the_exponential_mechanism():
     assert (guarantee.epsilon, guarantee.delta, guarantee.kind) == (4.0, 0.0, "exact")
     whole = VotingRecovery(4.0, 0.0, 1.0, 5.0, rough="exponential").fit(graph)
     assert whole.guarantee_.epsilon == 4.0 and whole.guarantee_.delta == 0.0
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"rough": "guess"}, "rough"),
-        ({"split": 0.0}, "split"),
-        ({"split": 1.0}, "split"),
-        ({"rough_share": 1.5}, "rough_share"),
-        ({"rough": "exponential"}, "delta = 0"),
-        ({"delta": 0.0}, "delta"),
-        ({"rough": "exponential", "delta": 0.0, "weight_bound": 2.0}, "unweighted"),
-    ],
-)
-def test_bad_parameters(options, message):
-    parameters = {"epsilon": 1.0, "delta": 1e-6, "gamma": 0.5, "average_degree": 3.0, **options}
-    with pytest.raises(ValueError, match=message):
-        VotingRecovery(**parameters).fit(sp.csr_array((6, 6), dtype=np.int64))
-
-
-def test_more_than_22_vertices_are_refused_with_the_reason():
-    with pytest.raises(ValueError, match="up to n = 22"):
-        VotingRecovery(1.0, 0.0, 0.5, 3.0, rough="exponential").fit(np.zeros((23, 23)))
 
 
 @pytest.mark.parametrize("split", [None, 0.5])

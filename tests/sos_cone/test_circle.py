@@ -34,14 +34,14 @@ def test_known_minima():
 def test_random_polynomials_against_a_grid(degree):
     generator = np.random.default_rng(degree)
     c, s = generator.standard_normal(degree + 1), generator.standard_normal(degree - 1)
-    found = sd.minimize_trigonometric(c.tolist(), s.tolist())
+    result = sd.minimize_trigonometric(c.tolist(), s.tolist())
     seen = grid_minimum(c, s).min()
-    assert found.status == "optimal"
-    assert seen - 1e-3 * degree <= found.certified_bound <= seen
-    assert found.bound - found.certified_bound <= 1e-7 * degree
-    assert found(0) == pytest.approx(1) and abs(found(degree)) <= 1 + 1e-6
+    assert result.status == "optimal"
+    assert seen - 1e-3 * degree <= result.certified_bound <= seen
+    assert result.bound - result.certified_bound <= 1e-7 * degree
+    assert result(0) == pytest.approx(1) and abs(result(degree)) <= 1 + 1e-6
     with pytest.raises(ValueError, match="degree"):
-        found(degree + 1)
+        result(degree + 1)
 
 
 def test_series_of_a_gram_matrix_are_exact():
@@ -72,11 +72,11 @@ def test_the_proof_pays_for_bad_multipliers():
     c, s = [1.0, 0.25, -0.5], [0.75, 0.125]
     least = grid_minimum(c, s).min()
     generator = np.random.default_rng(1)
-    found = circle.bound_on_circle(c, s)
+    result = circle.bound_on_circle(c, s)
     for size in (1e-6, 1e-2, 1.0):
-        noise = generator.standard_normal(found.gram.shape) * size
-        loss = circle.loss_on_circle(c, s, found.value, found.gram + noise + noise.T)
-        assert size / 10 < loss and found.value - loss <= least
+        noise = generator.standard_normal(result.gram.shape) * size
+        loss = circle.loss_on_circle(c, s, result.value, result.gram + noise + noise.T)
+        assert size / 10 < loss and result.value - loss <= least
     # the identity holds and the matrix is indefinite: only that is charged
     assert circle.loss_on_circle([0.0], [], 0.5, np.diag([-0.5, 0.0, 0.0])) >= 0.5
     assert circle.loss_on_circle([0.5], [], 0.5, np.zeros((3, 3))) <= 1e-200
@@ -102,10 +102,10 @@ def test_what_is_refused():
 def test_coefficients_far_from_one(size):
     for c, s, least in (([1], [], 1), ([0, 3], [4], -5), ([0, 3], [3], -Fraction(3 * 2**0.5))):
         c, s = [v * Fraction(size) for v in c], [v * Fraction(size) for v in s]
-        found = sd.minimize_trigonometric(c, s)
-        assert found.status == "optimal"
-        assert Fraction(found.certified_bound) <= least * Fraction(size)
-        error = Fraction(found.certified_bound) - least * Fraction(size)
+        result = sd.minimize_trigonometric(c, s)
+        assert result.status == "optimal"
+        assert Fraction(result.certified_bound) <= least * Fraction(size)
+        error = Fraction(result.certified_bound) - least * Fraction(size)
         assert abs(error) <= max(Fraction(size) / 10**6, Fraction(2) ** -1070)
         most = sd.minimize_trigonometric([-v for v in c], [-v for v in s], sense="maximize")
         assert Fraction(most.certified_bound) >= -least * Fraction(size)

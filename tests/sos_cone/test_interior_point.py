@@ -7,7 +7,6 @@ import pytest
 
 import certificates
 import sosdp as sd
-from sosdp.conic.program import SolverUnavailable
 
 
 def bound(p, system, degree, **options):
@@ -69,19 +68,18 @@ def test_rays_are_proven_statuses():
 
 def test_what_points_do_not_determine_is_refused():
     x, y = sd.variables("x y")
-    with pytest.raises(SolverUnavailable, match="multiple"):
-        bound(x + y**2, sd.System(x**2 == 0), 4)
-    with pytest.raises(SolverUnavailable, match="variety"):
-        bound(x + y**2, sd.System((x - y) ** 2 * 1.0 == 0), 4)
+    for system, why in ((sd.System(x**2 == 0), "multiple"), (sd.System((x - y) ** 2 * 1.0 == 0), "variety")):
+        result = bound(x + y**2, system, 4)
+        assert result.status == "failed" and result.certified_bound is None and why in result.reason
 
 
 def test_matrix_constraints_are_a_few_squares_a_point():
     x, y = sd.variables("x y")
     matrix = np.array([[1 - 4 * x * y, x], [x, 4 - x**2 - y**2]], dtype=object).view(sd.PolynomialArray)
     for degree in (2, 4, 6):
-        found = bound(-(x**2) - y**2, sd.System(sd.PSD(matrix)), degree)
-        assert found.status == "optimal" and found.bound == pytest.approx(-4, abs=1e-6)
-        assert -4 - 1e-6 <= found.certified_bound <= -4 + 1e-12
+        result = bound(-(x**2) - y**2, sd.System(sd.PSD(matrix)), degree)
+        assert result.status == "optimal" and result.bound == pytest.approx(-4, abs=1e-6)
+        assert -4 - 1e-6 <= result.certified_bound <= -4 + 1e-12
 
 
 def test_programs_with_several_unknowns():
@@ -116,14 +114,14 @@ def test_constraints_in_expectation():
 def test_permutation_symmetry_is_kept():
     x = sd.variables("x", 4)
     p = sum(x**4) - sum(x) ** 2 + sum(x) ** 3 / 10
-    found = {}
+    result = {}
     for symmetry in ("auto", "sign"):
-        found[symmetry] = sd.minimize(p, box(x / 2), 6, symmetry=symmetry, solver="sos_cone")
-        assert found[symmetry].status == "optimal"
-        assert found[symmetry].bound - found[symmetry].certified_bound <= 1e-6 * abs(found[symmetry].bound)
-    assert found["auto"].sizes["orbit_moments"] < found["sign"].sizes["moments"] / 3
-    assert found["auto"].bound == pytest.approx(found["sign"].bound, rel=1e-6)
-    assert certificates.extract(found["auto"]).exact().verdict
+        result[symmetry] = sd.minimize(p, box(x / 2), 6, symmetry=symmetry, solver="sos_cone")
+        assert result[symmetry].status == "optimal"
+        assert result[symmetry].bound - result[symmetry].certified_bound <= 1e-6 * abs(result[symmetry].bound)
+    assert result["auto"].sizes["orbit_moments"] < result["sign"].sizes["moments"] / 3
+    assert result["auto"].bound == pytest.approx(result["sign"].bound, rel=1e-6)
+    assert certificates.extract(result["auto"]).exact().verdict
 
 
 def test_the_dispatcher_knows_sizes_only():
@@ -156,8 +154,8 @@ def empty_sets():
 
 def test_a_ray_of_the_gram_side_refutes_by_itself():
     for p, system, degree in empty_sets():
-        found = bound(p, system, degree)
-        assert found.status == "infeasible" and found.solver == "sos_cone"
+        result = bound(p, system, degree)
+        assert result.status == "infeasible" and result.solver == "sos_cone"
 
 
 def test_thin_sets_get_points_inside():
@@ -171,8 +169,8 @@ def test_a_time_limit_ends_early_without_a_false_claim():
     x = sd.variables("x", 2)
     basis = sd.monomials(x, 10)
     p = np.random.default_rng(3).standard_normal(len(basis)) @ basis
-    found = bound(p, box(x), 10, time_limit=1e-9)
+    result = bound(p, box(x), 10, time_limit=1e-9)
     grid = np.linspace(-1, 1, 41)
     points = np.stack([g.ravel() for g in np.meshgrid(grid, grid)], axis=1)
-    assert found.status in ("failed", "inaccurate")
-    assert found.certified_bound is None or found.certified_bound <= p(points).min() + 1e-9
+    assert result.status in ("failed", "inaccurate")
+    assert result.certified_bound is None or result.certified_bound <= p(points).min() + 1e-9

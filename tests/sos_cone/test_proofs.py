@@ -14,7 +14,6 @@ from certificates.checker import semidefinite
 from certificates.find.chebyshev import proof_from_inside
 from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono
-from sosdp.relaxation.build.identity import RoundingErrors
 from sosdp.relaxation.solve import solve as solving
 from sosdp.relaxation.solve.sos_cone import box_proof
 from sosdp.relaxation.solve.sos_cone.box_proof import _GROWTH, _WIDER, proven_loss
@@ -37,7 +36,7 @@ def thirds():
     """Coefficients that are no floats, on an interval that is none either."""
     x = sd.polynomial("x")
     p = sd.polynomial("x**6/3 - 7*x**5/11 + x/7")
-    return p, sd.System(sd.polynomial("(x - 1/3)*(5/3 - x)") >= 0, x <= 2), 6, None
+    return p, sd.System(sd.polynomial("(x + 1/3)*(5/3 - x)") >= 0, x <= 2), 6, None
 
 
 @pytest.mark.parametrize("make", [goldstein_price, rosenbrock, thirds])
@@ -45,8 +44,9 @@ def test_exact_certificates_come_from_the_first_solve(make, monkeypatch):
     p, system, degree, optimum = make()
     for sense in (sd.minimize, sd.maximize) if optimum is None else (sd.minimize,):
         result = sense(p, system, degree, solver="sos_cone")
-        assert result.status == "optimal"
-        monkeypatch.setattr(solving, "solve_program", None)  # nothing is solved again
+        assert result.certified_bound is not None
+        if result.status == "optimal":  # else a sharper solve may be tried
+            monkeypatch.setattr(solving, "solve_program", None)  # nothing is solved again
         proof = certificates.extract(result).exact()
         monkeypatch.undo()
         assert proof.verdict
@@ -68,7 +68,7 @@ def test_high_powers_of_one_variable_are_checked_without_elimination(degree, mon
     assert proof.verdict
     assert 0 <= result.bound - float(proof.bound) <= 1e-5 * max(1.0, abs(result.bound))
     if degree == 40:
-        assert replay(proof.to_dict())[0].bound == proof.bound
+        assert replay(proof.to_dict()).bound == proof.bound
 
 
 def test_permuted_blocks_and_signs():
@@ -97,7 +97,7 @@ def test_the_proof_on_a_box_does_not_need_good_multipliers(make):
     proof = result.inside.proof
     generator = np.random.default_rng(0)
     names = [str(v) for v in result.variables]
-    low = [-2.0, -2.0] if len(names) == 2 else [1 / 3]
+    low = [-2.0, -2.0] if len(names) == 2 else [-1 / 3]
     high = [2.0, 2.0] if len(names) == 2 else [5 / 3]
     grids = np.meshgrid(*[np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)])
     points = np.stack([g.ravel() for g in grids], axis=1)
@@ -152,21 +152,6 @@ def test_rounding_of_the_coefficients_is_charged():
     frame, grams, unknowns = _empty_proof()
     charged = proven_loss(frame, grams, unknowns)
     assert 2 * 8 * 2.0**-53 * 1e10 <= charged <= 1e-4
-    identity = frame.identity
-    quiet = RoundingErrors(0 * identity.gram, 0 * identity.free, 0 * identity.target, 0 * identity.unknown)
-    for errors in (
-        replace(quiet, target=identity.target * 1e-10),
-        replace(quiet, unknown=abs(identity.unknown) * 1e-10),
-    ):
-        noisy = replace(frame, identity=replace(identity, errors=errors))
-        assert proven_loss(noisy, grams, unknowns) >= charged + 0.999
-    coarse = replace(quiet, gram=abs(identity.gram) * 1e-13)
-    noisy = replace(frame, identity=replace(identity, errors=coarse))
-    number = next(k for k, b in enumerate(identity.blocks) if b.kind == "inequality")
-    grams[number] = 1e6 * np.eye(grams[number].shape[0])
-    least = 1e-7 * grams[number].shape[0] * abs(frame.multiplier(number)[1]).max()
-    less, more = proven_loss(frame, grams, unknowns), proven_loss(noisy, grams, unknowns)
-    assert least <= more - less < np.inf
 
 
 def test_what_a_matrix_lacks_is_charged_alone():
@@ -191,10 +176,10 @@ def test_degree_eighty_in_monomials():
     x = sd.variables("x", 1)[0]
     basis = sd.monomials([x], 80)
     p = np.random.default_rng(1040).standard_normal(len(basis)) @ basis
-    found = sd.minimize(p, sd.System(1 - x**2 >= 0), 80)
-    assert found.status == "optimal" and found.solver == "sos_cone"
+    result = sd.minimize(p, sd.System(1 - x**2 >= 0), 80)
+    assert result.status == "optimal" and result.solver == "sos_cone"
     grid = np.cos(np.linspace(0, np.pi, 20001))
-    assert found.certified_bound <= p(grid[:, None]).min() <= found.certified_bound + 1e-5
+    assert result.certified_bound <= p(grid[:, None]).min() <= result.certified_bound + 1e-5
 
 
 def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
@@ -203,7 +188,7 @@ def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
     seen = set()
     for turn in range(400):
         middle, half = generator.standard_normal(), np.exp2(generator.integers(-3, 4))
-        # 1 - t**2 in x, now and then moved by a hair, by hidden errors, or with another curvature
+        # 1 - t**2 in x, now and then moved by a hair, or with another curvature
         a, b, c = -1 / half**2, 2 * middle / half**2, 1 - (middle / half) ** 2
         a, b, c = (v * (1 + generator.choice([0, 1e-15, 1e-13, 3e-12])) for v in (a, b, c))
         if turn % 5 == 0:
@@ -215,15 +200,14 @@ def test_the_end_of_a_box_is_judged_as_in_rational_numbers():
             c = -float(Fraction(b) * end + Fraction(a) * end * end) - float(
                 generator.choice([0, 1e-16, 1e-13])
             )
-        hidden = float(generator.choice([0.0, 1e-13, 1e-11]))
         for side in (-1, 1):
             end = Fraction(middle) + side * Fraction(float(half)) * wider
             terms = [Fraction(c), Fraction(b) * end, Fraction(a) * end * end]
-            value = sum(terms) + share * sum(map(abs, terms)) + Fraction(hidden)
+            value = sum(terms) + share * sum(map(abs, terms))
             slope = side * (Fraction(b) + 2 * Fraction(a) * end)
             slope += share * (abs(Fraction(b)) + 2 * abs(Fraction(a) * end))
             wanted = value < 0 and slope <= 0 and a <= 0
             powers, values = np.array([2, 0, 1]), np.array([a, c, b])
-            assert box_proof._falls_below(side, powers, values, hidden, middle, half) == wanted
+            assert box_proof._falls_below(side, powers, values, middle, half) == wanted
             seen.add(wanted)
     assert seen == {True, False}

@@ -74,7 +74,7 @@ def test_inverse_error_against_rationals(condition):
     matrix = turned @ np.diag(np.geomspace(1.0, 1 / condition, n)) @ turned.T
     matrix = (matrix + matrix.T) / 2
     least = least_eigenvalue_proof(matrix)
-    found = inverse_proof(matrix, least)
+    result = inverse_proof(matrix, least)
     rows = [[Fraction(float(e)) for e in row] + [Fraction(int(i == j)) for j in range(n)]
             for i, row in enumerate(matrix)]  # fmt: skip
     for k in range(n):
@@ -82,9 +82,9 @@ def test_inverse_error_against_rationals(condition):
         for i in range(n):
             if i != k:
                 rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k])]
-    difference = np.array([[float(rows[i][n + j] - Fraction(float(found.matrix[i, j]))) for j in range(n)]
+    difference = np.array([[float(rows[i][n + j] - Fraction(float(result.matrix[i, j]))) for j in range(n)]
                            for i in range(n)])  # fmt: skip
-    assert np.linalg.norm(difference, 2) <= found.error
+    assert np.linalg.norm(difference, 2) <= result.error
     assert inverse_proof(matrix, 0.0) is None and inverse_proof(matrix, -1.0) is None
     assert inverse_proof(np.zeros((2, 2)), 1e-3) is None
 

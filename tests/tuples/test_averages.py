@@ -118,8 +118,8 @@ def clustered(n: int, seed: int, scatter: float = 0.2) -> list:
 
 
 def error(centers) -> float:
-    found = np.array(centers)
-    return float(np.linalg.norm(found[:, None] - CENTRES[None], axis=2).min(axis=1).max())
+    result = np.array(centers)
+    return float(np.linalg.norm(result[:, None] - CENTRES[None], axis=2).min(axis=1).max())
 
 
 def test_release_at_any_scale():
@@ -177,6 +177,7 @@ def test_refusals_are_as_frequent_as_the_curve_says():
     assert abs(refused / runs - 0.2) < 5 * math.sqrt(0.16 / runs)
 
 
+@pytest.mark.slow
 def test_the_order_of_points_and_tuples_does_not_show():
     """Other orders inside the tuples, same random bits: the same centres up to the order they come out in."""
     tuples = clustered(90, 4)

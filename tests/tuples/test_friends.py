@@ -67,10 +67,10 @@ def test_the_weighted_mean_is_the_one_of_the_definition():
         table = table_of([((x,),) for x in places])
         matches = matches_of(table, 3)
         h, mean = on_a_line(places, 3)
-        found = weighted_mean(table, matches, 3)
+        result = weighted_mean(table, matches, 3)
         assert h_score(matches) == h
-        assert (found is None) == (mean is None)
-        assert found is None or float(found[0][0]) == pytest.approx(mean)
+        assert (result is None) == (mean is None)
+        assert result is None or float(result[0][0]) == pytest.approx(mean)
 
 
 def test_the_bound_is_the_largest_over_all_overlaps():
@@ -119,7 +119,7 @@ def law(places: tuple[int, ...], rule, radius: int, rho: float, curve) -> dict:
     """Law of test and noisy mean for one-point tuples on a line: None, or an integer."""
     h, mean = on_a_line(places, radius)
     passing = float(curve(h)) if mean is not None else 0.0
-    found = {None: 1.0 - passing}
+    result = {None: 1.0 - passing}
     if passing > 0.0:
         moved = mean_sensitivity(len(places), rule.reach) * radius + 1
         variance = float(moved**2 / (2 * Fraction(rho)))
@@ -127,8 +127,8 @@ def law(places: tuple[int, ...], rule, radius: int, rho: float, curve) -> dict:
         weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2.0 * variance))
         centre = math.floor(Fraction(mean).limit_denominator(10**6) + Fraction(1, 2))
         for shift, weight in zip(range(-reach, reach + 1), weights / weights.sum()):
-            found[centre + shift] = found.get(centre + shift, 0.0) + passing * float(weight)
-    return found
+            result[centre + shift] = result.get(centre + shift, 0.0) + passing * float(weight)
+    return result
 
 
 @pytest.mark.parametrize("holds", [True, False])

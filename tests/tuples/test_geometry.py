@@ -61,6 +61,7 @@ def test_f1_at_the_boundary():
     assert theory.relative_distance(x, [(0, 10), (60, 0)]) == Fraction(1, 49)
 
 
+@pytest.mark.slow
 def test_f2_f3_points_of_touching_balls_have_the_same_nearest_centre():
     generator = np.random.default_rng(2)
     tried = 0
@@ -115,6 +116,7 @@ def test_f4_tuples_in_balls_that_are_far_enough_partition_each_other():
     assert not theory.partitions(first, second, ratio)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [7, 20, 100])
 def test_f5_centres_and_gaps_are_stable(ratio):
     generator = np.random.default_rng(4)
@@ -187,8 +189,8 @@ def test_nearest_distances_are_exact_at_every_size(size):
     second = np.clip(centres + generator.integers(-3000, 3001, size=(4, 3, 5)), -size, size)
     second[0] = -second[0]
     cap = 10**8
-    found = geometry.nearest_squared(first, second, cap)
-    assert found.tolist() == by_definition(first, second, cap)
+    result = geometry.nearest_squared(first, second, cap)
+    assert result.tolist() == by_definition(first, second, cap)
 
 
 def test_the_largest_numbers_of_the_product_are_exact():

@@ -27,8 +27,8 @@ from sosdp.privacy.randomness.bits import InsecureBits
     ],
 )
 def test_table_of_the_notes(epsilon, delta, sample, reach, tuples):
-    found = published.test_constants(epsilon, delta / 4.0, 0.025)
-    assert (found.sample, int(found.reach), found.tuples) == (sample, reach, tuples)
+    result = published.test_constants(epsilon, delta / 4.0, 0.025)
+    assert (result.sample, int(result.reach), result.tuples) == (sample, reach, tuples)
     # the discrete quantiles that are run: whole numbers instead of closed forms
     sizes = close_tuples.partition_sizes(tuples, epsilon / 2.0, delta / 4.0, 0.025)
     assert abs(sizes.sample - sample) <= 1 and 0.7 * reach < sizes.reach < 1.25 * reach
@@ -116,7 +116,7 @@ def test_counts_of_what_is_not_partitioned_are_those_of_the_definition():
     usable = np.arange(12) != 5
     table = TupleTable(points.astype(np.int64), usable)
     for ratio in (7, Fraction(15, 2), 12):
-        found = close_tuples.unpartitioned(table, range(12), ratio)
+        result = close_tuples.unpartitioned(table, range(12), ratio)
         for a in range(12):
             tuples = [points[b].tolist() for b in range(12)]
             sound = usable[a] and a != 3
@@ -125,7 +125,7 @@ def test_counts_of_what_is_not_partitioned_are_those_of_the_definition():
                 if sound
                 else 12
             )
-            assert found[a] == expected
+            assert result[a] == expected
 
 
 def test_bad_outcomes_are_as_rare_as_claimed():
@@ -150,14 +150,14 @@ def test_noisy_centres_and_their_public_errors():
     points = centres + generator.integers(-9, 10, size=(n, 2, 2))
     table = TupleTable(points.astype(np.int64), np.ones(n, dtype=bool))
     budget = {"epsilon": 1.0, "delta": 0.05, "beta": 0.05}
-    found = {}
+    result = {}
     for calibration in ("paper", "tight"):
         release = close_tuples.noisy_centers(
             table, **budget, ratio=900, bits=InsecureBits(3), calibration=calibration
         )
         assert release is not None
-        found[calibration] = np.abs(release - centres).max()
-        assert found[calibration] < 10**7
+        result[calibration] = np.abs(release - centres).max()
+        assert result[calibration] < 10**7
     assert close_tuples.tight_multiplier(1.0, 0.05, 2) < close_tuples.paper_multiplier(1.0, 0.05, 2)
     assert (np.diff(release[:, 0]) >= 0).all()  # sorted, not in a private order
     for bad in (
@@ -179,8 +179,8 @@ def test_noise_grows_with_the_gap_at_any_distance():
         bits = InsecureBits(1)
         errors = []
         for _ in range(12):
-            found = close_tuples.noisy_centers(table, epsilon=1.0, delta=0.05, ratio=900, bits=bits)
-            errors += [] if found is None else np.abs(found - [[-far], [far]]).ravel().tolist()
+            result = close_tuples.noisy_centers(table, epsilon=1.0, delta=0.05, ratio=900, bits=bits)
+            errors += [] if result is None else np.abs(result - [[-far], [far]]).ravel().tolist()
         spread.append(float(np.median(errors)) / far)
     assert len(errors) > 12 and 0.25 < spread[1] / spread[0] < 4.0
     x = np.array([[0, 0], [3, 4]])
@@ -196,11 +196,11 @@ def test_window_scores_move_by_at_most_one_on_all_multisets():
     size = 5
 
     def scores(values, width):
-        found = []
+        result = []
         for window in segment.windows(values, width):
             runs = segment.inner_levels(window, size)
-            found += [len(window) - run.level for run in runs for _ in range(run.first, run.last + 1)]
-        return np.array(found)
+            result += [len(window) - run.level for run in runs for _ in range(run.first, run.last + 1)]
+        return np.array(result)
 
     for n in range(7):
         for values in itertools.combinations_with_replacement(range(size), n):
@@ -213,8 +213,8 @@ def test_averages_of_private_size():
     points = grid(-50.0, 50.0, 0.25)
     generator = np.random.default_rng(3)
     values = generator.normal(size=(60000, 2)) + [3.0, -7.0]
-    found = segment.average_in_space(values, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
-    assert np.abs(found - [3.0, -7.0]).max() < 0.5
+    result = segment.average_in_space(values, points, epsilon=1.0, delta=1e-3, beta=0.1, bits=InsecureBits(1))
+    assert np.abs(result - [3.0, -7.0]).max() < 0.5
     # no value, one value: a number all the same
     for few in (values[:0], values[:1]):
         nothing = segment.average_in_space(
@@ -255,6 +255,7 @@ def test_exact_law_of_the_segment_s_ends():
         assert (worst <= math.exp(epsilon / 2) * (1 + 1e-12)) == holds
 
 
+@pytest.mark.slow
 def test_clusters_change_by_at_most_two_k_times_reach_plus_one():
     """Section 3.3 by search: neighbours, good families for both, additions and removals of all clusters."""
     generator = np.random.default_rng(5)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
-from sosdp.privacy.calibrate import check_epsilon, float_down, float_up
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, positive
+from sosdp.privacy.calibrate import float_down, float_up
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
 from sosdp.privacy.mechanisms.upper_bound import release_upper_bound
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import join, seal
+from sosdp.privacy.terms import Terms, join
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
 
 from ..private_graph import PrivateGraph
@@ -35,25 +35,6 @@ CUT_SENSITIVITY = 1
 class CutRelease(ReleasingEstimator):
     """epsilon-edge-private synthetic graph for all cuts, with a private bound on its largest cut error.
 
-    Parameters (all public):
-        epsilon: budget of one fit; purely private (delta = 0).
-        noise: "rr" (randomised response, simple graphs), "laplace" (discrete Laplace; the published one),
-        or "auto":
-            "rr" unless weights are given.
-        method: how the noisy graph becomes a synthetic one; costs nothing. "posterior" (shrunk spikes and
-        Bayes'
-            rule pair by pair), "smooth" (flattest graph in the spectral band), "cut_sdp" (nearest in cut
-            norm, the
-            compact form of the published program), "lp" (the published program itself; at most 36 vertices),
-            "spectral" (eigenvalue soft-thresholding), "constant" (one density).
-        error_share: part of epsilon for the error bound, in [0, 1); 0: no bound, and the guarantee is
-        "exact".
-        confidence: probability that the released bound is valid.
-        gap: accuracy to which the relaxation has to be certified; charged. Default n^1.5 / 4096, at least
-        1/2.
-        weight_bound: public bound of the weights of a weighted graph.
-        insecure_seed: tests and figures only; voids the guarantee.
-
     Attributes after fit, all publishable:
         graph_: the `SyntheticGraph`; cut_error_: {"bound", "confidence"} or None (also in
         graph_); nodes_; release_; guarantee_.
@@ -63,30 +44,53 @@ class CutRelease(ReleasingEstimator):
     a few eigendecompositions, and two seconds at n = 400 for the bound (a minute at n = 2000).
     """
 
-    graph_: SyntheticGraph
-    cut_error_: dict[str, float] | None
-    nodes_: tuple[Hashable, ...]
+    epsilon: float = Field(budget, "budget of one fit; purely private (delta = 0)")
+    noise: str = Field(
+        choice(*NOISES),
+        '"rr" (randomised response, simple graphs), "laplace" (discrete Laplace; the '
+        'published one), or "auto": "rr" unless weights are given',
+        default="auto",
+        kw_only=True,
+    )
+    method: str = Field(
+        choice(*METHODS),
+        'how the noisy graph becomes a synthetic one; costs nothing. "posterior" (shrunk '
+        'spikes and Bayes\' rule pair by pair), "smooth" (flattest graph in the spectral '
+        'band), "cut_sdp" (nearest in cut norm, the compact form of the published program), '
+        '"lp" (the published program itself; at most 36 vertices), "spectral" (eigenvalue '
+        'soft-thresholding), "constant" (one density)',
+        default="posterior",
+        kw_only=True,
+    )
+    error_share: float = Field(
+        None,
+        'part of epsilon for the error bound, in [0, 1); 0: no bound, and the guarantee is "exact"',
+        default=0.05,
+        kw_only=True,
+    )
+    confidence: float = Field(
+        None,
+        "probability that the released bound is valid",
+        default=0.95,
+        kw_only=True,
+    )
+    gap: float | None = Field(
+        optional(positive),
+        "accuracy to which the relaxation has to be certified; charged. Default n^1.5 / 4096, at least 1/2",
+        default=None,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        noise: str = "auto",
-        method: str = "posterior",
-        error_share: float = 0.05,
-        confidence: float = 0.95,
-        gap: float | None = None,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.noise = noise
-        self.method = method
-        self.error_share = error_share
-        self.confidence = confidence
-        self.gap = gap
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    graph_: SyntheticGraph = Fitted()
+    cut_error_: dict[str, float] | None = Fitted()
+    nodes_: tuple[Hashable, ...] = Fitted()
 
     def _read(self, X: Any) -> PrivateGraph:
         return PrivateGraph(X, self.weight_bound)
@@ -138,17 +142,11 @@ class CutRelease(ReleasingEstimator):
         return float_down(Fraction(self.epsilon) - Fraction(bound)), bound
 
     def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.noise not in NOISES:
-            raise ValueError(f"noise must be one of {', '.join(NOISES)}, got {self.noise!r}")
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        super()._check_parameters()
         if not 0.0 <= float(self.error_share) < 1.0:
             raise ValueError(f"error_share must lie in [0, 1), got {self.error_share}")
         if self.noise == "rr" and self.weight_bound is not None:
             raise ValueError('randomised response is for simple graphs: use noise="laplace" with weights')
-        if self.gap is not None and not self.gap > 0:
-            raise ValueError(f"gap must be positive, got {self.gap}")
         if not 0.5 <= float(self.confidence) < 1.0:
             raise ValueError(f"confidence must lie in [0.5, 1), got {self.confidence}")
 
@@ -169,33 +167,35 @@ class CutRelease(ReleasingEstimator):
             values = (flipped - flip) / (1.0 - 2.0 * flip)
             np.fill_diagonal(values, 0.0)
             noisy = NoisyGraph(values, flip_deviation(epsilon), flipped, flip)
-        promise = Guarantee(
+        terms = Terms(
             epsilon=epsilon,
-            delta=0.0,
             adjacency=private.adjacency,
             calibration="paper" if kind == "laplace" and self.weight_bound is None else "tight",
-            assumptions=("the vertex set is public",),
+            assumptions=private.assumptions,
             mechanism=f"cuts.{kind}",
         )
-        return seal(noisy, promise, bits), noisy
+        return terms.seal(noisy, terms.guarantee(), bits), noisy
 
     def _bound(self, private: PrivateGraph, weights: np.ndarray, epsilon: float, seed: int | None) -> Release:
         gap = default_gap(private.n) if self.gap is None else float(self.gap)
         try:
             # both are multiples of 2^-20 below 2: the difference is exact
             error = private.matrix().toarray() / private.unit - weights
-            found = bound_disjoint_cut(error, gap=gap)
-            bracket = (found.value, found.upper)
+            result = bound_disjoint_cut(error, gap=gap)
+            bracket = (result.value, result.upper)
         except NUMERICAL_FAILURES:  # how a solver fails depends on the data: the public bound takes its place
             bracket = None
         return release_upper_bound(
+            Terms(
+                epsilon=epsilon,
+                adjacency=private.adjacency,
+                assumptions=private.assumptions,
+                mechanism="cuts.error bound",
+                insecure_seed=seed,
+            ),
             bracket,
-            epsilon=epsilon,
             sensitivity=CUT_SENSITIVITY,
             gap=gap,
             largest=private.n**2 / 4.0,
-            adjacency=private.adjacency,
             confidence=float(self.confidence),
-            mechanism="cuts.error bound",
-            insecure_seed=seed,
         )

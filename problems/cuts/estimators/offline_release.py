@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.privacy.calibrate import check_positive, float_down
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.estimator.field import SEED, Field, Fitted, positive, whole
+from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.interaction.offline import (
     DataAccess,
     FiniteList,
@@ -27,7 +26,6 @@ from sosdp.privacy.mechanisms.interaction.offline import (
 )
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
 
 from ..hypotheses import FriezeKannan, Measurement, MultiplicativeWeights
 from ..private_graph import PrivateGraph
@@ -40,36 +38,24 @@ DENSITY_SHARE = 0.1
 class OfflineRelease(ReleasingEstimator):
     """rho-zCDP synthetic graph of a simple graph, from a few privately found queries.
 
-    Parameters (all public):
-        rho: budget. rounds: B. queries: a list of queries of sensitivity 1 (exponential mechanism and
-        multiplicative
-            weights: MWEM), or None for noisy sign iteration over all sign queries with additive updates.
-        steps: of the sign iteration. insecure_seed: tests and figures only; voids the guarantee.
-
     Attributes after fit: graph_, nodes_, release_, guarantee_.
     """
 
-    graph_: SyntheticGraph
-    nodes_: tuple[Hashable, ...]
+    rho: float = Field(positive, "budget")
+    rounds: int = Field(whole(), "B", default=4, kw_only=True)
+    queries: list[Query] | None = Field(
+        None,
+        "a list of queries of sensitivity 1 (exponential mechanism and multiplicative "
+        "weights: MWEM), or None for noisy sign iteration over all sign queries with "
+        "additive updates",
+        default=None,
+        kw_only=True,
+    )
+    steps: int = Field(whole(), "of the sign iteration", default=5, kw_only=True)
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        rho: float,
-        *,
-        rounds: int = 4,
-        queries: list[Query] | None = None,
-        steps: int = 5,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.rho = rho
-        self.rounds = rounds
-        self.queries = queries
-        self.steps = steps
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_positive(self.rho, "rho")
-        integer(self.rounds, "rounds"), integer(self.steps, "steps")
+    graph_: SyntheticGraph = Fitted()
+    nodes_: tuple[Hashable, ...] = Fitted()
 
     def _read(self, X: Any) -> PrivateGraph:
         return PrivateGraph(X)
@@ -84,26 +70,22 @@ class OfflineRelease(ReleasingEstimator):
         hypothesis: FriezeKannan | MultiplicativeWeights
         if self.queries is None:
             hypothesis = FriezeKannan(data.n, mass / pairs)
-            found: Any = NoisySigns(data.n, lambda x, y: RankOneQuery(x, y), self.steps)
+            result: Any = NoisySigns(data.n, lambda x, y: RankOneQuery(x, y), self.steps)
         else:
-            hypothesis, found = MultiplicativeWeights(data.n, mass), FiniteList(self.queries)
+            hypothesis, result = MultiplicativeWeights(data.n, mass), FiniteList(self.queries)
         run_offline(
             plan,
             DataAccess(data.count, data.image),
-            found,
+            result,
             hypothesis.answer,
             hypothesis.matrix,
             lambda query, answer, noise: hypothesis.update(Measurement(query, answer, noise)),
             bits,
         )
-        promise = Guarantee(
-            rho=float(self.rho),
-            adjacency=data.adjacency,
-            assumptions=("the vertex set is public",),
-            mechanism="cuts.offline",
-        )
+        facts = {"n": data.n, "rounds": self.rounds, "total": mass}
+        terms = self._terms(data, "cuts.offline", adjacency=data.adjacency, public=facts)
         graph = SyntheticGraph(np.clip(hypothesis.matrix(), 0.0, 1.0), data.nodes)
-        return seal(graph, promise, bits, public={"n": data.n, "rounds": self.rounds, "total": mass})
+        return terms.seal(graph, terms.guarantee(), bits)
 
     def _unpack(self, value: Any) -> None:
         self.graph_, self.nodes_ = value, value.nodes

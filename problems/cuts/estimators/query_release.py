@@ -13,15 +13,26 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.privacy.calibrate import check_delta, check_epsilon, float_down
+from sosdp.estimator.field import (
+    SEED,
+    Field,
+    Fitted,
+    budget,
+    choice,
+    optional,
+    positive,
+    privacy_delta,
+    share,
+    whole,
+)
+from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.interaction.online import OnlineInteraction
 from sosdp.privacy.mechanisms.interaction.paid_rounds import CALIBRATIONS, paid_rounds
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, sealed
 
 from ..hypotheses import FriezeKannan, Hypothesis, ImplicitFriezeKannan, Measurement, MultiplicativeWeights
 from ..private_graph import PrivateGraph
@@ -39,77 +50,80 @@ STATE_FORMAT = "sosdp-cut-queries/1"
 class QueryRelease(ReleasingEstimator):
     """(epsilon, delta)-edge-private answers to any number of adaptively chosen queries on one graph.
 
-    Parameters (all public):
-        epsilon, delta: budget of everything ever answered after one fit.
-        construction: "mw" (multiplicative weights), "fk" (additive, in the box), "implicit" (additive
-        without a
-            matrix, cut queries only), or "auto": "mw" up to 4000 vertices, then "implicit".
-        paid: B, how many answers may come from the graph; 10 to 20 suit most streams.
-        expected_queries, beta: with probability 1 - beta the first `expected_queries` answers are within
-            `error_bound` while the budget lasts. They set the threshold; privacy does not depend on them.
-        calibration: "tight", "tight-rdp" or "paper" (see `paid_rounds`).
-        refit: sweeps over all measured answers after each paid one; 0 for the plain update rules.
-        cautious: aim at the near end of each answer's confidence interval (the proven rule) instead of
-        within one
-            noise scale of the answer (better in practice).
-        density_share: part of epsilon spent on the number of edges, in (0, 1).
-        weight_bound: public bound of the weights of a weighted graph.
-        insecure_seed: tests and figures only; voids the guarantee.
-
     After `fit(graph)`: `answer(query)`, `cut(S, T)`, `answers(queries)`, `budget_`, `synthetic()`,
     `state_dict()`
     and `from_state`; release_ and guarantee_ cover all answers. Source: Gupta, Roth and Ullman 2012.
     """
 
-    nodes_: tuple[Hashable, ...]
+    epsilon: float = Field(budget, "budget of everything ever answered after one fit")
+    delta: float = Field(privacy_delta, "budget of everything ever answered after one fit")
+    construction: str = Field(
+        choice(*CONSTRUCTIONS),
+        '"mw" (multiplicative weights), "fk" (additive, in the box), "implicit" (additive '
+        'without a matrix, cut queries only), or "auto": "mw" up to 4000 vertices, then '
+        '"implicit"',
+        default="auto",
+        kw_only=True,
+    )
+    paid: int = Field(
+        whole(),
+        "B, how many answers may come from the graph; 10 to 20 suit most streams",
+        default=20,
+        kw_only=True,
+    )
+    expected_queries: int = Field(
+        whole(),
+        "with probability 1 - beta the first `expected_queries` answers are within "
+        "`error_bound` while the budget lasts. They set the threshold; privacy does not "
+        "depend on them",
+        default=1000,
+        kw_only=True,
+    )
+    beta: float = Field(
+        share,
+        "with probability 1 - beta the first `expected_queries` answers are within "
+        "`error_bound` while the budget lasts. They set the threshold; privacy does not "
+        "depend on them",
+        default=0.05,
+        kw_only=True,
+    )
+    calibration: str = Field(
+        choice(*CALIBRATIONS),
+        '"tight", "tight-rdp" or "paper" (see `paid_rounds`)',
+        default="tight",
+        kw_only=True,
+    )
+    refit: int = Field(
+        whole(0),
+        "sweeps over all measured answers after each paid one; 0 for the plain update rules",
+        default=3,
+        kw_only=True,
+    )
+    cautious: bool = Field(
+        None,
+        "aim at the near end of each answer's confidence interval (the proven rule) instead "
+        "of within one noise scale of the answer (better in practice)",
+        default=False,
+        kw_only=True,
+    )
+    density_share: float = Field(
+        share,
+        "part of epsilon spent on the number of edges, in (0, 1)",
+        default=0.1,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        *,
-        construction: str = "auto",
-        paid: int = 20,
-        expected_queries: int = 1000,
-        beta: float = 0.05,
-        calibration: str = "tight",
-        refit: int = 3,
-        cautious: bool = False,
-        density_share: float = 0.1,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.construction = construction
-        self.paid = paid
-        self.expected_queries = expected_queries
-        self.beta = beta
-        self.calibration = calibration
-        self.refit = refit
-        self.cautious = cautious
-        self.density_share = density_share
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    nodes_: tuple[Hashable, ...] = Fitted()
 
     # ------------------------------------------------------------------------------------------------------
     # Fitting: the number of edges, and an interaction that has not begun
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon), check_delta(self.delta)
-        if self.construction not in CONSTRUCTIONS:
-            raise ValueError(
-                f"construction must be one of {', '.join(CONSTRUCTIONS)}, got {self.construction!r}"
-            )
-        if self.calibration not in CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {', '.join(CALIBRATIONS)}, got {self.calibration!r}"
-            )
-        integer(self.paid, "paid"), integer(self.expected_queries, "expected_queries")
-        integer(self.refit, "refit", 0)
-        for name in ("beta", "density_share"):
-            if not 0.0 < float(getattr(self, name)) < 1.0:
-                raise ValueError(f"{name} must lie in (0, 1), got {getattr(self, name)}")
 
     def _read(self, X: Any) -> PrivateGraph:
         return PrivateGraph(X, self.weight_bound)
@@ -122,11 +136,10 @@ class QueryRelease(ReleasingEstimator):
         pairs = data.n * (data.n - 1) // 2
         noise = exact.discrete_laplace(Fraction(data.unit) / Fraction(for_density), bits)
         total = min(max(data.total() + noise, data.unit), pairs * data.unit)
-        promise = Guarantee(
+        terms = Terms(
             epsilon=for_density,
-            delta=0.0,
             adjacency=data.adjacency,
-            assumptions=("the vertex set is public",),
+            assumptions=data.assumptions,
             mechanism="cuts.number of edges",
         )
         rounds = paid_rounds(for_queries, float(self.delta), self.paid, self.calibration)
@@ -139,7 +152,7 @@ class QueryRelease(ReleasingEstimator):
             adjacency=data.adjacency,
             insecure_seed=None if seed is None else 2 * seed + 1,
         )
-        self._edges = seal(total, promise, bits).guarantee
+        self._edges = sealed(terms.guarantee(), bits)
         self._begin()
         return Release(
             {"edges": total / data.unit * self._unit},
@@ -328,7 +341,9 @@ class QueryRelease(ReleasingEstimator):
             query = query_from_dict(stored["query"])
             made._measured.append(Measurement(query, float(stored["answer"]), float(stored["slack"])))
             made._hypothesis.update(made._measured[-1])
-        made.release_ = Release({"edges": made._total / data.unit * made._unit}, made._composed())
+        made.release_ = Release(
+            {"edges": made._total / data.unit * made._unit}, made._composed().resting_on(data.assumptions)
+        )
         made.guarantee_, made.released_ = made.release_.guarantee, True
         return made
 

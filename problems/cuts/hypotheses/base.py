@@ -44,6 +44,6 @@ class Hypothesis(ABC):
 
 def start_matrix(n: int, density: float) -> np.ndarray:
     """density * (J - I), shape (n, n)."""
-    found = np.full((n, n), density)
-    np.fill_diagonal(found, 0.0)
-    return found
+    result = np.full((n, n), density)
+    np.fill_diagonal(result, 0.0)
+    return result

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
+from sosdp.estimator.field import SEED, Field, Fitted
 
 from ..columns import Columns, bounds_by_name, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
@@ -28,20 +29,36 @@ class TableEstimator(ReleasingEstimator):
         n_features_in_: d; feature_names_in_: column names of a data frame.
     """
 
-    plan_: Plan
-    frame_: dict[str, np.ndarray] | None
-    degenerate_: np.ndarray
-    n_features_in_: int
+    epsilon: float | None = Field(
+        None, "budget; alone it is pure privacy, with delta > 0 approximate", default=None
+    )
+    delta: float = Field(None, "of the budget; 0 for none", default=0.0, kw_only=True)
+    rho: float | None = Field(None, "a zCDP budget instead of both", default=None, kw_only=True)
+    bounds: Any = Field(
+        None,
+        "public: None, a pair (low, high) for all columns, one pair a column, (d, 2), or {name: pair} for "
+        "columns of a data frame (the others: None). Entries beyond are clipped, and so is the mean; loose "
+        "bounds cost their logarithm only. None, for all or one of them, needs about twice the records",
+        kw_only=True,
+    )
+    contamination: float = Field(
+        None,
+        "public fraction of rows that may be anything, 0 to .2. With 0 the mean itself is estimated; above 0 "
+        "far rows are folded to nothing, and what is estimated is the mean of what is left, which for "
+        "skewed columns is not the mean (take logarithms first)",
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    _names: list[str] | None
+    plan_: Plan = Fitted()
+    frame_: dict[str, np.ndarray] | None = Fitted()
+    degenerate_: np.ndarray = Fitted()
+    n_features_in_: int = Fitted()
 
-    epsilon: float | None
-    delta: float
-    rho: float | None
-    bounds: Any
-    contamination: float
+    _names: list[str] | None = Fitted()
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         checked_budget(self.epsilon, self.delta, self.rho)
 
     def _budget(self) -> Budget:
@@ -87,10 +104,10 @@ class TableEstimator(ReleasingEstimator):
         the first ones: it depends on how many columns have which facts."""
         if "_names" in vars(self):
             return self._names if self._names is None or len(self._names) == d else None
-        told = list(self.bounds) if isinstance(self.bounds, Mapping) else []
+        given = list(self.bounds) if isinstance(self.bounds, Mapping) else []
         for flag in (getattr(self, "tight", None), getattr(self, "log", None)):
-            told += [flag] if isinstance(flag, str) else flag if isinstance(flag, list | tuple) else []
-        known = list(dict.fromkeys(name for name in told if isinstance(name, str)))
+            given += [flag] if isinstance(flag, str) else flag if isinstance(flag, list | tuple) else []
+        known = list(dict.fromkeys(name for name in given if isinstance(name, str)))
         return [*known, *(f"column {j}" for j in range(len(known), d))] if len(known) <= d else known
 
     def _unpack(self, value: Any) -> None:

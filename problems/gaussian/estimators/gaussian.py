@@ -5,13 +5,12 @@ Privacy: docs/proofs/gaussian_frame.md
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from sosdp.estimator.field import Fitted
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.seal import join
+from sosdp.privacy.terms import join
 
 from ..columns import Columns
 from ..covariances import plan_covariance, private_gaussian
@@ -27,14 +26,6 @@ COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 class PrivateGaussian(TableEstimator):
     """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of far rows.
 
-    Args:
-        epsilon: budget; alone (pure privacy) for one or two columns, by the packing score. delta: > 0 for
-            approximate privacy of up to 50 columns. rho: a zCDP budget instead of both.
-        bounds: public: None, a pair (low, high), one pair a column, or {column name: pair}; loose ones cost
-            their logarithm, and the mean is clipped to them.
-        contamination: public fraction of rows that may be anything, 0 to .2.
-        insecure_seed: tests only; voids the guarantee.
-
     After fit: mean_ (d,), covariance_ (d, d) positive definite, degenerate_ (d,), and what `TableEstimator`
     lists. Consistent for Gaussian columns; heavier tails are folded and read as smaller variances. The
     correlation matrix may have a condition of up to about 10^5; scales of columns may differ by anything.
@@ -44,27 +35,10 @@ class PrivateGaussian(TableEstimator):
     certain as its brackets (docs/proofs/gaussian_scores.md).
     """
 
-    mean_: np.ndarray
-    covariance_: np.ndarray
+    mean_: np.ndarray = Fitted()
+    covariance_: np.ndarray = Fitted()
 
     _mean = True
-
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        delta: float = 0.0,
-        rho: float | None = None,
-        bounds: Any,
-        contamination: float,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.contamination = contamination
-        self.insecure_seed = insecure_seed
 
     def plan(self, n: int, d: int) -> Plan:
         """Shares and predicted errors of the covariance for n records of d columns; raises as `fit` does."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import Field, Fitted
 from sosdp.privacy.guarantee.release import Release
 
 from ..columns import flags_by_name
@@ -20,25 +21,6 @@ from .base import TableEstimator
 
 class PrivateMean(TableEstimator):
     """Mean of every column of a table, in its own units, robust to a fraction of wrong rows.
-
-    Args:
-        epsilon: budget; alone it is pure privacy. delta: > 0 for approximate privacy, which noise in many
-            columns needs. rho: a zCDP budget instead of both.
-        bounds: public: None, a pair (low, high) for all columns, one pair a column, (d, 2), or {name: pair}
-            for columns of a data frame (the others: None). Entries beyond are clipped, and so are the mean
-            and its interval; loose bounds cost their logarithm only. None, for all or one of them, needs
-            about twice the records.
-        contamination: public fraction of rows that may be anything, 0 to .2. With 0 the mean itself is
-            estimated; above 0 far rows are folded to nothing, and what is estimated is the mean of what is
-            left, which for skewed columns is not the mean (take logarithms first).
-        tight: True (or one bool a column, or a list of column names) where the bounds are meant literally:
-            ratings, 0/1, small counts.
-        log: the same; positive skewed columns (incomes, times) are averaged in logarithms; mean_ is the
-            exponential of that average, their geometric mean, in the units of the table.
-        interval: level of the confidence intervals, None for none (saves a twentieth of the budget).
-        method: "auto"; "median" for medians, which wrong rows near the others move least; or "cube",
-            "gaussian", "ball", "trimmed" (see `Plan`).
-        insecure_seed: tests only; voids the guarantee.
 
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
     method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval
@@ -51,37 +33,41 @@ class PrivateMean(TableEstimator):
     n that would do; ValueError for other public facts out of range.
     """
 
-    mean_: np.ndarray
-    interval_: np.ndarray | None
-    noise_scale_: np.ndarray
-    skewed_: np.ndarray
-    method_: str
-    estimates_: tuple[str, ...]
+    tight: Any = Field(
+        None,
+        "True (or one bool a column, or a list of column names) where the bounds are meant "
+        "literally: ratings, 0/1, small counts",
+        default=False,
+        kw_only=True,
+    )
+    log: Any = Field(
+        None,
+        "the same; positive skewed columns (incomes, times) are averaged in logarithms; "
+        "mean_ is the exponential of that average, their geometric mean, in the units of "
+        "the table",
+        default=False,
+        kw_only=True,
+    )
+    interval: float | None = Field(
+        None,
+        "level of the confidence intervals, None for none (saves a twentieth of the budget)",
+        default=0.95,
+        kw_only=True,
+    )
+    method: str = Field(
+        None,
+        '"auto"; "median" for medians, which wrong rows near the others move least; or '
+        '"cube", "gaussian", "ball", "trimmed" (see `Plan`)',
+        default="auto",
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        delta: float = 0.0,
-        rho: float | None = None,
-        bounds: Any,
-        contamination: float,
-        tight: Any = False,
-        log: Any = False,
-        interval: float | None = 0.95,
-        method: str = "auto",
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.contamination = contamination
-        self.tight = tight
-        self.log = log
-        self.interval = interval
-        self.method = method
-        self.insecure_seed = insecure_seed
+    mean_: np.ndarray = Fitted()
+    interval_: np.ndarray | None = Fitted()
+    noise_scale_: np.ndarray = Fitted()
+    skewed_: np.ndarray = Fitted()
+    method_: str = Fitted()
+    estimates_: tuple[str, ...] = Fitted()
 
     def plan(self, n: int, d: int) -> Plan:
         """What `fit` would do with n records of d columns: method, shares, predicted errors, time.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.privacy.calibrate import check_positive
@@ -26,34 +27,36 @@ STEPS = 40
 class RobustMean(FitFirst, Parameters):
     """NOT PRIVATE: a candidate at which the completion score has a local minimum, with its certified score.
 
-    Args:
-        contamination: expected fraction of arbitrary records. sigma: standard deviation of honest records in
-            every direction. lam: bound on their covariance over sigma^2; by default from n, d, contamination.
-        tolerance: stop when the candidate moves by less, in units of sigma.
-
     After fit: mean_ (d,), score_low_ and score_high_ (certified, of the score at mean_), weights_ (n,).
 
     Alternates the score's weights with their weighted mean, which never raises the score: at the weighted
     mean of a feasible w the same w is feasible. Cost: a score, then a few warm ones.
     """
 
-    mean_: np.ndarray
-    weights_: np.ndarray
-    score_low_: float
-    score_high_: float
+    contamination: float = Field(None, "expected fraction of arbitrary records", default=0.0)
+    sigma: float = Field(
+        None,
+        "standard deviation of honest records in every direction",
+        default=1.0,
+        kw_only=True,
+    )
+    lam: float | None = Field(
+        None,
+        "bound on their covariance over sigma^2; by default from n, d, contamination",
+        default=None,
+        kw_only=True,
+    )
+    tolerance: float = Field(
+        None,
+        "stop when the candidate moves by less, in units of sigma",
+        default=1e-4,
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        contamination: float = 0.0,
-        *,
-        sigma: float = 1.0,
-        lam: float | None = None,
-        tolerance: float = 1e-4,
-    ) -> None:
-        self.contamination = contamination
-        self.sigma = sigma
-        self.lam = lam
-        self.tolerance = tolerance
+    mean_: np.ndarray = Fitted()
+    weights_: np.ndarray = Fitted()
+    score_low_: float = Fitted()
+    score_high_: float = Fitted()
 
     def fit(self, X: Any, y: Any = None) -> RobustMean:
         """Estimate from (n, d) records; y is ignored. ValueError for parameters out of range or no table."""
@@ -64,51 +67,55 @@ class RobustMean(FitFirst, Parameters):
         width = max(1e-4, 1e-6 * n)
         # where the plain mean has score 0 there is nothing to improve
         candidate = rows.mean(axis=0)
-        found = _score(problem, rows, candidate, width, None)
-        if found.high > width:
-            candidate, found = self._descend(problem, rows, width)
-        self.mean_, self.weights_ = candidate, found.weights
-        self.score_low_, self.score_high_ = found.low, found.high
+        result = _score(problem, rows, candidate, width, None)
+        if result.high > width:
+            candidate, result = self._descend(problem, rows, width)
+        self.mean_, self.weights_ = candidate, result.weights
+        self.score_low_, self.score_high_ = result.low, result.high
         return self
 
     def _descend(self, problem: PackingProblem, rows: np.ndarray, width: float) -> tuple[np.ndarray, Bracket]:
         candidate = np.median(rows, axis=0)
-        found = _score(problem, rows, candidate, width, None)
+        result = _score(problem, rows, candidate, width, None)
         for _ in range(STEPS):
-            total = float(found.weights.sum())
+            total = float(result.weights.sum())
             if not total > 0:
                 break
-            new = found.weights @ rows / total
+            new = result.weights @ rows / total
             # the same P in the new candidate's coordinates
-            near = found.factor.copy()
+            near = result.factor.copy()
             near[-1] += (new - candidate) @ near[:-1]
             moved = float(np.linalg.norm(new - candidate))
             after = _score(problem, rows, new, width, near)
-            if after.high > found.high + width:
+            if after.high > result.high + width:
                 break
-            candidate, found = new, after
+            candidate, result = new, after
             if moved <= self.tolerance * float(self.sigma):
                 break
-        return candidate, found
+        return candidate, result
 
 
 class FilteredMean(FitFirst, Parameters):
     """NOT PRIVATE: the mean after records that stretch the leading eigenvector of the covariance are removed.
 
-    Args:
-        contamination: eta, expected fraction of arbitrary records, in (0, 1/2). sigma: standard deviation of
-            honest records in every direction.
-
     After fit: mean_ (d,), kept_ (n,) of booleans. Stops when the largest eigenvalue is at most sigma^2 (1 + 3
     eta log(1/eta) + 2 sqrt(d/n)), or 3 eta n records are gone. Cost: at most 30 covariances.
     """
 
-    mean_: np.ndarray
-    kept_: np.ndarray
+    contamination: float = Field(
+        None,
+        "eta, expected fraction of arbitrary records, in (0, 1/2)",
+        default=0.05,
+    )
+    sigma: float = Field(
+        None,
+        "standard deviation of honest records in every direction",
+        default=1.0,
+        kw_only=True,
+    )
 
-    def __init__(self, contamination: float = 0.05, *, sigma: float = 1.0) -> None:
-        self.contamination = contamination
-        self.sigma = sigma
+    mean_: np.ndarray = Fitted()
+    kept_: np.ndarray = Fitted()
 
     def fit(self, X: Any, y: Any = None) -> FilteredMean:
         """Estimate from (n, d) records; y is ignored. ValueError for parameters out of range or no table."""

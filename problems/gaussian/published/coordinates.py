@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -131,9 +132,9 @@ class Estimates:
     def _nearest(self, table: Table, good: np.ndarray) -> int | None:
         """The first good table of least distance, at most `wrong`."""
         for distance in range(self.search.wrong + 1):
-            found = [place for place in self._at(table, distance) if good[place]]
-            if found:
-                return min(found)
+            result = [place for place in self._at(table, distance) if good[place]]
+            if result:
+                return min(result)
         return None
 
     def _at(self, table: Table, distance: int) -> list[int]:
@@ -161,8 +162,10 @@ class CoordinateScore(ScoreFunction):
             sensitivity=1,
             max_level=search.n,
             assumptions=(
-                "the least number of records to change moves by at most 1 when one is replaced "
-                "(docs/proofs/gaussian_published.md, 4)",
+                Fact(
+                    "the least number of records to change moves by at most 1 when one is replaced "
+                    "(docs/proofs/gaussian_published.md, 4)"
+                ),
             ),
         )
         object.__setattr__(self, "search", search)

@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sosdp.privacy.inputs import floats
+from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.inputs import floats, integer, positive
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
 FINE = 140  # records are multiples of 2^-140, far below any scale that is told apart
@@ -82,21 +83,29 @@ class LineScore(ScoreFunction):
         quantum: Fraction = Fraction(1),
         box: tuple[int, int] | None = None,
     ) -> None:
-        if records < 1 or lam <= 0 or Fraction(1) % Fraction(quantum):
-            raise ValueError("a score needs records, lam > 0 and a quantum that divides 1")
+        # plain integers: those of numpy overflow in the sums below
+        records, lam, quantum = (
+            integer(records, "records"),
+            positive(lam, "lam"),
+            positive(quantum, "quantum"),
+        )
+        if Fraction(1) % quantum:
+            raise ValueError("a score needs a quantum that divides 1")
         free = candidates.lattice
         super().__init__(
             lattice=Lattice(free.spacing, 1, None if box is None else (box,)),
             records=records,
-            sensitivity=int(1 / Fraction(quantum)),
-            max_level=int(records / Fraction(quantum)),
+            sensitivity=int(1 / quantum),
+            max_level=int(records / quantum),
             exact_counts=True,
             assumptions=(
-                "the completion score changes by at most 1 when one record is replaced "
-                "(docs/proofs/gaussian_published.md)",
+                Fact(
+                    "the completion score changes by at most 1 when one record is replaced "
+                    "(docs/proofs/gaussian_published.md)"
+                ),
             ),
         )
-        for name, value in {"candidates": candidates, "lam": Fraction(lam), "quantum": quantum}.items():
+        for name, value in {"candidates": candidates, "lam": lam, "quantum": quantum}.items():
             object.__setattr__(self, name, value)
 
     candidates: Candidates

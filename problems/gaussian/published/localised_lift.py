@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sosdp.conic.quiet_solve import matrix_program
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound, least_eigenvalue_bounds
 from sosdp.conic.svec import triangle
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice
 
@@ -27,7 +28,7 @@ LARGEST = 300  # records
 WIDTH = 1e-3
 CLIP = 1e3  # records are clipped to this, coordinate by coordinate
 
-PROOF = (
+PROOF = Fact(
     "setting m_1 = 0 keeps a solution feasible with T + 1 when record 1 is replaced "
     "(docs/proofs/gaussian_lifts.md, 1)"
 )
@@ -135,10 +136,10 @@ class _Lift:
 
     def decide(self, threshold: float) -> int:
         """1: proven s4 <= threshold; -1: proven s4 > threshold; 0: neither."""
-        found = self._solve(threshold)
-        if found is None:
+        result = self._solve(threshold)
+        if result is None:
             return 0
-        corner, parts, dual_sum, dual_limit, dual_parts = found
+        corner, parts, dual_sum, dual_limit, dual_parts = result
         if self._feasible(threshold, corner, parts):
             return 1
         return -1 if self._refuted(threshold, dual_sum, dual_limit, dual_parts) else 0
@@ -267,6 +268,6 @@ class _Lift:
 def _nearest_psd(matrix: np.ndarray) -> np.ndarray:
     """The projection on the cone, pushed a rounding error inside it."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found = vectors * np.maximum(values, 0.0) @ vectors.T
-    found = (found + found.T) / 2
-    return found + (16 * matrix.shape[0] * UNIT * (1 + float(values[-1]))) * np.eye(matrix.shape[0])
+    result = vectors * np.maximum(values, 0.0) @ vectors.T
+    result = (result + result.T) / 2
+    return result + (16 * matrix.shape[0] * UNIT * (1 + float(values[-1]))) * np.eye(matrix.shape[0])

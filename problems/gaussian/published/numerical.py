@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from sosdp.conic.quiet_solve import matrix_program
 from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
 from sosdp.conic.svec import triangle
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice
@@ -37,7 +38,7 @@ MOST_MOMENTS = 140
 Monomial = tuple[int, ...]
 Poly = dict[Monomial, float]
 
-PROOF = (
+PROOF = Fact(
     "setting w_1 to 0 keeps a functional feasible with T + 1 when record 1 is replaced, degree <= 6 "
     "(docs/proofs/gaussian_published.md, 5)"
 )
@@ -95,9 +96,9 @@ class NumericalScore:
         low, high, steps = 0.0, float(self.records), 0
         while high - low > 2 * width:
             middle = (low + high) / 2
-            found, used = program.ellipsoid(middle, width / 2)
+            result, used = program.ellipsoid(middle, width / 2)
             steps += used
-            low, high = (low, middle) if found else (middle - width / 2, high)
+            low, high = (low, middle) if result else (middle - width / 2, high)
         return low, high, steps
 
     def most_steps(self, width: float = 0.1) -> int:
@@ -315,9 +316,9 @@ class _Program:
             values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
             factor = vectors * np.sqrt(np.maximum(values, 0.0))
             part = block.at(T)
-            found = np.einsum("kab,ac,bc->k", part, factor, factor)
-            constant += float(found[0])
-            slopes += found[1:]
+            result = np.einsum("kab,ac,bc->k", part, factor, factor)
+            constant += float(result[0])
+            slopes += result[1:]
             size += float(np.abs(part).sum() * (factor * factor).sum())
         worst = constant + float(np.linalg.norm(slopes)) * self.radius(T)
         error = 1e-13 * (self.size + 64) * size * (1.0 + self.radius(T))

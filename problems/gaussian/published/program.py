@@ -87,18 +87,18 @@ class LiteralSoSScore:
         """
         rows, theta = self._checked(X, candidate)
         high = float(self._integral(rows, theta))
-        low, found, violation, solves = 0.0, high, 0.0, 0
+        low, result, violation, solves = 0.0, high, 0.0, 0
         bottom = 0.0
-        while found - bottom > tolerance:
-            middle = (bottom + found) / 2
+        while result - bottom > tolerance:
+            middle = (bottom + result) / 2
             status, worst = self._solve(rows, theta, middle, solver)
             solves += 1
             if status == "optimal":
-                found, violation = middle, worst
+                result, violation = middle, worst
             else:
                 bottom = middle
                 low = middle if status == "infeasible" else low
-        return LiteralBracket(low, high, found, violation, solves)
+        return LiteralBracket(low, high, result, violation, solves)
 
     def _solve(self, rows: np.ndarray, theta: np.ndarray, threshold: float, solver: str) -> tuple[str, float]:
         n, d = rows.shape

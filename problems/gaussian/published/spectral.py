@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import pure_exponential
@@ -35,12 +36,12 @@ MOST_CANDIDATES = 300_000
 
 def integer_directions(d: int, reach: int = 2) -> tuple[tuple[int, ...], ...]:
     """Primitive integer vectors with entries up to `reach`, one of v and -v."""
-    found = []
+    result = []
     for v in product(range(-reach, reach + 1), repeat=d):
         leading = next((x for x in v if x), 0)
         if leading > 0 and math.gcd(*v) == 1:
-            found.append(v)
-    return tuple(found)
+            result.append(v)
+    return tuple(result)
 
 
 class SpectralScore(ScoreFunction):
@@ -82,8 +83,10 @@ class SpectralScore(ScoreFunction):
             sensitivity=1,
             max_level=records,
             assumptions=(
-                "a completion score changes by at most 1 when one record is replaced, and so does the "
-                "largest of several (docs/proofs/gaussian_published.md, 3)",
+                Fact(
+                    "a completion score changes by at most 1 when one record is replaced, and so does the "
+                    "largest of several (docs/proofs/gaussian_published.md, 3)"
+                ),
             ),
         )
         chosen = integer_directions(dimension) if directions is None else directions
@@ -199,7 +202,7 @@ def published_spectral_covariance(
     if rows.ndim != 2 or min(rows.shape) < 1:
         raise ValueError(f"X must have shape (n, d), got {rows.shape}")
     score = spectral_score(rows.shape[1], rows.shape[0], float(condition), int(steps))
-    found = pure_exponential(
+    result = pure_exponential(
         score,
         rows,
         epsilon=epsilon,
@@ -207,6 +210,6 @@ def published_spectral_covariance(
         mechanism="gaussian.published.spectral",
         insecure_seed=insecure_seed,
     )
-    point = tuple(round(x * steps) for x in np.asarray(found.value).tolist())
+    point = tuple(round(x * steps) for x in np.asarray(result.value).tolist())
     value = np.array(score.matrix(point), dtype=np.float64)
-    return Release(value, found.guarantee, public=found.public)
+    return Release(value, result.guarantee, public=result.public)

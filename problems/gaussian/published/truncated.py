@@ -26,7 +26,7 @@ from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.scores.levels import RationalBase, rational_base
 from sosdp.privacy.scores.sampling import Sampler, draw_listed
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
-from sosdp.privacy.seal import join
+from sosdp.privacy.terms import join
 
 from ..planning import TooFewRecords
 from ..theory import level_diameter, level_radius
@@ -158,15 +158,15 @@ def plan_truncated_draw(
     task: Task, n: int, epsilon: float, delta: float, eta: float = 0.1, widened: Fraction = Fraction(1)
 ) -> Truncation:
     """The numbers of Theorem 4.2; TooFewRecords where it does not apply, with the n that would do."""
-    found = truncation(task, n, epsilon, delta, eta, widened)
-    if not found.holds:
+    result = truncation(task, n, epsilon, delta, eta, widened)
+    if not result.holds:
         needed = least_records(task, epsilon, delta, eta, widened)
         raise TooFewRecords(
             f"Theorem 4.2 does not apply to the {task} of n = {n} records at (epsilon, delta) = ({epsilon}, "
             f"{delta}): about {needed} would do; PrivateMean and PrivateCovariance need far fewer",
             needed,
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def truncated_draw(plan: Truncation, rows: np.ndarray, *, insecure_seed: int | N
     if not plan.holds:
         raise ValueError("Theorem 4.2 does not apply to these numbers")
     score = LineScore(grid_of(plan.task, plan.n), plan.n, plan.lam)
-    found = truncated_exponential(
+    result = truncated_exponential(
         score,
         rows,
         epsilon=plan.epsilon,
@@ -248,10 +248,10 @@ def truncated_draw(plan: Truncation, rows: np.ndarray, *, insecure_seed: int | N
         mechanism=f"gaussian.published.{plan.task}",
         insecure_seed=insecure_seed,
     )
-    value = None if found.value is None else float(found.value[0])
+    value = None if result.value is None else float(result.value[0])
     if value is not None and plan.task == "variance":
         value = float(score.candidates.value(round(value * score.candidates.steps)))
-    return Release(value, found.guarantee, public=found.public)
+    return Release(value, result.guarantee, public=result.public)
 
 
 def _pairs(rows: np.ndarray) -> np.ndarray:

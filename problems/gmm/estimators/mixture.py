@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
+from sosdp.estimator.field import SEED, Field, Fitted, choice
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import as_records, check_width
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.terms import Terms
 
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
@@ -35,22 +36,6 @@ class PrivateGaussianMixture(RecordEstimator):
     it. Where blocks of records do not agree, nothing is released: a refusal, which spends the budget too.
     Where public facts alone say that they will not agree, the data are not touched and nothing is spent.
 
-    Args:
-        n_components: k.
-        epsilon, delta: whole budget.
-        separation: least distance of two means in units of sigma.
-        sigma: within-cluster standard deviation (of the widest cluster), or a sequence of candidates.
-        least_weight: public promise: no cluster holds a smaller share of the records; None for 1 / (2 k).
-        elongation: public promise: clusters are at most this many sigmas long (standard deviation) along one
-            axis of their own, and at most one sigma across.
-        solver: "auto" (by trial on made-up blocks), "sos", "kmeans", "mixture", or a function from (m, d)
-            records, in units of sigma, to k points.
-        block_size, radius: fixed by hand (public!) instead of by the plan; radius in units of sigma.
-        force: run a plan that is expected to decline (one whose test can never pass is not run).
-        mode: "aggregate"; or "paper" and "direct", the published algorithm with its own and with free
-            constants, which decline by public numbers at every size there is (`plan_.advice` says why).
-        insecure_seed: for tests and figures: predictable noise, no guarantee.
-
     Attributes after fit, all publishable:
         released_: whether there are centres. means_: (k, d) or None, in random order. weights_: (k,) or None.
         sigma_: the scale at which blocks agreed, or None.
@@ -61,42 +46,69 @@ class PrivateGaussianMixture(RecordEstimator):
     Source: Algorithm 6.5 of the private mixture paper in the form of docs/proofs/gmm_aggregate.md.
     """
 
-    means_: npt.NDArray[np.float64] | None
-    weights_: npt.NDArray[np.float64] | None
-    sigma_: float | None
-    advice_: str
-    plan_: AggregatePlan
+    n_components: int = Field(None, "k", default=3)
+    epsilon: float = Field(None, "whole budget", default=1.0)
+    delta: float = Field(None, "whole budget", default=1e-6)
+    separation: float = Field(None, "least distance of two means in units of sigma", default=10.0)
+    sigma: float | Sequence[float] = Field(
+        None,
+        "within-cluster standard deviation (of the widest cluster), or a sequence of candidates",
+        default=1.0,
+        kw_only=True,
+    )
+    least_weight: float | None = Field(
+        None,
+        "public promise: no cluster holds a smaller share of the records; None for 1 / (2 k)",
+        default=None,
+        kw_only=True,
+    )
+    elongation: float = Field(
+        None,
+        "public promise: clusters are at most this many sigmas long (standard deviation) "
+        "along one axis of their own, and at most one sigma across",
+        default=1.0,
+        kw_only=True,
+    )
+    solver: str | BlockSolver = Field(
+        None,
+        '"auto" (by trial on made-up blocks), "sos", "kmeans", "mixture", or a function '
+        "from (m, d) records, in units of sigma, to k points",
+        default="auto",
+        kw_only=True,
+    )
+    block_size: int | None = Field(
+        None,
+        "fixed by hand (public!) instead of by the plan; radius in units of sigma",
+        default=None,
+        kw_only=True,
+    )
+    radius: float | None = Field(
+        None,
+        "fixed by hand (public!) instead of by the plan; radius in units of sigma",
+        default=None,
+        kw_only=True,
+    )
+    force: bool = Field(
+        None,
+        "run a plan that is expected to decline (one whose test can never pass is not run)",
+        default=False,
+        kw_only=True,
+    )
+    mode: str = Field(
+        choice(*MODES),
+        '"aggregate"; or "paper" and "direct", the published algorithm with its own and '
+        "with free constants, which decline by public numbers at every size there is "
+        "(`plan_.advice` says why)",
+        default="aggregate",
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        n_components: int = 3,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        separation: float = 10.0,
-        *,
-        sigma: float | Sequence[float] = 1.0,
-        least_weight: float | None = None,
-        elongation: float = 1.0,
-        solver: str | BlockSolver = "auto",
-        block_size: int | None = None,
-        radius: float | None = None,
-        force: bool = False,
-        mode: str = "aggregate",
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.separation = separation
-        self.sigma = sigma
-        self.least_weight = least_weight
-        self.elongation = elongation
-        self.solver = solver
-        self.block_size = block_size
-        self.radius = radius
-        self.force = force
-        self.mode = mode
-        self.insecure_seed = insecure_seed
+    means_: npt.NDArray[np.float64] | None = Fitted()
+    weights_: npt.NDArray[np.float64] | None = Fitted()
+    sigma_: float | None = Fitted()
+    advice_: str = Fitted()
+    plan_: AggregatePlan = Fitted()
 
     def plan(self, n: int, d: int) -> AggregatePlan:
         """What `fit` would do with n records of d coordinates; spends nothing.
@@ -120,8 +132,7 @@ class PrivateGaussianMixture(RecordEstimator):
         )
 
     def _check_parameters(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        super()._check_parameters()
         check_solver(self.solver)
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
@@ -165,11 +176,6 @@ class PrivateGaussianMixture(RecordEstimator):
 def declined(plan: AggregatePlan) -> Release:
     """The refusal that public facts alone decide: no record is looked at, no budget spent."""
     nothing = {"centers": None, "weights": None, "sigma": None, "released": False}
-    guarantee = Guarantee(
-        epsilon=0.0,
-        delta=0.0,
-        adjacency=ONE_RECORD_REPLACED,
-        mechanism="gmm (declined by public facts)",
-    )
+    terms = Terms(epsilon=0.0, adjacency=ONE_RECORD_REPLACED, mechanism="gmm (declined by public facts)")
     public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
-    return Release(nothing, guarantee, public=public)
+    return Release(nothing, terms.guarantee(), public=public)

@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
+from sosdp.estimator.field import (
+    SEED,
+    Field,
+    Fitted,
+    budget,
+    nonnegative,
+    optional,
+    positive,
+    privacy_delta,
+)
+from sosdp.privacy.calibrate import zcdp_rho
 
 Array = npt.NDArray[np.float64]
 Edges = tuple[tuple[int, int], ...]
@@ -17,13 +27,6 @@ Edges = tuple[tuple[int, int], ...]
 def budget_rho(epsilon: float, delta: float) -> float:
     """zCDP that gives (epsilon, delta), for choices made from public numbers."""
     return zcdp_rho(epsilon, delta)
-
-
-def check_budget(epsilon: Any, delta: Any, *, pure: bool = False) -> None:
-    """Raise ValueError unless epsilon > 0 and 0 < delta < 1 (delta = 0 also allowed with `pure`)."""
-    check_epsilon(epsilon)
-    if not (pure and delta in (None, 0)):
-        check_delta(delta)
 
 
 def edges_above(strengths: Array, threshold: float | None) -> Edges | None:
@@ -50,17 +53,22 @@ class FieldEstimator(RecordEstimator):
         weights_, field_: estimated parameters. edges_: pairs above the public `threshold`, None without one.
     """
 
-    weights_: Array
-    field_: Array
-    edges_: Edges | None
+    width: float = Field(
+        positive, "lambda, a public bound on sum_j |A_ij| + |theta_i|; never estimated from the data"
+    )
+    epsilon: float = Field(budget, "budget of one fit", default=1.0, kw_only=True)
+    delta: float = Field(privacy_delta, "budget of one fit", default=1e-6, kw_only=True)
+    threshold: float | None = Field(
+        optional(nonnegative),
+        "edges are the pairs with a weight above it, for example half the smallest weight expected",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    width: float
-    threshold: float | None
-
-    def _check_field(self) -> None:
-        check_positive(self.width, "width")
-        if self.threshold is not None:
-            check_positive(self.threshold, "threshold", zero=True)
+    weights_: Array = Fitted()
+    field_: Array = Fitted()
+    edges_: Edges | None = Fitted()
 
     def _unpack(self, value: Any) -> None:
         self.weights_, self.field_ = value["weights"], value["field"]

@@ -11,45 +11,28 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import RecordEstimator
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.estimator.field import SEED, Field, Fitted, budget, positive, privacy_delta
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import positive
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_with_margin
 
 from ..program import signs
 from ..structure import THRESHOLD_STEP, correlated_pairs, product_sums
-from .base import Edges, check_budget
+from .base import Edges
 from .tree import structure_value
 
 
 class CorrelationGraph(RecordEstimator):
     """The graph of |mean z_i z_j| > threshold; for weak interactions, the graph of a zero-field Ising model.
 
-    Parameters (all public):
-        threshold: tau; taken as the exact rational that the float is.
-        epsilon, delta: budget. insecure_seed: tests only; voids the guarantee.
-
     Attributes after fit: edges_, or None where the graph was not released.
     """
 
-    edges_: Edges | None
+    threshold: float = Field(positive, "tau; taken as the exact rational that the float is")
+    epsilon: float = Field(budget, "budget", default=1.0, kw_only=True)
+    delta: float = Field(privacy_delta, "budget", default=1e-6, kw_only=True)
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        threshold: float,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.threshold = threshold
-        self.epsilon = epsilon
-        self.delta = delta
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_budget(self.epsilon, self.delta)
-        positive(self.threshold, "threshold")
+    edges_: Edges | None = Fitted()
 
     def _release(self, data: np.ndarray) -> Release:
         n, p = data.shape
@@ -57,14 +40,10 @@ class CorrelationGraph(RecordEstimator):
             raise ValueError("a graph needs at least two columns")
         edges, margin = correlated_pairs(product_sums(signs(data)), n, Fraction(self.threshold))
         release = release_with_margin(
+            self._terms(data, "mrf.correlation-graph"),
             edges,
             margin,
             THRESHOLD_STEP,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=ONE_RECORD_REPLACED,
-            mechanism="mrf.correlation-graph",
-            insecure_seed=self.insecure_seed,
         )
         return release.postprocess(structure_value(release.value), public={"n": n, "dimension": p})
 

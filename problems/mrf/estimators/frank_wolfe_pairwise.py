@@ -7,50 +7,32 @@ from __future__ import annotations
 
 import numpy as np
 
+from sosdp.estimator.field import Field, privacy_delta_or_zero, whole
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.frank_wolfe import overlap, private_frank_wolfe
 
 from ..planning import choose_iterations
 from ..program import pairwise_parameters, pairwise_regressions, symbols
-from .base import FieldEstimator, budget_rho, check_budget, parameter_value
+from .base import FieldEstimator, budget_rho, parameter_value
 
 
 class FrankWolfePairwise(FieldEstimator):
-    """Weights (p, p, k, k) and field (p, k) of a pairwise model over the symbols 0..k-1.
+    """Weights (p, p, k, k) and field (p, k) of a pairwise model over the symbols 0..k-1."""
 
-    Parameters (all public):
-        width: lambda >= max over i, a of sum_j max_b |W_ij(a, b)| + |theta_i(a)|.
-        alphabet: k; an entry that is none of the symbols is read as 0.
-        epsilon, delta, iterations, threshold, calibration, insecure_seed: as for `FrankWolfeIsing`; edges are
-        the pairs with max_ab |W_ij(a, b)| above the threshold.
-    """
-
-    def __init__(
-        self,
-        width: float,
-        alphabet: int,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        iterations: int | str = "auto",
-        threshold: float | None = None,
-        calibration: str = "tight",
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.width = width
-        self.alphabet = alphabet
-        self.epsilon = epsilon
-        self.delta = delta
-        self.iterations = iterations
-        self.threshold = threshold
-        self.calibration = calibration
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        self._check_field()
-        check_budget(self.epsilon, self.delta, pure=True)
-        integer(self.alphabet, "alphabet", 2)
+    alphabet: int = Field(whole(2), "k; an entry that is none of the symbols is read as 0")
+    delta: float = Field(privacy_delta_or_zero, "budget of one fit", default=1e-6, kw_only=True)
+    iterations: int | str = Field(
+        None,
+        'T of every regression, or "auto" (from n, the width and the budget)',
+        default="auto",
+        kw_only=True,
+    )
+    calibration: str = Field(
+        None,
+        '"tight", or "paper" for the published constants',
+        default="tight",
+        kw_only=True,
+    )
 
     def _release(self, data: np.ndarray) -> Release:
         n, p = data.shape
@@ -64,13 +46,10 @@ class FrankWolfePairwise(FieldEstimator):
         else:
             iterations = int(self.iterations)
         release = private_frank_wolfe(
+            self._terms(data),
             regressions,
             radius=radius,
             iterations=iterations,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            calibration=self.calibration,
-            insecure_seed=self.insecure_seed,
         )
         value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
         return release.postprocess(

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.estimator.field import Field, Fitted, choice
 from sosdp.privacy.calibrate import root_up
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import release_vector
 from sosdp.structured.maximum_entropy import maximum_entropy
 
 from ..program import signs
 from ..theory import parity_sensitivity
-from .base import FieldEstimator, check_budget, parameter_value
+from .base import FieldEstimator, parameter_value
 
 Array = npt.NDArray[np.float64]
 
@@ -54,9 +54,9 @@ def fit_moments(
     if inference == "maximum entropy":
         masks = [1 << i for i in range(p)] + [1 << int(i) | 1 << int(j) for i, j in zip(*upper, strict=True)]
         wanted = np.clip(np.concatenate([means, pairs[upper]]), -1.0, 1.0)
-        found = maximum_entropy(p, masks, wanted, bound=width).coefficients
-        field, weights = found[:p], np.zeros((p, p))
-        weights[upper] = found[p:]
+        result = maximum_entropy(p, masks, wanted, bound=width).coefficients
+        field, weights = result[:p], np.zeros((p, p))
+        weights[upper] = result[p:]
         return weights + weights.T, field
     means = np.clip(means, -1.0, 1.0)
     covariance = np.clip(pairs, -1.0, 1.0) - np.outer(means, means)
@@ -74,43 +74,24 @@ def fit_moments(
 class MomentsIsing(FieldEstimator):
     """Weights and field of an Ising model from one noisy vector of moments; the best up to p in the hundreds.
 
-    Parameters (all public):
-        width: lambda, a bound on every weight and field.
-        epsilon, delta: budget.
-        zero_field: the field is known to be zero: only pairwise moments are released.
-        inference: "auto" (maximum entropy up to p = 16, then mean field), "maximum entropy" or "mean field".
-        threshold, insecure_seed: as for `FrankWolfeIsing`.
-
     Further attributes after fit: means_ (p,) and moments_ (p, p), the noisy moments.
     """
 
-    means_: Array
-    moments_: Array
+    zero_field: bool = Field(
+        None,
+        "the field is known to be zero: only pairwise moments are released",
+        default=False,
+        kw_only=True,
+    )
+    inference: str = Field(
+        choice(*INFERENCES),
+        '"auto" (maximum entropy up to p = 16, then mean field), "maximum entropy" or "mean field"',
+        default="auto",
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        width: float,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        zero_field: bool = False,
-        inference: str = "auto",
-        threshold: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.width = width
-        self.epsilon = epsilon
-        self.delta = delta
-        self.zero_field = zero_field
-        self.inference = inference
-        self.threshold = threshold
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        self._check_field()
-        check_budget(self.epsilon, self.delta)
-        if self.inference not in INFERENCES:
-            raise ValueError(f"inference must be one of {', '.join(INFERENCES)}, got {self.inference!r}")
+    means_: Array = Fitted()
+    moments_: Array = Fitted()
 
     def _release(self, data: np.ndarray) -> Release:
         n, p = data.shape
@@ -138,17 +119,13 @@ class MomentsIsing(FieldEstimator):
         """The sums, or those of pairs alone, with Gaussian noise."""
         n, p = table.shape
         sums = moment_sums(table)
+        moved = parity_sensitivity(p, 2, least=2 if self.zero_field else 1)
         return release_vector(
+            self._terms(table, "mrf.moments"),
             sums[p:] if self.zero_field else sums,
-            sensitivity=root_up(Fraction(parity_sensitivity(p, 2, least=2 if self.zero_field else 1))),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=ONE_RECORD_REPLACED,
+            sensitivity=Fraction(root_up(Fraction(moved))),
             low=-float(n),
             high=float(n),
-            kind="exact",
-            mechanism="mrf.moments",
-            insecure_seed=self.insecure_seed,
         )
 
     def _unpack(self, value: Any) -> None:

@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from sosdp.estimator.base import RecordEstimator
-from sosdp.privacy.calibrate import check_positive
+from sosdp.estimator.field import SEED, Field, Fitted, budget, positive, privacy_delta_or_zero
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import members, number, plain
 from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.structured.l1_logistic import one_label
 
 from ..planning import choose_iterations
-from .base import Array, budget_rho, check_budget
+from .base import Array, budget_rho
 
 UNIT = 1 << 10
 """Scaled features are multiples of 1 / UNIT."""
@@ -26,50 +26,66 @@ UNIT = 1 << 10
 class PrivateSparseLogistic(RecordEstimator):
     """Two classes, many features, few of them needed: the error grows with the logarithm of their number.
 
-    Parameters (all public):
-        radius: bound on the l1 norm of the coefficients of the features scaled to [-1, 1], the constant
-            among them.
-        epsilon, delta: budget; delta = 0 for a pure one. One record is a row with its label.
-        low, high: bounds of the features, numbers or one a column; entries are clipped to them.
-        classes: the two labels; any other label counts as the first.
-        iterations: Frank-Wolfe's T, at most T - 1 features get a coefficient; or "auto".
-        calibration, insecure_seed: as for `FrankWolfeIsing`.
-
     Attributes after fit: coef_ (1, d) and intercept_ (1,) for the features as they came, classes_.
     """
 
+    radius: float = Field(
+        positive,
+        "bound on the l1 norm of the coefficients of the features scaled to [-1, 1], the constant among them",
+        default=5.0,
+    )
+    epsilon: float = Field(
+        budget,
+        "budget; delta = 0 for a pure one. One record is a row with its label",
+        default=1.0,
+        kw_only=True,
+    )
+    delta: float = Field(
+        privacy_delta_or_zero,
+        "budget; delta = 0 for a pure one. One record is a row with its label",
+        default=1e-6,
+        kw_only=True,
+    )
+    low: Any = Field(
+        None,
+        "bounds of the features, numbers or one a column; entries are clipped to them",
+        default=-1.0,
+        kw_only=True,
+    )
+    high: Any = Field(
+        None,
+        "bounds of the features, numbers or one a column; entries are clipped to them",
+        default=1.0,
+        kw_only=True,
+    )
+    classes: Any = Field(
+        None,
+        "the two labels; any other label counts as the first",
+        default=(0, 1),
+        kw_only=True,
+    )
+    iterations: int | str = Field(
+        None,
+        'Frank-Wolfe\'s T, at most T - 1 features get a coefficient; or "auto"',
+        default="auto",
+        kw_only=True,
+    )
+    calibration: str = Field(
+        None,
+        '"tight", or "paper" for the published constants',
+        default="tight",
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
+
     _estimator_type = "classifier"
 
-    coef_: Array
-    intercept_: Array
-    classes_: np.ndarray
-
-    def __init__(
-        self,
-        radius: float = 5.0,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        low: Any = -1.0,
-        high: Any = 1.0,
-        classes: Any = (0, 1),
-        iterations: int | str = "auto",
-        calibration: str = "tight",
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.epsilon = epsilon
-        self.delta = delta
-        self.low = low
-        self.high = high
-        self.classes = classes
-        self.iterations = iterations
-        self.calibration = calibration
-        self.insecure_seed = insecure_seed
+    coef_: Array = Fitted()
+    intercept_: Array = Fitted()
+    classes_: np.ndarray = Fitted()
 
     def _check_parameters(self) -> None:
-        check_budget(self.epsilon, self.delta, pure=True)
-        check_positive(self.radius, "radius")
+        super()._check_parameters()
         low, high = np.asarray(self.low, dtype=np.float64), np.asarray(self.high, dtype=np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
             raise ValueError("bounds must be finite with low < high")
@@ -89,8 +105,8 @@ class PrivateSparseLogistic(RecordEstimator):
     def _is_second(self, label: Any) -> bool:
         wanted = plain(self.classes[1])
         if type(wanted) is str:
-            found = plain(label)
-            return type(found) is str and found == wanted
+            result = plain(label)
+            return type(result) is str and result == wanted
         return number(label) == number(wanted)
 
     def _read(self, X: Any) -> np.ndarray:
@@ -118,13 +134,10 @@ class PrivateSparseLogistic(RecordEstimator):
         else:
             iterations = int(self.iterations)
         release = private_frank_wolfe(
+            self._terms(data),
             one_label(features, np.where(self._labels, 1, -1), UNIT),
             radius=radius,
             iterations=iterations,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            calibration=self.calibration,
-            insecure_seed=self.insecure_seed,
         )
         weights = release.value[0]
         coefficients = weights[:-1] / half

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import Field, Fitted, choice, whole
 from sosdp.privacy.calibrate import root_up
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.privacy.mechanisms.output_perturbation import release_vector
 from sosdp.privacy.mechanisms.parities import parity_weights
@@ -30,61 +29,45 @@ from ..program import (
     t_wise_regressions,
 )
 from ..theory import parity_sensitivity
-from .base import FieldEstimator, budget_rho, check_budget
+from .base import FieldEstimator, budget_rho
 
 
 class FrankWolfeTWise(FieldEstimator):
     """Coefficients of h in Pr(z) ~ exp h(z), deg h <= t, on {-1, 1}^p; for small p and t.
 
-    Parameters (all public):
-        width: lambda >= max_i |d_i h|_1. degree: t.
-        target: "all": every coefficient (close in l1); "maximal": right on the maximal monomials whatever the
-            others are, from one half of the records; the other half answers the parities that this needs.
-        parities: how they are answered: "gaussian" or "multiplicative weights" (p <= 20).
-        epsilon, delta, iterations, calibration, insecure_seed: as for `FrankWolfeIsing`.
-        threshold: edges are the pairs inside a monomial whose coefficient is above it in size.
-
     Attributes after fit: coefficients_, by tuples of nodes; field_ the single ones, weights_ (p, p) the
     pairs; edges_.
     """
 
-    coefficients_: dict[tuple[int, ...], float]
+    degree: int = Field(whole(2), "t")
+    target: str = Field(
+        choice("all", "maximal"),
+        '"all": every coefficient (close in l1); "maximal": right on the maximal monomials '
+        "whatever the others are, from one half of the records; the other half answers the "
+        "parities that this needs",
+        default="all",
+        kw_only=True,
+    )
+    parities: str = Field(
+        choice("gaussian", "multiplicative weights"),
+        'how they are answered: "gaussian" or "multiplicative weights" (p <= 20)',
+        default="gaussian",
+        kw_only=True,
+    )
+    iterations: int | str = Field(
+        None,
+        'T of every regression, or "auto" (from n, the width and the budget)',
+        default="auto",
+        kw_only=True,
+    )
+    calibration: str = Field(
+        None,
+        '"tight", or "paper" for the published constants',
+        default="tight",
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        width: float,
-        degree: int,
-        *,
-        target: str = "all",
-        parities: str = "gaussian",
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        iterations: int | str = "auto",
-        threshold: float | None = None,
-        calibration: str = "tight",
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.width = width
-        self.degree = degree
-        self.target = target
-        self.parities = parities
-        self.epsilon = epsilon
-        self.delta = delta
-        self.iterations = iterations
-        self.threshold = threshold
-        self.calibration = calibration
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        self._check_field()
-        check_budget(self.epsilon, self.delta)
-        integer(self.degree, "degree", 2)
-        if self.target not in ("all", "maximal"):
-            raise ValueError(f'target must be "all" or "maximal", got {self.target!r}')
-        if self.parities not in ("gaussian", "multiplicative weights"):
-            raise ValueError(
-                f'parities must be "gaussian" or "multiplicative weights", got {self.parities!r}'
-            )
+    coefficients_: dict[tuple[int, ...], float] = Fitted()
 
     def _release(self, data: np.ndarray) -> Release:
         table, t = signs(data), int(self.degree)
@@ -99,13 +82,13 @@ class FrankWolfeTWise(FieldEstimator):
         guarantee, public = weights.guarantee, dict(weights.public)
         if maximal:
             answers = self._answers(table[(n + 1) // 2 :], t - 2)
-            found = combine_maximal(parts, answers.value, t)
-            guarantee = parallel([guarantee, answers.guarantee], mechanism="mrf.t-wise")
+            result = combine_maximal(parts, answers.value, t)
+            guarantee = parallel([guarantee, answers.guarantee], pieces="position", mechanism="mrf.t-wise")
         elif self.target == "maximal":
-            found = combine_maximal(parts, {}, t)
+            result = combine_maximal(parts, {}, t)
         else:
-            found = combine_l1(parts, t)
-        value = coefficient_value(found, p, self.threshold)
+            result = combine_l1(parts, t)
+        value = coefficient_value(result, p, self.threshold)
         return Release(value, guarantee, mechanism="mrf.t-wise", public={**public, "n": n, "dimension": p})
 
     def _regressions(self, table: Signs, t: int) -> tuple[Release, list[tuple[int, ...]]]:
@@ -115,15 +98,12 @@ class FrankWolfeTWise(FieldEstimator):
         rho = budget_rho(self.epsilon, self.delta) / p
         candidates = 2 * data.columns.shape[1]
         release = private_frank_wolfe(
+            self._terms(table),
             data,
             radius=radius,
             iterations=choose_iterations(n, radius, rho, candidates)
             if self.iterations == "auto"
             else int(self.iterations),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            calibration=self.calibration,
-            insecure_seed=self.insecure_seed,
         )
         return release, monomials
 
@@ -136,25 +116,19 @@ class FrankWolfeTWise(FieldEstimator):
         seed = None if self.insecure_seed is None else self.insecure_seed + 1
         if self.parities == "multiplicative weights":
             release = parity_weights(
+                self._terms(table, insecure_seed=seed),
                 table,
                 order,
                 rounds=min(4 * p, 60),
-                epsilon=self.epsilon,
-                delta=self.delta,
-                insecure_seed=seed,
             )
             return release.postprocess({m: release.value.parity(m) for m in monomials})
         sums = [int(table[:, list(m)].prod(axis=1, dtype=np.int64).sum()) for m in monomials]
         noisy = release_vector(
+            self._terms(table, insecure_seed=seed),
             sums,
-            sensitivity=root_up(Fraction(parity_sensitivity(p, order))),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=ONE_RECORD_REPLACED,
+            sensitivity=Fraction(root_up(Fraction(parity_sensitivity(p, order)))),
             low=-float(n),
             high=float(n),
-            kind="exact",
-            insecure_seed=seed,
         )
         means = np.clip(noisy.value.values() / n, -1.0, 1.0)
         return noisy.postprocess({m: float(v) for m, v in zip(monomials, means, strict=True)})

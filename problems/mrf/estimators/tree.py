@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import RecordEstimator
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.estimator.field import SEED, Field, Fitted, budget, privacy_delta
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_with_margin
 
 from ..program import signs
 from ..structure import TREE_STEP, chow_liu, product_sums
-from .base import Edges, check_budget
+from .base import Edges
 
 
 def structure_value(edges: Edges | None) -> dict[str, Any]:
@@ -27,35 +27,22 @@ def structure_value(edges: Edges | None) -> dict[str, Any]:
 class ChowLiuTree(RecordEstimator):
     """The tree over the columns of a table of signs; log p records suffice, whatever p is.
 
-    Parameters (all public):
-        epsilon, delta: budget. insecure_seed: tests only; voids the guarantee.
-
     Attributes after fit: edges_, the p - 1 edges, or None where the tree was not released.
     """
 
-    edges_: Edges | None
+    epsilon: float = Field(budget, "budget", default=1.0, kw_only=True)
+    delta: float = Field(privacy_delta, "budget", default=1e-6, kw_only=True)
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self, *, epsilon: float = 1.0, delta: float = 1e-6, insecure_seed: int | None = None
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_budget(self.epsilon, self.delta)
+    edges_: Edges | None = Fitted()
 
     def _release(self, data: np.ndarray) -> Release:
         edges, margin = chow_liu(product_sums(signs(data)))
         release = release_with_margin(
+            self._terms(data, "mrf.tree"),
             edges,
             margin,
             TREE_STEP,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=ONE_RECORD_REPLACED,
-            mechanism="mrf.tree",
-            insecure_seed=self.insecure_seed,
         )
         public = {"n": len(data), "dimension": data.shape[1]}
         return release.postprocess(structure_value(release.value), public=public)

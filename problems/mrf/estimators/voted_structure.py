@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import Field
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote
 from sosdp.structured.l1_logistic import projected_gradient
 
 from ..planning import suggested_blocks
 from ..program import ising_parameters, ising_regressions, signs
-from .base import Edges, FieldEstimator, check_budget, edges_above
+from .base import Edges, FieldEstimator, edges_above
 from .tree import structure_value
 
 
@@ -23,55 +24,33 @@ def block_structure(block: np.ndarray, width: float, threshold: float, iteration
     """The edges that l1-constrained logistic regression finds in one block."""
     data = ising_regressions(signs(block))
     coefficients = projected_gradient(data, radius=2.0 * width, iterations=iterations)
-    found = edges_above(np.abs(ising_parameters(coefficients)[0]), threshold)
-    assert found is not None
-    return found
+    result = edges_above(np.abs(ising_parameters(coefficients)[0]), threshold)
+    assert result is not None
+    return result
 
 
 class VotedStructure(FieldEstimator):
     """Structure learning with (epsilon, delta)-privacy from any learner that is mostly right in a block.
 
-    Parameters (all public):
-        width: lambda. threshold: edges are pairs with an estimated weight above it.
-        epsilon, delta: budget.
-        blocks: number of blocks, or None for what a learner right nine times in ten needs.
-        iterations: gradient steps in each block. insecure_seed: tests only; voids the guarantee.
-
     Attributes after fit: edges_, or None where the blocks did not agree.
     """
 
-    def __init__(
-        self,
-        width: float,
-        threshold: float,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        blocks: int | None = None,
-        iterations: int = 200,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.width = width
-        self.threshold = threshold
-        self.epsilon = epsilon
-        self.delta = delta
-        self.blocks = blocks
-        self.iterations = iterations
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        self._check_field()
-        check_budget(self.epsilon, self.delta)
+    threshold: float = Field(None, "edges are pairs with an estimated weight above it")
+    blocks: int | None = Field(
+        None,
+        "number of blocks, or None for what a learner right nine times in ten needs",
+        default=None,
+        kw_only=True,
+    )
+    iterations: int = Field(None, "gradient steps in each block", default=200, kw_only=True)
 
     def _release(self, data: np.ndarray) -> Release:
         width, threshold, iterations = float(self.width), float(self.threshold or 0.0), int(self.iterations)
         release = release_by_vote(
+            self._terms(data),
             lambda block: block_structure(block, width, threshold, iterations),
             data,
             blocks=suggested_blocks(self.epsilon, self.delta) if self.blocks is None else self.blocks,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            insecure_seed=self.insecure_seed,
         )
         public = {"n": len(data), "dimension": data.shape[1]}
         return release.postprocess(structure_value(release.value), mechanism="mrf.vote", public=public)

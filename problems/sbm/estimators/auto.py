@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.estimator.field import (
+    SEED,
+    Field,
+    Fitted,
+    budget,
+    choice,
+    optional,
+    positive,
+    privacy_delta_or_zero,
+)
 from sosdp.privacy.guarantee.release import Release
 
 from ..edges import CanonicalEdges, canonical_edges
@@ -19,52 +28,52 @@ from .rounds import RoundsRecovery
 class AutoRecovery(RecoveryEstimator):
     """Edge-private recovery of two communities by whatever method should do best for these public facts.
 
-    Parameters (all public):
-        epsilon, delta: budget of one fit. delta = 0: purely private methods only.
-        gamma, average_degree: contrast and mean degree of the block model. With both, the method with the
-            best forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or edge
-            flips, which need neither, up to `planning.LARGEST_DENSE` vertices; larger graphs need both.
-        goal: "error" (fewest wrong labels, a refusal counts as one half) or "exact".
-        weight_bound: public bound of the weights of a weighted graph, in whose units average_degree is.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     The choice depends on the number of vertices and these parameters alone, so it costs no budget. Extra
     attribute after fit: chosen_, the name of its class. Source: docs/proofs/sbm_auto.md.
     """
 
-    chosen_: str
+    epsilon: float = Field(budget, "budget of one fit. delta = 0: purely private methods only")
+    delta: float = Field(
+        privacy_delta_or_zero,
+        "budget of one fit. delta = 0: purely private methods only",
+        default=0.0,
+    )
+    gamma: float | None = Field(
+        optional(positive),
+        "contrast and mean degree of the block model. With both, the method with the best "
+        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
+        "edge flips, which need neither, up to `planning.LARGEST_DENSE` vertices; larger "
+        "graphs need both",
+        default=None,
+        kw_only=True,
+    )
+    average_degree: float | None = Field(
+        optional(positive),
+        "contrast and mean degree of the block model. With both, the method with the best "
+        "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
+        "edge flips, which need neither, up to `planning.LARGEST_DENSE` vertices; larger "
+        "graphs need both",
+        default=None,
+        kw_only=True,
+    )
+    goal: Goal = Field(
+        choice("error", "exact"),
+        '"error" (fewest wrong labels, a refusal counts as one half) or "exact"',
+        default="error",
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph, in whose units average_degree is",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float = 0.0,
-        *,
-        gamma: float | None = None,
-        average_degree: float | None = None,
-        goal: Goal = "error",
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.gamma = gamma
-        self.average_degree = average_degree
-        self.goal = goal
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    chosen_: str = Fitted()
 
     def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
         return canonical_edges(X, bound)
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.delta != 0:
-            check_delta(self.delta)
-        for name in ("gamma", "average_degree"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name)
-        if self.goal not in ("error", "exact"):
-            raise ValueError(f'goal must be "error" or "exact", got {self.goal!r}')
 
     def choose(self, n: int) -> RecoveryEstimator:
         """The estimator that a fit on n vertices runs; ValueError where public facts are missing for that."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
+from sosdp.estimator.field import Fitted
 from sosdp.privacy.calibrate import check_positive
 
 from ..graph_input import canonical_graph
@@ -47,10 +48,8 @@ class RecoveryEstimator(ReleasingEstimator):
     `add_nodes_from` first, or vertices without edges are missing, which shows.
     """
 
-    labels_: np.ndarray | None
-    nodes_: tuple[Hashable, ...]
-
-    weight_bound: float | None = None
+    labels_: np.ndarray | None = Fitted()
+    nodes_: tuple[Hashable, ...] = Fitted()
 
     def _read(self, X: Any) -> Any:
         graph = self._canonical(X, self._bound())
@@ -62,7 +61,8 @@ class RecoveryEstimator(ReleasingEstimator):
         return canonical_graph(X, bound)
 
     def _bound(self) -> float | None:
-        return None if self.weight_bound is None else check_positive(self.weight_bound, "weight_bound")
+        bound = getattr(self, "weight_bound", None)
+        return None if bound is None else check_positive(bound, "weight_bound")
 
     def _unpack(self, value: Any) -> None:
         labels = value["labels"]
@@ -78,17 +78,17 @@ class RecoveryEstimator(ReleasingEstimator):
         return self.fit(graph, y).labels_
 
     @property
-    def _adjacency(self) -> str:
-        return ADJACENCY if self.weight_bound is None else WEIGHT_ADJACENCY
+    def _adjacency(self) -> str:  # type: ignore[override]
+        return ADJACENCY if self._bound() is None else WEIGHT_ADJACENCY
 
     @property
     def _unit(self) -> float:
         """What one in the canonical matrix stands for; densities and degrees are divided by it."""
-        return 1.0 if self.weight_bound is None else float(self.weight_bound)
+        return self._bound() or 1.0
 
     def _public(self, **facts: Any) -> dict[str, Any]:
         """Public facts for the release, with the bound of the weights where there is one."""
-        return facts if self.weight_bound is None else {**facts, "weight_bound": self._unit}
+        return facts if self._bound() is None else {**facts, "weight_bound": self._unit}
 
 
 class HasNodes(Protocol):

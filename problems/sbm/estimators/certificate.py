@@ -5,7 +5,9 @@ Statement and proof: docs/proofs/sbm_certificate.md
 
 from __future__ import annotations
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.estimator.field import SEED, Field, budget, choice, optional, positive
+from sosdp.privacy.calibrate import check_delta, check_positive
+from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
 
@@ -23,16 +25,16 @@ CERTIFIED_UP_TO = 500
 LARGEST_N = 20_000
 """Most vertices: dense float64 matrices of this side take 3 GB each."""
 
-ARITHMETIC = (
+ARITHMETIC = Charged(
     "float64 rounds to nearest, and products of matrices are conventional inner products in any order"
 )
 
-COMPLETE = (
+COMPLETE = Fact(
     "the search ends on every graph: what float64 proofs leave open is settled in ball arithmetic of growing "
     "precision; running time, which depends on the graph, and runs that are broken off are not covered"
 )
 
-WHY = (
+WHY = Fact(
     "why the condition is expected to hold: every statement is proven in float64 by residuals, and no graph "
     "is known on which a proof is missing"
 )
@@ -40,23 +42,6 @@ WHY = (
 
 class CertificateRecovery(RecoveryEstimator):
     """(epsilon, delta)-edge-private exact recovery of two communities, or an explicit refusal.
-
-    Parameters (all public):
-        epsilon, delta: budget of one fit; epsilon > 0, 0 < delta <= 1/2.
-        tau: edge density to compare with; privacy holds for every value. Default: average_degree / n if that
-            is given, else 1/2, which serves every graph of density below one half with communities of nearly
-            equal size (each unit of imbalance |sum x| costs up to tau of dual slack; for equal sizes a larger
-            tau never hurts).
-        average_degree: public d; sets tau = d / n. Give it for sparse graphs with unequal communities.
-        tau0: a labelling with r below tau0 counts as none; costs tau0 of r, saves solver work.
-        decision: "coin" (the largest private probability of release), "noise" (a noisy threshold) or "auto":
-            the coin for epsilon in [.001, .7], where it needs less slack (11 less at epsilon = .25).
-        search: "program" (the largest statistic; solves a linear program where a guess does not settle the
-            graph), or "rule": no search, a fixed number of steps, and a smaller statistic (a seventh to
-            three fifths of r, 0 on sparse graphs), for which more edges are needed: from mean degree 200 on.
-        weight_bound: public bound w of the weights of a weighted graph; tau and average_degree are then in
-            the units of the weights.
-        insecure_seed: for tests and figures only; voids the guarantee.
 
     The labelling x is released when r, the least number of (fractional) edges that undo its certificate, is
     large enough with noise: r of about 1.2 + 17 / epsilon at delta = 1e-6, or a dual slack lambda <= 2 r of
@@ -66,31 +51,56 @@ class CertificateRecovery(RecoveryEstimator):
     `RecoveryEstimator`. Source: our proof, docs/proofs/sbm_certificate.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        tau: float | None = None,
-        *,
-        average_degree: float | None = None,
-        tau0: float = DEFAULT_TAU0,
-        decision: str = "auto",
-        search: str = "program",
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.tau = tau
-        self.average_degree = average_degree
-        self.tau0 = tau0
-        self.decision = decision
-        self.search = search
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    epsilon: float = Field(budget, "budget of one fit; epsilon > 0, 0 < delta <= 1/2")
+    delta: float = Field(None, "budget of one fit; epsilon > 0, 0 < delta <= 1/2")
+    tau: float | None = Field(
+        None,
+        "edge density to compare with; privacy holds for every value. Default: "
+        "average_degree / n if that is given, else 1/2, which serves every graph of density "
+        "below one half with communities of nearly equal size (each unit of imbalance |sum "
+        "x| costs up to tau of dual slack; for equal sizes a larger tau never hurts)",
+        default=None,
+    )
+    average_degree: float | None = Field(
+        optional(positive),
+        "public d; sets tau = d / n. Give it for sparse graphs with unequal communities",
+        default=None,
+        kw_only=True,
+    )
+    tau0: float = Field(
+        positive,
+        "a labelling with r below tau0 counts as none; costs tau0 of r, saves solver work",
+        default=DEFAULT_TAU0,
+        kw_only=True,
+    )
+    decision: str = Field(
+        None,
+        '"coin" (the largest private probability of release), "noise" (a noisy threshold) '
+        'or "auto": the coin for epsilon in [.001, .7], where it needs less slack (11 less '
+        "at epsilon = .25)",
+        default="auto",
+        kw_only=True,
+    )
+    search: str = Field(
+        choice("program", "rule"),
+        '"program" (the largest statistic; solves a linear program where a guess does not '
+        'settle the graph), or "rule": no search, a fixed number of steps, and a smaller '
+        "statistic (a seventh to three fifths of r, 0 on sparse graphs), for which more "
+        "edges are needed: from mean degree 200 on",
+        default="program",
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound w of the weights of a weighted graph; tau and average_degree are then "
+        "in the units of the weights",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
+        super()._check_parameters()
         if check_delta(self.delta) > 0.5:
             raise ValueError(f"delta must be at most 1/2 for this mechanism, got {self.delta}")
         if self.tau is not None and self.average_degree is not None:
@@ -99,12 +109,7 @@ class CertificateRecovery(RecoveryEstimator):
             )
         if self.tau is not None:
             check_positive(abs(float(self.tau)), "tau", zero=True)
-        if self.average_degree is not None:
-            check_positive(self.average_degree, "average_degree")
-        check_positive(self.tau0, "tau0")
         chosen_decision(self.decision, float(self.epsilon))
-        if self.search not in ("program", "rule"):
-            raise ValueError(f'search must be "program" or "rule", got {self.search!r}')
 
     def public_tau(self, n: int) -> float:
         """The tau that a fit on n vertices uses, as a fraction of the weight bound where there is one."""
@@ -138,14 +143,14 @@ class CertificateRecovery(RecoveryEstimator):
         with silenced():
             try:
                 if self.search == "rule":
-                    found = closed_form_bisection(graph.adjacency, tau, STATISTIC_ERROR)
+                    result = closed_form_bisection(graph.adjacency, tau, STATISTIC_ERROR)
                 else:
-                    found = certified_bisection(graph.adjacency, tau, tau0, STATISTIC_ERROR)
+                    result = certified_bisection(graph.adjacency, tau, tau0, STATISTIC_ERROR)
             except NUMERICAL_FAILURES as problem:
-                found, failure = UNRESOLVED, repr(problem)
-            if not found.resolved and self._complete(graph.n):
-                found = settled_by_ladder(graph.adjacency, tau, tau0, STATISTIC_ERROR)
-        return found, failure
+                result, failure = UNRESOLVED, repr(problem)
+            if not result.resolved and self._complete(graph.n):
+                result = settled_by_ladder(graph.adjacency, tau, tau0, STATISTIC_ERROR)
+        return result, failure
 
     def _complete(self, n: int) -> bool:
         """Whether the search ends on every graph of this size: public."""
@@ -154,24 +159,20 @@ class CertificateRecovery(RecoveryEstimator):
     def _publish(self, graph: CanonicalGraph, found: CertifiedBisection, failure: str | None) -> Release:
         tau, tau0 = self._errors(graph.n)
         release = release_if_stable(
+            self._terms(
+                graph,
+                "sbm.certificate",
+                ARITHMETIC,
+                COMPLETE if self._complete(graph.n) else WHY,
+                public=self._public(n=graph.n, tau=tau, tau0=tau0, search=self.search),
+            ),
             None if found.labels is None else found.labels.tolist(),
             found.statistic,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=self._adjacency,
             error=STATISTIC_ERROR,
             shift=tau0,
             resolved=found.resolved,
             search_complete=self._complete(graph.n),
             decision=chosen_decision(self.decision, float(self.epsilon)),
-            assumptions=(
-                "the vertex set is public",
-                ARITHMETIC,
-                COMPLETE if self._complete(graph.n) else WHY,
-            ),
-            mechanism="sbm.certificate",
-            public=self._public(n=graph.n, tau=tau, tau0=tau0, search=self.search),
-            insecure_seed=self.insecure_seed,
         )
         if failure is not None:
             release.private_diagnostics["failure"] = failure

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from sosdp.conic.eigenvalues import eigenvectors_between
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.estimator.field import SEED, Field, budget, choice, whole
+from sosdp.privacy.calibrate import check_delta, check_positive
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
 from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, release_symmetric
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
 from sosdp.structured import StructuredMatrix, nearest_correlation
 
 from ..clustering import check_clustering, cluster, renumbered
@@ -35,7 +35,9 @@ def partition_program(contrast: float) -> ProjectionProgram:
     """
     step = (1 + 1e-12) / contrast
     return ProjectionProgram(
-        shift_l1=2 * step, shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15), low=-1.0, high=1.0
+        shift_l1=2 * step,
+        shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
+        proof=Fact("one edge moves two entries of what is projected (docs/proofs/sbm_communities.md)"),
     )
 
 
@@ -50,10 +52,10 @@ def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:
     """Unit eigenvectors (n, count) of the largest eigenvalues of a dense symmetric matrix; never raises."""
     n = matrix.shape[0]
     try:
-        found = eigenvectors_between(matrix, n - count, n - 1)
+        result = eigenvectors_between(matrix, n - count, n - 1)
     except NUMERICAL_FAILURES:
         return np.eye(n, count)
-    return found if np.all(np.isfinite(found)) else np.eye(n, count)
+    return result if np.all(np.isfinite(result)) else np.eye(n, count)
 
 
 def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.ndarray:
@@ -73,54 +75,57 @@ def vote(matrix: np.ndarray, labels: np.ndarray, count: int, rounds: int) -> np.
 class CommunitiesRecovery(RecoveryEstimator):
     """Edge-private recovery of k communities; always answers.
 
-    Parameters (all public; wrong values cost accuracy, never privacy):
-        epsilon: budget of one fit, > 0.
-        communities: k, at least 2 and at most the number of vertices.
-        mechanism: "edge flips" (pure epsilon, the better one up to thousands of vertices) or "projection"
-            ((epsilon, delta): the centred graph projected onto the correlation matrices, Gaussian noise).
-        delta, p_in, p_out: for "projection" only: budget, and the edge probabilities inside and across.
-        rounds: for "edge flips": rounds of voting on the flipped graph afterwards (free post-processing).
-        tolerance: for "projection", as for `ProjectionRecovery`.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     labels_: (n,) int64 in 0..k-1, numbered in order of first appearance; k-means on the leading eigenvectors
     of the released matrix. Cost: one eigendecomposition for flips, a few for the projection. Source: the
     projection of arXiv 2301.04822, Algorithm 5.4, for the membership matrix of k communities;
     docs/proofs/sbm_communities.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        communities: int,
-        *,
-        mechanism: str = "edge flips",
-        delta: float = 0.0,
-        p_in: float | None = None,
-        p_out: float | None = None,
-        rounds: int = 30,
-        tolerance: float = 1e-3,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.communities = communities
-        self.mechanism = mechanism
-        self.delta = delta
-        self.p_in = p_in
-        self.p_out = p_out
-        self.rounds = rounds
-        self.tolerance = tolerance
-        self.insecure_seed = insecure_seed
+    epsilon: float = Field(budget, "budget of one fit, > 0")
+    communities: int = Field(whole(2), "k, at least 2 and at most the number of vertices")
+    mechanism: str = Field(
+        choice(*MECHANISMS),
+        '"edge flips" (pure epsilon, the better one up to thousands of vertices) or '
+        '"projection" ((epsilon, delta): the centred graph projected onto the correlation '
+        "matrices, Gaussian noise)",
+        default="edge flips",
+        kw_only=True,
+    )
+    delta: float = Field(
+        None,
+        'for "projection" only: budget, and the edge probabilities inside and across',
+        default=0.0,
+        kw_only=True,
+    )
+    p_in: float | None = Field(
+        None,
+        'for "projection" only: budget, and the edge probabilities inside and across',
+        default=None,
+        kw_only=True,
+    )
+    p_out: float | None = Field(
+        None,
+        'for "projection" only: budget, and the edge probabilities inside and across',
+        default=None,
+        kw_only=True,
+    )
+    rounds: int = Field(
+        whole(0),
+        'for "edge flips": rounds of voting on the flipped graph afterwards (free post- processing)',
+        default=30,
+        kw_only=True,
+    )
+    tolerance: float = Field(
+        None,
+        'for "projection", as for `ProjectionRecovery`',
+        default=1e-3,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
         check_clustering()
-        check_epsilon(self.epsilon)
-        for name, least in (("communities", 2), ("rounds", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or int(value) != value or value < least:
-                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {self.mechanism!r}")
+        super()._check_parameters()
         if self.mechanism == "edge flips":
             if self.delta != 0:
                 raise ValueError("edge flips are purely private: give delta = 0")
@@ -145,16 +150,10 @@ class CommunitiesRecovery(RecoveryEstimator):
             matrix = debiased(noisy, float(rule.probability))
             labels = cluster(leading_eigenvectors(matrix, count - 1), count)
             labels = vote(matrix, labels, count, int(self.rounds))
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=0.0,
-            adjacency=self._adjacency,
-            assumptions=("the vertex set is public",),
-            mechanism="sbm.communities.flips",
-        )
-        return seal(
+        terms = self._terms(graph, "sbm.communities.flips", delta=None)
+        return terms.seal(
             release_value(labels, graph, "edge flips"),
-            promise,
+            terms.guarantee(),
             bits,
             public={"n": graph.n, "communities": count, "flip_probability": float(rule.probability)},
         )
@@ -177,24 +176,14 @@ class CommunitiesRecovery(RecoveryEstimator):
                 diagnostics = {"solver": projection.method}
             except NUMERICAL_FAILURES as problem:
                 diagnostics = {"failure": repr(problem)}
+        facts = {"n": n, "communities": count, "p_in": p_in, "p_out": p_out}
         release = release_symmetric(
+            self._terms(graph, "sbm.communities.projection", public=facts),
             matrix,
             sensitivity_frobenius=sensitivity,
             eta_max=eta_max,
             certified_eta=distance,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=self._adjacency,
-            low=-1.0,
-            high=1.0,
-            diagonal=1.0,
-            fallback=0.0,
-            solver_complete=False,
-            assumptions=("the vertex set is public",),
-            mechanism="sbm.communities.projection",
-            public={"n": n, "communities": count, "p_in": p_in, "p_out": p_out},
             private_diagnostics=diagnostics,
-            insecure_seed=self.insecure_seed,
         )
         with silenced():
             labels = cluster(leading_eigenvectors(release.value.values(), count), count)

@@ -10,16 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_epsilon, check_positive
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.estimator.field import SEED, Field, budget, positive
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
 
 from ..graph_input import CanonicalGraph
-from .base import ADJACENCY, RecoveryEstimator, release_value
+from .base import RecoveryEstimator, release_value
 
 LARGEST = 22
 """Most vertices for which the 2^(n-1) labellings are listed."""
@@ -71,12 +69,6 @@ def labelling(number: int, n: int) -> np.ndarray:
 class ExponentialRecovery(RecoveryEstimator):
     """epsilon-edge-private (pure) labelling of a graph with at most 22 vertices by the exponential mechanism.
 
-    Parameters (all public):
-        epsilon: budget of one fit, > 0.
-        average_degree: d; only d / n enters, which penalises unequal communities. Wrong values cost accuracy,
-            never privacy.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     Draws z with probability exactly proportional to exp((epsilon / 2) (sum over edges of z_i z_j - (d / n)
     sum over pairs of z_i z_j)), by listing the 2^(n-1) labellings up to sign, with integers. Larger
     graphs are refused: no sampler with a proven law and a usable running time is known (Markov chains mix
@@ -85,14 +77,13 @@ class ExponentialRecovery(RecoveryEstimator):
     docs/proofs/sbm_exponential.md.
     """
 
-    def __init__(self, epsilon: float, average_degree: float, *, insecure_seed: int | None = None) -> None:
-        self.epsilon = epsilon
-        self.average_degree = average_degree
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        check_positive(self.average_degree, "average_degree")
+    epsilon: float = Field(budget, "budget of one fit, > 0")
+    average_degree: float = Field(
+        positive,
+        "d; only d / n enters, which penalises unequal communities. Wrong values cost "
+        "accuracy, never privacy",
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _release(self, graph: CanonicalGraph) -> Release:
         check_size(graph.n)
@@ -107,17 +98,10 @@ class ExponentialRecovery(RecoveryEstimator):
         chosen = [code for code in occurring.tolist() if level_of[code] == level]
         members = np.flatnonzero(np.isin(codes, chosen))
         labels = labelling(int(members[exact.random_below(len(members), bits)]), graph.n)
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=0.0,
-            rho=range_rho(self.epsilon),
-            adjacency=ADJACENCY,
-            assumptions=("the vertex set is public",),
-            mechanism="sbm.exponential",
-        )
-        return seal(
+        terms = self._terms(graph, "sbm.exponential")
+        return terms.seal(
             release_value(labels, graph, "exponential"),
-            promise,
+            terms.guarantee(epsilon=float(self.epsilon), rho=range_rho(self.epsilon)),
             bits,
             public={"n": graph.n, "average_degree": float(self.average_degree)},
         )

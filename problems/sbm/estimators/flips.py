@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_epsilon, check_positive
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.estimator.field import SEED, Field, budget, optional, positive, whole
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
 
 from ..labelling import canonical_signs, leading_eigenvector, majority_polish
-from .base import ADJACENCY, HasNodes, RecoveryEstimator, release_value
+from .base import HasNodes, RecoveryEstimator, release_value
 
 
 class FlipsRecovery(RecoveryEstimator):
-    """Base: a graph with every pair flipped independently is released; labels are post-processing of it.
+    """Base: a graph with every pair flipped independently is released; labels are post-processing of it."""
 
-    Parameters (all public):
-        epsilon: budget of one fit; pure differential privacy (delta = 0), even in the local model.
-        average_degree: public d, to centre the noisy graph; by default its own density, which is private
-        already. rounds: at most this many rounds of majority voting after the spectral step (free
-        post-processing). insecure_seed: for tests and figures only; voids the guarantee.
-    """
+    epsilon: float = Field(
+        budget,
+        "budget of one fit; pure differential privacy (delta = 0), even in the local model",
+    )
+    average_degree: float | None = Field(
+        optional(positive),
+        "public d, to centre the noisy graph; by default its own density, which is private already",
+        default=None,
+        kw_only=True,
+    )
+    rounds: int = Field(
+        whole(0),
+        "at most this many rounds of majority voting after the spectral step (free post- processing)",
+        default=30,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    _mechanism: str
-    _method: str
-
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        average_degree: float | None = None,
-        rounds: int = 30,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.average_degree = average_degree
-        self.rounds = rounds
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.average_degree is not None:
-            check_positive(self.average_degree, "average_degree")
-        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 0:
-            raise ValueError(f"rounds must be an integer >= 0, got {self.rounds!r}")
+    _mechanism: ClassVar[str]
+    _method: ClassVar[str]
 
     def _density(self, n: int) -> float | None:
         """The public density d / n, if it was given."""
@@ -62,12 +51,6 @@ class FlipsRecovery(RecoveryEstimator):
         self, labels: np.ndarray, graph: HasNodes, flip_probability: float, bits: RandomBits
     ) -> Release:
         """The release of labels that were read off a graph flipped with that probability."""
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=0.0,
-            adjacency=ADJACENCY,
-            assumptions=("the vertex set is public",),
-            mechanism=self._mechanism,
-        )
+        terms = self._terms(graph, self._mechanism)
         facts = {"n": len(graph.nodes), "flip_probability": flip_probability}
-        return seal(release_value(labels, graph, self._method), promise, bits, public=facts)
+        return terms.seal(release_value(labels, graph, self._method), terms.guarantee(), bits, public=facts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_positive
+from sosdp.estimator.field import Field, Fitted, optional, positive, whole
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.structured import maximise_over_elliptope
@@ -29,24 +29,25 @@ def _published(labels: np.ndarray, graph: CanonicalGraph, adjacency: str, method
 
 
 class SpectralRecovery(RecoveryEstimator):
-    """NOT PRIVATE: signs of the leading eigenvector of A - (d / n) J, with optional majority polishing.
+    """NOT PRIVATE: signs of the leading eigenvector of A - (d / n) J, with optional majority polishing."""
 
-    Parameters: average_degree: d; default: the graph's own mean degree. rounds: at most this many rounds of
-    majority voting afterwards. weight_bound: for a weighted graph. Cost: one extremal eigenvector.
-    """
-
-    def __init__(
-        self, average_degree: float | None = None, *, rounds: int = 0, weight_bound: float | None = None
-    ) -> None:
-        self.average_degree = average_degree
-        self.rounds = rounds
-        self.weight_bound = weight_bound
-
-    def _check_parameters(self) -> None:
-        if self.average_degree is not None:
-            check_positive(self.average_degree, "average_degree")
-        if isinstance(self.rounds, bool) or int(self.rounds) != self.rounds or self.rounds < 0:
-            raise ValueError(f"rounds must be an integer >= 0, got {self.rounds!r}")
+    average_degree: float | None = Field(
+        optional(positive),
+        "d; default: the graph's own mean degree",
+        default=None,
+    )
+    rounds: int = Field(
+        whole(0),
+        "at most this many rounds of majority voting afterwards",
+        default=0,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "for a weighted graph. Cost: one extremal eigenvector",
+        default=None,
+        kw_only=True,
+    )
 
     def _release(self, graph: CanonicalGraph) -> Release:
         n = graph.n
@@ -62,30 +63,24 @@ class SpectralRecovery(RecoveryEstimator):
 class LinearProgramRecovery(RecoveryEstimator):
     """NOT PRIVATE: signs of the leading eigenvector of the optimum of max <A - tau J, C> over correlation
     matrices C.
-
-    Parameters: average_degree: d, tau = d / n; default: the graph's own mean degree. tolerance: certified gap
-    of the program, in edges. weight_bound: for a weighted graph. After `fit`, `gap_` is the certified gap and
-    `certified_` whether it is below the tolerance. Cost: about a second at n = 1000.
     """
 
-    gap_: float
-    certified_: bool
+    average_degree: float | None = Field(
+        optional(positive),
+        "d, tau = d / n; default: the graph's own mean degree",
+        default=None,
+    )
+    tolerance: float = Field(positive, "certified gap of the program, in edges", default=0.25, kw_only=True)
+    weight_bound: float | None = Field(
+        optional(positive),
+        "for a weighted graph. After `fit`, `gap_` is the certified gap and `certified_` "
+        "whether it is below the tolerance. Cost: about a second at n = 1000",
+        default=None,
+        kw_only=True,
+    )
 
-    def __init__(
-        self,
-        average_degree: float | None = None,
-        *,
-        tolerance: float = 0.25,
-        weight_bound: float | None = None,
-    ) -> None:
-        self.average_degree = average_degree
-        self.tolerance = tolerance
-        self.weight_bound = weight_bound
-
-    def _check_parameters(self) -> None:
-        if self.average_degree is not None:
-            check_positive(self.average_degree, "average_degree")
-        check_positive(self.tolerance, "tolerance")
+    gap_: float = Fitted()
+    certified_: bool = Fitted()
 
     def _release(self, graph: CanonicalGraph) -> Release:
         n = graph.n

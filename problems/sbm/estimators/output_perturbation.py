@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, part, positive, privacy_delta
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray, ProjectionProgram, release_symmetric
 from sosdp.structured import nearest_correlation
@@ -27,25 +28,21 @@ def projection_program(n: int, average_degree: float, gamma: float) -> Projectio
     """
     step = n / (gamma * average_degree) * (1 + 1e-12 * (1 + average_degree / n))
     return ProjectionProgram(
-        shift_l1=2 * step, shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15), low=-1.0, high=1.0
+        shift_l1=2 * step,
+        shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
+        proof=Fact("one edge moves two entries of what is projected (docs/proofs/sbm_weak_recovery.md)"),
     )
+
+
+EXPECTED = Fact(
+    "why the condition is expected to hold: the last resort of the solver, an interior-point path, ends "
+    "within a proven number of exact Newton steps; with inexact ones in float64 no graph is known on which "
+    "it does not"
+)
 
 
 class ProjectionRecovery(RecoveryEstimator):
     """(epsilon, delta)-edge-private weak recovery of two balanced communities; always answers.
-
-    Parameters (all public; wrong values of gamma and average_degree cost accuracy, never privacy):
-        epsilon, delta: budget of one fit; epsilon > 0, 0 < delta < 1.
-        gamma: contrast of the block model, edge probabilities (1 +- gamma) d / n.
-        average_degree: d.
-        calibration: "tight" (sharp sensitivity, analytic Gaussian noise) or "paper" (Lemma 5.5, textbook
-        noise).
-        tolerance: certified solver error, as a fraction of the sensitivity; charged twice in the noise,
-            with a public allowance for rounding (1e-3 of the sensitivity at n = 1000).
-        balanced: cut the leading eigenvector at its median instead of at 0, so that both communities get half
-            of the vertices.
-        weight_bound: public bound w of the weights of a weighted graph, of expectation (1 +- gamma) d / n.
-        insecure_seed: for tests and figures only; voids the guarantee.
 
     The centred adjacency matrix is projected onto the correlation matrices, Gaussian noise is added above the
     diagonal, and the signs of the leading eigenvector are the labels. `predict_error` tells beforehand what
@@ -54,40 +51,39 @@ class ProjectionRecovery(RecoveryEstimator):
     and 0.1 microseconds a pair of vertices for the noise. Source: arXiv 2301.04822, Algorithm 5.4.
     """
 
-    noisy_matrix_: NoisyArray
+    epsilon: float = Field(budget, "budget of one fit; epsilon > 0, 0 < delta < 1")
+    delta: float = Field(privacy_delta, "budget of one fit; epsilon > 0, 0 < delta < 1")
+    gamma: float = Field(positive, "contrast of the block model, edge probabilities (1 +- gamma) d / n")
+    average_degree: float = Field(positive, "d")
+    calibration: str = Field(
+        choice("tight", "paper"),
+        '"tight" (sharp sensitivity, analytic Gaussian noise) or "paper" (Lemma 5.5, textbook noise)',
+        default="tight",
+        kw_only=True,
+    )
+    tolerance: float = Field(
+        part,
+        "certified solver error, as a fraction of the sensitivity; charged twice in the "
+        "noise, with a public allowance for rounding (1e-3 of the sensitivity at n = 1000)",
+        default=1e-3,
+        kw_only=True,
+    )
+    balanced: bool = Field(
+        None,
+        "cut the leading eigenvector at its median instead of at 0, so that both "
+        "communities get half of the vertices",
+        default=False,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound w of the weights of a weighted graph, of expectation (1 +- gamma) d / n",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        gamma: float,
-        average_degree: float,
-        *,
-        calibration: str = "tight",
-        tolerance: float = 1e-3,
-        balanced: bool = False,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.gamma = gamma
-        self.average_degree = average_degree
-        self.calibration = calibration
-        self.tolerance = tolerance
-        self.balanced = balanced
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
-        check_positive(self.gamma, "gamma")
-        check_positive(self.average_degree, "average_degree")
-        if self.calibration not in ("tight", "paper"):
-            raise ValueError(f'calibration must be "tight" or "paper", got {self.calibration!r}')
-        if not 0 < check_positive(self.tolerance, "tolerance") <= 1:
-            raise ValueError(f"tolerance must be in (0, 1], got {self.tolerance}")
+    noisy_matrix_: NoisyArray = Fitted()
 
     def _release(self, graph: CanonicalGraph) -> Release:
         return self._publish(graph, *self._project(graph))
@@ -125,31 +121,14 @@ class ProjectionRecovery(RecoveryEstimator):
     ) -> Release:
         n = graph.n
         _, sensitivity, eta_max = self._claims(n)
+        facts = self._public(n=n, gamma=float(self.gamma), average_degree=float(self.average_degree))
         release = release_symmetric(
+            self._terms(graph, "sbm.projection", EXPECTED, public=facts),
             matrix,
             sensitivity_frobenius=sensitivity,
             eta_max=eta_max,
             certified_eta=distance,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=self._adjacency,
-            calibration=self.calibration,
-            low=-1.0,
-            high=1.0,
-            diagonal=1.0,
-            fallback=0.0,
-            # with exact Newton steps the last resort always gets there; with float64 ones that is evidence
-            solver_complete=False,
-            assumptions=(
-                "the vertex set is public",
-                "why the condition is expected to hold: the last resort of the solver, an interior-point "
-                "path, ends within a proven number of exact Newton steps; with inexact ones in float64 no "
-                "graph is known on which it does not",
-            ),
-            mechanism="sbm.projection",
-            public=self._public(n=n, gamma=float(self.gamma), average_degree=float(self.average_degree)),
             private_diagnostics=diagnostics,
-            insecure_seed=self.insecure_seed,
         )
         self.noisy_matrix_ = release.value
         with silenced():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sosdp.estimator.field import Fitted
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
 from sosdp.privacy.randomness.bits import open_bits
@@ -42,7 +43,7 @@ class RandomizedResponseRecovery(FlipsRecovery):
     (`theory.randomised_response_threshold`). Cost: O(n^2) time and memory.
     """
 
-    noisy_graph_: np.ndarray
+    noisy_graph_: np.ndarray = Fitted()
     _mechanism = "sbm.randomized_response"
     _method = "randomized response"
 

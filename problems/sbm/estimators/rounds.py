@@ -11,12 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.estimator.field import (
+    SEED,
+    Field,
+    Fitted,
+    budget,
+    choice,
+    optional,
+    positive,
+    privacy_delta_or_zero,
+    share,
+    whole,
+)
+from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import split
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
-from sosdp.privacy.seal import seal
 
 from ..afterwards import least_vote, passes
 from ..clustering import check_clustering, renumbered
@@ -37,24 +47,6 @@ SLACK_PART = 64
 class RoundsRecovery(RecoveryEstimator):
     """Edge-private recovery of two or k communities in graphs of up to millions of vertices; always answers.
 
-    Parameters (all public; wrong values of gamma and average_degree cost accuracy, never privacy):
-        epsilon, delta: budget of one fit. delta = 0: purely private (two communities).
-        gamma, average_degree: contrast and mean degree, to plan with. For k communities an edge inside has
-            probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n.
-        communities: k >= 2, and at most the number of vertices.
-        plan: "gauss" (Gaussian rounds, needs delta > 0), "split" (every round its own public part of the
-            pairs; pure), "auto" (the better forecast), or a `GaussianRounds` or `SplitRounds` of your own.
-        degrees: "even", or "uneven": balance by noisy degrees, at the price of one round (two communities,
-            Gaussian plan). For graphs in which some vertices have many times the degree of others.
-        exact_or_nothing: True (or "vote"): withhold the labels unless the least vote of a vertex for its own
-            side, with noise, shows that no single label should change. "slack": unless the dual slack shows
-            that they are the best of all labellings (unweighted, delta > 0, a 64th of it; a few hundred
-            products more). Two communities. check_share: of epsilon, for that. false_pass: probability with
-            which labels that fail this pass all the same (for "slack", delta / 128 more).
-        weight_bound: public bound w of the weights of a weighted graph; average_degree is then the mean
-            weight at a vertex.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     A random labelling is improved by noisy counts of its neighbours' labels, round after round; at the end
     every vertex votes once. Needs gamma d above about sqrt(d) + noise (`planning.recommend` forecasts), and
     communities of comparable size: the smaller one of two at least a quarter. labels_: +-1, or 0..k-1 for
@@ -62,53 +54,73 @@ class RoundsRecovery(RecoveryEstimator):
     vertices with 2.5e7 edges take half a minute. Source: our proof, docs/proofs/sbm_rounds.md.
     """
 
-    plan_: Plan
+    epsilon: float = Field(budget, "budget of one fit")
+    delta: float = Field(privacy_delta_or_zero, "budget of one fit; delta = 0: pure")
+    gamma: float = Field(
+        positive,
+        "contrast and mean degree, to plan with. For k communities an edge inside has "
+        "probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n",
+    )
+    average_degree: float = Field(
+        positive,
+        "contrast and mean degree, to plan with. For k communities an edge inside has "
+        "probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n",
+    )
+    communities: int = Field(
+        whole(2),
+        "k >= 2, and at most the number of vertices",
+        default=2,
+        kw_only=True,
+    )
+    plan: str | Plan = Field(
+        None,
+        '"gauss" (Gaussian rounds, needs delta > 0), "split" (every round its own public '
+        'part of the pairs; pure), "auto" (the better forecast), or a `GaussianRounds` or '
+        "`SplitRounds` of your own",
+        default="auto",
+        kw_only=True,
+    )
+    degrees: str = Field(
+        choice("even", "uneven"),
+        '"even", or "uneven": balance by noisy degrees, at the price of one round (two '
+        "communities, Gaussian plan). For graphs in which some vertices have many times the "
+        "degree of others",
+        default="even",
+        kw_only=True,
+    )
+    exact_or_nothing: bool | str = Field(
+        None,
+        'True (or "vote"): withhold the labels unless the least vote of a vertex for its '
+        'own side, with noise, shows that no single label should change. "slack": unless '
+        "the dual slack shows that they are the best of all labellings (unweighted, delta > "
+        "0, a 64th of it; a few hundred products more). Two communities",
+        default=False,
+        kw_only=True,
+    )
+    check_share: float = Field(share, "of epsilon, for that", default=0.15, kw_only=True)
+    false_pass: float = Field(
+        None,
+        'probability with which labels that fail this pass all the same (for "slack", delta / 128 more)',
+        default=1e-3,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound w of the weights of a weighted graph; average_degree is then the mean "
+        "weight at a vertex",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        gamma: float,
-        average_degree: float,
-        *,
-        communities: int = 2,
-        plan: str | Plan = "auto",
-        degrees: str = "even",
-        exact_or_nothing: bool | str = False,
-        check_share: float = 0.15,
-        false_pass: float = 1e-3,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.gamma = gamma
-        self.average_degree = average_degree
-        self.communities = communities
-        self.plan = plan
-        self.degrees = degrees
-        self.exact_or_nothing = exact_or_nothing
-        self.check_share = check_share
-        self.false_pass = false_pass
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    plan_: Plan = Fitted()
 
     def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
         return canonical_edges(X, bound)
 
     def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.delta != 0:
-            check_delta(self.delta)
-        check_positive(self.gamma, "gamma")
-        check_positive(self.average_degree, "average_degree")
+        super()._check_parameters()
         k = self.communities
-        if isinstance(k, bool) or int(k) != k or k < 2:
-            raise ValueError(f"communities must be an integer >= 2, got {k!r}")
-        if self.degrees not in ("even", "uneven"):
-            raise ValueError(f'degrees must be "even" or "uneven", got {self.degrees!r}')
-        if not 0 < check_positive(self.check_share, "check_share") < 1:
-            raise ValueError(f"check_share must be in (0, 1), got {self.check_share}")
         if check_delta(self.false_pass) > 0.5:
             raise ValueError(f"false_pass must be at most 1/2, got {self.false_pass}")
         if self.exact_or_nothing not in (False, True, "vote", "slack"):
@@ -205,14 +217,7 @@ class RoundsRecovery(RecoveryEstimator):
         kept: np.ndarray | None = labels
         if self.exact_or_nothing and not self._passes(graph, labels, check, bits):
             kept = None
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=(float(self.delta) if delta else check_delta) if slack else delta,
-            adjacency=self._adjacency,
-            kind="certified" if slack else "exact",
-            assumptions=("the vertex set is public", *((ARITHMETIC,) if slack else ())),
-            mechanism="sbm.rounds",
-        )
+        promised = (float(self.delta) if delta else check_delta) if slack else delta
         facts = self._public(
             n=graph.n,
             communities=int(self.communities),
@@ -222,4 +227,7 @@ class RoundsRecovery(RecoveryEstimator):
             key=key,
             exact_or_nothing=self.exact_or_nothing,
         )
-        return seal(release_value(kept, graph, "rounds"), promise, bits, public=facts)
+        terms = self._terms(
+            graph, "sbm.rounds", *((ARITHMETIC,) if slack else ()), delta=promised, public=facts
+        )
+        return terms.seal(release_value(kept, graph, "rounds"), terms.guarantee(), bits)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sosdp.estimator.field import Fitted
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import SkipRule, flipped_positions, skip_rule
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
@@ -39,7 +40,7 @@ class SparseFlipsRecovery(FlipsRecovery):
     noisy_graph_, the released graph as an `EdgeList`.
     """
 
-    noisy_graph_: EdgeList
+    noisy_graph_: EdgeList = Fitted()
     _mechanism = "sbm.sparse_flips"
     _method = "sparse randomised response"
 

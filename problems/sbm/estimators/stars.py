@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import SEED, Field, budget, optional, positive
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.calibrate import check_epsilon, check_positive
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
-from sosdp.privacy.seal import seal
 
 from ..edges import CanonicalEdges, canonical_edges
 from ..labelling import canonical_signs
@@ -27,39 +25,24 @@ from .base import RecoveryEstimator, release_value
 class StarsRecovery(RecoveryEstimator):
     """epsilon-edge-private recovery of two communities by edge-disjoint stars: a baseline; always answers.
 
-    Parameters (all public):
-        epsilon: budget of one fit; pure differential privacy.
-        gamma, average_degree: contrast and mean degree, to choose the number of rounds.
-        weight_bound: public bound of the weights of a weighted graph.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     The hash of a pair puts it into one round and gives it to one of its ends, so a count moves by 1 in one
     entry and the noise is half of that of `RoundsRecovery`'s split plan; but half of the signal is gone too:
     the same signal to noise ratio, and more sampling noise (docs/proofs/sbm_stars.md). O(edges) time.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        gamma: float,
-        average_degree: float,
-        *,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.gamma = gamma
-        self.average_degree = average_degree
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    epsilon: float = Field(budget, "budget of one fit; pure differential privacy")
+    gamma: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
+    average_degree: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
         return canonical_edges(X, bound)
-
-    def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        check_positive(self.gamma, "gamma")
-        check_positive(self.average_degree, "average_degree")
 
     def public_rounds(self, n: int) -> int:
         """Number of rounds before the vote, 1 to 8, by the growth of the overlap: from public numbers."""
@@ -77,16 +60,8 @@ class StarsRecovery(RecoveryEstimator):
         key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
         bits, rounds = open_bits(seed), self.public_rounds(data.n)
         labels = star_rounds(data, rounds, float(self.epsilon), key, bits)
-        promise = Guarantee(
-            epsilon=float(self.epsilon),
-            delta=0.0,
-            adjacency=self._adjacency,
-            kind="exact",
-            assumptions=("the vertex set is public",),
-            mechanism="sbm.stars",
-        )
-        facts = self._public(n=data.n, rounds=rounds, key=key)
-        return seal(release_value(canonical_signs(labels), data, "stars"), promise, bits, public=facts)
+        terms = self._terms(data, "sbm.stars", public=self._public(n=data.n, rounds=rounds, key=key))
+        return terms.seal(release_value(canonical_signs(labels), data, "stars"), terms.guarantee(), bits)
 
 
 def star_parts(edges: CanonicalEdges, rounds: int, key: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ Statement and proof: docs/proofs/sbm_voting.md
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
-from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
+from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, positive, share
+from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import random_split, split
 from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
@@ -48,56 +50,65 @@ def split_edges(
 class VotingRecovery(RecoveryEstimator):
     """(epsilon, delta)-edge-private recovery by rough labels and a private vote on them; always answers.
 
-    Parameters (all public; wrong values of gamma and average_degree cost accuracy, never privacy):
-        epsilon, delta: budget of one fit. delta is used by the rough step "projection" only.
-        gamma, average_degree: contrast and mean degree of the block model, as for `ProjectionRecovery`.
-        rough: "projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 22).
-        split: the share of the edges that the rough step sees, in (0, 1); every edge is seen by one step only
-            and both may spend the whole epsilon (the paper: 1/2). None: both steps see all edges and share
-            epsilon; usually better.
-        rough_share: without a split, the share of epsilon that the rough step spends.
-        calibration: "tight" or "paper", as for `ProjectionRecovery`.
-        tolerance, weight_bound: as for `ProjectionRecovery`.
-        insecure_seed: for tests and figures only; voids the guarantee.
-
     Extra attribute after fit: rough_labels_, the labels before the vote (released as well). Exact recovery
     needs gamma d well above log(1/delta) / epsilon^2 + log(n) / epsilon; `CertificateRecovery` needs less.
     Cost: that of the rough step. Source: arXiv 2301.04822; docs/proofs/sbm_voting.md.
     """
 
-    rough_labels_: np.ndarray
+    epsilon: float = Field(budget, 'budget of one fit. delta is used by the rough step "projection" only')
+    delta: float = Field(None, 'budget of one fit. delta is used by the rough step "projection" only')
+    gamma: float = Field(
+        positive,
+        "contrast and mean degree of the block model, as for `ProjectionRecovery`",
+    )
+    average_degree: float = Field(
+        positive,
+        "contrast and mean degree of the block model, as for `ProjectionRecovery`",
+    )
+    rough: str = Field(
+        choice(*ROUGH),
+        '"projection" (Algorithm 5.12) or "exponential" (Algorithm 5.19: pure epsilon, n <= 22)',
+        default="projection",
+        kw_only=True,
+    )
+    split: float | None = Field(
+        optional(share),
+        "the share of the edges that the rough step sees, in (0, 1); every edge is seen by "
+        "one step only and both may spend the whole epsilon (the paper: 1/2). None: both "
+        "steps see all edges and share epsilon; usually better",
+        default=None,
+        kw_only=True,
+    )
+    rough_share: float = Field(
+        share,
+        "without a split, the share of epsilon that the rough step spends",
+        default=0.75,
+        kw_only=True,
+    )
+    calibration: str = Field(
+        None,
+        '"tight" or "paper", as for `ProjectionRecovery`',
+        default="tight",
+        kw_only=True,
+    )
+    tolerance: float = Field(
+        None,
+        "certified solver error, as a fraction of the sensitivity",
+        default=1e-3,
+        kw_only=True,
+    )
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph",
+        default=None,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: float,
-        delta: float,
-        gamma: float,
-        average_degree: float,
-        *,
-        rough: str = "projection",
-        split: float | None = None,
-        rough_share: float = 0.75,
-        calibration: str = "tight",
-        tolerance: float = 1e-3,
-        weight_bound: float | None = None,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.gamma = gamma
-        self.average_degree = average_degree
-        self.rough = rough
-        self.split = split
-        self.rough_share = rough_share
-        self.calibration = calibration
-        self.tolerance = tolerance
-        self.weight_bound = weight_bound
-        self.insecure_seed = insecure_seed
+    rough_labels_: np.ndarray = Fitted()
 
     def _check_parameters(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.rough not in ROUGH:
-            raise ValueError(f"rough must be one of {', '.join(ROUGH)}, got {self.rough!r}")
+        super()._check_parameters()
         if self.rough == "projection":
             check_delta(self.delta)
         elif self.delta != 0:
@@ -106,12 +117,6 @@ class VotingRecovery(RecoveryEstimator):
             )
         elif self.weight_bound is not None:
             raise ValueError('the exponential mechanism takes unweighted graphs; use rough="projection"')
-        check_positive(self.gamma, "gamma")
-        check_positive(self.average_degree, "average_degree")
-        for name in ("split", "rough_share"):
-            share = getattr(self, name)
-            if not (name == "split" and share is None) and not 0 < check_positive(share, name) < 1:
-                raise ValueError(f"{name} must be in (0, 1), got {share}")
         self._steps()[0]._check_parameters()
 
     def _threshold(self) -> int | None:
@@ -181,13 +186,12 @@ class VotingRecovery(RecoveryEstimator):
         else:
             first = rough._release(seen_by_rough)
         self.rough_labels_ = np.array(first.value["labels"], dtype=np.int64)
+        terms = self._terms(graph, "sbm.vote", epsilon=vote_epsilon, delta=None)
         second = noisy_vote(
+            replace(terms, insecure_seed=None if seed is None else 3 * seed + 2),
             seen_by_vote,
             self.rough_labels_,
-            vote_epsilon,
-            adjacency=self._adjacency,
             units=1 if self.weight_bound is None else WEIGHT_UNITS,
-            insecure_seed=None if seed is None else 3 * seed + 2,
         )
         if threshold is None:
             guarantee = compose((first.guarantee, second.guarantee), mechanism="sbm.voting")

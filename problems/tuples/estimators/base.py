@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
+from sosdp.estimator.field import Fitted
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import as_records, check_width
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.terms import Terms
 
 from ..planning import TuplePlan
 
@@ -28,11 +29,11 @@ class TupleEstimator(RecordEstimator):
     advice_ ("" where there are centres).
     """
 
-    cluster_centers_: npt.NDArray[np.float64] | None
-    weights_: npt.NDArray[np.float64] | None
-    radius_: float | None
-    plan_: TuplePlan
-    advice_: str
+    cluster_centers_: npt.NDArray[np.float64] | None = Fitted()
+    weights_: npt.NDArray[np.float64] | None = Fitted()
+    radius_: float | None = Fitted()
+    plan_: TuplePlan = Fitted()
+    advice_: str = Fitted()
 
     @abstractmethod
     def plan(self, n: int, d: int) -> TuplePlan:
@@ -73,11 +74,6 @@ class TupleEstimator(RecordEstimator):
 def declined(plan: TuplePlan) -> Release:
     """The refusal that public facts alone decide: no record is looked at, no budget spent."""
     nothing = {"centers": None, "weights": None, "covariances": None, "radius": None, "released": False}
-    guarantee = Guarantee(
-        epsilon=0.0,
-        delta=0.0,
-        adjacency=ONE_RECORD_REPLACED,
-        mechanism="tuples (declined by public facts)",
-    )
+    terms = Terms(epsilon=0.0, adjacency=ONE_RECORD_REPLACED, mechanism="tuples (declined by public facts)")
     public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
-    return Release(nothing, guarantee, public=public)
+    return Release(nothing, terms.guarantee(), public=public)

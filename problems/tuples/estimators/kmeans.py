@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.estimator.field import SEED, Field
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
 
@@ -24,17 +25,6 @@ class PrivateKMeans(TupleEstimator):
     all records. Otherwise nothing is released, which spends the budget too. No bound on the data, their scale
     or their separation is asked for; what is asked for is many records and clusters far apart (`plan`).
 
-    Args:
-        n_clusters: k.
-        epsilon, delta: whole budget.
-        clusterer: "kmeans", "mixture", or a function from the (s, d) records of a block to k points.
-        least_weight: public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k).
-        sigma, separation: public facts that may be known: within-cluster standard deviation, which narrows
-            the radii, and least distance of clusters in units of it, for the plan.
-        tuples: number of blocks, fixed by hand (public!) instead of by the plan.
-        grid: public radii; all from 2^-20 to 2^20 in the units of the data by default.
-        insecure_seed: for tests and figures: predictable noise, no guarantee.
-
     Attributes after fit, all publishable:
         released_, cluster_centers_ (k, d) or None, in random order, weights_ (k,) or None.
         radius_: the radius within which the blocks agreed. plan_, advice_, guarantee_, release_.
@@ -42,30 +32,48 @@ class PrivateKMeans(TupleEstimator):
     Source: Cohen, Kaplan, Mansour, Stemmer and Tsfadia 2021, in the form of docs/proofs/tuples_clustering.md.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 3,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        clusterer: str | Clusterer = "kmeans",
-        least_weight: float | None = None,
-        sigma: float | None = None,
-        separation: float | None = None,
-        tuples: int | None = None,
-        grid: RadiusGrid = WIDE,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.clusterer = clusterer
-        self.least_weight = least_weight
-        self.sigma = sigma
-        self.separation = separation
-        self.tuples = tuples
-        self.grid = grid
-        self.insecure_seed = insecure_seed
+    n_clusters: int = Field(None, "k", default=3)
+    epsilon: float = Field(None, "whole budget", default=1.0)
+    delta: float = Field(None, "whole budget", default=1e-6)
+    clusterer: str | Clusterer = Field(
+        None,
+        '"kmeans", "mixture", or a function from the (s, d) records of a block to k points',
+        default="kmeans",
+        kw_only=True,
+    )
+    least_weight: float | None = Field(
+        None,
+        "public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k)",
+        default=None,
+        kw_only=True,
+    )
+    sigma: float | None = Field(
+        None,
+        "public facts that may be known: within-cluster standard deviation, which narrows "
+        "the radii, and least distance of clusters in units of it, for the plan",
+        default=None,
+        kw_only=True,
+    )
+    separation: float | None = Field(
+        None,
+        "public facts that may be known: within-cluster standard deviation, which narrows "
+        "the radii, and least distance of clusters in units of it, for the plan",
+        default=None,
+        kw_only=True,
+    )
+    tuples: int | None = Field(
+        None,
+        "number of blocks, fixed by hand (public!) instead of by the plan",
+        default=None,
+        kw_only=True,
+    )
+    grid: RadiusGrid = Field(
+        None,
+        "public radii; all from 2^-20 to 2^20 in the units of the data by default",
+        default=WIDE,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def plan(self, n: int, d: int) -> TuplePlan:
         """What `fit` would do with n records of d coordinates; spends nothing.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.estimator.field import SEED, Field, Fitted
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
@@ -33,33 +34,49 @@ class PrivateGaussianMixtureFit(TupleEstimator):
     all clusters released as one Gaussian vector.
     """
 
-    means_: npt.NDArray[np.float64] | None
-    covariances_: npt.NDArray[np.float64] | None
+    n_components: int = Field(None, "k", default=3)
+    epsilon: float = Field(None, "budget of one fit", default=1.0)
+    delta: float = Field(None, "budget of one fit", default=1e-6)
+    clusterer: str | Clusterer = Field(
+        None,
+        '"kmeans", "mixture", or a function from the (s, d) records of a block to k points',
+        default="kmeans",
+        kw_only=True,
+    )
+    least_weight: float | None = Field(
+        None,
+        "public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k)",
+        default=None,
+        kw_only=True,
+    )
+    sigma: float | None = Field(
+        None,
+        "public fact that may be known: within-cluster standard deviation, which narrows the radii",
+        default=None,
+        kw_only=True,
+    )
+    separation: float | None = Field(
+        None,
+        "public fact that may be known: least distance of clusters in units of sigma, for the plan",
+        default=None,
+        kw_only=True,
+    )
+    tuples: int | None = Field(
+        None,
+        "number of blocks, fixed by hand (public!) instead of by the plan",
+        default=None,
+        kw_only=True,
+    )
+    grid: RadiusGrid = Field(
+        None,
+        "public radii; all from 2^-20 to 2^20 in the units of the data by default",
+        default=WIDE,
+        kw_only=True,
+    )
+    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def __init__(
-        self,
-        n_components: int = 3,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        clusterer: str | Clusterer = "kmeans",
-        least_weight: float | None = None,
-        sigma: float | None = None,
-        separation: float | None = None,
-        tuples: int | None = None,
-        grid: RadiusGrid = WIDE,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.clusterer = clusterer
-        self.least_weight = least_weight
-        self.sigma = sigma
-        self.separation = separation
-        self.tuples = tuples
-        self.grid = grid
-        self.insecure_seed = insecure_seed
+    means_: npt.NDArray[np.float64] | None = Fitted()
+    covariances_: npt.NDArray[np.float64] | None = Fitted()
 
     def plan(self, n: int, d: int) -> TuplePlan:
         """The plan of the first half of n records; spends nothing.

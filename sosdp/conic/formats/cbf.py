@@ -113,7 +113,7 @@ def read_cbf(path: str | Path) -> ConicProgram:
     second-order, exponential and power cones), OSError for a file that cannot be read.
     """
     lines = Lines(path, comment="#")
-    found = _File()
+    result = _File()
     if not lines.more() or lines.next() != "VER":
         raise lines.error("a CBF file begins with VER")
     (version,) = integers(lines, lines.next("the version").split()[:1], "the version")
@@ -123,13 +123,13 @@ def read_cbf(path: str | Path) -> ConicProgram:
         name = lines.next()
         if name == "CHANGE":
             raise lines.error("a file with several programs (CHANGE) cannot be read: split it at CHANGE")
-        if name in found.seen:
+        if name in result.seen:
             raise lines.error(f"the section {name} occurs twice")
-        found.seen.add(name)
-        _section(lines, name, found)
-    if found.maximise is None:
+        result.seen.add(name)
+        _section(lines, name, result)
+    if result.maximise is None:
         raise lines.error("the section OBJSENSE is missing")
-    return _assemble(found)
+    return _assemble(result)
 
 
 def _section(lines: Lines, name: str, found: _File) -> None:

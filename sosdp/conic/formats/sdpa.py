@@ -74,16 +74,16 @@ def _entries(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     place, number = stacked.row, stacked.col
     value = stacked.data * scale[place]
     twin = place < cones.zero
-    found = (
+    result = (
         np.concatenate([number, number[twin]]),
         np.concatenate([block[place], block[place[twin]]]),
         np.concatenate([row[place], row[place[twin]] + cones.zero]),
         np.concatenate([column[place], column[place[twin]] + cones.zero]),
         np.concatenate([value, -value[twin]]),
     )
-    kept = np.flatnonzero(found[4])
-    order = kept[np.lexsort([found[3][kept], found[2][kept], found[1][kept], found[0][kept]])]
-    return found[0][order], found[1][order], found[2][order], found[3][order], found[4][order]
+    kept = np.flatnonzero(result[4])
+    order = kept[np.lexsort([result[3][kept], result[2][kept], result[1][kept], result[0][kept]])]
+    return result[0][order], result[1][order], result[2][order], result[3][order], result[4][order]
 
 
 def read_sdpa(path: str | Path) -> ConicProgram:
@@ -120,22 +120,22 @@ def _header(lines: Lines) -> float:
 def _counts(lines: Lines, count: int, what: str, signed: bool = False) -> list[int]:
     """The first ``count`` integers of a line; whatever follows them is a remark."""
     words = re.sub(r"[,(){}=]", " ", lines.next(what)).split()
-    found = integers(lines, words[:count], what)
-    if len(found) < count:
-        raise lines.error(f"{what}: {count} integers expected, {len(found)} found")
-    if any(n == 0 or (n < 0 and not signed) or abs(n) > _LARGEST for n in found):
+    result = integers(lines, words[:count], what)
+    if len(result) < count:
+        raise lines.error(f"{what}: {count} integers expected, {len(result)} found")
+    if any(n == 0 or (n < 0 and not signed) or abs(n) > _LARGEST for n in result):
         raise lines.error(f"{what}: must be {'nonzero' if signed else 'positive'} and below {_LARGEST}")
-    return found
+    return result
 
 
 def _cost(lines: Lines, columns: int) -> np.ndarray:
-    found: list[float] = []
-    while len(found) < columns:
+    result: list[float] = []
+    while len(result) < columns:
         words = re.sub(r"[,(){}=]", " ", lines.next("the objective")).split()
-        found += numbers(lines, words, "the objective")
-        if len(found) > columns:
-            raise lines.error(f"the objective: {columns} numbers expected, {len(found)} found")
-    return np.array(found)
+        result += numbers(lines, words, "the objective")
+        if len(result) > columns:
+            raise lines.error(f"the objective: {columns} numbers expected, {len(result)} found")
+    return np.array(result)
 
 
 def _matrix_entries(lines: Lines, columns: int, blocks: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -63,6 +63,13 @@ class Adjacency(str):
         relation = self._part("relation")
         return relation if relation in _RELATIONS else _DEFAULT.get(self.unit, "") if not relation else ""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether unit and relation are ones that mechanisms of this library are proven for."""
+        match = _FORM.fullmatch(self)
+        said = match["relation"] if match else None
+        return self.unit in _UNITS and (said in _RELATIONS if said else self.unit in _DEFAULT)
+
     def group(self, size: int) -> Adjacency:
         """The adjacency of data sets joined by `size` steps.
 

@@ -7,16 +7,19 @@ Proof: docs/proofs/composition.md, section "Budgets"
 from __future__ import annotations
 
 import operator
-import os
 import threading
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.model.option_names import did_you_mean
 from sosdp.privacy.guarantee.adjacency import Adjacency, as_typed
 from sosdp.privacy.guarantee.guarantee import KINDS, Guarantee, compose, merged_assumptions, weakest
+from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
 from sosdp.show import html_table
 
@@ -29,7 +32,7 @@ class BudgetExceeded(ValueError):
     """The next release does not fit into what is left; nothing was spent."""
 
 
-class Budget:
+class Budget(OneProcess):
     """A cap on what a sequence of releases may cost together, chosen as they go.
 
     Args:
@@ -47,6 +50,8 @@ class Budget:
         ValueError: neither or both of epsilon and rho, numbers out of range, an unknown `allow`, or a
             misspelt adjacency.
     """
+
+    _what = "a budget"
 
     def __init__(
         self,
@@ -74,7 +79,6 @@ class Budget:
         self._allow = allow
         self._spent: list[Guarantee] = []
         self._lock = threading.Lock()
-        self._process = os.getpid()
 
     @property
     def adjacency(self) -> Adjacency:
@@ -140,11 +144,14 @@ class Budget:
     def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
         """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
 
-        A `Release` that promises less than what was spent for it is withheld.
+        What comes back is withheld unless it promises all that was announced. Every guarantee in it counts:
+        of a `Release`, a fitted estimator, an object with such attributes, or a list, tuple, set or dict of
+        these. A value that carries none is taken at the caller's word, which is `guarantee`.
 
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
-            ValueError: the release came with another adjacency, a weaker kind, or a larger cost.
+            ValueError: what came back has another adjacency, a weaker kind, a condition that was not
+                announced, or a larger cost.
             TypeError: `mechanism` is not a function; the cost stays spent, for a release may have been made.
         """
         self.spend(guarantee)
@@ -154,14 +161,26 @@ class Budget:
                 f"{type(mechanism).__name__}; the cost stays spent, since this may be a release already made"
             )
         result = mechanism()
-        if isinstance(result, Release):
-            announced, cost = self._cost(guarantee), self._cost(result.guarantee)
-            if any(cost[name] > announced[name] for name in cost):
-                raise ValueError(
-                    f"the mechanism released under {result.guarantee.statement()}, but "
-                    f"{guarantee.statement()} was spent for it; the release is withheld"
-                )
+        parts = _guarantees(result)
+        wrong = self._beyond(guarantee, compose(parts)) if parts else ""
+        if wrong:
+            raise ValueError(
+                f"the mechanism released {wrong}, but {guarantee.statement()} was spent for it; the release "
+                "is withheld"
+            )
         return result
+
+    def _beyond(self, announced: Guarantee, found: Guarantee) -> str:
+        """What a release claims less, or costs more, than was announced for it; "" if nothing."""
+        if found.is_private and weakest([announced.kind, found.kind]) != announced.kind:
+            return f"under {found.statement()}"
+        if not found.is_private:
+            return "without a guarantee"
+        new = [text for text in found.conditions if text not in announced.conditions]
+        if new:
+            return f"under a condition that was not announced ({new[0]})"
+        cost, most = self._cost(found), self._cost(announced)
+        return f"under {found.statement()}" if any(cost[name] > most[name] for name in cost) else ""
 
     def share(self, parts: int) -> dict[str, float]:
         """An equal share of what is left, rounded down so that all `parts` of them fit.
@@ -177,15 +196,6 @@ class Budget:
             raise ValueError(f"a budget is shared among at least one, got {parts}")
         with self._lock:
             return {name: calibrate.float_down(left / parts) for name, left in self._left().items()}
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                "this budget belongs to the process that made it: in a fork both copies could spend it all"
-            )
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a budget cannot be pickled or copied: a copy could spend what the original spends")
 
     def _cap(self) -> dict[str, Fraction]:
         if self._rho is not None:
@@ -271,3 +281,35 @@ class Budget:
         left = ", ".join(f"{name} {number:.6g}" for name, number in self.remaining().items())
         drawn = {f"release {k}": part.statement() for k, part in enumerate(self._spent, 1)}
         return html_table("Budget", {"total": self.total.statement(), **drawn, "left": left})
+
+
+def _guarantees(result: Any, depth: int = 4) -> list[Guarantee]:
+    """The guarantees that a result carries, however they are packed (up to a depth)."""
+    if isinstance(result, Guarantee):
+        return [result]
+    if isinstance(result, Release):
+        return [result.guarantee]
+    if isinstance(getattr(result, "release_", None), Release):
+        return [result.release_.guarantee]
+    if depth == 0 or isinstance(result, str | bytes | int | float):
+        return []
+    if isinstance(result, Iterator):
+        raise TypeError(
+            "an iterator may make releases later: return what it gives, as a list; it is withheld"
+        )
+    if isinstance(result, np.ndarray):
+        parts = result.ravel().tolist() if result.dtype == object else []
+    elif isinstance(result, Mapping):
+        parts = list(result.values())
+    elif isinstance(result, list | tuple | set | frozenset | deque):
+        parts = list(result)
+    else:
+        parts = [getattr(result, name, None) for name in _names(result)]
+    return [guarantee for part in parts for guarantee in _guarantees(part, depth - 1)]
+
+
+def _names(thing: Any) -> list[str]:
+    """The names of what an object holds."""
+    slots = [getattr(kind, "__slots__", ()) for kind in type(thing).__mro__]
+    listed = [[names] if isinstance(names, str) else list(names) for names in slots]
+    return [*getattr(thing, "__dict__", {}), *(name for names in listed for name in names)]

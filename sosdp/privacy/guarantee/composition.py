@@ -20,9 +20,10 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_USER_REPLACED,
     Adjacency,
 )
-from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of
 from sosdp.privacy.guarantee.guarantee import Guarantee, check_chains, compose, merged_assumptions, weakest
 from sosdp.privacy.guarantee.rounding import add_up, float_down, float_up
+from sosdp.privacy.inputs import integer
 
 __all__ = [
     "compose",
@@ -58,10 +59,13 @@ def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanis
 
     Args:
         guarantees: one a piece.
-        pieces: "index": which piece a unit (record, pair of nodes) belongs to is public, so one unit touches
-            one piece; the largest epsilon, delta and rho. "value": a record's own value decides. Then for
-            guarantees about adding or removing one record it is still the largest; the result for replacing
-            one record, which may leave one piece and enter another, comes from `for_group(2)` of it.
+        pieces: how it is known which piece a unit (record, pair of nodes) belongs to. "position": by its
+            place in the table, or another rule that cannot see what it holds, so that one unit touches one
+            piece: the largest epsilon, delta and rho. "index": by a column that is public; the same, on the
+            condition that it is: neighbours have every unit in the same piece. "value": a record's own value
+            decides. Then for guarantees about adding or removing one record it is still the largest; the
+            result for replacing one record, which may leave one piece and enter another, comes from
+            `for_group(2)` of it. Users, who may own several records, have pieces by "index" only.
 
     Raises:
         ValueError: no piece, different adjacencies or one of several units, no form that all pieces share,
@@ -74,14 +78,29 @@ def parallel(guarantees: Iterable[Guarantee], *, pieces: str = "index", mechanis
             f"disjoint pieces are for one edge or record, which touches one piece; {adjacency!s} may touch "
             "several: convert the result with for_group instead"
         )
-    if pieces not in ("index", "value"):
-        raise ValueError(f'pieces must be "index" or "value", got {pieces!r}')
+    if pieces not in ("index", "position", "value"):
+        raise ValueError(f'pieces must be "index", "position" or "value", got {pieces!r}')
+    if pieces != "index" and adjacency.unit == "user":
+        raise ValueError(
+            f"the records of a user may lie in several pieces where they are chosen by {pieces}: give "
+            'pieces="index" for a public column that has one entry a user, or convert with for_users instead'
+        )
     if pieces == "value" and adjacency.relation != "add or remove":
         raise ValueError(
             f"pieces chosen by value need guarantees for {ONE_RECORD_ADDED!s}: under "
             f"{parts[0].adjacency!s} one change touches two pieces"
         )
-    return _largest(parts, mechanism)
+    largest = _largest(parts, mechanism)
+    if pieces != "index" or (adjacency.relation == "add or remove" and adjacency.unit != "user"):
+        return largest
+    return largest.resting_on([PUBLIC_PIECES if adjacency.unit in ("record", "user") else PUBLIC_PAIRS])
+
+
+PUBLIC_PIECES = Condition(
+    "condition: which piece each unit belongs to is public: it is the same in all neighbouring data sets",
+    everywhere=True,
+)
+PUBLIC_PAIRS = Fact("which piece a pair of vertices belongs to follows from the vertices, which are public")
 
 
 def random_split(
@@ -199,7 +218,7 @@ def halting(
 
     On every data set, except with probability `failure`, passing the test implies the condition; the step is
     private for neighbours that both satisfy it. The whole is (epsilon1 + epsilon2, delta1 + delta2 +
-    (1 + e^epsilon1) failure)-DP without any condition, and (rho1 + rho2)-zCDP where failure is 0.
+    (1 + e^epsilon1) failure)-DP without that condition, and (rho1 + rho2)-zCDP where failure is 0.
 
     Args:
         test: what the test promises about its outcome.
@@ -207,8 +226,8 @@ def halting(
         condition: the sentence, as it stands in `then.assumptions`, which must not be one about every data
             set.
         failure: 0 only if passing implies the condition surely (one-sided or bounded noise).
-        kind: what the second step is once its condition holds, "exact" or "certified"; it stays conditional
-            if it has another `Condition` (any sentence that is not a `Fact`).
+        kind: the strongest that the second step may be once its condition holds; no stronger than the types
+            of the sentences that remain allow.
 
     Raises:
         ValueError: the condition is not among the assumptions, failure outside [0, 1), no common form, or
@@ -222,11 +241,11 @@ def halting(
         raise ValueError("no test of one data set can show what is assumed of every data set")
     if not 0.0 <= failure < 1.0:
         raise ValueError(f"failure must lie in [0, 1), got {failure}")
-    if kind not in ("exact", "certified"):
-        raise ValueError(f'kind must be "exact" or "certified", got {kind!r}')
     rest = tuple(text for text in then.assumptions if text != condition)
-    settled = then.kind == Kind.CONDITIONAL and not any(isinstance(text, Condition) for text in rest)
-    then_now = replace(then, kind=kind if settled else then.kind, assumptions=rest)
+    if then.kind == Kind.CONDITIONAL:
+        then_now = replace(then, kind=weakest((kind, kind_of(rest))), assumptions=rest)
+    else:
+        then_now = replace(then, assumptions=rest)
     both = compose((replace(test, loss=None, renyi=None), replace(then_now, loss=None, renyi=None)))
     both = replace(both, mechanism=mechanism or both.mechanism, composition=(test, then))
     if failure == 0.0 or both.kind == "none":
@@ -266,16 +285,22 @@ def replaced_from_added(guarantee: Guarantee) -> Guarantee:
     return replace(guarantee.for_group(2), adjacency=replaced)
 
 
-def for_users(guarantee: Guarantee, most: int = 1) -> Guarantee:
+def for_users(guarantee: Guarantee, most: int = 1, *, bounded: Fact | None = None) -> Guarantee:
     """A guarantee for one record as one for one user, of whom at most `most` records are in the data.
 
-    The bound must be kept by the data: by truncation (`sosdp.privacy.contributions`), or `most=1` for one row
-    a user (`averaged_by_user`). With "replace", a user's records are replaced by as many others, so how many
-    each user has is public.
+    With "replace", a user's records are replaced by as many others, so how many each user has is public.
+
+    Args:
+        guarantee: for one record.
+        most: the bound. The result is conditional on it, for records do not say whose they are.
+        bounded: the fact that makes it so on all data: `sosdp.privacy.contributions.ONE_ROW_A_USER` of a
+            table made by `averaged_by_user`.
 
     Raises:
-        ValueError: a guarantee about something else than one record, or as `Guarantee.for_group`.
+        ValueError: a guarantee about something else than one record, `most` no integer >= 1, or as
+            `Guarantee.for_group`.
     """
+    most = integer(most, "most")
     known: dict[Adjacency, Adjacency] = {
         ONE_RECORD_ADDED: ONE_USER_ADDED,
         ONE_RECORD_REPLACED: ONE_USER_REPLACED,
@@ -283,11 +308,14 @@ def for_users(guarantee: Guarantee, most: int = 1) -> Guarantee:
     users = known.get(Adjacency(guarantee.adjacency))
     if users is None:
         raise ValueError(f"needs a guarantee for one record, got {guarantee.adjacency!s}")
-    facts = [f"at most {most} record{'s' if most > 1 else ''} of a user are in the data"]
+    records = f"record{'s' if most > 1 else ''}"
+    facts = [
+        bounded or Condition(f"on every data set: a user owns at most {most} {records}", everywhere=True)
+    ]
     if users == ONE_USER_REPLACED:
-        facts.append("who the users are, and how many records each has, is public")
+        facts.append(Fact("who the users are, and how many records each has, is public"))
     grouped = guarantee.for_group(most)
-    return replace(grouped, adjacency=users, assumptions=(*grouped.assumptions, *map(Fact, facts)))
+    return replace(grouped, adjacency=users, assumptions=(*grouped.assumptions, *facts))
 
 
 def _same_adjacency(parts: tuple[Guarantee, ...]) -> Adjacency:

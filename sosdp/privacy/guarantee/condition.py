@@ -5,6 +5,7 @@ Which combinator carries which: docs/proofs/composition.md
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 
@@ -23,6 +24,18 @@ class Kind(StrEnum):
 
 class Fact(str):
     """A sentence about public facts, or one that is proven: discharging a condition leaves it alone."""
+
+    __slots__ = ()
+
+
+class Charged(Fact):
+    """A fact about a floating-point computation whose certified error is charged."""
+
+    __slots__ = ()
+
+
+class Claim(str):
+    """A sentence that somebody wrote where a proof is wanted."""
 
     __slots__ = ()
 
@@ -58,8 +71,49 @@ def _rebuilt(text: str, everywhere: bool) -> Condition:
     return Condition(text, everywhere=everywhere)
 
 
+TYPES: dict[str, Callable[[str], str]] = {
+    made.__name__.lower(): made for made in (Fact, Charged, Claim, Condition)
+}
+"""Every type of sentence by its name in files."""
+
+
+Sentence = (Fact, Claim, Condition)
+"""The types that a sentence of a guarantee may have, for `isinstance`."""
+
+
+def kind_of(sentences: Iterable[str]) -> Kind:
+    """The strength of a guarantee that rests on these sentences: what their types allow, and no more."""
+    return max(map(_allows, sentences), key=list(Kind).index, default=Kind.EXACT)
+
+
+def _allows(sentence: str) -> Kind:
+    """The strongest kind of a guarantee that rests on this sentence."""
+    ranks = {Claim: Kind.HEURISTIC, Charged: Kind.CERTIFIED, Fact: Kind.EXACT}
+    return ranks.get(type(sentence), Kind.CONDITIONAL)
+
+
+def merged(sentences: Iterable[str]) -> tuple[str, ...]:
+    """Each text once, in the order of its first mention, with the type that assumes most of the data."""
+    result: dict[str, str] = {}
+    for text in sentences:
+        result[text] = max(result.get(text, text), text, key=_weight)
+    return tuple(result.values())
+
+
+def _weight(sentence: str) -> tuple[bool, bool, int]:
+    everywhere = isinstance(sentence, Condition) and sentence.everywhere
+    return everywhere, isinstance(sentence, Condition), list(Kind).index(_allows(sentence))
+
+
+def resting_on(basis: str, text: str) -> str:
+    """`text` as strong as the sentence that it rests on: a fact on a fact, a claim on anybody's words."""
+    if isinstance(basis, Fact):
+        return Charged(text) if isinstance(basis, Charged) else Fact(text)
+    return Claim(f"heuristic: {text} (nobody checked this)")
+
+
 def typed(kind: str, assumptions: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences with a type each: of a conditional guarantee, whatever is not said to be a fact is a
     condition; of any other, whatever is not said to be a condition is a fact."""
     default = Condition if kind == Kind.CONDITIONAL else Fact
-    return tuple(text if isinstance(text, Condition | Fact) else default(text) for text in assumptions)
+    return tuple(text if isinstance(text, Sentence) else default(text) for text in assumptions)

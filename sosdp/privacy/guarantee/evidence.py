@@ -22,7 +22,7 @@ LAWS: dict[str, tuple[str, ...]] = {
     "permute and flip": ("rate", "range"),
     "acceptance curve": ("epsilon", "delta"),
     "laplace threshold": ("units", "sensitivity", "margin"),
-    "truncated geometric": ("units", "top", "moves"),
+    "truncated geometric": ("units", "top", "moves", "new"),
     "sparse vector": ("first", "second", "sensitivity", "positives", "factor"),
 }
 """Every law by name, with the exact numbers it is given by (docs/proofs/releases.md)."""
@@ -75,15 +75,9 @@ class Law:
         missing = [key for key in LAWS[name] if key not in data]
         if missing:
             raise ValueError(f"{name}: {', '.join(missing)} missing")
-        texts = [str(data[key]) for key in LAWS[name]]
-        try:
-            if not all(_NUMBER.fullmatch(text) for text in texts):
-                raise ValueError("not a number, or of too many digits")  # 1e999999999 would take hours
-            numbers = tuple(map(Fraction, texts))
-        except (ValueError, ZeroDivisionError) as error:
-            raise ValueError(f"{name}: numbers are exact texts such as 3/2") from error
+        numbers = tuple(read_exact(data[key], str(name)) for key in LAWS[name])
         times = data.get("times", 1)
-        if not isinstance(times, int):
+        if not isinstance(times, int) or isinstance(times, bool):
             raise ValueError(f"times must be a whole number, got {times!r}")
         return cls(name, numbers, times)
 
@@ -91,6 +85,21 @@ class Law:
         """The law in a few words."""
         shown = [f"{key} {_shown(n)}" for key, n in zip(LAWS[self.name], self.numbers, strict=True)]
         return f"{self.name} ({', '.join(shown)}){f', {self.times} times' if self.times > 1 else ''}"
+
+
+def read_exact(number: Any, name: str) -> Fraction:
+    """An exact number as files hold it: a text such as "3/2", or a number.
+
+    Raises:
+        ValueError: not one, or one of too many digits.
+    """
+    text = str(number)
+    try:
+        if isinstance(number, bool) or not _NUMBER.fullmatch(text):
+            raise ValueError("not a number, or of too many digits")  # 1e999999999 would take hours
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise ValueError(f"{name}: numbers are exact texts such as 3/2") from error
 
 
 def _shown(number: Exact) -> str:
@@ -119,10 +128,10 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Page, laws and certificate, ready for json."""
-        found: dict[str, Any] = {"proof": self.proof, "laws": [law.to_dict() for law in self.laws]}
+        result: dict[str, Any] = {"proof": self.proof, "laws": [law.to_dict() for law in self.laws]}
         if self.sensitivity is not None:
-            found["sensitivity"] = dict(self.sensitivity)
-        return found
+            result["sensitivity"] = dict(self.sensitivity)
+        return result
 
 
 def proven_by(page: str, *laws: Law) -> Evidence:

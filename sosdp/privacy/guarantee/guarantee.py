@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_VERTEX,
     Adjacency,
 )
-from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, typed
+from sosdp.privacy.guarantee.condition import TYPES, Condition, Fact, Kind, kind_of, merged, typed
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.guarantee.rounding import add_up, float_up
 from sosdp.show import html_table
@@ -59,7 +59,8 @@ class Guarantee:
         calibration: "tight" (smallest noise proven in docs/proofs) or "paper" (published constants).
         kind: "exact" (holds as stated, given the generator), "certified" (a floating-point computation
             whose certified error is charged), "conditional" (holds when the condition written in
-            `assumptions` does), "heuristic", or "none" (no guarantee, for example a seeded release).
+            `assumptions` does), "heuristic", or "none" (no guarantee, for example a seeded release). What is
+            given is the strongest that it may be; it is never stronger than the types of the assumptions.
         assumptions: what the statement rests on, one sentence each: a `Condition` or a `Fact`. Plain texts
             are conditions in a conditional guarantee (whoever writes them need not know a prefix) and facts
             in any other.
@@ -117,8 +118,8 @@ class Guarantee:
             raise ValueError('kind "none" promises nothing: epsilon, delta and rho must be None')
         if self.kind != "none" and not claims:
             raise ValueError("a guarantee needs epsilon and delta, or rho, or renyi, or loss")
-        object.__setattr__(self, "kind", Kind(self.kind))
         object.__setattr__(self, "assumptions", typed(self.kind, tuple(self.assumptions)))
+        object.__setattr__(self, "kind", weakest((self.kind, kind_of(self.assumptions))))
         _check_sampling(self.loss, self.adjacency)
         object.__setattr__(self, "composition", tuple(self.composition))
 
@@ -148,6 +149,12 @@ class Guarantee:
             text.strengthened() if isinstance(text, Condition) else text for text in self.assumptions
         )
         return replace(self, assumptions=stronger)
+
+    def resting_on(self, sentences: Iterable[str]) -> Guarantee:
+        """The same promise resting on more sentences; a condition among them makes it conditional."""
+        whole = typed(Kind.CONDITIONAL, tuple(sentences))
+        more = tuple(text for text in whole if text not in self.assumptions)
+        return replace(self, assumptions=merged((*more, *self.assumptions, *whole)))
 
     def statement(self) -> str:
         """The promise in one line, for people."""
@@ -227,6 +234,7 @@ class Guarantee:
             "calibration": self.calibration,
             "kind": str(self.kind),
             "assumptions": [str(text) for text in self.assumptions],
+            "types": [type(text).__name__.lower() for text in self.assumptions],
             "conditions": [{"text": str(text), "everywhere": text.everywhere} for text in self.conditions],
             "composition": [part.to_dict() for part in self.composition],
             "mechanism": self.mechanism,
@@ -263,17 +271,17 @@ class Guarantee:
 
         if not 0.0 <= delta < 1.0:
             raise ValueError(f"delta must lie in [0, 1), got {delta}")
-        found = [math.inf]
+        result = [math.inf]
         if self.epsilon is not None and (self.delta or 0.0) <= delta:
-            found.append(self.epsilon)
+            result.append(self.epsilon)
         if delta > 0.0:
             if self.rho is not None:
-                found.append(zcdp_epsilon(self.rho, delta))
+                result.append(zcdp_epsilon(self.rho, delta))
             if self.renyi is not None:
-                found += [_renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
+                result += [_renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
         if self.loss is not None:
-            found.append(self.loss.epsilon(delta))
-        return min(found)
+            result.append(self.loss.epsilon(delta))
+        return min(result)
 
     def renyi_at(self, order: float) -> float:
         """Bound on the Rényi divergence of this order > 1 by the pure, zCDP or Rényi form; infinite if none.
@@ -283,13 +291,13 @@ class Guarantee:
         """
         if not order > 1.0:
             raise ValueError(f"the order must be above 1, got {order}")
-        found = [math.inf]
+        result = [math.inf]
         if self.epsilon is not None and self.delta == 0.0:
-            found += [self.epsilon, float_up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
+            result += [self.epsilon, float_up(Fraction(order) * Fraction(self.epsilon) ** 2 / 2)]
         if self.rho is not None:
-            found.append(float_up(Fraction(order) * Fraction(self.rho)))
-        found += [bound for known, bound in self.renyi or () if known >= order]
-        return min(found)
+            result.append(float_up(Fraction(order) * Fraction(self.rho)))
+        result += [bound for known, bound in self.renyi or () if known >= order]
+        return min(result)
 
     def for_group(self, size: int) -> Guarantee:
         """What is promised to a group of `size` units that all change (docs/proofs/composition.md).
@@ -344,14 +352,8 @@ def check_chains(parts: Iterable[Guarantee], what: str) -> None:
 
 
 def merged_assumptions(parts: Iterable[Guarantee]) -> tuple[str, ...]:
-    """The sentences of all parts, each once, with the type it has in its part (a condition if in any)."""
-    found: dict[str, str] = {}
-    for part in parts:
-        for text in part.assumptions:
-            known = found.get(text)
-            if known is None or (isinstance(text, Condition) and not isinstance(known, Condition)):
-                found[text] = text
-    return tuple(found.values())
+    """The sentences of all parts, see `merged`."""
+    return merged(text for part in parts for text in part.assumptions)
 
 
 class _Carrier(Protocol):
@@ -360,13 +362,13 @@ class _Carrier(Protocol):
 
 
 def _guarantee_of(part: Guarantee | _Carrier) -> Guarantee:
-    found = part if isinstance(part, Guarantee) else getattr(part, "guarantee", None)
-    if not isinstance(found, Guarantee):
+    result = part if isinstance(part, Guarantee) else getattr(part, "guarantee", None)
+    if not isinstance(result, Guarantee):
         raise TypeError(
             f"guarantees and releases compose, got {type(part).__name__}; of a fitted estimator: "
             "estimator.guarantee_"
         )
-    return found
+    return result
 
 
 def compose(
@@ -452,24 +454,37 @@ def _check_sampling(loss: PrivacyLoss | None, adjacency: Adjacency | str) -> Non
 
 
 def _read_assumptions(data: dict[str, Any]) -> tuple[str, ...]:
-    """The sentences with their types; where a file does not say which are conditions, none is a fact."""
+    """The sentences with their types; where a file does not say which are conditions, none is a fact.
+
+    Raises:
+        ValueError: types and conditions that contradict each other.
+    """
     texts = tuple(data.get("assumptions", ()))
     if "conditions" not in data:
         return texts
     held = {entry["text"]: bool(entry["everywhere"]) for entry in data["conditions"]}
-    return tuple(Condition(text, everywhere=held[text]) if text in held else Fact(text) for text in texts)
+    kinds = data.get("types", ["condition" if text in held else "fact" for text in texts])
+    if len(kinds) != len(texts) or not set(kinds) <= TYPES.keys():
+        raise ValueError(f"types: one of {', '.join(TYPES)} is expected for each assumption")
+    conditions = [text for text, kind in zip(texts, kinds, strict=True) if TYPES[kind] is Condition]
+    if sorted(conditions) != sorted(entry["text"] for entry in data["conditions"]):
+        raise ValueError("conditions: they are not the assumptions of the type condition")
+    return tuple(
+        Condition(text, everywhere=held[text]) if text in held else TYPES[kind](text)
+        for text, kind in zip(texts, kinds, strict=True)
+    )
 
 
 def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
-    found = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
-    if not found or not all(
+    result = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
+    if not result or not all(
         math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
-        for order, bound in found
+        for order, bound in result
     ):
         raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")
-    if len({order for order, _ in found}) < len(found):
+    if len({order for order, _ in result}) < len(result):
         raise ValueError("renyi has the same order twice")
-    return found
+    return result
 
 
 def _renyi_epsilon(order: float, bound: float, delta: float) -> float:
@@ -520,18 +535,18 @@ def _at_delta(
     loss: PrivacyLoss | None,
 ) -> tuple[float, float, str]:
     """The best (epsilon, delta, sentence for the assumptions) among the forms that the parts share."""
-    found: list[tuple[float, float, str]] = []
+    result: list[tuple[float, float, str]] = []
     if all(part.epsilon is not None or part.rho is not None for part in parts):
-        found.append(_compose_to_delta(parts, delta, rho, epsilon, sum_delta))
+        result.append(_compose_to_delta(parts, delta, rho, epsilon, sum_delta))
     if renyi is not None and delta > 0.0:
-        found.append((min(_renyi_epsilon(order, bound, delta) for order, bound in renyi), delta, ""))
+        result.append((min(_renyi_epsilon(order, bound, delta) for order, bound in renyi), delta, ""))
     if loss is not None:
         note = "evaluated with dp-accounting (pessimistic privacy loss distributions, float64)"
-        found.append((loss.epsilon(delta), delta, note))
-    found = [choice for choice in found if choice[0] < math.inf]
-    if not found:
+        result.append((loss.epsilon(delta), delta, note))
+    result = [choice for choice in result if choice[0] < math.inf]
+    if not result:
         raise ValueError(f"the parts share no form that gives a finite epsilon at delta = {delta}")
-    return min(found, key=lambda choice: choice[0])
+    return min(result, key=lambda choice: choice[0])
 
 
 def _compose_to_delta(

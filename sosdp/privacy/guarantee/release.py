@@ -6,7 +6,9 @@ checker: docs/proofs/releases.md
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,26 @@ from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.show import html_table
 
 FORMAT = "sosdp-release/1"
+
+
+def with_digest(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a release whose guarantee carries its digest: whoever edits one of them has to edit both.
+
+    It binds the guarantee with its laws, the mechanism, and the names of all public facts. Values are left
+    out: they are what may differ between neighbours, and guarantees may not.
+    """
+    guarantee = {key: item for key, item in data["guarantee"].items() if key != "digest"}
+    return {**data, "guarantee": {**guarantee, "digest": digest_of(data)}}
+
+
+def digest_of(data: Mapping[str, Any]) -> str:
+    """The digest that the object of a release should carry."""
+    guarantee = {key: item for key, item in data["guarantee"].items() if key != "digest"}
+    public = data.get("public")
+    names = sorted(data), sorted(public) if isinstance(public, Mapping) else None
+    bound = [data.get("format"), data.get("mechanism"), names, guarantee]
+    text = json.dumps(bound, sort_keys=True, separators=(",", ":"), default=str)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 class _PrivateDiagnostics:
@@ -97,6 +119,17 @@ class Release:
             evidence=self.evidence,
         )
 
+    def resting_on(self, sentences: Iterable[str]) -> Release:
+        """The same release under its guarantee resting on more sentences (`Guarantee.resting_on`)."""
+        return Release(
+            self.value,
+            self.guarantee.resting_on(sentences),
+            mechanism=self.mechanism,
+            public=self.public,
+            private_diagnostics=self.private_diagnostics,
+            evidence=self.evidence,
+        )
+
     def statement(self) -> str:
         """What is promised and what it rests on, in two sentences."""
         guarantee = self.guarantee
@@ -117,16 +150,18 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """The release object of the command line's JSON output; holds no private diagnostic."""
-        return {
-            "format": FORMAT,
-            "mechanism": self.mechanism,
-            "value": _plain(self.value),
-            "guarantee": {
-                **self.guarantee.to_dict(),
-                **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
-            },
-            "public": _readable(_plain(self.public)),
-        }
+        return with_digest(
+            {
+                "format": FORMAT,
+                "mechanism": self.mechanism,
+                "value": _plain(self.value),
+                "guarantee": {
+                    **self.guarantee.to_dict(),
+                    **({"evidence": _plain(self.evidence)} if self.evidence != Evidence() else {}),
+                },
+                "public": _readable(_plain(self.public)),
+            }
+        )
 
     def __repr__(self) -> str:
         shown = repr(self.value)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.privacy.guarantee.condition import Condition, Kind, kind_of
 from sosdp.privacy.guarantee.evidence import proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee, weakest
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
-from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.scores.levels import BITS, RationalBase, rational_base
 from sosdp.privacy.scores.sampling import BoxLattice, FiniteGrid, Layered, PermuteAndFlip, Sampler
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 
 def default_sampler(score: ScoreFunction) -> Sampler:
@@ -32,23 +31,17 @@ def default_sampler(score: ScoreFunction) -> Sampler:
     return FiniteGrid() if size is not None and size <= 4096 else Layered()
 
 
+@on_terms("exponential.pure")
 def pure_exponential(
-    score: ScoreFunction,
-    data: Any,
-    *,
-    epsilon: float,
-    sampler: Sampler | None = None,
-    mechanism: str = "exponential.pure",
-    insecure_seed: int | None = None,
+    terms: Terms, score: ScoreFunction, data: Any, *, sampler: Sampler | None = None
 ) -> Release:
     """Draw a lattice point with probability proportional to r^level: epsilon-DP and (epsilon^2/8)-zCDP.
 
     Args:
+        terms: epsilon; 2 sensitivity ln(1/r) <= epsilon is certified.
         score: public description; its lattice must be bounded and its levels at most `max_level`.
         data: private records, as the score takes them.
-        epsilon: budget; 2 sensitivity ln(1/r) <= epsilon is certified.
         sampler: exact ones keep the guarantee's kind; default by `default_sampler`.
-        insecure_seed: tests only; voids the guarantee.
 
     Returns:
         Release whose value is the point's coordinates, float64.
@@ -65,21 +58,20 @@ def pure_exponential(
     top = score.top
     sampler = default_sampler(score) if sampler is None else sampler
     sampler.check(score)
+    epsilon = terms.pure
     base = rational_base(epsilon, score.sensitivity)
-    bits = open_bits(insecure_seed, keystream=False)
-    promise = Guarantee(
-        epsilon=epsilon,
-        delta=0.0,
-        rho=math.nextafter(sampler.concentrated(float(epsilon)), math.inf),
-        adjacency=score.adjacency,
-        kind=weakest((score.kind, sampler.kind)),
-        assumptions=(*score.assumptions, *sampler.assumptions),
-        mechanism=mechanism,
-    )
+    bits = terms.bits(keystream=False)
+    rho = math.nextafter(sampler.concentrated(epsilon), math.inf)
+    promise = _of_score(terms, score).guarantee(*sampler.assumptions, epsilon=epsilon, rho=rho)
     point = sampler.draw(score, score.on(data), base, top, bits)
     laws = sampler.laws(base)
     evidence = proven_by("exponential_mechanism", *laws)
-    return seal(lattice.value(point), promise, bits, evidence=evidence, public=_facts(score, sampler))
+    return terms.seal(lattice.value(point), promise, bits, evidence=evidence, public=_facts(score, sampler))
+
+
+def _of_score(terms: Terms, score: ScoreFunction) -> Terms:
+    """The terms of a release by a score, which knows what neighbours are and what is proven of it."""
+    return replace(terms, adjacency=score.adjacency).assuming(*score.assumptions)
 
 
 def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:
@@ -162,7 +154,12 @@ class TruncatedPlan:
 
 
 def plan_truncated(
-    score: ScoreFunction, *, epsilon: float, delta: float, threshold: int | None = None, share: float = 0.25
+    score: ScoreFunction,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    threshold: int | None = None,
+    share: float = 0.25,
 ) -> TruncatedPlan:
     """The public part of `truncated_exponential`: delta is halved between the accept bit and the boundary.
 
@@ -194,28 +191,25 @@ def plan_truncated(
     )
 
 
+@on_terms("exponential.truncated", needs="epsilon delta")
 def truncated_exponential(
+    terms: Terms,
     score: ScoreFunction,
     data: Any,
     *,
-    epsilon: float,
-    delta: float,
     threshold: int | None = None,
     share: float = 0.25,
     theorem: VolumeTheorem | None = None,
     sampler: Sampler | None = None,
-    mechanism: str = "exponential.truncated",
-    insecure_seed: int | None = None,
 ) -> Release:
     """Decline, or draw from r^level on the points of level <= T, on a lattice that may be unbounded.
 
     Args:
+        terms: epsilon and delta.
         score: with exact level counts (safe test B); or give `theorem` (safe test A).
-        epsilon, delta: budget.
         threshold, share: see `plan_truncated`.
         theorem: safe test A: distance max(0, level - least level) // sensitivity.
         sampler: exact; default `BoxLattice`, or `Layered`.
-        insecure_seed: tests only; voids the guarantee.
 
     Returns:
         Release whose value is the point's coordinates, or None.
@@ -223,10 +217,11 @@ def truncated_exponential(
     Raises:
         ValueError: public arguments out of range, or neither counts nor a theorem.
     """
+    epsilon, delta = terms.approximate
     plan = plan_truncated(score, epsilon=epsilon, delta=delta, threshold=threshold, share=share)
     sampler = default_sampler(score) if sampler is None else sampler
     sampler.check(score)
-    if sampler.kind == "heuristic":
+    if kind_of(sampler.assumptions) != Kind.EXACT:
         raise ValueError("the truncated mechanism takes exact samplers only")
     if isinstance(sampler, PermuteAndFlip):
         raise ValueError("the truncated mechanism samples r^level: permute-and-flip has another law")
@@ -240,34 +235,25 @@ def truncated_exponential(
             f"the theorem's level must be at most threshold + 1 = {plan.threshold + 1}, got {theorem.level}: "
             "otherwise the truncated law could be empty"
         )
-    if score.kind == "conditional":
+    if any(isinstance(text, Condition) for text in score.assumptions):
         raise ValueError(
             "the truncated mechanism needs levels that are one fixed function of the data set: exact scores"
         )
-    bits = open_bits(insecure_seed, keystream=False)
-    promise = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        adjacency=score.adjacency,
-        kind=weakest((score.kind, "exact" if theorem is None else "conditional")),
-        assumptions=(
-            *score.assumptions,
-            *([] if theorem is None else [f"condition: {theorem.statement}"]),
-        ),
-        mechanism=mechanism,
-    )
+    bits = terms.bits(keystream=False)
+    stated = () if theorem is None else (Condition(f"condition: {theorem.statement}"),)
+    promise = _of_score(terms, score).guarantee(*stated)
     levels = score.on(data)
     distance = _distance(plan, levels, theorem, score)
     value = None
     if plan.profile.accepts(distance, bits):
         value = score.lattice.value(sampler.draw(score, levels, plan.base, plan.threshold, bits))
-    return seal(
+    return terms.seal(
         value,
         promise,
         bits,
         evidence=proven_by("truncated_mechanism"),
         public=_facts(score, sampler) | {"threshold": plan.threshold, "distance_needed": plan.profile.length},
-        private_diagnostics={"distance": distance},
+        private={"distance": distance},
     )
 
 
@@ -311,8 +297,8 @@ def exact_law(
 ) -> dict[Point, Fraction]:
     """The law r^level on a finite lattice (truncated at `top`) by enumeration, in exact rationals."""
     levels = score.on(data)
-    found = {point: levels.level(point) for point in score.lattice.points()}
-    kept = {point: level for point, level in found.items() if top is None or level <= top}
+    result = {point: levels.level(point) for point in score.lattice.points()}
+    kept = {point: level for point, level in result.items() if top is None or level <= top}
     a = base.numerator
     most = max(kept.values())
     weights = {point: a**level << BITS * (most - level) for point, level in kept.items()}

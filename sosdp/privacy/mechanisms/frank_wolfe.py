@@ -19,13 +19,12 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
-from sosdp.privacy.inputs import integer, source
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.softmax import softmax_rows
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.l1_logistic import Integers, Regressions, Select, frank_wolfe, largest_residual
 
 
@@ -109,27 +108,16 @@ def plan_selection(
     return Selection(law, moved, each, selections, shared, rho)
 
 
-def private_frank_wolfe(
-    data: Regressions,
-    *,
-    radius: float,
-    iterations: int,
-    rho: float | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    calibration: str = "tight",
-    insecure_seed: int | None = None,
-) -> Release:
+@on_terms("frank-wolfe", needs="", takes="epsilon delta rho calibration", adjacency=ONE_RECORD_REPLACED)
+def private_frank_wolfe(terms: Terms, data: Regressions, *, radius: float, iterations: int) -> Release:
     """Weights of all regressions together, under one budget; one record is replaced, n is public.
 
     Args:
+        terms: rho, or epsilon, converted to zCDP when delta > 0, pure otherwise; calibration "tight": Gumbel
+            noise (permute-and-flip for a pure budget); "paper": Laplace noise with the repaired constant.
         data: the records; its tables, columns, unit and number of records are public.
         radius: public radius of the l1 ball.
         iterations: public T; T - 1 vertices are chosen in each regression.
-        rho: zCDP budget; or
-        epsilon, delta: budget, converted to zCDP when delta > 0, pure otherwise.
-        calibration: "tight": Gumbel noise (permute-and-flip for a pure budget); "paper": Laplace noise with
-            the repaired constant.
 
     Returns:
         Release of the (q, d) weights.
@@ -139,26 +127,21 @@ def private_frank_wolfe(
 
     Source: Zhang, Kamath, Kulkarni and Wu 2020, Algorithm 1; Talwar, Thakurta and Zhang 2015.
     """
-    budget = rho
-    if rho is None:
-        epsilon = calibrate.check_epsilon(epsilon)
-        if delta:
-            budget = calibrate.zcdp_rho(epsilon, delta)
-    elif epsilon is not None or delta is not None:
-        raise ValueError("give rho, or epsilon and delta, not both")
+    pure = terms.rho is None and not terms.delta
+    budget = None if pure else terms.concentrated
     plan = plan_selection(
         data,
         radius=radius,
         iterations=iterations,
         rho=budget,
-        epsilon=epsilon if budget is None else None,
-        calibration=calibration,
+        epsilon=terms.epsilon if pure else None,
+        calibration=terms.calibration,
     )
-    bits = source(insecure_seed)
+    bits = terms.bits()
     weights = frank_wolfe(data, radius=float(radius), iterations=int(iterations), select=plan.select(bits))
-    return seal(
+    return terms.seal(
         weights,
-        promise(epsilon, delta, budget, calibration, "frank-wolfe"),
+        terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=budget),
         bits,
         public={
             "n": data.records,
@@ -167,20 +150,6 @@ def private_frank_wolfe(
             "radius": float(radius),
             "law": plan.law,
         },
-    )
-
-
-def promise(
-    epsilon: float | None, delta: float | None, rho: float | None, calibration: str, mechanism: str
-) -> Guarantee:
-    """The exact guarantee of a run: (epsilon, delta) where that was asked for, and rho where it is zCDP."""
-    return Guarantee(
-        epsilon=epsilon,
-        delta=None if epsilon is None else float(delta or 0.0),
-        rho=rho,
-        adjacency=ONE_RECORD_REPLACED,
-        calibration=calibration,
-        mechanism=mechanism,
     )
 
 

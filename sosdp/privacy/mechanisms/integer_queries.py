@@ -9,6 +9,7 @@ Proof: docs/proofs/integer_queries.md
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,11 +19,9 @@ import numpy.typing as npt
 from sosdp.privacy import calibrate
 from sosdp.privacy.ball_accounting import largest_rate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import source
 from sosdp.privacy.randomness import ball, cube, exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms
 
 Counts = npt.NDArray[np.int64]
 
@@ -81,7 +80,8 @@ class IntegerQueries:
             self.budget, self.rho = before, None
         self.spent = Fraction(0)
         self._closed = False
-        self._bits = source(insecure_seed)
+        self._terms = Terms(adjacency=ONE_RECORD_REPLACED, insecure_seed=insecure_seed)
+        self._bits = self._terms.bits()
 
     def order_statistic(
         self, values: Counts, rank: int, *, low: int, high: int, epsilon: Fraction | float
@@ -181,14 +181,9 @@ class IntegerQueries:
 
     def seal(self, value: Any, *, mechanism: str, public: dict[str, Any]) -> Release:
         """The release, with the whole budget as its guarantee."""
-        promise = Guarantee(
-            epsilon=self.epsilon,
-            delta=self.delta if self.epsilon is not None else None,
-            rho=self.rho,
-            adjacency=ONE_RECORD_REPLACED,
-            mechanism=mechanism,
-        )
-        return seal(value, promise, self._bits, public=public)
+        delta = None if self.epsilon is None else self.delta
+        terms = replace(self._terms, mechanism=mechanism, epsilon=self.epsilon, delta=delta, rho=self.rho)
+        return terms.seal(value, terms.guarantee(), self._bits, public=public)
 
     def _pay(self, price: Fraction) -> None:
         if price <= 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,13 +20,11 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
-from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, gathering, on_terms
 
 Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
 """data -> (approximate minimiser, certified distance to the exact one)"""
@@ -75,6 +73,8 @@ class StrongConvexProgram:
             |X - Z| <= radius. With a fixed set, |h| <= alpha on K gives this with radius 0 (the default).
         oscillation: h varies by at most this over K (fixed set only).
         lipschitz: h is Lipschitz on K with this constant (fixed set only).
+        proof: why these numbers hold. A `Fact` is what the library or a page of docs/proofs has proven; on
+            any other sentence, or none, a release is heuristic (`falsify_program` tries to refute them).
         solve: optional oracle for `check_closeness`.
 
     Raises:
@@ -89,6 +89,7 @@ class StrongConvexProgram:
     radius: float | None = None
     oscillation: float | None = None
     lipschitz: float | None = None
+    proof: str = ""
     solve: Solver | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -148,6 +149,11 @@ class StrongConvexProgram:
         if self.lipschitz is not None:
             bounds.append(calibrate.float_up(Fraction(self.lipschitz) / kappa))
         return bounds
+
+    def near(self) -> str:
+        """That minimisers of neighbours are near, as a sentence that is as strong as `proof`."""
+        text = f"minimisers of neighbours are at most {self.sensitivity()!r} apart"
+        return resting_on(self.proof, f"{text}: {self.proof}" if self.proof else text)
 
     def effective_sensitivity(self, eta_max: float, mode: str = "tight") -> float:
         """Sensitivity of what the solver returns: sensitivity + 2 eta_max, rounded up.
@@ -268,48 +274,50 @@ class NoisyArray:
         )
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """What is known of every minimiser, for all data.
+
+    Attributes:
+        low, high: public box that contains every entry.
+        diagonal: the fixed diagonal of a matrix.
+        fallback: data-independent matrix (or constant off-diagonal entry) released where the certificate
+            failed.
+    """
+
+    low: float = -1.0
+    high: float = 1.0
+    diagonal: float = 1.0
+    fallback: npt.ArrayLike | float = 0.0
+
+
+@gathering(Fixed, "known")
+@on_terms("projection.gaussian", needs="adjacency", takes="epsilon delta rho calibration backend")
 def release_symmetric(
+    terms: Terms,
     matrix: npt.ArrayLike,
     *,
     sensitivity_frobenius: float,
     eta_max: float,
     certified_eta: float | None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    adjacency: str,
-    calibration: str = "tight",
-    low: float = -1.0,
-    high: float = 1.0,
-    diagonal: float = 1.0,
-    fallback: npt.ArrayLike | float = 0.0,
-    solver_complete: bool = False,
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "projection.gaussian",
-    public: dict[str, Any] | None = None,
+    solver_complete: Fact | bool = False,
     private_diagnostics: dict[str, Any] | None = None,
-    insecure_seed: int | None = None,
-    backend: str = "cells",
+    known: Fixed,
 ) -> Release:
     """Release a symmetric matrix with a public diagonal by Gaussian noise above the diagonal.
 
     Args:
+        terms: epsilon and delta, or rho; with calibration "paper" pass the published sensitivity as well.
         matrix: (n, n) computed minimiser; only the entries above the diagonal are read.
         sensitivity_frobenius: proven bound on the Frobenius distance of the exact minimisers of neighbours.
         eta_max: public; certified Frobenius distance from the minimiser that every run has to reach.
         certified_eta: private; the distance certified for this run, None if none was (must cover all float
             error up to `matrix`).
-        epsilon, delta: budget; or `rho` for zero-concentrated differential privacy.
-        adjacency: what neighbours are, for example "one edge".
-        calibration: "tight" or "paper"; with "paper" pass the published sensitivity as well.
-        low, high: public box that contains every entry of the exact minimiser; entries are clipped to it.
-        diagonal: the fixed diagonal.
-        fallback: data-independent matrix (or constant off-diagonal entry) used when certified_eta > eta_max.
-        solver_complete: public; True only if it is proven that the solver reaches eta_max on every data set.
-            It decides between the kinds "certified" and "conditional".
-        assumptions, mechanism, public, private_diagnostics: for the release.
-        insecure_seed: tests only; voids the guarantee.
-        backend: "cells", or "opendp" for OpenDP's slower samplers (not with a seed).
+        solver_complete: public; the `Fact` that the solver reaches eta_max on every data set. False: the
+            guarantee rests on a condition. True: somebody says so, and the guarantee is heuristic.
+        private_diagnostics: for whoever holds the data.
+        known: the fields of `Fixed`, as keywords: low, high (entries are clipped to them), diagonal, and the
+            fallback that is released when certified_eta > eta_max.
 
     Returns:
         Release whose value is a `NoisyArray` of shape (n, n), symmetric, with `diagonal` (rounded to the
@@ -331,65 +339,49 @@ def release_symmetric(
     # |dX|_F^2 counts each pair twice and the diagonal never moves: the triangle moves by |dX|_F / sqrt 2.
     triangle = calibrate.root_up(frobenius**2 / 2)
     # before it is known whether it is needed: a bad shape must raise on all data sets alike
-    substitute = np.broadcast_to(np.asarray(fallback, dtype=np.float64), (n, n))
+    substitute = np.broadcast_to(np.asarray(known.fallback, dtype=np.float64), (n, n))
     # NaN and None count as failed; nothing is raised, for that would tell about the data.
     failed = certified_eta is None or not certified_eta <= float(eta_max)
+    facts = _solver_assumptions(eta_max, sensitivity_frobenius, solver_complete)
     vector = release_vector(
+        replace(terms, public={**terms.public, "n": n}).assuming(*facts),
         (substitute if failed else values)[upper],
         sensitivity=triangle,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        adjacency=adjacency,
-        calibration=calibration,
-        low=low,
-        high=high,
-        kind="certified" if solver_complete else "conditional",
-        assumptions=(*assumptions, *_solver_assumptions(eta_max, sensitivity_frobenius, solver_complete)),
-        mechanism=mechanism,
-        public={**(public or {}), "n": n},
+        low=known.low,
+        high=known.high,
         private_diagnostics={
             **(private_diagnostics or {}),
             "certified_eta": certified_eta,
             "fallback_used": failed,
         },
-        insecure_seed=insecure_seed,
-        backend=backend,
     )
     noisy: NoisyArray = vector.value
     counts = np.zeros((n, n), dtype=np.int64)
     counts[upper] = noisy.counts
     counts += counts.T
-    np.fill_diagonal(counts, noise.quantise(diagonal, noisy.grid, low=-abs(diagonal), high=abs(diagonal)))
+    reach = abs(known.diagonal)
+    np.fill_diagonal(counts, noise.quantise(known.diagonal, noisy.grid, low=-reach, high=reach))
     return vector.postprocess(NoisyArray(counts, noisy.grid, noisy.scale))
 
 
+@on_terms("gaussian", needs="adjacency", takes="epsilon delta rho calibration backend")
 def release_vector(
+    terms: Terms,
     values: npt.ArrayLike,
     *,
-    sensitivity: float,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    adjacency: str,
+    sensitivity: float | Fraction,
     low: float,
     high: float,
-    calibration: str = "tight",
-    kind: str = "certified",
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "gaussian",
-    public: dict[str, Any] | None = None,
     private_diagnostics: dict[str, Any] | None = None,
-    insecure_seed: int | None = None,
-    backend: str = "cells",
 ) -> Release:
     """Release an array with Gaussian noise on a public grid.
 
     Args:
+        terms: as for `release_symmetric`.
         values: array of public shape; clipped to the public box [low, high], NaN replaced by its point
             nearest 0.
-        sensitivity: proven bound on the l2 distance between the arrays of neighbours (solver error included).
-        Others as for `release_symmetric`; `kind` says how the sensitivity was established.
+        sensitivity: proven bound on the l2 distance between the arrays of neighbours. A `Fraction` is one of
+            exact numbers; a float has to include the error of the values, which is charged.
 
     Raises:
         ValueError: public arguments out of range; never because of the entries.
@@ -397,19 +389,20 @@ def release_vector(
     array = floats(values)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"the public box must be finite with low <= high, got [{low}, {high}]")
+    bound = calibrate.float_up(sensitivity) if isinstance(sensitivity, Fraction) else sensitivity
     plan = calibrate.grid_gaussian(
-        sensitivity=sensitivity,
+        sensitivity=bound,
         count=array.size,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        calibration=calibration,
+        epsilon=terms.epsilon,
+        delta=terms.delta,
+        rho=terms.rho,
+        calibration=terms.calibration,
         largest=max(abs(low), abs(high)),
-        law="discrete" if backend == "opendp" else "rounded",
-        backend=backend,
+        law="discrete" if terms.backend == "opendp" else "rounded",
+        backend=terms.backend,
     )
     counts = noise.quantise(array, plan.grid, low=low, high=high)
-    bits = None if plan.backend == "opendp" else open_bits(insecure_seed)
+    bits = None if plan.backend == "opendp" else terms.bits()
     drawn = noise.gaussian(
         array.shape,
         plan.scale,
@@ -417,42 +410,41 @@ def release_vector(
         law=plan.law,
         backend=plan.backend,
         source=bits,
-        insecure_seed=None if bits else insecure_seed,
+        insecure_seed=None if bits else terms.insecure_seed,
     )
-    promise = Guarantee(
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        rho=plan.rho,
-        adjacency=adjacency,
-        calibration=calibration,
-        kind=kind,
-        assumptions=(*assumptions, *map(Fact, plan.assumptions())),
-        mechanism=mechanism,
-    )
-    return seal(
+    basis = Fact if isinstance(sensitivity, Fraction) else Charged
+    facts = map(basis, plan.assumptions())
+    return terms.seal(
         NoisyArray(noise.add(counts, drawn), plan.grid, plan.scale),
-        promise,
-        bits or noise.generator_assumption(backend),
+        terms.guarantee(*facts, epsilon=plan.epsilon, delta=plan.delta, rho=plan.rho),
+        bits or noise.generator_assumption(terms.backend),
         evidence=proven_by("gaussian_release", *plan.laws()),
-        public=public,
-        private_diagnostics=private_diagnostics,
+        private=private_diagnostics,
     )
 
 
-def _solver_assumptions(eta_max: float, sensitivity: float, solver_complete: bool) -> tuple[str, ...]:
-    lines: list[str] = [
-        Fact(
+def reaching(distance: float, always: Fact | bool, otherwise: str = "") -> str:
+    """That every run of a solver certifies this distance: a condition, or as strong as what proves it.
+
+    `otherwise` says what follows where a run does not.
+    """
+    text = f"the solver certifies a distance of at most {float(distance)!r}"
+    if always is False:
+        return Condition(f"condition: {text} on both neighbouring data sets{otherwise}")
+    why = always if isinstance(always, str) else ""
+    return resting_on(why, f"{text} on every data set{why and f': {why}'}")
+
+
+def _solver_assumptions(eta_max: float, sensitivity: float, solver_complete: Fact | bool) -> tuple[str, ...]:
+    otherwise = (
+        "; a run that does not releases a data-independent matrix with the same noise, and such data sets "
+        "are outside the claim"
+    )
+    return (
+        Charged(
             f"l2 (Frobenius) sensitivity of the exact minimiser at most {sensitivity!r}; certified solver "
-            f"distance of {float(eta_max)!r} charged twice; the certificate is evaluated in float64 with an "
-            "error margin"
-        )
-    ]
-    if not solver_complete:
-        lines.append(
-            Condition(
-                f"condition: the solver certifies a distance of at most {float(eta_max)!r} on both "
-                "neighbouring data sets; a run that does not releases a data-independent matrix with the "
-                "same noise, and such data sets are outside the claim"
-            )
-        )
-    return tuple(lines)
+            f"distance of {float(eta_max)!r} charged twice; the certificate is evaluated in float64, its "
+            "rounding bounded and included"
+        ),
+        reaching(eta_max, solver_complete, otherwise),
+    )

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import root_down
-from sosdp.privacy.inputs import integer, source
-from sosdp.privacy.mechanisms.frank_wolfe import promise
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
 from sosdp.privacy.randomness.softmax import softmax_rows
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.parities import gibbs, mask, walsh_hadamard
 from sosdp.structured.parity_oracle import best_point
 
@@ -65,17 +65,15 @@ class SyntheticSigns:
         }
 
 
+@on_terms("parity-weights", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def parity_weights(
+    terms: Terms,
     table: Signs,
     order: int,
     *,
     rounds: int,
-    rho: float | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
     rate: float = 1.0,
     refit: bool = True,
-    insecure_seed: int | None = None,
 ) -> Release:
     """A distribution close to the records on all parities of 1 to `order` coordinates, p <= 20.
 
@@ -83,11 +81,11 @@ def parity_weights(
     noise, and multiplies the weights towards the measurement.
 
     Args:
+        terms: rho; or epsilon, delta > 0, converted.
         table: (n, p) signs; n and p are public.
         order, rounds: public. rate: public step of the multiplicative update.
         refit: the distribution of largest entropy with the measured parities, which is free, instead of the
             average over the rounds.
-        rho: zCDP budget; or epsilon, delta > 0, converted.
 
     Returns:
         Release of `SyntheticSigns` on all states.
@@ -100,7 +98,7 @@ def parity_weights(
     n, p = _checked(table, order, rounds)
     if p > 20:
         raise ValueError(f"all 2^p states are listed: p <= 20, got {p}; see `parity_points`")
-    budget, bits = _budget(rho, epsilon, delta), source(insecure_seed)
+    budget, bits = terms.concentrated, terms.bits()
     share = Fraction(budget) / (2 * rounds)
     choice = root_down(8 * share) / (2 * SENSITIVITY)
     variance = Fraction(SENSITIVITY**2) / (2 * share)
@@ -122,21 +120,20 @@ def parity_weights(
     final = _refitted(p, n, measured) if refit else total / rounds
     value = SyntheticSigns(_states(np.arange(1 << p), p), final, tuple(measured))
     public = {"n": n, "dimension": p, "order": order, "rounds": rounds}
-    return seal(value, promise(epsilon, delta, budget, "tight", "parity-weights"), bits, public=public)
+    promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=budget)
+    return terms.seal(value, promise, bits, public=public)
 
 
+@on_terms("parity-points", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def parity_points(
+    terms: Terms,
     table: Signs,
     order: int,
     *,
     rounds: int,
     points: int,
     perturbation: float,
-    rho: float | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
     oracle: Oracle = best_point,
-    insecure_seed: int | None = None,
 ) -> Release:
     """Synthetic points for any p with an optimisation oracle: follow the perturbed leader on parities.
 
@@ -145,7 +142,7 @@ def parity_points(
     these choices look at the records: the accuracy of the oracle does not matter for privacy.
 
     Args:
-        table, order, rounds, rho, epsilon, delta: as for `parity_weights`.
+        terms, table, order, rounds: as for `parity_weights`.
         points: public, per round. perturbation: public scale of the Laplace noise.
         oracle: (p, weights by mask) -> code of a state.
 
@@ -157,7 +154,7 @@ def parity_points(
     n, p = _checked(table, order, rounds)
     points = integer(points, "points")
     scale = calibrate.check_positive(perturbation, "perturbation")
-    budget, bits = _budget(rho, epsilon, delta), source(insecure_seed)
+    budget, bits = terms.concentrated, terms.bits()
     # scores are points * sum - n * (sum over the points): a replaced record moves them by 2 points
     choice = root_down(8 * Fraction(budget) / rounds) / (2 * SENSITIVITY * points)
     masks = _masks(p, order)
@@ -174,7 +171,8 @@ def parity_points(
     distinct, counts = np.unique(np.array(codes, dtype=np.int64), return_counts=True)
     value = SyntheticSigns(_states(distinct, p), counts / len(codes), ())
     public = {"n": n, "dimension": p, "order": order, "rounds": rounds, "points": points}
-    return seal(value, promise(epsilon, delta, budget, "tight", "parity-points"), bits, public=public)
+    promise = terms.guarantee(epsilon=terms.epsilon, delta=terms.delta, rho=budget)
+    return terms.seal(value, promise, bits, public=public)
 
 
 def _refitted(p: int, n: int, measured: list[tuple[int, int]]) -> npt.NDArray[np.float64]:
@@ -192,14 +190,6 @@ def _perturbed(leader: Mapping[int, float], p: int, scale: float, bits: RandomBi
     for i in range(p):
         weights[1 << i] = weights.get(1 << i, 0.0) + float(drawn[i])
     return weights
-
-
-def _budget(rho: float | None, epsilon: float | None, delta: float | None) -> float:
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise ValueError("give rho, or epsilon and delta, not both")
-        return calibrate.check_positive(rho, "rho")
-    return calibrate.zcdp_rho(calibrate.check_epsilon(epsilon), calibrate.check_delta(delta))
 
 
 def _checked(table: Signs, order: int, rounds: int) -> tuple[int, int]:

@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import integer, source
-from sosdp.privacy.mechanisms.frank_wolfe import overlap, promise
-from sosdp.privacy.seal import seal
+from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.frank_wolfe import overlap
+from sosdp.privacy.terms import Terms, on_terms
 from sosdp.structured.l1_logistic import Integers, Regressions, largest_residual, projected_gradient
 
 
@@ -30,23 +31,16 @@ def gradient_sensitivity(data: Regressions, radius: float) -> Fraction:
     return Fraction(calibrate.root_up(Fraction(most**2 * overlap(data.tables) * data.columns.shape[1])))
 
 
+@on_terms("projected-gradient", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def private_projected_gradient(
-    data: Regressions,
-    *,
-    radius: float,
-    iterations: int,
-    rho: float | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    step: float = 1.0,
-    insecure_seed: int | None = None,
+    terms: Terms, data: Regressions, *, radius: float, iterations: int, step: float = 1.0
 ) -> Release:
     """Weights of all regressions: the average of the second half of the iterates.
 
     Args:
+        terms: rho; or epsilon, delta > 0 (the steps compose to one Gaussian mechanism).
         data: the records; tables, columns, unit and number of records are public.
         radius, iterations, step: public.
-        rho: zCDP budget; or epsilon, delta > 0 (the steps compose to one Gaussian mechanism).
 
     Returns:
         Release of the (q, d) weights.
@@ -56,24 +50,25 @@ def private_projected_gradient(
     """
     iterations = integer(iterations, "iterations")
     radius = calibrate.check_positive(radius, "radius")
-    if (rho is None) == (epsilon is None):
+    rho = terms.rho
+    if (rho is None) == (terms.epsilon is None):
         raise ValueError("give either rho, or epsilon and delta")
     if rho is None:
         # T Gaussian mechanisms of sensitivity s in turn are one of sensitivity s sqrt(T)
-        multiplier = Fraction(calibrate.gaussian_sigma_tight(epsilon, delta))  # type: ignore[arg-type]
+        multiplier = Fraction(calibrate.gaussian_sigma_tight(terms.epsilon, terms.delta))  # type: ignore[arg-type]
     else:
         multiplier = Fraction(calibrate.root_up(1 / (2 * Fraction(calibrate.check_positive(rho, "rho")))))
     moved = gradient_sensitivity(data, radius) * Fraction(calibrate.root_up(Fraction(iterations)))
-    bits = source(insecure_seed)
+    bits = terms.bits()
     scale = float_up(moved * multiplier)
 
     def perturb(gradient: Integers) -> Integers:
         return noise.add(gradient, noise.gaussian(gradient.shape, scale, 1, source=bits))
 
     weights = projected_gradient(data, radius=radius, iterations=iterations, step=step, perturb=perturb)
-    return seal(
+    return terms.seal(
         weights,
-        promise(epsilon, delta, rho, "tight", "projected-gradient"),
+        terms.guarantee(),
         bits,
         public={"n": data.records, "regressions": data.size, "iterations": iterations, "radius": radius},
     )

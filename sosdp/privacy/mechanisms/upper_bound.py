@@ -17,12 +17,12 @@ from fractions import Fraction
 from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import positive, source
+from sosdp.privacy.inputs import positive
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 DEFAULT_GRID = Fraction(1, 16)
 
@@ -86,33 +86,28 @@ def upper_bound_rule(
     )
 
 
+@on_terms("upper bound", needs="epsilon adjacency")
 def release_upper_bound(
+    terms: Terms,
     bracket: tuple[float, float] | None,
     *,
-    epsilon: float,
     sensitivity: float | Fraction,
     gap: float,
     largest: float,
-    adjacency: str,
     confidence: float = 0.95,
     grid: Fraction = DEFAULT_GRID,
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "upper bound",
-    insecure_seed: int | None = None,
 ) -> Release:
     """Release a number that is at least the quantity, with probability `confidence` over the noise.
 
     Args:
+        terms: epsilon, and adjacency.
         bracket: private; certified lower and upper ends of the relaxation's value, or None if the solver
         failed.
-        epsilon: budget (pure).
         sensitivity: what the relaxation's exact value moves by between neighbours, proven.
         gap: public; the width every bracket has to reach; charged. A wider one counts as none.
         largest: public; no data have a larger value.
-        adjacency, assumptions, mechanism: for the guarantee.
         confidence: probability in [1/2, 1) that the released bound is valid.
         grid: spacing of the released numbers.
-        insecure_seed: tests only; voids the guarantee.
 
     Returns:
         Release of {"bound", "confidence"}. The guarantee is "conditional": it rests on every run reaching
@@ -124,33 +119,30 @@ def release_upper_bound(
     Source: docs/proofs/cuts_error_bar.md, Theorem 2.
     """
     rule = upper_bound_rule(
-        epsilon, sensitivity=sensitivity, gap=gap, confidence=confidence, largest=largest, grid=grid
+        terms.pure,
+        sensitivity=sensitivity,
+        gap=gap,
+        confidence=confidence,
+        largest=largest,
+        grid=grid,
     )
-    bits = source(insecure_seed)
+    bits = terms.bits()
     noisy = rule.count(bracket) + exact.discrete_laplace(rule.units, bits) + rule.margin
     bound = calibrate.float_up(min(max(noisy, 0), rule.largest) * rule.grid)
-    promise = Guarantee(
-        epsilon=epsilon,
-        delta=0.0,
-        adjacency=adjacency,
-        kind="conditional",
-        assumptions=(
-            *assumptions,
-            f"condition: on every graph the solver certifies its value to within {float(gap):g} (where it "
-            "does not, the public largest value takes its place)",
-        ),
-        mechanism=mechanism,
+    reached = Condition(
+        f"condition: on every graph the solver certifies its value to within {float(gap):g} (where it "
+        "does not, the public largest value takes its place)"
     )
-    return seal(
+    return terms.seal(
         {"bound": bound, "confidence": confidence},
-        promise,
+        terms.guarantee(reached),
         bits,
         public={
             "noise_scale": float(rule.units * rule.grid),
             "margin": float(rule.margin * rule.grid),
             "gap": gap,
         },
-        private_diagnostics={"bracket": bracket},
+        private={"bracket": bracket},
     )
 
 

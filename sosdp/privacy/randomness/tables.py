@@ -116,13 +116,13 @@ class AliasTable:
         bounds = self.weights.bounds(places)
         least = sum(low for low, _ in bounds)
         most = sum(high for _, high in bounds)
-        found = []
+        result = []
         for index, (low, high) in enumerate(bounds):
             mass = self.masses[index] << (places - self.design.table_bits) if index < self.rest else 0
-            found.append(
+            result.append(
                 (max((low << places) // most - mass, 0), max(-((-high << places) // least) - mass, 0))
             )
-        return found
+        return result
 
 
 @lru_cache(maxsize=8)
@@ -200,24 +200,24 @@ def gaussian_bounds(entries: int, step: Fraction, places: int) -> list[Interval]
     ratio = exp_bounds(step.numerator, step.denominator, places)[0]
     factor = exp_bounds(2 * step.numerator, step.denominator, places)[0]
     weight, a = 1 << places, 0
-    found = []
+    result = []
     while a < entries or weight:
-        found.append((weight, weight + 2 * a * (a + 1)))
+        result.append((weight, weight + 2 * a * (a + 1)))
         weight = weight * ratio >> places
         ratio = ratio * factor >> places
         a += 1
     # Ratios of successive weights fall, so the rest is below a geometric series.
     high_ratio = ratio + 4 * a + 3
-    found.append((0, ((weight + 2 * a * (a + 1)) << places) // ((1 << places) - high_ratio) + 1))
-    return found
+    result.append((0, ((weight + 2 * a * (a + 1)) << places) // ((1 << places) - high_ratio) + 1))
+    return result
 
 
 def geometric_bounds(entries: int, step: Fraction, places: int) -> list[Interval]:
     """Bounds on 2^places exp(-step a) for a < entries."""
     ratio = exp_bounds(step.numerator, step.denominator, places)[0]
     weight = 1 << places
-    found = []
+    result = []
     for a in range(entries):
-        found.append((weight, weight + 4 * a))
+        result.append((weight, weight + 4 * a))
         weight = weight * ratio >> places
-    return found
+    return result

@@ -55,12 +55,12 @@ class _DepthLevels(Levels):
             return ((0, -1),) * lattice.dimension
         if k >= n:
             return lattice.box
-        found = []
+        result = []
         for i in range(lattice.dimension):
             ordered = sorted(x[i] for x in self.records)
             # #{x_i <= theta_i} >= n - k and #{x_i >= theta_i} >= n - k
-            found.append((ordered[n - k - 1], ordered[k]))
-        return tuple(found)
+            result.append((ordered[n - k - 1], ordered[k]))
+        return tuple(result)
 
 
 def half_space_depth(vectors: list[Vector]) -> int:

@@ -28,7 +28,7 @@ def polytope_box(rows: Halfspaces, factor: int, box: Box | None) -> Box | None:
     if box is None or not rows:
         return box
     bounds = [max(abs(low), abs(high)) for low, high in box]
-    found = []
+    result = []
     for i, (low, high) in enumerate(box):
         ends = []
         for sign in (1, -1):
@@ -36,8 +36,8 @@ def polytope_box(rows: Halfspaces, factor: int, box: Box | None) -> Box | None:
             ends.append(
                 certified_maximum(target, rows, factor, bounds, _multipliers(target, rows, factor, box))
             )
-        found.append((max(low, -ends[1]), min(high, ends[0])))
-    return tuple(found)
+        result.append((max(low, -ends[1]), min(high, ends[0])))
+    return tuple(result)
 
 
 def polytope_is_empty(rows: Halfspaces, factor: int, box: Box) -> bool:

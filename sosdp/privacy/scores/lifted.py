@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_of, level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction, intersect
@@ -35,11 +35,13 @@ class BracketScore(ScoreFunction):
         bracket: called with the data and a candidate's coordinates; an exception counts as (0, largest).
         lattice, records: public.
         largest: the score is at most this for every data set (n, typically).
-        proof: why neighbours' scores differ by at most `sensitivity`; goes into the guarantee.
+        proof: why neighbours' scores differ by at most `sensitivity`; goes into the guarantee. A `Fact` is
+            one that the library has proven; any other sentence is a claim, and the release is heuristic.
         sensitivity, width: Delta and xi.
         quantum: q; by default sensitivity + width, so that levels have sensitivity 1.
         integral: the true score is an integer (width must be below 1 and sensitivity an integer).
-        width_proof: why every bracket has width at most `width`; without it the guarantee is conditional.
+        width_proof: a `Fact`, why every bracket has width at most `width`; without it, or with a mere
+            sentence, the guarantee is conditional.
         enclosure: optional (data, k) -> box containing all points of level <= k.
 
     Raises:
@@ -75,12 +77,15 @@ class BracketScore(ScoreFunction):
         moved = level_sensitivity(delta, charged, unit)
         if most <= 0:
             raise ValueError(f"largest must be > 0, got {float(most)}")
-        condition = (
-            f"brackets have width at most {float(xi):.3g}: {width_proof}"
-            if width_proof.strip()
-            else f"condition: on both neighbouring data sets every bracket has width at most {float(xi):.3g}"
-            + (" and contains one integer" if integral else "")
-        )
+        near = f"sensitivity of the score at most {float(delta):.3g}: {proof}"
+        narrow = f"width at most {float(xi):.3g}" + (" and contains one integer" if integral else "")
+        if isinstance(width_proof, Fact):
+            width_holds: str = Charged(f"every bracket has {narrow}: {width_proof}")
+        else:
+            said = f" (said to hold: {width_proof})" if width_proof.strip() else ""
+            width_holds = Condition(
+                f"condition: on both neighbouring data sets every bracket has {narrow}{said}"
+            )
         super().__init__(
             lattice=lattice,
             records=records,
@@ -88,11 +93,7 @@ class BracketScore(ScoreFunction):
             max_level=level_of(most, unit),
             quasi_convex=quasi_convex,
             adjacency=adjacency,
-            kind="certified" if width_proof.strip() else "conditional",
-            assumptions=(
-                Fact(f"sensitivity of the score at most {float(delta):.3g}: {proof}"),
-                Fact(condition) if width_proof.strip() else Condition(condition),
-            ),
+            assumptions=(resting_on(proof, near), width_holds),
         )
         for name, value in {
             "bracket": bracket,
@@ -159,8 +160,8 @@ class _BracketLevels(Levels):
             return lattice.box
         try:
             with no_warnings():
-                found = self.score.enclosure(self.data, k)
-                box = None if found is None else tuple((int(low), int(high)) for low, high in found)
+                result = self.score.enclosure(self.data, k)
+                box = None if result is None else tuple((int(low), int(high)) for low, high in result)
                 return intersect(box, lattice.box)
         except KeyboardInterrupt:  # the user
             raise

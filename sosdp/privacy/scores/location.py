@@ -58,12 +58,12 @@ def _size(n: int) -> int:
 
 def integer_directions(dimension: int, largest: int = 1) -> tuple[tuple[int, ...], ...]:
     """All primitive integer vectors with entries at most `largest`, one of each +- pair."""
-    found = []
+    result = []
     for u in itertools.product(range(-largest, largest + 1), repeat=dimension):
         first = next((entry for entry in u if entry), 0)
         if first > 0 and math.gcd(*u) == 1:
-            found.append(u)
-    return tuple(found)
+            result.append(u)
+    return tuple(result)
 
 
 def l_statistic(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.privacy.guarantee.condition import Claim
 from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
@@ -38,19 +39,12 @@ class Sampler(ABC):
         """
         check_level_sensitivity(score.sensitivity)
 
-    @property
-    def kind(self) -> str:
-        """The strongest kind of guarantee that a release through this sampler can have."""
-        return "exact"
-
     def concentrated(self, epsilon: float) -> float:
         """rho such that an epsilon-DP draw is rho-zCDP: the loss of r^level has range epsilon."""
         return epsilon * epsilon / 8.0
 
     def laws(self, base: RationalBase) -> tuple[Law, ...]:
-        """The law of one draw, for whoever checks the release; none where it is not exact."""
-        if self.kind == "heuristic":
-            return ()
+        """The law of one draw, for whoever checks the release."""
         return (Law("exponential base", (base.numerator, BITS, base.sensitivity)),)
 
     @property
@@ -211,13 +205,13 @@ def draw_listed(
 ) -> Point:
     """The law r^level of the listed points of level <= top: a level by its number of points, then a uniform
     point of it."""
-    found: dict[int, list[Point]] = {}
+    result: dict[int, list[Point]] = {}
     for point in points:
         level = levels.level(point)
         if level <= top:
-            found.setdefault(level, []).append(point)
-    counts = {level: len(points) for level, points in found.items()}
-    chosen = found[exact.categorical_levels(counts, base.inverse, bits)]
+            result.setdefault(level, []).append(point)
+    counts = {level: len(points) for level, points in result.items()}
+    chosen = result[exact.categorical_levels(counts, base.inverse, bits)]
     return chosen[exact.random_below(len(chosen), bits)]
 
 
@@ -258,17 +252,18 @@ class HitAndRun(Sampler):
     thinning: int = 10
     acknowledge_heuristic: bool = False
 
-    @property
-    def kind(self) -> str:
-        """Always heuristic."""
-        return "heuristic"
+    def laws(self, base: RationalBase) -> tuple[Law, ...]:
+        """None: the law drawn is not known."""
+        return ()
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What nobody has proven."""
         return (
-            f"heuristic: {self.steps * self.thinning} moves of a Markov chain with floating-point randomness "
-            "are taken for a draw from its stationary law, which no proof supports",
+            Claim(
+                f"heuristic: {self.steps * self.thinning} moves of a Markov chain with floating-point "
+                "randomness are taken for a draw from its stationary law, which no proof supports"
+            ),
         )
 
     def check(self, score: ScoreFunction) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, weakest
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 
 Point = tuple[int, ...]
 """A lattice point, in multiples of the spacing."""
@@ -151,7 +151,7 @@ class ScoreFunction(ABC):
         exact_boxes: whether level sets are boxes with exact counts.
         exact_counts: whether `count` is exact all the same.
         level0_count: n0, a lower bound, valid for every data set, of the number of points of level <= 0.
-        adjacency, kind, assumptions: for the guarantee.
+        adjacency, assumptions: for the guarantee; the types of the sentences decide its kind.
     """
 
     lattice: Lattice
@@ -164,7 +164,6 @@ class ScoreFunction(ABC):
     exact_counts: bool = False
     level0_count: int = 0
     adjacency: str = ONE_RECORD_REPLACED
-    kind: str = "exact"
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -217,7 +216,6 @@ class MaxScore(ScoreFunction):
             exact_boxes=all(s.exact_boxes for s in scores),
             level0_count=first.level0_count if len(scores) == 1 else 0,
             adjacency=first.adjacency,
-            kind=weakest(s.kind for s in scores),
             assumptions=tuple(dict.fromkeys(a for s in scores for a in s.assumptions)),
         )
         object.__setattr__(self, "scores", tuple(scores))
@@ -243,10 +241,10 @@ class _MaxLevels(Levels):
         if self.exact_boxes and None in boxes:
             # a part that is infinite may still be a half-line: its intersection with the rest is not known
             return None
-        found: Box | None = None
+        result: Box | None = None
         for box in boxes:
-            found = intersect(found, box)
-        return found
+            result = intersect(result, box)
+        return result
 
     def least(self) -> int:
         return max(part.least() for part in self.parts)
@@ -271,7 +269,6 @@ class ClippedScore(ScoreFunction):
             exact_boxes=score.exact_boxes,
             level0_count=score.level0_count,
             adjacency=score.adjacency,
-            kind=score.kind,
             assumptions=score.assumptions,
         )
         object.__setattr__(self, "score", score)

@@ -100,7 +100,7 @@ def audit_runs(
             event, text = _choose(train[one], train[other], delta, share)
             counts = tuple(sum(map(event, test[side])) for side in (one, other))
             lower = _bound(counts[0], counts[1], len(test[0]), delta, share)
-            found = RunAudit(
+            result = RunAudit(
                 epsilon=float(epsilon),
                 epsilon_lower=lower,
                 delta=float(delta),
@@ -111,7 +111,7 @@ def audit_runs(
                 runs=len(test[0]),
             )
             if best is None or lower > best.epsilon_lower:
-                best = found
+                best = result
     assert best is not None
     return best
 

@@ -49,15 +49,15 @@ class AuditCase:
     def audit(self, runs: int | None = None, failure: float = 1e-6) -> RunAudit:
         """Run the mechanism and bound its epsilon from below; of a wrong one, `refuted` is expected."""
         streams = {data: self._stream(data) for data in self.neighbours}
-        found = audit(
+        result = audit(
             lambda data: next(streams[data]),
             [self.neighbours],
             self.epsilon,
             runs=runs or self.runs,
             failure=failure,
         )
-        assert isinstance(found, RunAudit)
-        return found
+        assert isinstance(result, RunAudit)
+        return result
 
     def _stream(self, data: tuple[float, ...]) -> Iterator[Any]:
         while True:

@@ -20,6 +20,7 @@ import numpy as np
 from sosdp.extras import need
 from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.randomness.exact import random_below
+from sosdp.privacy.terms import gathering
 
 Pick = Callable[[int], int]
 """n -> a (pseudo-)random integer in 0..n-1"""
@@ -189,6 +190,24 @@ class SensitivityReport:
 _NORMS = {"l1": 1.0, "l2": 2.0, "linf": math.inf}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Which pairs of neighbours are tried, and where: see `verify_sensitivity`."""
+
+    strategy: str = "exhaustive"
+    searches: int = 100
+    steps: int = 100
+    store: Any = None
+    backend: str = "sequential"
+    jobs: int = -1
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {self.strategy!r}")
+
+
+@gathering(Search, "search")
 def verify_sensitivity(
     function: Callable[[Any], Any],
     data: Sequence[Any],
@@ -197,13 +216,7 @@ def verify_sensitivity(
     claimed: float,
     distance: str | Callable[[Any, Any], float] = "l2",
     with_error: bool = False,
-    strategy: str = "exhaustive",
-    searches: int = 100,
-    steps: int = 100,
-    store: Any = None,
-    backend: str = "sequential",
-    jobs: int = -1,
-    progress: bool | None = None,
+    search: Search,
 ) -> SensitivityReport:
     """Try to refute a bound on how far an answer moves between neighbours.
 
@@ -213,6 +226,7 @@ def verify_sensitivity(
         neighbours: `ReplaceOne`, `AddOrRemove`, `FlipEdge`, or any object with `every` and `draw`.
         claimed: the bound.
         distance: "l1", "l2", "linf" or a function of two answers.
+        search: the fields of `Search`, as keywords:
         strategy: "exhaustive": all neighbours of every base. "random": `searches` walks of `steps` random
             neighbours from the bases. "adversarial": `searches` climbs of `steps` moves, of the base or of
             the neighbour, each kept if the answers do not come closer.
@@ -224,8 +238,7 @@ def verify_sensitivity(
 
     Cost: two answers a pair ("exhaustive": one, and one a base).
     """
-    if strategy not in STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+    strategy, steps = search.strategy, search.steps
     if isinstance(distance, str) and distance not in _NORMS:
         raise ValueError(f"distance must be one of {', '.join(_NORMS)} or a function, got {distance!r}")
     if not len(data) or not (math.isfinite(claimed) and claimed >= 0.0):
@@ -235,8 +248,8 @@ def verify_sensitivity(
     bases = list(data)
 
     def answer(item: Any) -> tuple[Any, float]:
-        found = function(item)
-        return (found[0], float(found[1])) if with_error else (found, 0.0)
+        result = function(item)
+        return (result[0], float(result[1])) if with_error else (result, 0.0)
 
     def compare(first: tuple[Any, float], second: tuple[Any, float]) -> tuple[float, float]:
         """Distance, and what is left of it when both certified errors are taken off."""
@@ -268,10 +281,10 @@ def verify_sensitivity(
             kind = pick(3) if strategy == "adversarial" else 2
             start = base if kind == 0 else neighbours.draw(base, pick) if kind == 1 else other
             end = neighbours.draw(start, pick)
-            found = compare(answer(start), answer(end))
-            yield (start, end, *found)
-            if strategy == "random" or found[1] >= best[1]:
-                base, other, best = start, end, found
+            result = compare(answer(start), answer(end))
+            yield (start, end, *result)
+            if strategy == "random" or result[1] >= best[1]:
+                base, other, best = start, end, result
 
     def work(unit: int) -> dict[str, Any]:
         largest, excess, where, pairs = 0.0, -math.inf, -1, 0
@@ -285,17 +298,17 @@ def verify_sensitivity(
     work.__qualname__ = f"verify_sensitivity({getattr(function, '__qualname__', type(function).__name__)})"
     settings = (strategy, steps, distance if isinstance(distance, str) else "function", with_error)
     version = hashlib.sha256(pickle.dumps((settings, bases))).hexdigest()[:16]
-    units = range(len(bases) if strategy == "exhaustive" else searches)
+    units = range(len(bases) if strategy == "exhaustive" else search.searches)
     if not units:
         raise ValueError("there is no pair of neighbours to compare")
     rows = sweep.run(
         work,
         {"unit": list(units)},
-        store=store,
-        backend=backend,
-        jobs=jobs,
+        store=search.store,
+        backend=search.backend,
+        jobs=search.jobs,
         version=version,
-        progress=progress,
+        progress=search.progress,
         as_frame=False,
     )
     compared = [row for row in rows if row["pairs"]]

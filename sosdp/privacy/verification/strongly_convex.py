@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
-from sosdp.privacy.verification.sensitivity import Neighbours, SensitivityReport, verify_sensitivity
+from sosdp.privacy.terms import gathering
+from sosdp.privacy.verification.sensitivity import Neighbours, Search, SensitivityReport, verify_sensitivity
 
 Array = npt.NDArray[np.float64]
 
@@ -65,6 +66,17 @@ class Isometry:
         return calibrate.root_up(bound**2 / 2) if self.fixed_diagonal else float(bound)
 
 
+class Scores(Protocol):
+    """A program whose values are scores: what it claims, and the scores of all its candidates."""
+
+    @property
+    def sensitivity(self) -> float:
+        """The claim: no score moves by more between neighbours."""
+
+    def scores(self, data: Any) -> tuple[Array, float]:
+        """Scores of all candidates, and a bound on their error."""
+
+
 @dataclass(frozen=True)
 class Oracle:
     """What the falsifier may call: the objective and a feasible point near any point.
@@ -99,12 +111,12 @@ class ProgramReport:
     @property
     def refuted(self) -> tuple[str, ...]:
         """Names of the claims that are disproved."""
-        found = ["sensitivity"] if self.sensitivity.refuted else []
+        result = ["sensitivity"] if self.sensitivity.refuted else []
         for name in ("kappa", "alpha", "radius"):
             excess = getattr(self, name)
             if excess is not None and excess > self.tolerance:
-                found.append(name)
-        return tuple(found)
+                result.append(name)
+        return tuple(result)
 
     def statement(self) -> str:
         """The finding in a few bits."""
@@ -112,8 +124,9 @@ class ProgramReport:
         return f"{self.sensitivity.statement()}; {f'REFUTED: {broken}' if broken else 'no claim refuted'}"
 
 
+@gathering(Search, "search")
 def falsify_program(
-    program: StrongConvexProgram,
+    program: StrongConvexProgram | Scores,
     data: Sequence[Any],
     *,
     neighbours: Neighbours,
@@ -121,29 +134,36 @@ def falsify_program(
     mode: str = "tight",
     tolerance: float = 1e-7,
     pairs: int = 200,
-    strategy: str = "exhaustive",
-    searches: int = 100,
-    steps: int = 100,
-    store: Any = None,
-    backend: str = "sequential",
-    jobs: int = -1,
-    progress: bool | None = None,
+    search: Search,
 ) -> ProgramReport:
     """Search neighbours that break the program's sensitivity, and, given an oracle, kappa, alpha and radius.
 
     Args:
-        program: with `solve` attached.
+        program: with `solve` attached; or one of scores (`ScoreProgram`), whose claimed sensitivity is tried
+            on every candidate of its lattice, with the width of brackets as certified error.
         data: made-up base data sets.
         neighbours: as for `verify_sensitivity`.
         oracle: to try the claims themselves at the computed minimisers.
         mode: "tight" or "paper": the sensitivity that is attacked.
         tolerance: allowance for solver and float64 error in the tries with the oracle.
         pairs: how many neighbours of the bases these tries use.
-        strategy, searches, steps, store, backend, jobs, progress: of the search, as for `verify_sensitivity`.
+        search: the fields of `Search`, as keywords, as for `verify_sensitivity`.
 
     Raises:
         ValueError: no solver attached, or arguments out of range.
     """
+    if not isinstance(program, StrongConvexProgram):
+        claimed = float(program.sensitivity)
+        report = verify_sensitivity(
+            program.scores,
+            data,
+            neighbours=neighbours,
+            claimed=claimed,
+            distance="linf",
+            with_error=True,
+            search=search,
+        )
+        return ProgramReport(report, None, None, None, tolerance)
     solve = program.solve
     if solve is None:
         raise ValueError("this program has no solver attached: pass solve=... when making it")
@@ -153,13 +173,7 @@ def falsify_program(
         neighbours=neighbours,
         claimed=program.sensitivity(mode),
         with_error=True,
-        strategy=strategy,
-        searches=searches,
-        steps=steps,
-        store=store,
-        backend=backend,
-        jobs=jobs,
-        progress=progress,
+        search=search,
     )
     if oracle is None:
         return ProgramReport(report, None, None, None, tolerance)

@@ -25,7 +25,7 @@ from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.bounds import VariableBounds
-from ..build.identity import Identity, RoundingErrors
+from ..assemble.identity import Identity
 from .free_directions import NullConditions, null_conditions
 
 _OUTWARD = 1 + 1e-12
@@ -195,8 +195,6 @@ class _Parts:
     others: list[_Group]
     null: NullConditions | None
     null_columns: np.ndarray
-    target_error: np.ndarray | None
-    up_error: sp.csr_matrix | None
 
     def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
         """What the multipliers miss of every coefficient."""
@@ -209,10 +207,7 @@ class _Parts:
         if not (size > _UNDERFLOW).all():  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        found = (self.terms + 8) * UNIT * size * _OUTWARD
-        if self.target_error is not None and self.up_error is not None:
-            found += (self.target_error + abs(self.up_error) @ multipliers) * _OUTWARD
-        return found
+        return (self.terms + 8) * UNIT * size * _OUTWARD
 
 
 def plain_groups(identity: Identity) -> list[_Group]:
@@ -261,12 +256,10 @@ def _make_parts(identity: Identity) -> _Parts:
         ),
         null=null_conditions(identity),
         null_columns=identity.null_columns(),
-        target_error=None if identity.errors is None else identity.errors.target,
-        up_error=None if identity.errors is None else _upright(identity.errors),
     )
 
 
-def _upright(identity: Identity | RoundingErrors) -> sp.csr_matrix:
+def _upright(identity: Identity) -> sp.csr_matrix:
     """The transposed matrix of all multipliers: one product instead of three."""
     gram, free, unknown = identity.gram, identity.free, identity.unknown
     data = np.concatenate([gram.data, free.data, -unknown.data])
@@ -274,28 +267,3 @@ def _upright(identity: Identity | RoundingErrors) -> sp.csr_matrix:
     ends = (gram.indptr, free.indptr[1:] + gram.nnz, unknown.indptr[1:] + (gram.nnz + free.nnz))
     pointers = np.concatenate(ends)
     return sp.csc_matrix((data, indices, pointers), shape=(gram.shape[1], pointers.size - 1)).tocsr()
-
-
-def mixture_for_margin(
-    identity: Identity,
-    near: tuple[np.ndarray, np.ndarray, np.ndarray],
-    inside: tuple[np.ndarray, np.ndarray, np.ndarray],
-    bounds: VariableBounds,
-) -> tuple[np.ndarray, Certified] | None:
-    """The least weight on the inside point (found by halving) at which the mixture is proven without any
-    a-priori bound.
-
-    ``near`` is the optimum, ``inside`` a point whose Gram matrices are well inside the cone; both are (gram,
-    free, unknowns). Returns the unknowns of the mixture and the certificate, or None when even the inside
-    point is not proven.
-    """
-    best: tuple[np.ndarray, Certified] | None = None
-    weight = 1.0
-    for _ in range(40):
-        point = [(1 - weight) * a + weight * b for a, b in zip(near, inside, strict=True)]
-        result = certify(identity, point[0], point[1], point[2], bounds)
-        if result.loss > 0:
-            break
-        best = (point[2], result)
-        weight /= 4
-    return best

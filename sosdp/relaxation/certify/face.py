@@ -18,10 +18,11 @@ import scipy.sparse as sp
 
 from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
+from ...conic.exact.guesses import independent_columns
 from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
 from ...reduction.facial import face, functionals
-from ..build.identity import ONE, Block, GramProgram, Identity, RawSolution
+from ..assemble.identity import ONE, Block, GramProgram, Identity, RawSolution
 
 _LARGEST = 2000  # monomials up to which the dense test of the range is made (seconds)
 _EXACT = 2.0**53  # integer arithmetic in floats is exact below
@@ -56,12 +57,13 @@ class Face:
             unknown=sp.csr_matrix((0, columns)),
         )
         # the coefficients are linearly dependent on the face: drop what follows from the rest
-        kept = _independent(reduced.gram)
+        kept = independent_columns(reduced.gram.toarray())
         reduced = replace(
             reduced,
             gram=sp.csr_matrix(gram[:, kept]),
             columns=reduced.columns[kept],
             target=reduced.target[kept],
+            free=sp.csr_matrix((0, len(kept))),
         )
         trace = sp.csr_matrix(-reduced.trace_vector())
         return GramProgram(replace(reduced, unknown=trace), np.ones(1), np.ones(1))
@@ -124,7 +126,7 @@ def find_face(identity: Identity, p: Polynomial, zeros: np.ndarray) -> Face | No
     zero tells nothing. Cost: elimination of (zeros x side), products of dense W.
     """
     plain = all(b.kind == "sos" for b in identity.blocks) and not identity.equalities
-    if identity.errors is not None:
+    if identity.rounded:
         return None
     if not plain or not identity.quotient.trivial or identity.columns.shape[0] > _LARGEST or not len(zeros):
         return None
@@ -165,15 +167,3 @@ def find_face(identity: Identity, p: Polynomial, zeros: np.ndarray) -> Face | No
 def _largest(w: np.ndarray) -> float:
     """A bound on every partial sum in the products of ``find_face``."""
     return 4.0 * w.shape[0] ** 2 * float(np.abs(w).max(initial=0.0)) ** 2
-
-
-def _independent(matrix: sp.csr_matrix) -> np.ndarray:
-    """Columns of a maximal independent set, by pivoted QR; a wrong choice costs accuracy, never truth."""
-    from scipy.linalg import qr
-
-    if not matrix.shape[0]:
-        return np.arange(matrix.shape[1])
-    r, pivot = qr(matrix.toarray(), mode="r", pivoting=True)[:2]
-    size = np.abs(np.diag(r[: min(r.shape)]))
-    rank = int((size > 1e-9 * size.max(initial=1.0)).sum())
-    return np.sort(pivot[:rank])

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 
 from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
 from ...conic.svec import smat, svec
-from ..build.forall import interior_matrix
-from ..build.identity import Identity
+from ..assemble.forall import interior_matrix
+from ..assemble.identity import Identity
 
 _ROOM = 1e3  # how many times the rounding error a Gram matrix is moved into the cone
 _TRIES = 8

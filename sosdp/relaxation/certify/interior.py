@@ -17,12 +17,12 @@ import scipy.sparse as sp
 
 from ...algebra.polynomial import Polynomial
 from ...conic.choose import opinion
-from ...conic.exact_numbers import rounded
+from ...conic.exact.integers import rounded
 from ...conic.rigorous import UNIT
 from ...conic.strategies import dual_bound
 from ...conic.svec import SQRT2
 from ...model.system import System
-from ..build.identity import GramProgram, Identity
+from ..assemble.identity import GramProgram, Identity
 from ..solve.forms import moment_form
 
 _ROWS, _COLUMNS = 2500, 300  # larger programs are left alone: a minute
@@ -45,7 +45,7 @@ def interior_bound(
     identity = replace(identity, gram=identity.gram.copy(), free=identity.free.copy())
     form = moment_form(_stated(identity))
     off = moment_form(_stated(_errors(identity))).conic
-    exact = identity.errors is None and _is_short(system, objective)
+    exact = not identity.rounded and _is_short(system, objective)
     exact = exact and all(_are_short(v) for v in (identity.gram.data, identity.free.data, identity.target))
     errors = None if exact else (abs(off.A).toarray(), np.abs(off.b), np.abs(off.q))
     with opinion(form.conic, time_limit) as solve:
@@ -56,8 +56,6 @@ def interior_bound(
     parts = (Fraction(float(identity.target[j])) * Fraction(float(form.fixed[j])) for j in column)
     constant = sum(parts, Fraction(0))
     error = Fraction(0) if exact else abs(constant) * Fraction(_ROUNDINGS)
-    if identity.errors is not None:
-        error += sum((Fraction(float(identity.errors.target[j])) for j in column), Fraction(0))
     return rounded(Fraction(found) + constant - error, -1)
 
 
@@ -69,9 +67,6 @@ def _errors(identity: Identity) -> Identity:
     """What the entries of an identity are off by at most, as an identity."""
     gram, free = abs(identity.gram) * _ROUNDINGS, abs(identity.free) * _ROUNDINGS
     target = np.abs(identity.target) * _ROUNDINGS
-    if identity.errors is not None:
-        gram, free = gram + identity.errors.gram, free + identity.errors.free
-        target = target + identity.errors.target
     return replace(identity, gram=sp.csr_matrix(gram), free=sp.csr_matrix(free), target=target)
 
 

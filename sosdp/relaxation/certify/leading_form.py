@@ -26,7 +26,7 @@ def falls_without_end(p: Polynomial) -> bool:
     degree = p.degree
     if degree < 1 or len(p.coefs) > _MOST_TERMS:
         return False
-    exact = p.as_exact(binary=True)
+    exact = p.as_exact()
     width = (exact.monos > 0).sum(axis=1)
     form = [
         (tuple(i for i in row.tolist() if i), Fraction(c))

@@ -13,12 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...conic.choose import opinion
-from ...conic.exact_data import shortened
+from ...conic.exact.integers import shortened
 from ...conic.program import ConicProgram
-from ...conic.strategies import falls_without_end, is_unbounded
+from ...conic.strategies import is_dual_infeasible, is_unbounded
 from ...conic.svec import SQRT2, smat, triangle
-from ..build.diagonal_dominance import least_eigenvalues
-from ..build.identity import GramProgram, RawSolution
+from ..assemble.diagonal_dominance import least_eigenvalues
+from ..assemble.identity import GramProgram, RawSolution
 from ..solve.forms import gram_form, moment_form
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
@@ -45,7 +45,7 @@ def provably_without_multipliers(program: GramProgram, time_limit: float = _PATI
     of the moments says so. Cost: some more solves."""
     conic = moment_form(_whole(program)).conic
     with opinion(conic, time_limit) as solve:
-        return falls_without_end(conic, solve)
+        return is_dual_infeasible(conic, solve)
 
 
 def provably_improvable(program: GramProgram, time_limit: float = _PATIENCE) -> bool | None:
@@ -76,7 +76,7 @@ def _plain(program: GramProgram) -> ConicProgram | None:
     exact = shortened(factors / SQRT2)
     if not (exact * SQRT2 == factors).all():
         return None
-    columns = sp.csc_matrix(conic.A)
+    columns = sp.csc_matrix(conic.A, copy=True)  # its pattern is sorted in place by whoever reads it
     inside = np.repeat(np.isin(np.arange(columns.shape[1]), off), np.diff(columns.indptr))
     equation = columns.indices < conic.cones.zero
     data = columns.data.copy()

@@ -22,7 +22,7 @@ from ...algebra import monomials as mono
 from ...conic.rigorous import UNIT
 from ...conic.svec import triangle
 from ...reduction.bounds import VariableBounds
-from ..build.identity import Identity
+from ..assemble.identity import Identity
 from .bound import Certified, certify, plain_groups
 
 _ROUNDS = 12

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ...algebra.coefficients import Number
 from ...conic.svec import SQRT2, triangle
-from ..build.identity import Block, GramProgram, Identity
+from ..assemble.identity import Block, GramProgram, Identity
 
 _DIGITS = 44  # of an integer that a float next to it shows
 
@@ -40,7 +40,7 @@ def as_stated(
     identities that were stacked.
     """
     identity = program.identity
-    if any(_is_rounded(piece) for piece in (identity, *parts)) or identity.hermitian:
+    if any(piece.rounded for piece in (identity, *parts)) or identity.hermitian:
         return None
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()
@@ -61,7 +61,7 @@ def as_stated(
         found = _found(identity.target, list(target))
     except _Rounded:
         return None
-    stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown, errors=None)
+    stated = replace(identity, gram=gram, free=free, target=found, unknown=unknown)
     return replace(program, identity=stated, objective=objective)
 
 
@@ -82,16 +82,6 @@ def _find(
     matrix.data[here] = _found(matrix.data[here] / factor, coefs) * factor
 
 
-def _is_rounded(identity: Identity) -> bool:
-    """Whether sums of coefficients were rounded, or some are too small for floats."""
-    errors = identity.errors
-    if errors is None:
-        return False
-    return bool(
-        errors.target.any() or any(m.count_nonzero() for m in (errors.gram, errors.free, errors.unknown))
-    )
-
-
 def _are_floats(values: Iterable[Number]) -> bool:
     """Whether floats hold these numbers without rounding."""
     return all(isinstance(v, float) or _is_float(v) for v in values)
@@ -106,8 +96,6 @@ def _is_float(value: Number) -> bool:
 
 def _coefficients(block: Block) -> list[Number]:
     """All coefficients of what a Gram matrix multiplies."""
-    if block.error is not None and block.error.any():
-        raise _Rounded
     many: Any = block.multiplier.reshape(-1).tolist() if block.entry is not None else [block.multiplier]
     return [c for p in many for c in p.coefs.tolist()]
 

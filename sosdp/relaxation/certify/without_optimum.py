@@ -1,22 +1,21 @@
-"""Answers without an optimum, each with its proof: the set is empty, or the objective falls without end."""
+"""Answers without an optimum, each with its proof: a set is empty, or an objective falls without end."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
-from ...algebra.polynomial import Polynomial
 from ...conic.breakdown import OTHER_UNITS
-from ..build.diagonal_dominance import least_eigenvalues
-from ..build.identity import GramProgram
-from ..pseudoexpectation import PseudoExpectation
-from ..solve.solve import centre
-from .bound import certify
+from ..assemble.diagonal_dominance import least_eigenvalues
+from ..assemble.identity import GramProgram
+from ..candidate import Candidate, State
+from ..change import Change, build
+from ..statement import BOUND, FEASIBLE, PROGRAM
 from .leading_form import falls_without_end
-from .misfit import violation
-from .rays import patience, provably_unbounded, unproven
-from .solved import ENOUGH, Solved
+from .multipliers import refute
+from .rays import patience, provably_unbounded, unproven, verdict
 from .stated import as_stated
 
 _REFUTATION = (
@@ -26,107 +25,126 @@ _REFUTATION = (
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
 
 
-def feasibility(solved: Solved) -> PseudoExpectation:
-    """The answer to a feasibility problem: moments that violate nothing, or a refutation."""
-    gamma, raw = float(solved.raw.unknowns[0]), solved.raw
-    if not gamma <= 0.5:
-        return _refutation(solved, raw.gram / gamma, raw.free / gamma)
-    # gamma = 0 up to accuracy: a pseudo-expectation exists unless a refutation is merely hard to see
-    missed = violation(solved.program, raw)
-    if gamma <= ENOUGH and raw.status == "optimal" and missed <= ENOUGH:
-        reason = f"moments that violate nothing by more than {missed:.1g}"
-        return solved.result("optimal", np.nan, None, reason)
-    reason = f"the moments found violate a constraint by {missed:.1g}"
-    return solved.result("inaccurate", np.nan, None, reason)
+def without_optimum(state: State, found: Candidate) -> Candidate:
+    """What a ray, or an answer without values, shows: an empty set, an objective without end, or nothing."""
+    statement, raw = found.built.statement, found.raw
+    endless = falling(found)
+    if endless is not None:
+        return endless
+    failed = replace(found, status="failed", reason=f"the solver gave up ({raw.message})")
+    if statement.kind == PROGRAM:
+        return failed if raw.status == "failed" else _of_program(state, found)
+    if raw.status == "infeasible" or statement.kind == FEASIBLE and raw.has_values:
+        refuted = _refuted(found)
+        # variables of the objective alone may hide the proof: ask for emptiness without them
+        return refuted if refuted.settled else _empty(state) or refuted
+    # on an empty set both sides of the program fail: the emptiness is what the user needs to know
+    return _empty(state) or (failed if raw.status == "failed" else _unbounded(state, found))
 
 
-def refuted(solved: Solved) -> PseudoExpectation:
-    """The answer where the solver's ray says that there is no pseudo-expectation."""
-    gamma = float(solved.raw.unknowns[0])
-    if not gamma > 0:
-        return empty(solved) or solved.result("failed", np.nan, None, "the solver's ray does not check")
-    found = _refutation(solved, solved.raw.gram / gamma, solved.raw.free / gamma)
-    if found.status == "infeasible":
-        return found
-    # variables of the objective alone may hide the proof: ask for emptiness without them
-    return empty(solved) or found
-
-
-def _refutation(solved: Solved, gram: np.ndarray, free: np.ndarray) -> PseudoExpectation:
-    """-1 = sum of the multipliers, approximately: accepted when it is proven, or provable by centring."""
-    whole = solved.program.identity
-    nothing = np.zeros_like(whole.target)
-    errors = whole.errors
-    if errors is not None:
-        errors = replace(errors, target=nothing, unknown=errors.unknown[:1])
-    identity = replace(whole, target=nothing, unknown=whole.unknown[:1], errors=errors)
-    program = GramProgram(identity, np.ones(1), np.ones(1))
-    bounds = solved.scaling.bounds
-    checked = certify(identity, gram, free, np.ones(1), bounds)
-    label, reason = "infeasible", _REFUTATION
-    if not checked.loss < 1:
-        inside = centre(program, np.ones(1))
-        if inside is not None:
-            checked = certify(identity, inside[0].gram, inside[0].free, np.ones(1), bounds)
-        if not checked.loss < 1:
-            label, reason = "inaccurate", checked.reason or "the refutation found could not be proven"
-    raw = replace(solved.raw, gram=checked.gram, free=checked.free, unknowns=np.ones(1))
-    # it is about no objective
-    scaling = replace(solved.scaling, value=1.0, unknown=None, size=1.0)
-    about = replace(solved, raw=raw, program=program, scaling=scaling)
-    return about.result(label, np.nan, None, reason, checked)
-
-
-def empty(solved: Solved) -> PseudoExpectation | None:
-    """A refutation of the system alone, where there is one."""
-    question = solved.question
-    if question.sense == "feasible" or (len(question.system) == 0 and not question.subject_to):
-        return None
-    answer = question.is_empty()
-    if answer.status != "infeasible":
-        return None
-    return replace(answer, sense=question.sense, objective=question.objective)
-
-
-def falling(solved: Solved) -> PseudoExpectation | None:
+def falling(found: Candidate) -> Candidate | None:
     """The answer where nothing limits an objective that falls without end, which is proven exactly."""
-    question = solved.question
-    p = question.objective
-    if question.subject_to or len(question.system) or not isinstance(p, Polynomial):
+    statement, demand = found.built.statement, found.built.statement.demands[0]
+    if statement.kind != BOUND or statement.curves or len(demand.system) or demand.in_expectation:
         return None
-    if not falls_without_end(-p if question.sense == "maximize" else p):
+    if not falls_without_end(demand.parts[0]):
         return None
-    return solved.result("unbounded", -np.inf, None, _no_bound(question.cone))
+    return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
-def unbounded(solved: Solved) -> PseudoExpectation:
-    """No certificate with any finite bound: the solver's ray must be a pseudo-moment direction that checks,
+def _refuted(found: Candidate) -> Candidate:
+    theorem = refute(found.built, found.raw)
+    if theorem is None:
+        return replace(found, status="failed", reason="the solver's ray does not check")
+    if theorem.value is not None and theorem.value > 0:
+        about = replace(found, built=found.built.without_target(), theorem=theorem)
+        return replace(about, status="infeasible", reason=_REFUTATION, settled=True)
+    told = theorem.reason or "the refutation found could not be proven"
+    # what is tried next is tried on the statement: of a bound, these multipliers say nothing
+    near = replace(theorem, value=None) if found.built.statement.kind == FEASIBLE else None
+    return replace(found, status="inaccurate", reason=told, theorem=near)
+
+
+def _empty(state: State) -> Candidate | None:
+    """A refutation of the sets alone, where there is one; asked once."""
+    if state.refuted is None:
+        asked = state.statement.emptiness
+        inner = None if asked is None else State(asked, state.options, state.started, state.without)
+        state.refuted = [] if inner is None else [state.running(inner)]
+        state.ran += [] if inner is None else [replace(r, name=f"emptiness: {r.name}") for r in inner.ran]
+    return next((c for c in state.refuted if c.status == "infeasible"), None)
+
+
+def _unbounded(state: State, found: Candidate) -> Candidate:
+    """No certificate with any finite bound: the solver's ray must be a direction of the moments that checks,
     and a direction must be proven."""
-    program, y = solved.program, solved.raw.moments
+    program, y = found.built.program, found.raw.moments
     identity = program.identity
-    descent = float(identity.target @ y)
-    if not descent < 0:
-        return solved.result("failed", np.nan, None, "the solver's ray does not decrease the objective")
-    y = y / -descent
-    residual = max([0.0, *(-least for least in least_eigenvalues(identity, y))])
-    if identity.free.shape[0]:
-        residual = max(residual, float(np.abs(identity.free @ y).max()))
+    descent = -float(identity.target @ y)
+    if not np.isfinite(y).all() or not descent > 0:
+        return replace(found, status="failed", reason="the solver's ray does not decrease the objective")
+    y = y / descent
+    along = identity.unknown @ y
     # a direction has E[1] = 0: moments of points are none, however low the objective is at them
-    residual = max([residual, *np.abs((identity.unknown @ y)[~np.isfinite(program.upper)])])
+    along = np.where(np.isfinite(program.upper), np.minimum(along, 0.0), along)
+    missed = [*np.abs(along), *np.abs(identity.free @ y), *(-v for v in least_eigenvalues(identity, y))]
     claim = "the solver claims that no bound exists"
     # relative to the ray itself: against a coefficient of 1e12 a ray of size 1e-12 is no ray
-    if residual > _CHECKS * float(np.abs(y).max()):
-        reason = f"{claim}, but its ray does not check; {OTHER_UNITS}"
-        return solved.result("inaccurate", np.nan, None, reason)
-    left = patience(solved.raw, solved.deadline)
-    stated = as_stated(program, *solved.question.coefficients(identity.unknown.shape[0]))
+    if max(missed, default=0.0) > _CHECKS * float(np.abs(y).max()):
+        return replace(
+            found, status="inaccurate", reason=f"{claim}, but its ray does not check; {OTHER_UNITS}"
+        )
+    left = patience(found.raw, state.deadline)
+    stated = _as_asked(state, found)
     if stated is None or not (left > 0 and provably_unbounded(stated, left)):
-        return solved.result("inaccurate", np.nan, None, f"{claim}; {unproven(left, stated is None)}")
-    return solved.result("unbounded", -np.inf, None, _no_bound(solved.question.cone))
+        return replace(found, status="inaccurate", reason=f"{claim}; {unproven(left, stated is None)}")
+    return replace(found, status="unbounded", reason=_no_bound(found), value=-np.inf, settled=True)
 
 
-def _no_bound(cone: str) -> str:
+def _of_program(state: State, found: Candidate) -> Candidate:
+    """No optimum of a program: no coefficients at all, or some that are improved without end."""
+    left = patience(found.raw, state.deadline)
+    if found.raw.status == "infeasible" and left > 0:
+        # multipliers that improve on nothing, added to coefficients that are proven
+        ray = refute(found.built, found.raw)
+        if ray is not None and ray.value is not None and ray.value > 0 and _has_coefficients(state):
+            told = "a direction of the unknowns improves the objective without end, proven"
+            return replace(found, status="unbounded", reason=told, value=np.inf, settled=True)
+    stated = _as_asked(state, found)
+    status, reason = verdict(found.built.program, found.raw, stated, left)
+    settled = status in ("infeasible", "unbounded")
+    return replace(found, status=status, reason=reason, settled=settled)
+
+
+def _has_coefficients(state: State) -> bool:
+    """Whether some coefficients are proven; asked once."""
+    if state.refuted is None:
+        asked = state.statement
+        any_will_do = replace(asked, prices=(Fraction(0),) * len(asked.prices), constant=Fraction(0))
+        inner = State(any_will_do, state.options, state.started, state.without)
+        state.refuted = [state.running(inner)]
+        state.ran += [replace(r, name=f"any coefficients: {r.name}") for r in inner.ran]
+    return any(c.proven is not None for c in state.refuted)
+
+
+def _as_asked(state: State, found: Candidate) -> GramProgram | None:
+    """The program with entries that are exactly those of the statement, times positive numbers; None where
+    this is not known."""
+    built = found.built
+    if not built.change.trivial:
+        built = build(state.statement, Change.none(state.statement))
+    return as_stated(built.program, *built.statement.coefficients, parts=built.pieces)
+
+
+def _no_bound(found: Candidate) -> str:
+    statement = found.built.statement
+    cone = statement.demands[0].options.cone
     certificate = "sum-of-squares certificate" if cone == "sos" else f"certificate with cone={cone!r}"
+    if statement.kind != BOUND:
+        return (
+            f"no {certificate} of this degree exists for any bound; try a higher degree, "
+            "bound the supports, or bound the masses"
+        )
     return (
         f"no {certificate} of this degree exists for any bound; "
         "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"

@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...conic.program import Cones, ConicProgram, ConicSolution
-from ...conic.svec import svec_length
-from ..build.identity import GramProgram, Identity, RawSolution
+from ..assemble.identity import GramProgram, Identity, RawSolution
 
 
 def _row_split(identity: Identity) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -221,8 +220,3 @@ def read_moment_form(program: GramProgram, form: MomentForm, solution: ConicSolu
         seconds=solution.seconds,
         message=solution.message,
     )
-
-
-def gram_matrices_length(identity: Identity) -> int:
-    """Length of the vector form of all Gram matrices together."""
-    return sum(svec_length(n) for n in identity.sides)

@@ -19,19 +19,22 @@ import numpy as np
 from ...conic import newton_cg
 from ...conic.program import ConicSolution
 from ...conic.svec import svec, triangle
-from ..build.identity import GramProgram, RawSolution
+from ..assemble.identity import GramProgram, RawSolution
 from .forms import MomentForm, moment_form, read_moment_form
 
 if TYPE_CHECKING:
-    from ..build.scaling import Scaling
+    from ..assemble.scaling import Scaling
     from ..pseudoexpectation import PseudoExpectation
 
 _PAID = 3e-7  # of the value, or of one
 _TOLERANCE = 1e-10
 
 
-def inward(program: GramProgram, raw: RawSolution, time_limit: float | None = None) -> RawSolution | None:
-    """Multipliers with every eigenvalue of every Gram matrix positive, near a solution of ``newton_cg``.
+def inward(
+    program: GramProgram, raw: RawSolution, time_limit: float | None = None, size: float = 1.0
+) -> RawSolution | None:
+    """Multipliers with every eigenvalue of every Gram matrix positive, near a solution of ``newton_cg``;
+    ``size``: what differences of values are relative to, unless a value is larger.
 
     None where the solution is of a reduced program, or where there are none so near.
     """
@@ -48,7 +51,7 @@ def inward(program: GramProgram, raw: RawSolution, time_limit: float | None = No
     start = _conic_solution(program, form, raw)
     unit = _units(form)
     trace = float(unit @ start.s)
-    epsilon = _PAID * max(1.0, abs(raw.value)) / max(1.0, trace)
+    epsilon = _PAID * max(size, abs(raw.value)) / max(1.0, trace)
     shifted = replace(conic, q=conic.q + epsilon * (conic.A.T @ unit))
     found = newton_cg.solve(shifted, tolerance=_TOLERANCE, time_limit=time_limit, start=start)
     if found.status not in ("optimal", "inaccurate"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,20 +11,17 @@ import scipy.sparse as sp
 
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
-from ...conic.program import ConicProgram, ProblemTooLarge
 from ...conic.svec import svec_length, triangle
-from ..build.identity import GramProgram, Identity, RawSolution
+from ..assemble.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
-from .sos_cone.choose import prefers, rescues, trial
+from .sos_cone.choose import prefers
+from .sos_cone.points import NotSampled
 from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
-_SDPA_SIDE, _SDPA_COLUMNS = 28, 600
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
-_LARGE, _SMALL = 1e8, 1e-2
-_RETRY_WORK = 1e12  # sum of R^3 up to which an inaccurate first-order answer is solved again (minutes)
 
 
 def cubic_work(identity: Identity) -> float:
@@ -53,113 +49,31 @@ def solve_program(
     time_limit: float | None = None,
     verbose: bool = False,
 ) -> RawSolution:
-    """Solve in the form that suits the solver: Gram form for interior point, moment form for first order.
+    """The answer of one solver, in the form that suits it: Gram form for interior point, moment form for
+    first order; what to do where that is doubtful is the ladder's.
 
     With ``solver="auto"`` our own methods are used where they are measured to be faster (``sos_cone`` at
-    points, ``newton_cg``; ``"borrowed"`` is ``"auto"`` without them), after a short trial of SCS where that
-    may be faster still; and a first-order answer that is not accurate is tried again with an interior-point
-    method when memory allows.
-    A symmetric identity is solved reduced and its answer mapped back, and so is one whose Gram matrices are
-    in a smaller cone. Raises SolverUnavailable and ProblemTooLarge.
+    points, ``newton_cg``; ``"borrowed"`` is ``"auto"`` without them). A symmetric identity is solved reduced
+    and
+    its answer mapped back, and so is one whose Gram matrices are in a smaller cone. Raises SolverUnavailable
+    and ProblemTooLarge.
     """
-    smaller = program.identity.symmetry or program.identity.dominance
-    if solver == SOS_CONE and program.identity.dominance is None:
-        smaller = None  # points take care of symmetry themselves
-    if smaller is not None:
-        reduced = replace(program, identity=smaller.reduce(program.identity))
-        if solver == "auto" and program.identity.dominance is None and prefers(reduced):
-            ours = at_points(program, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
-            if ours is not None and ours.status == "optimal":
-                return ours
-        # a reduced identity has no monomials left that points could have values for
-        name = "borrowed" if solver == "auto" else solver
-        raw = solve_program(reduced, solver=name, tolerance=tolerance, time_limit=time_limit, verbose=verbose)
-        return smaller.lift(program, raw)
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
-    early: RawSolution | None = None
-    if solver == "auto" and suits_newton_cg(program):
-        early = _solve_with(program, newton_cg.NAME, options)
-        if early.status == "optimal":
-            return early
-    if solver == "auto" and prefers(program):
-        enough = trial(program)
-        if enough:
-            raw = _solve_with(program, "scs", options, max_iterations=enough)
-            if raw.status == "optimal":
-                return raw
+    smaller = program.identity.symmetry or program.identity.dominance
+    seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
+    if solver == "auto" and smaller is None and suits_newton_cg(program):
+        return _solve_with(program, newton_cg.NAME, options)
+    if solver == "auto" and program.identity.dominance is None and prefers(seen):
         ours = at_points(program, **options)
-        if ours is not None and ours.status == "optimal":
+        if ours is not None:
             return ours
+    if solver == SOS_CONE and program.identity.dominance is None:
+        return _solve_with(program, SOS_CONE, options)  # points take care of symmetry themselves
+    if smaller is not None:
+        name = "borrowed" if solver == "auto" else solver
+        return smaller.lift(program, solve_program(seen, solver=name, **options))
     name = choose(program.identity.sides) if solver in ("auto", "borrowed") else solver
-    if solver in ("auto", "borrowed") and name == "clarabel" and time_limit is None and _suits_sdpa(program):
-        raw = _solve_with(program, "sdpa", options)
-        if raw.status == "optimal":
-            return raw
-    raw = _solve_with(program, name, options)
-    if (
-        solver == "auto"
-        and name == "clarabel"
-        and raw.status in ("failed", "inaccurate")
-        and rescues(program)
-    ):
-        ours = at_points(program, **options)
-        if ours is not None and ours.status == "optimal":
-            return ours
-    if (
-        solver in ("auto", "borrowed")
-        and raw.status in ("failed", "inaccurate")
-        and name == "scs"
-        and is_installed("clarabel")
-    ):
-        if cubic_work(program.identity) <= _RETRY_WORK:
-            try:
-                again = _solve_with(program, "clarabel", options)
-            except ProblemTooLarge:
-                return raw
-            if again.status == "optimal" or raw.status == "failed":
-                return again
-    if early is not None and early.status == "inaccurate" and raw.status == "failed":
-        return early
-    return raw
-
-
-def _suits_sdpa(program: GramProgram) -> bool:
-    """Whether SDPA is there and was measured to be two to six times as fast as Clarabel: one unknown, no
-    equations, a block of side 28 or more. (It cannot be stopped, and is not asked where there is a limit.)"""
-    identity = program.identity
-    if not is_installed("sdpa") or program.quadratic is not None or identity.dominance is not None:
-        return False
-    if identity.unknown.shape[0] != 1 or identity.free.shape[0] or identity.hermitian:
-        return False
-    return max(identity.sides, default=0) >= _SDPA_SIDE and identity.columns.shape[0] <= _SDPA_COLUMNS
-
-
-def solve_at_unit_scale(program: GramProgram, options: Mapping[str, Any]) -> RawSolution | None:
-    """The answer of borrowed solvers to the same program with its target divided by a power of two
-    (``options``: those of ``solve_program``).
-
-    For coefficients so large that solvers take points for rays, or stop too early, and so small that they are
-    below the tolerances: None where they are neither, and where no solver has an answer.
-    """
-    size = float(np.abs(program.identity.target).max(initial=0.0))
-    if program.quadratic is not None or np.isfinite(program.upper).any():
-        return None
-    if not np.isfinite(size) or size < 1e-280 or _SMALL <= size <= _LARGE:
-        return None
-    power = 2.0 ** np.floor(np.log2(size))
-    scaled = replace(program, identity=replace(program.identity, target=program.identity.target / power))
-    best: RawSolution | None = None
-    for name in ("borrowed", *(() if options.get("time_limit") else small_solvers(program))):
-        raw = solve_program(scaled, **{**options, "solver": name})
-        if raw.inside is None and (raw.status == "optimal" or raw.status == "inaccurate" and best is None):
-            best = raw
-        if raw.status == "optimal":
-            break
-    if best is None:
-        return None
-    return replace(
-        best, **{name: getattr(best, name) * power for name in ("gram", "free", "unknowns", "value")}
-    )
+    return _solve_with(program, name, options)
 
 
 def small_solvers(program: GramProgram) -> tuple[str, ...]:
@@ -184,10 +98,13 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
     return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
 
 
-def _solve_with(program: GramProgram, name: str, options: dict, **more: int) -> RawSolution:
+def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     if name == SOS_CONE:
         if program.identity.blocks:
-            return solve_at_points(program, **options)
+            try:
+                return solve_at_points(program, **options)
+            except NotSampled as error:
+                return unanswered(program.identity, "failed", str(error), SOS_CONE)
         name = choose([])  # linear equations alone
     module = backend(name)
     side = max(program.identity.solved_sides, default=0)
@@ -200,24 +117,11 @@ def _solve_with(program: GramProgram, name: str, options: dict, **more: int) -> 
     if module.FORM == "moment":
         form = moment_form(program)
         check_memory(name, form.conic)
-        unit = _unit_of_cost(form.conic) if name == "scs" else 1.0
-        conic = replace(form.conic, q=form.conic.q / unit) if unit > 1 else form.conic
-        found = module.solve(conic, **options, **more)
-        if found.status not in ("infeasible", "unbounded"):  # a ray has no scale
-            found = replace(found, z=found.z * unit)
+        found = module.solve(form.conic, **options)
         return read_moment_form(program, form, found)
     conic = gram_form(program)
     check_memory(name, conic)
     return read_gram_form(program, module.solve(conic, **options))
-
-
-def _unit_of_cost(conic: ConicProgram) -> float:
-    """The power of two by which a linear cost is divided for SCS, so that no entry is above two: at costs of
-    100 it takes up to three times as many iterations, and its accuracy is relative to the cost's size."""
-    size = float(np.abs(conic.q).max(initial=0.0))
-    if conic.P is not None or not 1.0 < size < np.inf:
-        return 1.0
-    return float(np.exp2(np.floor(np.log2(size))))
 
 
 def unproducible(identity: Identity) -> RawSolution | None:
@@ -231,18 +135,23 @@ def unproducible(identity: Identity) -> RawSolution | None:
     column = int(missing[0])
     moments = np.zeros(identity.columns.shape[0])
     moments[column] = -np.sign(identity.target[column])
-    rows, free = identity.gram.shape[0], identity.free.shape[0]
+    told = "a monomial of the polynomial is not a product of two basis elements"
+    return replace(unanswered(identity, "unbounded", told), moments=moments, value=-np.inf)
+
+
+def unanswered(identity: Identity, status: str, message: str, solver: str = "none") -> RawSolution:
+    """What a solver that found nothing answers."""
     return RawSolution(
-        status="unbounded",
-        gram=np.zeros(rows),
-        free=np.zeros(free),
+        status=status,
+        gram=np.zeros(identity.gram.shape[0]),
+        free=np.zeros(identity.free.shape[0]),
         unknowns=np.zeros(identity.unknown.shape[0]),
-        moments=moments,
-        value=-np.inf,
-        solver="none",
+        moments=np.full(identity.columns.shape[0], np.nan),
+        value=np.nan,
+        solver=solver,
         iterations=0,
         seconds=0.0,
-        message="a monomial of the polynomial is not a product of two basis elements",
+        message=message,
     )
 
 
@@ -254,10 +163,9 @@ def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, flo
     """
     identity = program.identity
     fixed = identity.target + identity.unknown.T @ unknowns
-    trace = sp.csr_matrix(-identity.trace_vector())
-    shifted = replace(identity, target=fixed, unknown=trace)
+    shifted = replace(with_margin(identity), target=fixed)
     raw = solve_program(GramProgram(shifted, np.ones(1), np.ones(1)))
-    if raw.status not in ("optimal", "inaccurate"):
+    if not raw.has_values:
         return None
     t = float(raw.unknowns[0])
     return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=unknowns), t

@@ -15,8 +15,8 @@ from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
 from ...conic.bridges import to_cvxpy
 from ...reduction.quotient import Quotient
-from ..build.identity import GramProgram, Identity
-from ..build.scaling import Scaling, scale
+from ..assemble.identity import GramProgram, Identity
+from ..assemble.scaling import Scaling, scale
 from .forms import moment_form
 
 if TYPE_CHECKING:

@@ -16,27 +16,24 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
-from sosdp.privacy.inputs import column, number, source, table, wholes
+from sosdp.privacy.inputs import column, number, table, wholes
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 RESOLUTION = 1 << 20
 
 
+@on_terms("bounded average", needs="", takes="epsilon delta rho", adjacency=ONE_RECORD_REPLACED)
 def bounded_average(
+    terms: Terms,
     values: npt.ArrayLike | Sequence[Any],
     *,
     low: float | None = None,
     high: float | None = None,
     radius: float | None = None,
     dimension: int | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """The average of n records, n public, with noise on the exact integer sum.
 
@@ -47,13 +44,12 @@ def bounded_average(
     coordinate.
 
     Args:
+        terms: epsilon (pure), or for a ball epsilon and delta, or rho.
         values: (n,) numbers, or (n, d) vectors.
         low, high: public interval; or
         radius: public radius, and
         dimension: public d; by default the length of more than half of the records. A record that is no
             list of d entries is the zero vector.
-        epsilon: pure budget, or (ball) with `delta`; or
-        rho: zCDP budget (ball).
 
     Returns:
         Release of a float, or of a (d,) float64 array.
@@ -67,10 +63,10 @@ def bounded_average(
     if (radius is None) == (low is None or high is None):
         raise ValueError("give either low and high (numbers) or radius (vectors)")
     if radius is not None:
-        return _ball(table(values, dimension), radius, epsilon, delta, rho, insecure_seed)
-    if epsilon is None or delta is not None or rho is not None:
+        return _ball(terms, table(values, dimension), radius)
+    if terms.epsilon is None or terms.delta is not None or terms.rho is not None:
         raise ValueError("an average of numbers in an interval takes epsilon alone")
-    epsilon = calibrate.check_epsilon(epsilon)
+    epsilon = terms.pure
     if not (math.isfinite(low or 0.0) and math.isfinite(high or 0.0)):
         raise ValueError(f"the interval must be finite, got [{low}, {high}]")
     least, most = Fraction(low or 0.0), Fraction(high or 0.0)
@@ -80,17 +76,12 @@ def bounded_average(
     if least >= most or not records:
         raise ValueError(f"low must be below high, and there must be a record; got [{low}, {high}]")
     step = (most - least) / RESOLUTION
-    bits = source(insecure_seed)
+    bits = terms.bits()
     counted = sum(wholes(records, step, least, 0, RESOLUTION))
     noisy = counted + exact.discrete_laplace(Fraction(RESOLUTION) / Fraction(epsilon), bits)
-    return seal(
+    return terms.seal(
         float_near(least + step * Fraction(noisy, len(records))),
-        Guarantee(
-            mechanism="bounded average",
-            adjacency=ONE_RECORD_REPLACED,
-            epsilon=epsilon,
-            delta=0.0,
-        ),
+        terms.guarantee(),
         bits,
         evidence=proven_by(
             "bounded_average", Law("discrete laplace", (RESOLUTION / Fraction(epsilon), RESOLUTION))
@@ -116,21 +107,15 @@ def whole_vector(row: Sequence[Any], unit: Fraction) -> list[int]:
     return [(1 if entry > 0 else -1) * (abs(entry) * RESOLUTION // norm) for entry in clipped]
 
 
-def _ball(
-    rows: list[list[Any]],
-    radius: float,
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    insecure_seed: int | None,
-) -> Release:
+def _ball(terms: Terms, rows: list[list[Any]], radius: float) -> Release:
+    epsilon, delta, rho = terms.epsilon, terms.delta, terms.rho
     if not rows:
         raise ValueError("there must be at least one vector")
     if calibrate.check_positive(radius, "radius") > 1e200:
         raise ValueError(f"radius must be at most 1e200, got {radius!r}")
     unit = Fraction(radius) / RESOLUTION
     n, d = len(rows), len(rows[0])
-    bits = source(insecure_seed)
+    bits = terms.bits()
     if epsilon is not None and delta is None and rho is None:
         # Two integer vectors in the ball are at most 2 * 2^20 apart in l2, sqrt(d) times that in l1.
         furthest = math.isqrt(4 * d * RESOLUTION**2 - 1) + 1
@@ -155,17 +140,11 @@ def _ball(
     for row in rows:
         for j, entry in enumerate(whole_vector(row, unit)):
             sums[j] += entry
-    return seal(
+    return terms.seal(
         np.array(
             [float_near(unit * Fraction(total + draw, n)) for total, draw in zip(sums, draws, strict=True)]
         ),
-        Guarantee(
-            mechanism="bounded average",
-            adjacency=ONE_RECORD_REPLACED,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-        ),
+        terms.guarantee(epsilon=epsilon, delta=delta, rho=rho),
         bits,
         evidence=proven_by("bounded_average", law),
         public={"n": n, "d": d, "radius": radius, "scale": shown},

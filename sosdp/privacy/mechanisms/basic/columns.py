@@ -8,19 +8,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.contributions import Unit, kept, unit_of
-from sosdp.privacy.guarantee.adjacency import Adjacency
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near, float_up
-from sosdp.privacy.inputs import LEFT_OUT, canonical, number, source
+from sosdp.privacy.inputs import LEFT_OUT, canonical, number
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 STEPS = 1 << 20
 """The interval [low, high] in grid steps; even, so that its middle is a grid point."""
@@ -28,27 +26,24 @@ STEPS = 1 << 20
 PRESENT: Any = object()
 
 
+@on_terms("private count", takes="adjacency most")
 def private_count(
+    terms: Terms,
     values: Sequence[Any],
     *,
-    epsilon: float,
     equal_to: Any = PRESENT,
-    adjacency: Adjacency | str | None = None,
     users: Any = None,
-    most: int | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """How many entries of a column are there, or are equal to a value; discrete Laplace noise, epsilon-DP.
 
     Args:
+        terms: epsilon; adjacency "one record (replace)" (default) or "one record (add or remove)"; with
+            users, "one user (replace)" (default) or "one user (add or remove)", and most, the public number
+            of records of a user that count, the first ones; the rest is dropped.
         values: one column (list, array, series) of texts, numbers, anything.
-        epsilon: budget.
         equal_to: public value (True and 1 and 1.0 are equal); without it, entries other than None, NaN and
             objects that are no plain values are counted, False too (columns of bools get a warning).
-        adjacency: "one record (replace)" (default) or "one record (add or remove)"; with users, "one user
-            (replace)" (default) or "one user (add or remove)".
-        users: whose records they are, one id a record; then
-        most: public number of records of a user that count, the first ones; the rest is dropped.
+        users: whose records they are, one id a record.
 
     Returns:
         Release of an int, which may be negative.
@@ -61,7 +56,7 @@ def private_count(
             "all entries of this column of True and False are counted; to count the true ones: equal_to=True",
             stacklevel=2,
         )
-    unit = unit_of(adjacency, users, most)
+    unit = unit_of(terms.adjacency, users, terms.most)
     wanted = PRESENT if equal_to is PRESENT else canonical(equal_to)
     if wanted is LEFT_OUT:
         raise ValueError(f"equal_to must be a text, a number, None, or a tuple of these, got {equal_to!r}")
@@ -70,19 +65,17 @@ def private_count(
         total = sum(key is not LEFT_OUT and key is not None for key in keys)
     else:
         total = sum(key is not LEFT_OUT and key == wanted for key in keys)
-    return _sealed(total, unit.most, None, unit, "private count", epsilon, insecure_seed, {})
+    return _sealed(terms, total, unit.most, None, unit)
 
 
+@on_terms("private sum", takes="adjacency most")
 def private_sum(
+    terms: Terms,
     values: Sequence[Any],
     *,
     low: float,
     high: float,
-    epsilon: float,
-    adjacency: Adjacency | str | None = None,
     users: Any = None,
-    most: int | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """The sum of a column's entries, each moved into [low, high]; discrete Laplace noise, epsilon-DP.
 
@@ -93,7 +86,7 @@ def private_sum(
 
     Args:
         low, high: public interval, low < high, both finite.
-        values, epsilon, adjacency, users, most: as for `private_count`; columns of numbers.
+        terms, values, users: as for `private_count`; columns of numbers.
 
     Returns:
         Release of a float.
@@ -101,18 +94,18 @@ def private_sum(
     Raises:
         ValueError, TypeError: public arguments or the form of the column; never because of an entry.
     """
-    unit = unit_of(adjacency, users, most)
+    unit = unit_of(terms.adjacency, users, terms.most)
     step, least, highest = _interval(low, high)
     total = summed(kept(values, users, unit), step, least, highest)
     moved = unit.most * contribution(least, highest, replaced=unit.replaced)
-    public = {"low": low, "high": high}
-    return _sealed(total, moved, step, unit, "private sum", epsilon, insecure_seed, public)
+    public = {**terms.public, "low": low, "high": high}
+    return _sealed(replace(terms, public=public), total, moved, step, unit)
 
 
 def summed(entries: Sequence[Any], step: Fraction, least: int, highest: int) -> int:
     """The sum in grid steps: of every number an integer in [least, highest], of anything else nothing."""
-    found = (number(entry) for entry in entries)
-    return sum(_clipped(value, step, least, highest) for value in found if value is not None)
+    result = (number(entry) for entry in entries)
+    return sum(_clipped(value, step, least, highest) for value in result if value is not None)
 
 
 def contribution(least: int, highest: int, *, replaced: bool) -> int:
@@ -120,16 +113,14 @@ def contribution(least: int, highest: int, *, replaced: bool) -> int:
     return max(highest, 0) - min(least, 0) if replaced else max(abs(least), abs(highest))
 
 
+@on_terms("private mean", takes="adjacency most")
 def private_mean(
+    terms: Terms,
     values: Sequence[Any],
     *,
     low: float,
     high: float,
-    epsilon: float,
-    adjacency: Adjacency | str | None = None,
     users: Any = None,
-    most: int | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """The mean of the entries that are numbers, each moved into [low, high]; epsilon-DP for both relations.
 
@@ -140,7 +131,7 @@ def private_mean(
 
     Args:
         low, high: public interval, low < high, both finite.
-        values, epsilon, adjacency, users, most: as for `private_count`; columns of numbers.
+        terms, values, users: as for `private_count`; columns of numbers.
 
     Returns:
         Release of a float in [low, high]; `public["count"]` is the noisy number of entries (released too).
@@ -148,19 +139,19 @@ def private_mean(
     Raises:
         ValueError, TypeError: public arguments or the form of the column; never because of an entry.
     """
-    unit = unit_of(adjacency, users, most)
-    epsilon = calibrate.check_epsilon(epsilon)
+    unit = unit_of(terms.adjacency, users, terms.most)
+    epsilon = terms.pure
     step = _interval(low, high)[0]
     middle = (Fraction(low) + Fraction(high)) / 2
     total, count = deviations(kept(values, users, unit), step, middle)
     laws = mean_laws(unit, epsilon)
-    bits = source(insecure_seed)
+    bits = terms.bits()
     deviation = total + exact.discrete_laplace(laws[0].numbers[0], bits)
     entries = count + exact.discrete_laplace(laws[1].numbers[0], bits)
     mean = middle + step * Fraction(deviation, max(entries, 1))
-    return seal(
+    return terms.seal(
         float_near(min(max(mean, Fraction(low)), Fraction(high))),
-        Guarantee(mechanism="private mean", adjacency=unit.adjacency, epsilon=epsilon, delta=0.0),
+        replace(terms, adjacency=unit.adjacency).guarantee(),
         bits,
         evidence=proven_by("columns", *laws),
         public={"low": low, "high": high, "count": entries, **_most(unit)},
@@ -169,9 +160,9 @@ def private_mean(
 
 def deviations(entries: Sequence[Any], step: Fraction, middle: Fraction) -> tuple[int, int]:
     """Sum of deviations from the middle in grid steps, at most half an interval each, and their number."""
-    found = [value for value in map(number, entries) if value is not None]
-    shifted = (value - middle if isinstance(value, Fraction) else value for value in found)
-    return sum(_clipped(value, step, -STEPS // 2, STEPS // 2) for value in shifted), len(found)
+    result = [value for value in map(number, entries) if value is not None]
+    shifted = (value - middle if isinstance(value, Fraction) else value for value in result)
+    return sum(_clipped(value, step, -STEPS // 2, STEPS // 2) for value in shifted), len(result)
 
 
 def mean_laws(unit: Unit, epsilon: float) -> tuple[Law, Law]:
@@ -215,26 +206,16 @@ def _most(unit: Unit) -> dict[str, int]:
     return {"most": unit.most} if unit.adjacency.unit == "user" else {}
 
 
-def _sealed(
-    total: int,
-    moved: int,
-    step: Fraction | None,
-    unit: Unit,
-    name: str,
-    epsilon: float,
-    insecure_seed: int | None,
-    public: dict[str, Any],
-) -> Release:
+def _sealed(terms: Terms, total: int, moved: int, step: Fraction | None, unit: Unit) -> Release:
     """The total with discrete Laplace noise of scale moved / epsilon, in units of `step` (None: integers)."""
-    epsilon = calibrate.check_epsilon(epsilon)
-    scale = moved / Fraction(epsilon)
+    scale = moved / Fraction(terms.pure)
     shown = float_up(scale if step is None else step * scale)  # refused where it is beyond float64
-    bits = source(insecure_seed)
+    bits = terms.bits()
     noisy = total + exact.discrete_laplace(scale, bits)
-    return seal(
+    return terms.seal(
         noisy if step is None else float_near(step * noisy),
-        Guarantee(mechanism=name, adjacency=unit.adjacency, epsilon=epsilon, delta=0.0),
+        replace(terms, adjacency=unit.adjacency).guarantee(),
         bits,
         evidence=proven_by("columns", Law("discrete laplace", (scale, moved))),
-        public={**public, "scale": shown, **_most(unit)},
+        public={"scale": shown, **_most(unit)},
     )

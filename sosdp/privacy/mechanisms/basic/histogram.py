@@ -14,29 +14,22 @@ from typing import Any
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_ADDED, ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, column, source
+from sosdp.privacy.inputs import LEFT_OUT, canonical, column
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 
-def private_histogram(
-    records: Iterable[Any],
-    *,
-    epsilon: float,
-    delta: float,
-    adjacency: str = ONE_RECORD_REPLACED,
-    insecure_seed: int | None = None,
-) -> Release:
+@on_terms("private histogram", needs="epsilon delta", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+def private_histogram(terms: Terms, records: Iterable[Any]) -> Release:
     """Noisy counts of the values that occur often enough; values that occur rarely are not named.
 
     Args:
+        terms: epsilon and delta, delta at most 1/2 and at most 1 - exp(-epsilon / moves); adjacency "one
+            record (replace)" (moves = 2: two counts change) or "one record (add or remove)" (1).
         records: the values, one a record: texts, bytes, integers, floats, None, or (nested) tuples of these.
             True counts as 1 and 2.0 as 2; NaN and other kinds of objects are left out, record by record.
-        epsilon, delta: budget; delta at most 1/2 and at most 1 - exp(-epsilon / moves).
-        adjacency: "one record (replace)" (moves = 2: two counts change) or "one record (add or remove)" (1).
 
     Returns:
         Release of a list of pairs (value, noisy count), sorted by type and text of the value.
@@ -48,22 +41,16 @@ def private_histogram(
     Desfontaines, Voss, Gipson and Mandayam 2022. Cost: 40
     microseconds a distinct value.
     """
-    units, margin = calibration(epsilon, delta, adjacency)
-    bits = source(insecure_seed)
+    units, margin = calibration(*terms.approximate, terms.neighbours)
+    bits = terms.bits()
     counts = Counter(key for key in map(canonical, column(records, text=True)) if key is not LEFT_OUT)
     noisy = [(key, counts[key] + truncated(units, margin, bits)) for key in sorted(counts, key=_order)]
-    return seal(
+    law = Law("truncated geometric", (units, margin, MOVES[terms.neighbours], 1))
+    return terms.seal(
         [(key, count) for key, count in noisy if count >= 1 + margin],
-        Guarantee(
-            mechanism="private histogram",
-            adjacency=adjacency,
-            epsilon=epsilon,
-            delta=delta,
-        ),
+        terms.guarantee(),
         bits,
-        evidence=proven_by(
-            "private_histogram", Law("truncated geometric", (units, margin, MOVES[adjacency]))
-        ),
+        evidence=proven_by("private_histogram", law),
         public={"threshold": 1 + margin, "scale": float(units)},
     )
 

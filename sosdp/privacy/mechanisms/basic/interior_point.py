@@ -10,34 +10,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import range_rho, source
+from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.mechanisms.basic.quantile import draw, grid, runs
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 
-def interior_point(
-    values: Sequence[Any],
-    *,
-    low: float,
-    high: float,
-    step: float,
-    epsilon: float,
-    insecure_seed: int | None = None,
-) -> Release:
+@on_terms("interior point", adjacency=ONE_RECORD_REPLACED)
+def interior_point(terms: Terms, values: Sequence[Any], *, low: float, high: float, step: float) -> Release:
     """A grid point that lies between the extreme values, with probability at least 1 - `failure_bound`.
 
     P(theta) ~ exp(epsilon d / 2), d = min(#{x <= theta}, #{x >= theta}, ceil(n/2)); epsilon-DP and
     (epsilon^2 / 8)-zCDP.
 
     Args:
+        terms: epsilon.
         values: n >= 1 numbers, n public; moved to the nearest point of the public grid.
         low, high, step: the public grid.
-        epsilon: budget.
 
     Raises:
         ValueError: public arguments out of range; never because of the values.
@@ -45,7 +36,7 @@ def interior_point(
     Source: Bun, Nissim, Stemmer and Vadhan 2015 (the problem); the exponential mechanism of McSherry and
     Talwar 2007. Cost: n log n.
     """
-    epsilon = calibrate.check_epsilon(epsilon)
+    epsilon = terms.pure
     points = grid(low, high, step)
     n = len(values)
     if n == 0:
@@ -55,17 +46,11 @@ def interior_point(
     def level(below: int, above: int) -> int:
         return half - min(n - above, n - below, half)
 
-    bits = source(insecure_seed)
+    bits = terms.bits()
     chosen = draw(runs(points.counts(values), points.size, level), Fraction(epsilon) / 2, bits)
-    return seal(
+    return terms.seal(
         points.value(chosen),
-        Guarantee(
-            mechanism="interior point",
-            adjacency=ONE_RECORD_REPLACED,
-            epsilon=epsilon,
-            delta=0.0,
-            rho=range_rho(epsilon),
-        ),
+        terms.guarantee(epsilon=epsilon, rho=range_rho(epsilon)),
         bits,
         evidence=proven_by("interior_point", Law("exponential", (Fraction(epsilon) / 2, 2))),
         public={"n": n, "failure": failure_bound(n, points.size, epsilon)},

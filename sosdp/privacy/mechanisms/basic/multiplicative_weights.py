@@ -16,12 +16,11 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up, root_down
-from sosdp.privacy.inputs import choose, integer, source, wholes
+from sosdp.privacy.inputs import choose, integer, wholes
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +55,13 @@ def budgets(rounds: int, epsilon: float | None, rho: float | None) -> tuple[Frac
     return root_down(8 * share), root_down(2 * share)  # choice: eps^2 / 8, measurement: eps^2 / 2
 
 
+@on_terms("multiplicative weights", needs="", takes="epsilon rho", adjacency=ONE_RECORD_REPLACED)
 def multiplicative_weights(
+    terms: Terms,
     records: Sequence[Any],
     queries: npt.ArrayLike,
     *,
     rounds: int,
-    epsilon: float | None = None,
-    rho: float | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """A distribution on a finite public domain whose answers to the queries are close to those of the data.
 
@@ -71,12 +69,12 @@ def multiplicative_weights(
     measures it with discrete Laplace noise, and multiplies the weights towards the measurement.
 
     Args:
+        terms: epsilon, the total pure budget, or rho, the total zCDP budget (T choices of epsilon^2 / 8 and T
+            measurements of epsilon^2 / 2).
         records: n indices 0..domain-1 of the records; n is public (one record is replaced). Anything else
             counts as index 0.
         queries: (number, domain) integer matrix, public; a query's value is the sum over the records.
         rounds: public number T of rounds.
-        epsilon: total pure budget; or
-        rho: total zCDP budget (T choices of epsilon^2 / 8 and T measurements of epsilon^2 / 2).
 
     Returns:
         Release of a `Synthetic`: the average of the distributions of all rounds, and the measurements.
@@ -97,8 +95,8 @@ def multiplicative_weights(
     matrix = matrix.astype(np.int64)  # differences of small integer types overflow
     if len(records) == 0:
         raise ValueError("there must be at least one record (their number is public)")
-    per_choice, per_measurement = budgets(rounds, epsilon, rho)
-    bits = source(insecure_seed)
+    per_choice, per_measurement = budgets(rounds, terms.epsilon, terms.rho)
+    bits = terms.bits()
     n, domain = len(records), matrix.shape[1]
     index = wholes(records, Fraction(1), Fraction(0), 0, domain - 1)
     counts = np.bincount(np.asarray(index, dtype=np.int64), minlength=domain)
@@ -120,14 +118,10 @@ def multiplicative_weights(
         step = (min(max(answer, n * least), n * most) - guesses[chosen]) / (2.0 * n * width * width)
         log_weights += step * (matrix[chosen] - least)
     concentrated = rounds * (per_choice**2 / 8 + per_measurement**2 / 2)
-    return seal(
+    return terms.seal(
         Synthetic(total / rounds, tuple(measured)),
-        Guarantee(
-            mechanism="multiplicative weights",
-            adjacency=ONE_RECORD_REPLACED,
-            epsilon=epsilon,
-            delta=None if epsilon is None else 0.0,
-            rho=float_up(concentrated) if rho is None else rho,
+        terms.guarantee(
+            epsilon=terms.epsilon, rho=float_up(concentrated) if terms.rho is None else terms.rho
         ),
         bits,
         evidence=proven_by(

@@ -10,29 +10,27 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_up
-from sosdp.privacy.inputs import choose, positive, range_rho, source, wholes
+from sosdp.privacy.inputs import choose, positive, range_rho, wholes
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 LARGEST = 1 << 62
 
 
+@on_terms("noisy max", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
 def report_noisy_max(
+    terms: Terms,
     scores: Sequence[Any],
     *,
     sensitivity: float | Fraction,
-    epsilon: float,
     unit: float | Fraction = 1,
     monotone: bool = False,
     noise: str = "gumbel",
-    adjacency: str = ONE_RECORD_REPLACED,
-    insecure_seed: int | None = None,
 ) -> Release:
     """The index of a candidate, chosen with a probability that grows with its score.
 
@@ -42,9 +40,9 @@ def report_noisy_max(
     never worse on average, epsilon-DP, and (epsilon^2 / 2)-zCDP.
 
     Args:
+        terms: epsilon, and adjacency.
         scores: one a candidate; their number is public.
         sensitivity: public bound on the change of any one score between neighbours.
-        epsilon: budget.
         unit: public size of a whole unit; a fraction of the sensitivity loses nothing.
         monotone: between any two neighbours all scores change in the same direction (counts under adding a
             record); of scores in whole units, more generally, the changes lie in one interval of length
@@ -55,7 +53,7 @@ def report_noisy_max(
 
     Source: McSherry and Talwar 2007; McKenna and Sheldon 2020; the zCDP bound is that of the proof page.
     """
-    epsilon = calibrate.check_epsilon(epsilon)
+    epsilon = terms.pure
     step = positive(unit, "unit")
     whole_sensitivity = math.ceil(positive(sensitivity, "sensitivity") / step)
     if len(scores) == 0:
@@ -63,7 +61,7 @@ def report_noisy_max(
     if noise not in ("gumbel", "permute-and-flip"):
         raise ValueError(f'noise must be "gumbel" or "permute-and-flip", got {noise!r}')
     rate = Fraction(epsilon) / (whole_sensitivity * (1 if monotone else 2))
-    bits = source(insecure_seed)
+    bits = terms.bits()
     counted = wholes(scores, step, Fraction(0), -LARGEST, LARGEST)
     if noise == "gumbel":
         highest = max(counted)
@@ -72,26 +70,15 @@ def report_noisy_max(
     else:
         chosen = exact.permute_and_flip(counted, rate, bits)
         rho = float_up(Fraction(epsilon) ** 2 / 2)
-    return seal(
+    moves = Fact(
+        f"no score changes by more than {float(sensitivity)!r} between neighbours"
+        + (", and all change in the same direction" if monotone else "")
+    )
+    name = "exponential" if noise == "gumbel" else "permute and flip"
+    return terms.seal(
         chosen,
-        Guarantee(
-            mechanism="noisy max",
-            adjacency=adjacency,
-            epsilon=epsilon,
-            delta=0.0,
-            rho=rho,
-            assumptions=(
-                f"no score changes by more than {float(sensitivity)!r} between neighbours"
-                + (", and all change in the same direction" if monotone else ""),
-            ),
-        ),
+        terms.guarantee(moves, epsilon=epsilon, rho=rho),
         bits,
-        evidence=proven_by(
-            "noisy_max",
-            Law(
-                "exponential" if noise == "gumbel" else "permute and flip",
-                (rate, whole_sensitivity * (1 if monotone else 2)),
-            ),
-        ),
+        evidence=proven_by("noisy_max", Law(name, (rate, whole_sensitivity * (1 if monotone else 2)))),
         public={"candidates": len(scores)},
     )

@@ -8,20 +8,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.contributions import Unit, kept, unit_of
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, number, positive, range_rho, source, wholes
+from sosdp.privacy.inputs import integer, number, positive, range_rho, wholes
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 
 @dataclass(frozen=True)
@@ -69,18 +67,18 @@ class Run:
 
 def runs(indices: Sequence[int], size: int, level: Callable[[int, int], int]) -> list[Run]:
     """The grid cut at the data; `level(below, above)` of the numbers of records strictly below and above."""
-    found: list[Run] = []
+    result: list[Run] = []
     n = len(indices)
     below, start = 0, 0
     for index, count in sorted(Counter(indices).items()):
         if start < index:
-            found.append(Run(start, index - 1, level(below, n - below)))
-        found.append(Run(index, index, level(below, n - below - count)))
+            result.append(Run(start, index - 1, level(below, n - below)))
+        result.append(Run(index, index, level(below, n - below - count)))
         below += count
         start = index + 1
     if start < size:
-        found.append(Run(start, size - 1, level(n, 0)))
-    return found
+        result.append(Run(start, size - 1, level(n, 0)))
+    return result
 
 
 def draw(cut: Sequence[Run], rate: Fraction, bits: RandomBits) -> int:
@@ -99,7 +97,9 @@ def draw(cut: Sequence[Run], rate: Fraction, bits: RandomBits) -> int:
     raise AssertionError("a place beyond the level's points")
 
 
+@on_terms("private quantile", takes="adjacency most")
 def private_quantile(
+    terms: Terms,
     values: Sequence[Any],
     rank: int | None = None,
     *,
@@ -107,11 +107,7 @@ def private_quantile(
     low: float,
     high: float,
     step: float | None = None,
-    epsilon: float,
-    adjacency: Adjacency | str | None = None,
     users: Any = None,
-    most: int | None = None,
-    insecure_seed: int | None = None,
 ) -> Release:
     """A grid point near the q-quantile of a column, or near its `rank`-th smallest value.
 
@@ -122,24 +118,24 @@ def private_quantile(
     and Delta = 1.
 
     Args:
+        terms: epsilon; adjacency "one record (replace)" (default) or "one record (add or remove)", where n is
+            private; with users, "one user (replace)" (default) or "one user (add or remove)". With a rank
+            the default only.
         values: n numbers; moved to the nearest point of the public grid. What is no number counts nowhere
             (with q), or as the lowest point (with a rank).
         rank: 1..n, n public; or
         q: in [0, 1], public: .5 for the median.
         low, high, step: the public grid; by default 1000 steps. Its fineness costs a logarithm.
-        epsilon: budget.
-        adjacency: "one record (replace)" (default) or "one record (add or remove)", where n is private; with
-            users, "one user (replace)" (default) or "one user (add or remove)". With a rank the default only.
-        users, most: see `private_count`.
+        users: with the terms' `most`, see `private_count`.
 
     Raises:
         ValueError, TypeError: public arguments or the form of the column; never because of the values.
 
     Source: Smith 2011; the score is the inverse sensitivity of the order statistic. Cost: n log n.
     """
-    epsilon = calibrate.check_epsilon(epsilon)
+    epsilon = terms.pure
     points = grid(low, high, Fraction(high - low) / 1000 if step is None else step)
-    unit = unit_of(adjacency, users, most)
+    unit = unit_of(terms.adjacency, users, terms.most)
     if (rank is None) == (q is None):
         raise ValueError("give q, for example q=0.5 for the median, or the rank of the value that is wanted")
     entries = kept(values, users, unit)
@@ -148,19 +144,13 @@ def private_quantile(
         level, moved = quantile_level(_share(q), len(entries), unit)
     else:
         level, moved = _rank_level(rank, len(entries), unit)
-    bits = source(insecure_seed)
+    bits = terms.bits()
     rate = Fraction(epsilon) / (2 * moved)
     chosen = draw(runs(points.counts(entries), points.size, level), rate, bits)
     wanted = {"q": float(_share(q))} if rank is None else {"n": len(entries), "rank": int(rank)}
-    return seal(
+    return terms.seal(
         points.value(chosen),
-        Guarantee(
-            mechanism="private quantile",
-            adjacency=unit.adjacency,
-            epsilon=epsilon,
-            delta=0.0,
-            rho=range_rho(epsilon),
-        ),
+        replace(terms, adjacency=unit.adjacency).guarantee(epsilon=epsilon, rho=range_rho(epsilon)),
         bits,
         evidence=proven_by("private_quantile", Law("exponential", (rate, 2 * moved))),
         public={**wanted, "low": low, "high": high, "step": float(points.step)},

@@ -117,11 +117,11 @@ def average_in_space(
         raise ValueError(f"advanced composition with these constants needs epsilon <= 1, got {epsilon}")
     d = values.shape[1]
     each = epsilon / (2.0 * math.sqrt(2.0 * d * math.log(2.0 / delta)))
-    found = np.zeros(d)
+    result = np.zeros(d)
     for j in range(d):
         indices = points.counts(values[:, j])
         segment = bounding_segment(indices, points, each / 2.0, beta / d, bits)
-        found[j] = average_of_private_size(
+        result[j] = average_of_private_size(
             indices, segment, points, epsilon=each / 2.0, delta=delta / (2.0 * d), bits=bits
         )
-    return found
+    return result

@@ -11,12 +11,13 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import integer, source, whole
+from sosdp.privacy.inputs import integer, whole
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import sealed
+from sosdp.privacy.terms import Terms, on_terms, sealed
 
 LARGEST = 1 << 62
 
@@ -33,7 +34,7 @@ def scales(epsilon: float, sensitivity: int, positives: int, monotone: bool) -> 
     return sensitivity / first, (1 if monotone else 2) * positives * sensitivity / second
 
 
-class SparseVector:
+class SparseVector(OneProcess):
     """Answers "is this query at least the threshold?" until it has said yes `positives` times.
 
     The whole stream of answers, with queries chosen from earlier answers, is epsilon-DP.
@@ -55,6 +56,8 @@ class SparseVector:
     Source: Dwork and Roth 2014, section 3.6, in the form of Lyu, Su and Li 2017, Algorithm 7.
     """
 
+    _what = "a running sparse vector"
+
     def __init__(
         self,
         threshold: int,
@@ -72,21 +75,16 @@ class SparseVector:
         first, self._scale = scales(epsilon, sensitivity, positives, monotone)
         law = Law("sparse vector", (first, self._scale, sensitivity, positives, 1 if monotone else 2))
         self.evidence = proven_by("sparse_vector", law)
-        self._bits = source(insecure_seed)
-        self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
-        self.guarantee = sealed(
-            Guarantee(
-                epsilon=epsilon,
-                delta=0.0,
-                adjacency=adjacency,
-                assumptions=(
-                    f"no query changes by more than {sensitivity} between neighbours"
-                    + (", and all in the same direction" if monotone else ""),
-                ),
-                mechanism="sparse vector",
-            ),
-            self._bits,
+        terms = Terms(
+            epsilon=epsilon, adjacency=adjacency, mechanism="sparse vector", insecure_seed=insecure_seed
         )
+        self._bits = terms.bits()
+        self._noisy = integer(threshold, "threshold", -LARGEST) + exact.discrete_laplace(first, self._bits)
+        moves = Fact(
+            f"no query changes by more than {sensitivity} between neighbours"
+            + (", and all in the same direction" if monotone else "")
+        )
+        self.guarantee = sealed(terms.guarantee(moves), self._bits)
 
     @property
     def exhausted(self) -> bool:
@@ -98,6 +96,7 @@ class SparseVector:
 
         None once exhausted. Never raises because of the value.
         """
+        self._check_process()
         if self._left == 0:
             return None
         counted = whole(value, Fraction(1), Fraction(0), -LARGEST, LARGEST)
@@ -105,22 +104,16 @@ class SparseVector:
         self._left -= above
         return above
 
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            "a running sparse vector cannot be copied: two copies would share one noisy threshold"
-        )
 
-
+@on_terms("sparse vector", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
 def above_threshold(
+    terms: Terms,
     values: Iterable[Any],
     threshold: int,
     *,
     sensitivity: int = 1,
-    epsilon: float,
     positives: int = 1,
     monotone: bool = False,
-    adjacency: str = ONE_RECORD_REPLACED,
-    insecure_seed: int | None = None,
 ) -> Release:
     """Indices of the first `positives` queries that seem to reach the threshold; arguments of `SparseVector`.
 
@@ -130,17 +123,17 @@ def above_threshold(
     stream = SparseVector(
         threshold,
         sensitivity=sensitivity,
-        epsilon=epsilon,
+        epsilon=terms.pure,
         positives=positives,
         monotone=monotone,
-        adjacency=adjacency,
-        insecure_seed=insecure_seed,
+        adjacency=terms.neighbours,
+        insecure_seed=terms.insecure_seed,
     )
-    found: list[int] = []
+    result: list[int] = []
     for index, value in enumerate(values):
         if stream.exhausted:
             break
         if stream.ask(value):
-            found.append(index)
+            result.append(index)
     public = {"threshold": threshold, "positives": positives}
-    return Release(found, stream.guarantee, public=public, evidence=stream.evidence)
+    return Release(result, stream.guarantee, public=public, evidence=stream.evidence)

@@ -168,10 +168,10 @@ class PaperPlan:
         Raises:
             ValueError: outside what is proven for these constants: epsilon <= 2 ln(1/delta) and eps0 <= 1.
         """
-        found = self.epsilon / (4.0 * math.sqrt(self.rounds * math.log(1.0 / self.delta)))
-        if self.epsilon > 2.0 * math.log(1.0 / self.delta) or found > 1.0:
+        result = self.epsilon / (4.0 * math.sqrt(self.rounds * math.log(1.0 / self.delta)))
+        if self.epsilon > 2.0 * math.log(1.0 / self.delta) or result > 1.0:
             raise ValueError("the published constants are proven for epsilon <= 2 ln(1/delta) and eps0 <= 1")
-        return found
+        return result
 
 
 def run_offline(
@@ -195,8 +195,8 @@ def run_offline(
 
 
 def _down(number: Fraction) -> float:
-    found = float(number)
-    return math.nextafter(found, 0.0) if Fraction(found) > number else found
+    result = float(number)
+    return math.nextafter(result, 0.0) if Fraction(result) > number else result
 
 
 def _root_down(square: Fraction) -> Fraction:

@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.guarantee import Guarantee
-from sosdp.privacy.inputs import positive, source
+from sosdp.privacy.guarantee.ledger import OneProcess
+from sosdp.privacy.inputs import positive
 from sosdp.privacy.mechanisms.interaction.paid_rounds import PaidRounds
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.seal import sealed
+from sosdp.privacy.randomness.bits import open_bits
+from sosdp.privacy.terms import Terms, sealed
 
-RESUMED = (
+RESUMED = Condition(
     "condition: the stored state was the only copy, and nothing was asked of the data after it was stored "
     "(resumed where no ledger could tell)"
 )
@@ -32,8 +35,10 @@ class Exhausted(ValueError):
     """The last paid round was spent: the data are read no more."""
 
 
-class SpendLedger:
+class SpendLedger(OneProcess):
     """What interactions have spent on one data set: belongs to the handle of the data and never goes back."""
+
+    _what = "the ledger of these data"
 
     def __init__(self) -> None:
         self._rounds: dict[str, int] = {}
@@ -49,6 +54,7 @@ class SpendLedger:
         Raises:
             ValueError: it had more or fewer: two copies of one state are in use.
         """
+        self._check_process()
         with self._lock:
             if self._rounds.get(name, 0) != after:
                 raise ValueError(
@@ -63,6 +69,7 @@ class SpendLedger:
         Raises:
             ValueError: this handle has seen it at another number of rounds.
         """
+        self._check_process()
         with self._lock:
             if self._rounds.setdefault(name, rounds) != rounds:
                 raise ValueError(
@@ -83,7 +90,7 @@ class Outcome:
         return self.answer is not None
 
 
-class OnlineInteraction:
+class OnlineInteraction(OneProcess):
     """Adaptively chosen integer queries on one data set, at most B of them answered from the data.
 
     Args:
@@ -99,6 +106,8 @@ class OnlineInteraction:
 
     Source: Gupta, Roth and Ullman 2012, Algorithm 1, with the calibration of docs/proofs/cuts_paid_rounds.md.
     """
+
+    _what = "an interaction"
 
     def __init__(
         self,
@@ -117,7 +126,7 @@ class OnlineInteraction:
         self.used = 0
         self._read = read
         self._ledger = ledger
-        self._bits = source(insecure_seed)
+        self._bits = open_bits(insecure_seed)
         self._seeded = insecure_seed is not None
         self._name = os.urandom(16).hex()
         self._resumed = False
@@ -146,6 +155,7 @@ class OnlineInteraction:
             raise Exhausted(f"all {self.rounds.paid} paid rounds are spent: answer from the hypothesis")
         if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
             raise ValueError(f"a query's sensitivity must be an integer >= 1, got {sensitivity!r}")
+        self._check_process()
         self._ledger.advance(self._name, self.asked)
         self.asked += 1
         answer = self._read(query) + exact.discrete_laplace(self.rounds.scale * sensitivity, self._bits)
@@ -157,17 +167,18 @@ class OnlineInteraction:
     @property
     def guarantee(self) -> Guarantee:
         """(epsilon, delta) for the whole interaction however long it lasts, and its Rényi curve."""
-        promise = Guarantee(
-            epsilon=self.rounds.epsilon,
-            delta=self.rounds.delta,
+        terms = Terms(
             adjacency=self.adjacency,
             calibration="paper" if self.rounds.calibration == "paper" else "tight",
-            kind="conditional" if self._resumed else "exact",
             assumptions=(RESUMED,) if self._resumed else (),
             mechanism="online interaction",
-            renyi=self.rounds.renyi_curve(),
         )
-        promise = sealed(promise, self._bits)
+        promise = sealed(
+            terms.guarantee(
+                epsilon=self.rounds.epsilon, delta=self.rounds.delta, renyi=self.rounds.renyi_curve()
+            ),
+            self._bits,
+        )
         return promise.insecure() if self._seeded else promise
 
     def state_dict(self) -> dict[str, Any]:

@@ -92,14 +92,14 @@ def paid_rounds(epsilon: float, delta: float, paid: int, calibration: str = "tig
         log = math.log(4.0 / delta)
         if epsilon > log:
             raise ValueError(f"the published scale is proven for epsilon <= ln(4/delta) = {log:.4g}")
-        found = PAPER_FACTOR * math.sqrt(paid) * log / epsilon
+        result = PAPER_FACTOR * math.sqrt(paid) * log / epsilon
     elif calibration in CALIBRATIONS:
-        found = _by_renyi(epsilon, delta, paid)
+        result = _by_renyi(epsilon, delta, paid)
         if calibration == "tight":
-            found = _by_curve(epsilon, delta, paid, found)
+            result = _by_curve(epsilon, delta, paid, result)
     else:
         raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}")
-    return PaidRounds(_on_grid(found), paid, epsilon, delta, calibration)
+    return PaidRounds(_on_grid(result), paid, epsilon, delta, calibration)
 
 
 def _on_grid(scale: float) -> Fraction:

@@ -21,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number, source
+from sosdp.privacy.inputs import LEFT_OUT, canonical, integer, number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
 from sosdp.privacy.silence import no_output
+from sosdp.privacy.terms import Terms, on_terms
 
 FAILED = None
 """What a block votes for when its code raises, or returns something that is not a plain value."""
@@ -114,23 +114,16 @@ def vote_margin(votes: Sequence[Hashable]) -> tuple[Hashable, int]:
     return top[0][0], (top[0][1] - runner_up + 1) // 2
 
 
-def release_by_vote(
-    function: Callable[[Any], Any],
-    records: Any,
-    *,
-    blocks: int,
-    epsilon: float,
-    delta: float,
-    adjacency: str = ONE_RECORD_REPLACED,
-    insecure_seed: int | None = None,
-) -> Release:
+@on_terms("vote", needs="epsilon delta", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
+def release_by_vote(terms: Terms, function: Callable[[Any], Any], records: Any, *, blocks: int) -> Release:
     """Run any function on disjoint blocks and release the result most blocks agree on, or nothing.
 
     Args:
+        terms: epsilon, delta; neighbours differ in one record. Another unit, "one user (replace)", is covered
+            on the condition that it owns one record.
         function: as for `run_blocks`; returns a plain value (number, text, nested lists or arrays of such).
         records: n records, n public; `n // blocks` go to each block, the rest are unused.
         blocks: public number of blocks.
-        epsilon, delta: budget.
 
     Returns:
         Release whose value is the winner (arrays as tuples) or None, also when the winner is a failure.
@@ -140,28 +133,23 @@ def release_by_vote(
 
     Source: Lemma 6.1 of the private Markov-random-field paper with an explicit curve (proof page).
     """
-    check_one_replaced(adjacency)
-    curve = accept.accept_profile(epsilon, delta)
-    bits = source(insecure_seed)
+    check_one_replaced(terms.neighbours)
+    curve = accept.accept_profile(*terms.approximate)
+    bits = terms.bits()
     parts = split_blocks(len(records), blocks, bits)
     votes = run_blocks(lambda block: as_vote(function(block)), records, parts)
     winner, distance = vote_margin(votes)
     accepted = curve.accepts(distance, bits)
-    release = seal(
+    return terms.seal(
         winner if accepted else None,
-        Guarantee(
-            mechanism="vote",
-            adjacency=adjacency,
-            epsilon=epsilon,
-            delta=delta,
-            assumptions=("the function uses nothing but its block and randomness of its own",),
+        terms.guarantee(
+            Fact("the function uses nothing but its block and randomness of its own"), per="record"
         ),
         bits,
         evidence=proven_by("agreement", Law("acceptance curve", (Fraction(curve.epsilon), curve.delta))),
         public={"blocks": blocks, "block_size": len(parts[0])},
+        private={"distance": distance, "failed": votes.count(FAILED)},
     )
-    release.private_diagnostics.update(distance=distance, failed=votes.count(FAILED))
-    return release
 
 
 def check_one_replaced(adjacency: str) -> None:
@@ -266,17 +254,9 @@ def agreement_rule(
 # Margins that are proven
 
 
+@on_terms("margin", needs="epsilon delta adjacency")
 def release_with_margin(
-    value: Any,
-    margin: Fraction | int | float | None,
-    step: Fraction | int,
-    *,
-    epsilon: float,
-    delta: float,
-    adjacency: str,
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "margin",
-    insecure_seed: int | None = None,
+    terms: Terms, value: Any, margin: Fraction | int | float | None, step: Fraction | int
 ) -> Release:
     """Release an answer that comes with an exact margin: a dual slack, a gap between best and second best.
 
@@ -284,42 +264,35 @@ def release_with_margin(
     margins of at most c on both sides. The distance is ceil(margin / c).
 
     Args:
+        terms: epsilon, delta, adjacency.
         value: the answer (private until released), equal as a value wherever it is the same answer.
         margin: exact rational >= 0 or infinity; None (and NaN, what is below 0, and what is no number) means
             no answer, distance 0.
         step: public c > 0.
-        epsilon, delta: budget.
 
     Raises:
         ValueError: public arguments out of range; never because of `value` or `margin`.
 
     Source: docs/proofs/agreement.md, Theorem 2. For margins with numerical error see `release_if_stable`.
     """
-    curve = accept.accept_profile(epsilon, delta)
+    curve = accept.accept_profile(*terms.approximate)
     bound = Fraction(step)
     if bound <= 0:
         raise ValueError(f"step must be > 0, got {step!r}")
-    bits = source(insecure_seed)
+    bits = terms.bits()
     distance = _distance(margin, bound, curve.length)
     accepted = curve.accepts(distance, bits)
-    release = seal(
+    moves = Fact(
+        f"margins of neighbours with the same answer differ by at most {float(bound)!r}; where answers "
+        "differ, both are at most that"
+    )
+    return terms.seal(
         value if accepted else None,
-        Guarantee(
-            mechanism=mechanism,
-            adjacency=adjacency,
-            epsilon=epsilon,
-            delta=delta,
-            assumptions=(
-                *assumptions,
-                f"margins of neighbours with the same answer differ by at most {float(bound)!r}; where "
-                "answers differ, both are at most that",
-            ),
-        ),
+        terms.guarantee(moves),
         bits,
         evidence=proven_by("agreement", Law("acceptance curve", (Fraction(curve.epsilon), curve.delta))),
+        private={"distance": distance, "margin": margin},
     )
-    release.private_diagnostics.update(distance=distance, margin=margin)
-    return release
 
 
 def _distance(margin: Any, step: Fraction, most: int) -> int:

@@ -20,8 +20,6 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.inputs import integer, positive
-from sosdp.privacy.mechanisms.basic.quantile import Grid
-from sosdp.privacy.mechanisms.basic.segment import average_in_space
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import tail_margin
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
     TupleTable,
@@ -88,17 +86,17 @@ def unpartitioned(table: TupleTable, sample: Sequence[int], ratio: Fraction | in
     rows = np.array(sample, dtype=np.intp)
     cap = (1 << 53) - 1
     near = nearest_squared(table.points[rows], table.points, cap)
-    found = []
+    result = []
     for place, a in enumerate(sample):
         gaps = squared_gaps(table.points[a])
         if not table.usable[a] or k < 2 or min(gaps) <= 0:
-            found.append(n)
+            result.append(n)
             continue
         # ratio^2 d^2 <= a_i^2 in integers; a ball beyond the cap is cut off there
         limits = [min(gap * wide.denominator**2 // wide.numerator**2, cap - 1) for gap in gaps]
         inside = (near[place] <= np.array(limits, dtype=np.int64)).all(axis=1) & table.usable
-        found.append(n - int(inside.sum()))
-    return found
+        result.append(n - int(inside.sum()))
+    return result
 
 
 @dataclass(frozen=True)
@@ -163,10 +161,10 @@ def noisy_centers(
     wide = _check_ratio(epsilon, k, ratio)
     sizes = partition_sizes(len(table), epsilon / 2.0, delta / 4.0, beta / 2.0)
     _check_enough(len(table), sizes)
-    found = find_partition(table, sizes, wide, bits)
-    if found.centre is None:
+    result = find_partition(table, sizes, wide, bits)
+    if result.centre is None:
         return None
-    centres = table.points[found.centre]
+    centres = table.points[result.centre]
     gaps = squared_gaps(centres)  # exact at any distance: too small a gap would mean too little noise
     growth = math.log(float((wide + 2) / (wide - 2))) * (1.0 + 1e-9)
     unit = growth / LOG_STEPS
@@ -197,57 +195,13 @@ def tight_multiplier(epsilon: float, delta: float, k: int) -> float:
     return math.sqrt(k / (2.0 * calibrate.zcdp_rho(epsilon / 4.0, delta / 8.0))) * (1.0 + 1e-12)
 
 
-def k_averages(
-    table: TupleTable,
-    points: Grid,
-    *,
-    epsilon: float,
-    delta: float,
-    beta: float = 0.05,
-    ratio: Fraction | int = 7,
-    bits: RandomBits,
-) -> npt.NDArray[np.float64] | None:
-    """PrivatekAverages: (epsilon, delta)-DP averages of clusters that a private partition cuts out, or None.
-
-    Needs millions of tuples: group privacy for k (l + 1) points. Rows in lexicographic order, in the units of
-    `points`, whose values are the integers of the table.
-
-    Raises:
-        ValueError: as `noisy_centers`.
-    """
-    k = table.clusters
-    wide = _check_ratio(epsilon, k, ratio)
-    sizes = partition_sizes(len(table), epsilon / 2.0, delta / 8.0, beta / 2.0)
-    _check_enough(len(table), sizes)
-    found = find_partition(table, sizes, wide, bits)
-    if found.centre is None:
-        return None
-    centres = table.points[found.centre]
-    everything = table.points[table.usable].reshape(-1, table.dimension)
-    label = np.array([min(range(k), key=row.__getitem__) for row in squared_distances(everything, centres)])
-    share = epsilon / (4.0 * k * (sizes.reach + 1))
-    part = delta / (8.0 * k * (sizes.reach + 1) * math.exp(epsilon / 2.0))
-    averages = [
-        average_in_space(
-            everything[label == i].astype(np.float64),
-            points,
-            epsilon=share,
-            delta=part,
-            beta=beta / (2.0 * k),
-            bits=bits,
-        ).tolist()
-        for i in range(k)
-    ]
-    return np.array(sorted(averages))
-
-
 def squared_distances(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> list[list[int]]:
     """|x - y|^2 of all rows x of the first and y of the second, exact integers of any size."""
     reach = max(int(np.abs(first).max(initial=0)), int(np.abs(second).max(initial=0)))
     small = 4 * first.shape[1] * reach**2 < 1 << 62
     one, two = (first, second) if small else (first.astype(object), second.astype(object))
-    found = [((one - row) ** 2).sum(axis=1) for row in two]
-    return [list(row) for row in np.array(found, dtype=object).T.tolist()]
+    result = [((one - row) ** 2).sum(axis=1) for row in two]
+    return [list(row) for row in np.array(result, dtype=object).T.tolist()]
 
 
 def squared_gaps(points: npt.NDArray[np.int64]) -> list[int]:

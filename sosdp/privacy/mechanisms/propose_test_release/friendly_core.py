@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import add_up, float_near, float_up
-from sosdp.privacy.inputs import integer, positive, source
+from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import (
     AgreementRule,
     agreement_rule,
@@ -41,7 +40,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
 )
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, gathering, on_terms
 
 MOST_TUPLES = 1 << 14
 
@@ -193,16 +192,33 @@ def rounding(count: int) -> int:
     return math.isqrt(count - 1) + 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class Friendship:
+    """Who are friends, and how that most are is tested; public, see `release_by_friends`."""
+
+    radius: Fraction | float
+    epsilon_test: float
+    delta_test: float
+    grid: Fraction | float = 2.0**-20
+    spread: Fraction | float | None = None
+    plateau: int = 3
+    failure: float = 0.01
+
+    @property
+    def rule(self) -> AgreementRule:
+        """The test."""
+        plateau = integer(self.plateau, "plateau", 0)
+        return agreement_rule(self.epsilon_test, self.delta_test, self.failure, plateau)
+
+
 def mean_of_friends(
     results: Sequence[Any],
     clusters: int,
     dimension: int,
     *,
+    friends: Friendship,
     rule: AgreementRule,
-    radius: Fraction | float,
-    spread: Fraction | float | None = None,
     rho: float,
-    grid: Fraction | float,
     bits: RandomBits,
 ) -> FriendsMean:
     """`noisy_mean` of what blocks returned, in the units of the results; arguments as `release_by_friends`.
@@ -210,9 +226,9 @@ def mean_of_friends(
     Raises:
         ValueError: a radius below one step of the grid, too few results; never because of the results.
     """
-    unit = positive(grid, "grid")
-    units = math.floor(positive(radius, "radius") / unit)
-    share = spread_of(spread, clusters)
+    unit = positive(friends.grid, "grid")
+    units = math.floor(positive(friends.radius, "radius") / unit)
+    share = spread_of(friends.spread, clusters)
     if units < 1:
         raise ValueError("the radius must be at least one step of the grid")
     mean_sensitivity(len(results), rule.reach)  # public numbers first: too few blocks for the test
@@ -235,33 +251,23 @@ def spread_of(spread: Fraction | float | None, clusters: int) -> Fraction:
     return share
 
 
+@gathering(Friendship, "friends")
+@on_terms("friends", needs="epsilon delta", takes="adjacency", adjacency=ONE_RECORD_REPLACED)
 def release_by_friends(
-    results: Sequence[Any],
-    clusters: int,
-    dimension: int,
-    *,
-    radius: float,
-    epsilon_test: float,
-    delta_test: float,
-    epsilon: float,
-    delta: float,
-    grid: float = 2.0**-20,
-    spread: Fraction | float | None = None,
-    plateau: int = 3,
-    failure: float = 0.01,
-    adjacency: str = ONE_RECORD_REPLACED,
-    insecure_seed: int | None = None,
+    terms: Terms, results: Sequence[Any], clusters: int, dimension: int, *, friends: Friendship
 ) -> Release:
     """Release k points near which most blocks have theirs, in random order, or nothing.
 
     Args:
+        terms: epsilon and delta of the noise, discrete Gaussian, through zCDP; neighbours differ in one
+            record, and other units are covered on the condition that they own one.
         results: what n blocks returned ((k, d) arrays or lists; anything else agrees with nobody). One
             record of the data changes one entry (`run_blocks` in `block_vote.py`).
         clusters, dimension: k and d, public.
+        friends: the fields of `Friendship`, as keywords:
         radius: public distance within which every point of one result has one of a friend's; the points of a
             result must be more than 4 radii apart.
         epsilon_test, delta_test: budget of the test.
-        epsilon, delta: budget of the noise, discrete Gaussian, through zCDP.
         grid: public grid of the points, a small fraction of the radius (radius / grid up to 2^20).
         spread: the k squared distances of friends sum to at most spread * radius^2, in [1, k]; 1 by default.
         plateau, failure: an h-score (all but h results agree with all but h) up to `plateau` passes with
@@ -277,33 +283,25 @@ def release_by_friends(
     Source: docs/proofs/friends.md; the h-score and the curve are section 4 of the notes on private clustering
     of easy instances. Cost: O(n^2 k^2 d).
     """
-    check_one_replaced(adjacency)
-    unit = positive(grid, "grid")
-    bits = source(insecure_seed)
+    check_one_replaced(terms.neighbours)
+    unit = positive(friends.grid, "grid")
+    bits = terms.bits()
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
-    rule = agreement_rule(epsilon_test, delta_test, failure, integer(plateau, "plateau", 0))
+    rule = friends.rule
     drawn = mean_of_friends(
-        results,
-        clusters,
-        dimension,
-        rule=rule,
-        radius=radius,
-        spread=spread,
-        rho=calibrate.zcdp_rho(epsilon, delta),
-        grid=unit,
-        bits=bits,
+        results, clusters, dimension, friends=friends, rule=rule, rho=terms.concentrated, bits=bits
     )
-    return seal(
+    promise = terms.guarantee(
+        Fact("each result is a function of one block of records, and of randomness of its own"),
+        per="record",
+        epsilon=add_up([rule.curve.epsilon, terms.epsilon or 0.0]),
+        delta=add_up([float_up(rule.curve.delta), terms.delta or 0.0]),
+    )
+    return terms.seal(
         drawn.value,
-        Guarantee(
-            mechanism="friends",
-            adjacency=adjacency,
-            epsilon=add_up([rule.curve.epsilon, epsilon]),
-            delta=add_up([float_up(rule.curve.delta), delta]),
-            assumptions=("each result is a function of one block of records, and of randomness of its own",),
-        ),
+        promise,
         bits,
         evidence=proven_by("friends"),
         public={"blocks": len(results), "scale": float(unit) * math.sqrt(drawn.variance)},
-        private_diagnostics={"disagreement": drawn.disagreement, "passed": drawn.value is not None},
+        private={"disagreement": drawn.disagreement, "passed": drawn.value is not None},
     )

@@ -21,15 +21,13 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Charged, Condition
 from sosdp.privacy.guarantee.evidence import Law, proven_by
-from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.randomness.bits import open_bits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, gathering, on_terms
 
 DEFAULT_GRID = 2.0**-20
 
@@ -124,47 +122,47 @@ def stability_rule(
     return StabilityRule(accept=accept.accept_rule(epsilon, delta, step), error=error, shift=shift, grid=grid)
 
 
+@dataclass(frozen=True)
+class Statistic:
+    """How a statistic is computed and used, all of it public; see `release_if_stable`."""
+
+    error: float = 0.0
+    shift: float = 0.0
+    grid: float = DEFAULT_GRID
+    search_complete: bool = False
+    noisy_statistic: bool = False
+    decision: str = "noise"
+
+
+@gathering(Statistic, "plan")
+@on_terms("stability", needs="epsilon delta adjacency")
 def release_if_stable(
+    terms: Terms,
     value: Any,
     statistic: float | Fraction | None,
     *,
-    epsilon: float,
-    delta: float,
-    adjacency: str,
-    error: float = 0.0,
-    shift: float = 0.0,
-    grid: float = DEFAULT_GRID,
     resolved: bool = True,
-    search_complete: bool = False,
-    noisy_statistic: bool = False,
-    decision: str = "noise",
-    assumptions: tuple[str, ...] = (),
-    mechanism: str = "stability",
-    public: dict[str, Any] | None = None,
-    insecure_seed: int | None = None,
+    plan: Statistic,
 ) -> Release:
     """Release `value` if the statistic, with noise, is large enough; else release that nothing is released.
 
     Args:
+        terms: epsilon, delta in (0, 1/2], adjacency.
         value: the certified answer (private until released); must be exactly equal, as a value, on data sets
             that share the answer (fix signs and order by a rule). Ignored where the statistic is None.
         statistic: computed value of f for this data set, within `error` of the truth, together with `value`;
             or None when it is proven that f <= shift + error.
-        epsilon, delta: budget; delta in (0, 1/2].
-        adjacency: what neighbours are, for example "one edge".
-        error, shift, grid: public constants, see `stability_rule`.
         resolved: private; False when the search ended with neither a statistic nor a proof. Nothing is
             released then.
-        search_complete: public; True only if it is proven that the search always resolves. It decides between
-            the kinds "certified" (or "exact" for error 0) and "conditional".
+        plan: the fields of `Statistic`, as keywords:
+        error, shift, grid: public constants, see `stability_rule`.
+        search_complete: public; True only if it is proven that the search always resolves. Otherwise the
+            guarantee rests on the condition that it does.
         noisy_statistic: also release the noisy statistic (same budget), as `public["noisy_statistic"]`; only
             with noise.
         decision: public; "noise": compare the noisy statistic with a threshold; "coin": one Bernoulli test of
             the largest private probability (`accept_profile`), which releases more from epsilon about .7
             downwards (epsilon at least 1e-3).
-        assumptions: further sentences for the guarantee.
-        mechanism, public: for the release.
-        insecure_seed: tests only; voids the guarantee.
 
     Returns:
         Release whose value is `value` or None. `private_diagnostics` has the statistic and what was resolved.
@@ -172,11 +170,12 @@ def release_if_stable(
     Raises:
         ValueError: public arguments out of range; never because of `value`, `statistic` or `resolved`.
     """
-    rule = stability_rule(epsilon, delta, error=error, shift=shift, grid=grid)
-    _check_decision(decision, epsilon, noisy_statistic)
-    bits = open_bits(insecure_seed, keystream=False)
-    facts = dict(public or {})
-    if decision == "coin":
+    epsilon, delta = terms.approximate
+    rule = stability_rule(epsilon, delta, error=plan.error, shift=plan.shift, grid=plan.grid)
+    _check_decision(plan.decision, epsilon, plan.noisy_statistic)
+    bits = terms.bits(keystream=False)
+    shown = {}
+    if plan.decision == "coin":
         count = rule.steps(statistic) if resolved else 0
         accepted = accept.accept_profile(epsilon, delta).accepts(count, bits)
     else:
@@ -185,32 +184,23 @@ def release_if_stable(
         # One draw: the exact scalar sampler has no error to account for.
         drawn = exact.discrete_laplace(rule.accept.units, bits)
         accepted = rule.accept.accepts(count, drawn)
-    if noisy_statistic:
-        facts["noisy_statistic"] = (
+    if plan.noisy_statistic:
+        shown["noisy_statistic"] = (
             int(noise.add(count, max(min(drawn, _LARGEST_NOISE), -_LARGEST_NOISE))) * rule.grid
         )
-    promise = Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        adjacency=adjacency,
-        calibration="tight",
-        kind=_kind(error, search_complete),
-        assumptions=(*assumptions, *_assumptions(rule, search_complete)),
-        mechanism=mechanism,
-    )
-    if decision == "coin":
+    if plan.decision == "coin":
         law = Law("acceptance curve", (Fraction(epsilon), Fraction(delta)))
     else:
         law = Law(
             "laplace threshold", (Fraction(rule.accept.units), rule.accept.sensitivity, rule.accept.margin)
         )
-    return seal(
+    return terms.seal(
         value if accepted else None,
-        promise,
+        terms.guarantee(*_assumptions(rule, plan.search_complete)),
         bits,
         evidence=proven_by("certificate_stability", law),
-        public=facts,
-        private_diagnostics={"statistic": statistic, "count": count, "resolved": resolved},
+        public=shown,
+        private={"statistic": statistic, "count": count, "resolved": resolved},
     )
 
 
@@ -225,16 +215,10 @@ def _check_decision(decision: str, epsilon: float, noisy_statistic: bool) -> Non
         )
 
 
-def _kind(error: float, search_complete: bool) -> str:
-    if not search_complete:
-        return "conditional"
-    return "certified" if error > 0.0 else "exact"
-
-
 def _assumptions(rule: StabilityRule, search_complete: bool) -> tuple[str, ...]:
     lines: list[str] = []
     if rule.error > 0.0:
-        lines.append(Fact(f"the computed statistic is within {rule.error!r} of the exact one (charged)"))
+        lines.append(Charged(f"the computed statistic is within {rule.error!r} of the exact one (charged)"))
     if not search_complete:
         lines.append(
             Condition(

@@ -22,11 +22,11 @@ import numpy.typing as npt
 import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.composition import halting
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_down, float_up
-from sosdp.privacy.inputs import choose, integer, positive, range_rho, source
+from sosdp.privacy.inputs import choose, integer, positive, range_rho
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule, h_score
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import (
     joint_radius,
@@ -44,7 +44,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
 )
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.seal import seal
+from sosdp.privacy.terms import Terms, on_terms
 
 STEPS = (4096, 5793, 8192, 11585, 16384, 23170, 32768, 46341)
 """The radii of a group of levels in steps of its grid, sqrt(2) apart; the next grid is 16 times as wide."""
@@ -163,16 +163,14 @@ def averages_guarantee(budget: TupleBudget, *, mechanism: str = "tuples") -> Gua
     total = compose(parts)
     if calibrate.zcdp_epsilon(total.rho or 0.0, budget.delta_then) > budget.epsilon_then:
         raise ValueError("the zCDP parts exceed epsilon_then: make the budget with tuple_budget")
-    then = Guarantee(
+    terms = Terms(
         epsilon=budget.epsilon_then,
         delta=budget.delta_then,
         adjacency=ONE_RECORD_REPLACED,
-        kind="conditional",
-        assumptions=(CONDITION, OWN_BLOCK),
         mechanism=f"{mechanism} release",
-        composition=parts,
     )
-    return halting(test, then, condition=CONDITION, kind="exact", mechanism=mechanism)
+    then = terms.guarantee(CONDITION, OWN_BLOCK, composition=parts)
+    return halting(test, then, condition=CONDITION, kind=Kind.EXACT, mechanism=mechanism)
 
 
 @dataclass(frozen=True)
@@ -287,26 +285,25 @@ def _around_one(
     return np.array(sorted(rows), dtype=np.float64), variance
 
 
+@on_terms("tuples", needs="epsilon delta", adjacency=ONE_RECORD_REPLACED)
 def release_tuple_averages(
+    terms: Terms,
     results: Sequence[Any],
     clusters: int,
     dimension: int,
     *,
-    epsilon: float,
-    delta: float,
     grid: RadiusGrid = WIDE,
     plateau: int = 3,
     failure: float = 0.01,
     average: str = "friends",
-    insecure_seed: int | None = None,
 ) -> Release:
     """Release k points near which nearly all tuples have theirs, or nothing.
 
     Args:
+        terms: epsilon and delta.
         results: n tuples, (k, d) arrays or lists in any order of their points; anything else agrees with
             nobody. One record of the data changes one entry.
         clusters, dimension: k and d, public.
-        epsilon, delta: whole budget.
         grid: public radii.
         plateau, failure: all but `plateau` tuples that agree with all but `plateau` pass, except with about
             twice this probability.
@@ -325,9 +322,9 @@ def release_tuple_averages(
     mean. Cost: O(n^2 k^2 d) for every four radii.
     """
     clusters, dimension = integer(clusters, "clusters"), integer(dimension, "dimension")
-    budget = tuple_budget(epsilon, delta, plateau=integer(plateau, "plateau", 0), failure=failure)
-    guarantee = averages_guarantee(budget)
-    bits = source(insecure_seed)
+    budget = tuple_budget(*terms.approximate, plateau=integer(plateau, "plateau", 0), failure=failure)
+    guarantee = averages_guarantee(budget, mechanism=terms.mechanism)
+    bits = terms.bits()
     drawn = draw_averages(results, clusters, dimension, grid, budget, bits, average=average)
     value = {
         "centers": None if drawn.centres is None else drawn.centres.tolist(),
@@ -336,4 +333,4 @@ def release_tuple_averages(
     }
     public = {"tuples": len(results), "scale": math.sqrt(drawn.variance), "reach": budget.rule.reach}
     private = {"disagreements": drawn.disagreements}
-    return seal(value, guarantee, bits, public=public, private_diagnostics=private)
+    return terms.seal(value, guarantee, bits, public=public, private=private)

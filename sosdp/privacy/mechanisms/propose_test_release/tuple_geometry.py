@@ -88,9 +88,9 @@ def tuple_table(results: Sequence[Any], clusters: int, dimension: int, grid: Fra
     points = np.zeros((len(results), clusters, dimension), dtype=np.int64)
     usable = np.zeros(len(results), dtype=np.bool_)
     for at, result in enumerate(results):
-        found = grid_points(result, clusters, dimension, grid)
-        if found is not None:
-            points[at] = found
+        candidate = grid_points(result, clusters, dimension, grid)
+        if candidate is not None:
+            points[at] = candidate
             usable[at] = True
     return TupleTable(points, usable)
 
@@ -100,12 +100,12 @@ def least_separation(table: TupleTable, cap: int) -> Integers:
 
     `cap` for k = 1, and -1 for an unusable tuple: it is valid at no radius.
     """
-    found = np.full(len(table), cap, dtype=np.int64)
+    result = np.full(len(table), cap, dtype=np.int64)
     for i in range(table.clusters):
         for j in range(i):
             pair = _squared(table.points[:, i, :] - table.points[:, j, :], cap)
-            found = np.minimum(found, pair)
-    return np.where(table.usable, found, -1)
+            result = np.minimum(result, pair)
+    return np.where(table.usable, result, -1)
 
 
 def nearest_squared(first: Integers, second: Integers, cap: int) -> Integers:
@@ -130,15 +130,15 @@ def nearest_squared(first: Integers, second: Integers, cap: int) -> Integers:
             right = np.hstack([-2.0 * right, np.ones((q, 1)), np.sum(right**2, axis=1, keepdims=True)])
             np.minimum(best, left @ right.T, out=best)
         return best.reshape(p, k, q).transpose(0, 2, 1).astype(np.int64)
-    found = np.full((p, q, k), cap, dtype=np.int64)
+    result = np.full((p, q, k), cap, dtype=np.int64)
     for i in range(k):
         for j in range(k):
             np.minimum(
-                found[:, :, i],
+                result[:, :, i],
                 _squared(first[:, None, i, :] - second[None, :, j, :], cap),
-                out=found[:, :, i],
+                out=result[:, :, i],
             )
-    return found
+    return result
 
 
 def _squared(differences: Integers, cap: int) -> Integers:
@@ -194,16 +194,16 @@ def neighbourhoods(table: TupleTable, radii: Sequence[int], spread: Fraction) ->
     if len(used):  # moving all tuples by one integer vector changes no distance, and keeps the numbers small
         points = points - _middle(points)
     size = max(1, _CHUNK // max(1, len(used) * k))
-    found = np.full((len(used), len(used)), len(radii), dtype=np.int16)
+    result = np.full((len(used), len(used)), len(radii), dtype=np.int16)
     for start in range(0, len(used), size):
         stop = min(start + size, len(used))
         near = nearest_squared(points[start:stop], points[start:], cap)
         part = np.searchsorted(single, near.max(axis=2), side="left")
         if spread < k:
             part = np.maximum(part, np.searchsorted(joint, near.sum(axis=2), side="left"))
-        found[start:stop, start:] = part
-        found[start:, start:stop] = part.T
-    levels[np.ix_(used, used)] = found
+        result[start:stop, start:] = part
+        result[start:, start:stop] = part.T
+    levels[np.ix_(used, used)] = result
     return Neighbourhoods(levels, valid.astype(np.int64), len(radii))
 
 

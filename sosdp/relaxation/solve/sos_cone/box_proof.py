@@ -23,7 +23,7 @@ from ....conic.rigorous import UNIT, least_eigenvalue_bound
 from .chebyshev import Series, dyadic, from_monomials, gram_series, integers, product, total
 
 if TYPE_CHECKING:
-    from ...build.identity import Identity
+    from ...assemble.identity import Identity
 
 _WIDER = 1e-12  # of the box, in which the set is proven to lie
 _GROWTH = 1.5e-6  # log of T_k(1 + 1e-12) is at most k times this
@@ -75,17 +75,6 @@ class BoxFrame(PickledByName):
         largest = (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER)
         return float((np.abs(values) * np.prod(largest**exponents, axis=1)).sum()) * _UPWARD
 
-    def hidden(self, number: int, terms: int) -> float:
-        """What a multiplier may be off by on the box beyond the rounding of its coefficients."""
-        errors = self.identity.errors
-        if errors is None:
-            return 0.0
-        rows = self.slices[number]
-        data = errors.gram.data[errors.gram.indptr[rows.start] : errors.gram.indptr[rows.stop]]
-        largest = np.maximum(1.0, (np.abs(self.middle) + self.half) * (1 + 2 * _WIDER))
-        most = float(np.prod(largest**self.exponents, axis=1).max(initial=1.0))
-        return terms * float(np.abs(data).max(initial=0.0)) * most * _UPWARD
-
     def encloses(self) -> bool:
         """Whether the univariate constraints prove ``|t_j| <= 1 + 1e-12`` for every variable."""
         left, right = np.zeros(self.ids.size, dtype=bool), np.zeros(self.ids.size, dtype=bool)
@@ -97,17 +86,14 @@ class BoxFrame(PickledByName):
             if used.size != 1 or exponents.max() > 2:
                 continue
             j = int(used[0])
-            hidden = self.hidden(number, values.size)
-            if not np.isfinite(values).all() or not np.isfinite(hidden):
+            if not np.isfinite(values).all():
                 continue
             for side, found in ((-1, left), (1, right)):
-                found[j] |= _falls_below(side, exponents[:, j], values, hidden, self.middle[j], self.half[j])
+                found[j] |= _falls_below(side, exponents[:, j], values, self.middle[j], self.half[j])
         return bool(left.all() and right.all())
 
 
-def _falls_below(
-    side: int, powers: np.ndarray, values: np.ndarray, hidden: float, middle: float, half: float
-) -> bool:
+def _falls_below(side: int, powers: np.ndarray, values: np.ndarray, middle: float, half: float) -> bool:
     """Whether a polynomial of degree at most two is negative at the wider box's end and beyond it, whatever
     rounding did to its coefficients: exactly, in integers, each in the unit that its comment says."""
     numbers, unit = integers(values.tolist())
@@ -116,7 +102,6 @@ def _falls_below(
         c[power] += number
     (m, h, wider), place = integers([middle, half, 1 + _WIDER])
     (share,), below = integers([_CONVERSION])
-    (slack,), deep = integers([hidden])
     end = (m << place) + side * h * wider  # 2**-(2 place)
     place *= 2
     terms = (c[0] << 2 * place, c[1] * end << place, c[2] * end * end)  # 2**-(unit + 2 place)
@@ -124,8 +109,7 @@ def _falls_below(
     value = (sum(terms) << below) + share * sum(map(abs, terms))  # 2**-(unit + 2 place + below)
     slopes = (c[1] << place, 2 * c[2] * end)
     slope = (side * sum(slopes) << below) + share * sum(map(abs, slopes))
-    above = (value << deep) + (slack << unit + 2 * place + below)
-    return above < 0 and slope <= 0 and c[2] <= 0
+    return value < 0 and slope <= 0 and c[2] <= 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +137,6 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
     unknown = identity.unknown
     parts = [(1, frame.series(frame.exponents, identity.target))]
     doubt = frame.magnitude(frame.exponents, identity.target)
-    hidden = 0.0
-    if identity.errors is not None:
-        hidden += frame.magnitude(frame.exponents, identity.errors.target)
-        off = np.asarray(abs(identity.errors.unknown).T @ np.abs(unknowns)).reshape(-1)
-        hidden += frame.magnitude(frame.exponents, off)
     for k, u in enumerate(unknowns.tolist()):
         here = slice(unknown.indptr[k], unknown.indptr[k + 1])
         exponents, values = frame.exponents[unknown.indices[here]], np.asarray(unknown.data[here])
@@ -175,10 +154,9 @@ def proven_loss(frame: BoxFrame, grams: list[np.ndarray], unknowns: np.ndarray) 
             series = product(series, weight)
             entries = float(np.abs(rounded).sum()) * _UPWARD
             doubt += frame.magnitude(multiplier, values) * entries
-            hidden += frame.hidden(number, values.size) * entries
         parts.append((-1, series))
         least = least_eigenvalue_bound(rounded)
         short += max(0.0, -least) * block.side * (weight.size() if block.kind != "sos" else 1.0) * _UPWARD
     degree = int(frame.exponents.sum(axis=1).max(initial=0))
     growth = float(np.exp(_GROWTH * degree)) * _UPWARD
-    return growth * (total(parts).size() + short + _CONVERSION * doubt + hidden) * _UPWARD
+    return growth * (total(parts).size() + short + _CONVERSION * doubt) * _UPWARD

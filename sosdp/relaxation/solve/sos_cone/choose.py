@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....conic.choose import INTERIOR_POINT_SIDE, available_memory, is_installed
+from ....conic.choose import INTERIOR_POINT_SIDE, available_memory
 from ....conic.svec import svec_length
 
 if TYPE_CHECKING:
-    from ...build.identity import GramProgram, Identity
+    from ...assemble.identity import GramProgram, Identity
 
 _LEAST_WORK = 2e6  # sum of R^3 below which Clarabel takes milliseconds, for up to three blocks
 _BLOCKS = 3
@@ -20,9 +20,6 @@ _RESCUED_COLUMNS = 1000
 _RESCUED_BLOCKS = 60
 _WORTH = 3.0  # times SCS' good case: it often is not so good
 _ARRAYS = 4  # of columns x columns doubles at a time
-_THEIRS = 150  # iterations of SCS on random polynomials, 100 to 325
-_LEAST_TRIAL = 400
-_LITTLE = 20.0  # milliseconds that are not worth a trial, which costs as much where it fails
 _VARIETY = 1.5  # how much slower ours is where points on a variety must be found
 
 
@@ -44,19 +41,6 @@ def prefers(program: GramProgram) -> bool:
     if max(sides) <= INTERIOR_POINT_SIDE:
         return True
     return our_milliseconds(identity) <= _WORTH * scs_milliseconds(identity)
-
-
-def trial(program: GramProgram) -> int:
-    """Iterations that SCS gets before the method at points is asked: 0 where ours is expected to be faster.
-
-    SCS needs 100 to 325 iterations on polynomials without scale, and thousands on others (Rosenbrock), which
-    no size tells: it is stopped when it has cost three times what ours would.
-    """
-    identity = program.identity
-    ours, theirs = our_milliseconds(identity), scs_milliseconds(identity)
-    if ours <= theirs + _LITTLE or not is_installed("scs"):
-        return 0
-    return max(_LEAST_TRIAL, int(3 * _THEIRS * ours / theirs))
 
 
 def our_milliseconds(identity: Identity) -> float:

@@ -32,7 +32,7 @@ from .points import (
 from .variety import on_variety
 
 if TYPE_CHECKING:
-    from ...build.identity import Block, Identity, SymmetryReduction
+    from ...assemble.identity import Block, Identity, SymmetryReduction
 
 _DEPENDENT = 1e-10  # columns of a basis below this (relative) are combinations of the others at the points
 _INDEPENDENT = 1e-6  # reciprocal condition number from which no column is

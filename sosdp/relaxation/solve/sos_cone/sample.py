@@ -17,14 +17,14 @@ from scipy.sparse.csgraph import connected_components
 
 from ....algebra import monomials as mono
 from ....conic.svec import svec
-from ...build.identity import GramProgram
+from ...assemble.identity import GramProgram
 from .box_proof import BoxFrame
 from .pieces import Factor, OrbitPiece, Piece, in_expectation
 from .points import NotSampled
 from .sampled import SampledBlock, SampledProgram
 
 if TYPE_CHECKING:
-    from ...build.identity import Identity
+    from ...assemble.identity import Identity
 
 
 @dataclass(frozen=True, eq=False)

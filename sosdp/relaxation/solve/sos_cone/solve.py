@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....conic.breakdown import OTHER_UNITS
-from ...build.identity import GramProgram, Inside, RawSolution
+from ...assemble.identity import GramProgram, Inside, RawSolution
 from .box_proof import BoxProof
 from .interior_point import SampledSolution, solve_sampled
 from .points import NotSampled

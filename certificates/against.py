@@ -1,0 +1,91 @@
+"""Whether a certificate is about a given problem: the kernel states both, and the statements are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import certificates.kernel as kernel
+from certificates.checker.reading import PROBLEM_FORMAT, Invalid, Unreadable, brief
+from certificates.into_kernel import problem_of
+from certificates.kernel import Goal, NotProven
+
+_OTHER = "the claim is not about that problem: "
+_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+
+
+def compare(certificate: Mapping[str, Any], problem: Any) -> None:
+    """Raise Invalid unless the claim of a certificate, which was checked, answers the problem: the same
+    question, polynomials and hypotheses (up to factors and order); Unreadable where one cannot be stated."""
+    if not isinstance(problem, dict) or problem.get("format") != PROBLEM_FORMAT:
+        found = brief(problem.get("format")) if isinstance(problem, dict) else "no object"
+        raise Unreadable(f"problem: expected an object with format {PROBLEM_FORMAT!r}, got {found}")
+    claim, names = certificate["claim"], certificate["variables"]
+    kind = claim["kind"]
+    values = dict(zip((names[v] for v in claim.get("unknowns", [])), claim.get("values", []), strict=True))
+    try:
+        unknowns = problem.get("unknowns", [])
+        there = kernel.state(problem, {n: values.get(n, 0) for n in unknowns})
+    except _ERRORS as error:
+        raise Unreadable(f"problem: {error}") from None
+    if "measures" not in problem and bool(unknowns) != (kind == "program"):
+        raise Invalid(f"{_OTHER}one has unknown coefficients, the other has none")
+    try:
+        here = kernel.state(problem_of(certificate), values)
+    except _ERRORS as error:
+        raise Unreadable(f"{_OTHER}it is not stated: {error}") from None
+    if "measures" in problem:
+        return _measures(here, there, claim, values)
+    if kind == "no_certificate":
+        _same_certificates(here, claim, problem)
+    if {h for _, _, h in here.parts} != {h for _, _, h in there.parts} and kind != "program":
+        raise Invalid(f"{_OTHER}the constraints differ")
+    if kind == "infeasible":
+        return  # a statement about the constraints alone, whatever the problem asks of them
+    if here.question != there.question:
+        raise Invalid(f"{_OTHER}a {kind} for a problem that asks {there.question}")
+    same = here.about == there.about and [p[:2] for p in here.parts] == [p[:2] for p in there.parts]
+    used = all(mine <= given for (_, _, mine), (_, _, given) in zip(here.parts, there.parts, strict=False))
+    if not same or not used or (there.so and here.so != there.so):
+        raise Invalid(f"{_OTHER}the polynomials or the objective differ, or it assumes another constraint")
+
+
+def _measures(here: Goal, there: Goal, claim: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Weak duality: what is left of the objective is proven on the points of every measure."""
+    if claim["kind"] != "program":
+        raise Invalid(f"{_OTHER}a {claim['kind']} for a problem about measures")
+    if {*values} != {f"{kernel.MULTIPLIER}{k}" for k in range(len(there.more))}:
+        raise Invalid(f"{_OTHER}it has other unknowns")
+    constants = any(() in p.terms for _, p in there.more)
+    empty = there.question == "feasible" or (claim["objective"] == [] and constants)
+    try:
+        relations, rest = kernel.dual(there, values, empty)
+    except NotProven as error:
+        raise Invalid(f"{_OTHER}the sign of a multiplier is wrong ({error})") from None
+    hypotheses = there.parts[0][2]
+    for name, wanted in rest:
+        sets = [
+            {(f"on {name}", h) for h in mine}
+            for _, p, mine in here.parts
+            if kernel.integral(p, name) == wanted
+        ]
+        if wanted.pairs and not any(mine <= hypotheses for mine in sets):
+            raise Invalid(f"{_OTHER}it has no such polynomial on the support of {brief(name)}")
+    sign = -1 if there.question == "maximize" and not empty else 1
+    value = -sign * relations.conclusion.terms.get((), 0)
+    if empty and not value > 0:
+        raise Invalid(f"{_OTHER}it proves nothing of the right sides")
+    if not empty and value != kernel.number(claim["bound"]):
+        raise Invalid(f"{_OTHER}the objective differs")
+
+
+def _same_certificates(here: Goal, claim: Mapping[str, Any], problem: Mapping[str, Any]) -> None:
+    """Raise Invalid unless every certificate that the problem asks for is one that the claim excludes."""
+    if not here.parts[0][2]:
+        return  # squares of polynomials end at half the degree, whatever degree was asked for
+    if problem.get("products", "putinar") != "putinar":
+        raise Invalid(f"{_OTHER}it allows products of constraints, which the claim does not exclude")
+    asked = problem.get("degree")
+    if asked is None or kernel.number(asked) > claim["degree"]:
+        wanted = "names no degree" if asked is None else f"asks for degree {asked}"
+        raise Invalid(f"{_OTHER}the problem {wanted}, the claim is about degree {claim['degree']}")

@@ -1,0 +1,175 @@
+"""Proofs at the exact optimum: which rational it may be, where it is attained, what is known otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain, islice, product
+from typing import Any
+
+from certificates.exact import fraction, monomials_of, rational, terms_of, value_at
+from certificates.find.numbers import decimal, simplest_fraction
+from certificates.find.refine import bracket
+from certificates.find.rounding import NotCertifiable
+from certificates.find.zeros import local_minimisers, value_to
+from certificates.identity import Claim
+from certificates.proof import Proof
+
+FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
+LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
+_DIGITS = 30  # to which an optimum that is no short fraction is computed
+_SHORT_DENOMINATOR = 10**6
+_TRIED = 10  # points that may attain a bound, shown to the checker
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The search for a proof at the optimum of a bound, `of` its float certificate."""
+
+    of: Any
+
+    def prove(self) -> Proof:
+        """The proof; raises NotCertifiable."""
+        reason = (
+            f"the value {self.of.value:.9g} is within 1e-7 of no fraction with a denominator up to 100: "
+            "the optimum may be irrational"
+        )
+        tried: set[Fraction] = set()
+        for source in (self.of, self.of.sharper):
+            for bound, point in [] if source is None else _exact_values(source):
+                if bound in tried:
+                    continue
+                tried.add(bound)
+                try:
+                    proof = self.of.on_face(replace(self.of.claim, bound=bound))
+                except NotCertifiable as error:
+                    reason = f"at the bound {bound}: {error}"
+                    continue
+                with_point = self._with_point(proof, point)
+                if with_point is not None:
+                    return with_point
+                reason = (
+                    f"{bound} is proven as a bound, by exact(bound={str(bound)!r}), but no point where it is "
+                    "attained was found: it may be the value of the relaxation only"
+                )
+        near, words = self._digits()
+        if near is not None and near not in tried:
+            try:
+                found = self._with_point(self.of.on_face(replace(self.of.claim, bound=near)), None)
+                if found is not None:
+                    return found
+                words = f"{words}, where no point that attains it was found"
+            except NotCertifiable as error:
+                words = f"{words}, where {error}"
+        attempts = (words, reason) if words else (reason,)
+        known = "; ".join(attempts)
+        other = None if self.of.divided is None else self.of.divided(self.of.result, self.of.claim)
+        if other is not None:
+            try:
+                return other.optimum()
+            except NotCertifiable as error:
+                last = f"with the objective divided by {other.factor}: {error}"
+                known, attempts = f"{known}; {last}", (attempts[0], last)
+        raise NotCertifiable(f"no proof at the exact optimum found ({known})", attempts=attempts)
+
+    def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
+        """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""
+        assert proof.bound is not None
+        for z in [point] if point is not None else islice(self._guesses(proof.bound), _TRIED):
+            try:
+                return attained(proof, z)
+            except NotCertifiable:
+                continue
+        return proof if self._seen(proof.bound) else None
+
+    def _guesses(self, bound: Fraction) -> Iterator[dict[int, Fraction]]:
+        """Rational points that may attain a bound where the moments show none: the rounded means, and the
+        points of {-1, 0, 1}^n for few variables."""
+        if self.of.claim.expectations or self.of.squares or self.of.result.moments is None:
+            return
+        objective = terms_of(self.of.claim.objectives[0])
+        ids = [int(v) for v in self.of.result.variable_ids]
+        known = dict(
+            zip(monomials_of(self.of.result.identity.columns), self.of.result.moments.tolist(), strict=True)
+        )
+        means = [known.get((v,), 0.0) for v in ids]
+        found = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
+        corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
+        for row in chain(found, corners):
+            z = dict(zip(ids, row, strict=True))
+            if value_at(objective, z) == rational(bound) and satisfies(self.of.claim, z):
+                yield z
+
+    def _seen(self, bound: Fraction) -> bool:
+        """Whether a minimiser, refined by Newton's method to thirty digits, has this value (no proof)."""
+        if self.of.claim.expectations or self.of.squares or self.of.value is None:
+            return False
+        ids = [int(v) for v in self.of.result.variable_ids]
+        for start in chain(self.of.minimisers, local_minimisers(self.of.claim, ids, self.of.value)):
+            value = value_to(self.of.claim, (start,), _DIGITS + 5)
+            if value is not None and abs(value - bound) <= Fraction(1, 10**_DIGITS):
+                return True
+        return False
+
+    def _digits(self) -> tuple[Fraction | None, str]:
+        """A short fraction that the optimum is to many digits, or None, and what is known, in words."""
+        assert self.of.value is not None
+        if self.of.result.moments is None:
+            return None, ""
+        room = Fraction(1, 10**_DIGITS)
+        value = value_to(self.of.claim, self.of.minimisers, _DIGITS + 5)
+        where = f"to {_DIGITS} digits it is"
+        if value is not None and abs(float(value) - self.of.value) <= 1e-6 * self.of.size(self.of.value):
+            low, high = value - room, value + room
+            where = f"at the minimiser, to {_DIGITS} digits, it is"
+        else:
+            try:
+                low, high = bracket(self.of.result, self.of.claim, self.of.dual, _DIGITS)
+            except NotCertifiable:
+                return None, ""
+        found = simplest_fraction(low, high)
+        if found.denominator <= _SHORT_DENOMINATOR:
+            return found, f"{where} {found}"
+        return None, (
+            f"{where} {decimal((low + high) / 2, _DIGITS)}, and the simplest fraction that near has a "
+            f"denominator of {len(str(found.denominator))} digits: it seems to be irrational, and then no "
+            "rational proof at the value itself exists"
+        )
+
+
+def _exact_values(of: Any) -> list[tuple[Fraction, dict[int, Fraction] | None]]:
+    """Rational numbers that the optimum may be, with a point that attains them where one is known."""
+    assert of.value is not None
+    objective = terms_of(of.claim.objectives[0])
+    out: list[tuple[Fraction, dict[int, Fraction] | None]] = []
+    allowed = 1e-5 * of.size(of.value)
+    for z in of.points:
+        exact = fraction(value_at(objective, z))
+        if abs(float(exact) - of.value) <= allowed:
+            out.append((exact, z))
+    # a fraction this short is this near by chance for one value in a thousand
+    guess = Fraction(of.value).limit_denominator(100)
+    if abs(float(guess) - of.value) <= 0.01 * allowed:
+        out.append((guess, None))
+    return out
+
+
+def attained(proof: Proof, point: Mapping[int, Fraction]) -> Proof:
+    """The proof with the point where its bound is attained, and uniqueness where the multipliers show it.
+
+    NotCertifiable when the point is not in the set or does not attain the bound.
+    """
+    coordinates = tuple(sorted((int(v), Fraction(value)) for v, value in point.items()))
+    for unique in (True, False):
+        found = replace(proof, claim=replace(proof.claim, point=coordinates, unique=unique))
+        if found.verdict:
+            return found
+    raise NotCertifiable(f"the checker says {found.verdict}")
+
+
+def satisfies(claim: Claim, point: dict[int, Fraction]) -> bool:
+    """Whether a point satisfies the plain constraints of a claim (matrices are left to the checker)."""
+    if any(value_at(terms_of(p), point) != 0 for p in claim.equalities):
+        return False
+    return all(value_at(terms_of(p), point) >= 0 for p in claim.inequalities)

@@ -1,0 +1,188 @@
+"""Certificates of bounds on series: Chebyshev coefficients in one variable, trigonometric polynomials.
+
+With x = tan(t/2) a trigonometric polynomial of degree D, less a bound, is F(x) / (1 + x^2)^D, and F has
+squares over the rationals (`certificates.find.univariate`).  Of a square g(x)^2, g(x) cos(t/2)^D is
+a(c) + s b(c) for even D, c = cos t and s = sin t: that is a sum of squares on the circle, with -sum w b^2 as
+the cofactor of c^2 + s^2 - 1.  A Chebyshev series is a trigonometric polynomial in c alone, on [-1, 1], and
+the sum is then sum w a^2 + (1 - c^2) sum w b^2.
+
+Source: Fejer and Riesz; Davis and Papp, *Dual certificates and efficient rational sum-of-squares
+decompositions*, 2022 (here only the bound is taken from floating point).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from flint import fmpq, fmpq_poly
+
+from certificates.exact import Terms, add_to, polynomial_of, rational
+from certificates.find.float_certificate import SLACKS, Outcome
+from certificates.find.numbers import exact_number, nice_fraction, short_decimal
+from certificates.find.rounding import NotCertifiable
+from certificates.find.univariate import multiplier, sum_of_squares
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_id
+
+_LARGEST = 120  # degree of a series
+_C = fmpq_poly([0, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesCertificate:
+    """A bound on sum of cosines[k] cos kt + sines[k] sin kt, ready for `.exact()`.
+
+    `sense`: "minimize" or "maximize"; `value`: the solver's; `variables`: one, for a Chebyshev series on
+    [-1, 1], or those of the cosine and the sine.
+    """
+
+    cosines: tuple[Fraction, ...] = field(repr=False)
+    sines: tuple[Fraction, ...] = field(repr=False)
+    sense: str
+    value: float
+    variables: tuple[int, ...]
+
+    def exact(self, bound: Any = None, slack: float | None = None) -> Proof:
+        """A proof that the checker accepts, at `bound`, at a short fraction near the value, or at a slack."""
+        if bound is not None:
+            return self._proof(exact_number(bound))
+        reason = ""
+        if (
+            slack is None
+            and (nice := nice_fraction(self.value, 1e-7 * max(1.0, abs(self.value)))) is not None
+        ):
+            try:
+                return self._proof(nice)
+            except NotCertifiable as error:
+                reason = str(error)
+        sign = -1 if self.sense == "maximize" else 1
+        for room in SLACKS if slack is None else (slack,):
+            room = room * max(1.0, abs(self.value))
+            try:
+                return self._proof(
+                    sign * short_decimal(sign * self.value - room, sign * self.value - room / 2)
+                )
+            except NotCertifiable as error:
+                reason = str(error)
+        raise NotCertifiable(f"no exact certificate found ({reason})")
+
+    def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
+        """`exact` without exceptions."""
+        try:
+            return Outcome("proved", self.exact(bound, slack), "")
+        except NotCertifiable as error:
+            return Outcome("undecided", None, str(error))
+
+    def _proof(self, bound: Fraction) -> Proof:
+        degree = max(len(self.cosines) - 1, len(self.sines))
+        if degree > _LARGEST:
+            raise NotCertifiable(f"the series has degree {degree}, and certificates at most {_LARGEST}")
+        sign = -1 if self.sense == "maximize" else 1
+        even = max(2, degree + degree % 2)
+        gap = [sign * rational(c) for c in self.cosines]
+        gap[0] -= sign * rational(bound)
+        found = sum_of_squares(_on_the_line(gap, [sign * rational(s) for s in self.sines], even))
+        parts = [(w, *_on_the_circle(g, even)) for w, g in found]
+        c = self.variables[0]
+        kind = "upper_bound" if sign < 0 else "lower_bound"
+        objective = _terms(
+            [rational(v) for v in self.cosines], [rational(v) for v in self.sines], self.variables
+        )
+        first = [
+            (w, [a[k] if k <= a.degree() else fmpq(0) for k in range(even // 2 + 1)]) for w, a, _ in parts
+        ]
+        second = [(w, [b[k] if k <= b.degree() else fmpq(0) for k in range(even // 2)]) for w, _, b in parts]
+        powers = tuple((c,) * k for k in range(even // 2 + 1))
+        if len(self.variables) == 1:
+            box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
+            claim = Claim(kind, (polynomial_of(objective),), bound, inequalities=(box,))
+            made = [multiplier("sos", (), powers, first), multiplier("inequality", (0,), powers[:-1], second)]
+        else:
+            s = self.variables[1]
+            basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
+            rows = [(w, [*a, *b]) for (w, a), (_, b) in zip(first, second, strict=True)]
+            circle = {(c, c): fmpq(1), (s, s): fmpq(1), (): fmpq(-1)}
+            claim = Claim(kind, (polynomial_of(objective),), bound, equalities=(polynomial_of(circle),))
+            squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
+            cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
+            made = [multiplier("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
+        proof = Proof(claim, tuple(made))
+        if not proof.verdict:
+            raise NotCertifiable(f"the checker says {proof.verdict}")
+        return proof
+
+
+def of_chebyshev(result: Any) -> SeriesCertificate:
+    """The certificate of a `ChebyshevBound`; NotCertifiable in several variables."""
+    if len(result.variable_ids) != 1 or result.certified_bound is None:
+        raise NotCertifiable(
+            "a bound in Chebyshev coefficients of several variables has no certificate file; read "
+            "certified_bound, which is proven"
+        )
+    cosines = [Fraction(0)] * (result.objective.degree + 1)
+    for term, c in result.objective.terms.items():
+        cosines[term[0][1] if term else 0] += exact_number(c)
+    ids = tuple(int(v) for v in result.variable_ids)
+    return SeriesCertificate(tuple(cosines), (), result.sense, float(result.bound), ids)
+
+
+def of_circle(result: Any) -> SeriesCertificate:
+    """The certificate of a `TrigonometricBound`: about cos_t and sin_t, on the circle."""
+    if result.certified_bound is None:
+        raise NotCertifiable("there is no bound to certify")
+    ids = (int(variable_id("cos_t")), int(variable_id("sin_t")))
+    cosines, sines = (tuple(exact_number(v) for v in part) for part in result.coefficients)
+    return SeriesCertificate(cosines or (Fraction(0),), sines, result.sense, float(result.bound), ids)
+
+
+def _chain(
+    one: fmpq_poly, two: fmpq_poly, step: Callable[[fmpq_poly, fmpq_poly], fmpq_poly], count: int
+) -> list:
+    out = [one, two]
+    while len(out) < count:
+        out.append(step(out[-2], out[-1]))
+    return out[:count]
+
+
+def _on_the_line(cosines: list, sines: list, degree: int) -> fmpq_poly:
+    """(1 + x^2)^degree times the series, x = tan(t/2): (1 + i x)^(2 k) / (1 + x^2)^k is e^(i k t)."""
+    x, whole, total = _C, 1 + _C * _C, fmpq_poly([0])
+    real, imaginary = fmpq_poly([1]), fmpq_poly([0])
+    for k in range(degree + 1):
+        rest = whole ** (degree - k)
+        if k < len(cosines):
+            total += cosines[k] * real * rest
+        if 0 < k <= len(sines):
+            total += sines[k - 1] * imaginary * rest
+        real, imaginary = real * (1 - x * x) - imaginary * 2 * x, imaginary * (1 - x * x) + real * 2 * x
+    return total
+
+
+def _on_the_circle(g: fmpq_poly, degree: int) -> tuple[fmpq_poly, fmpq_poly]:
+    """a and b with g(x) cos(t/2)^degree = a(c) + s b(c), degree even."""
+    less, more = (1 - _C) / 2, (1 + _C) / 2  # sin^2 and cos^2 of t/2
+    a, b, half = fmpq_poly([0]), fmpq_poly([0]), degree // 2
+    for j, v in enumerate(g.coeffs()):
+        if j % 2:
+            b += v / 2 * less ** (j // 2) * more ** (half - 1 - j // 2)
+        else:
+            a += v * less ** (j // 2) * more ** (half - j // 2)
+    return a, b
+
+
+def _terms(cosines: list, sines: list, variables: tuple[int, ...]) -> Terms:
+    """The series as a polynomial: cos kt is T_k(c), sin kt is s U_(k-1)(c)."""
+    step = lambda one, two: 2 * _C * two - one  # noqa: E731
+    out: Terms = {}
+    c = variables[0]
+    for weight, p in zip(cosines, _chain(fmpq_poly([1]), _C, step, len(cosines)), strict=True):
+        add_to(out, {(c,) * k: weight * v for k, v in enumerate(p.coeffs())})
+    for weight, p in zip(sines, _chain(fmpq_poly([1]), 2 * _C, step, len(sines)), strict=True):
+        rows = {tuple(sorted((variables[1], *[c] * k))): weight * v for k, v in enumerate(p.coeffs())}
+        add_to(out, rows)
+    return {row: v for row, v in out.items() if v != 0}

@@ -1,0 +1,146 @@
+"""Polynomials in one variable that are nonnegative everywhere: rational squares, always found.
+
+A nonnegative f is c q^2 r with r squarefree and without real roots (squarefree factorisation over the
+rationals).  For r a small multiple of 1 + x^2 + ... + x^(2k) is taken off, the rest is l |prod (x - z_j)|^2
+over the roots z_j above the real line, hence l (s^2 + t^2) up to an error that rounding the roots leaves, and
+what was taken off pays for the error: |u| (x^(i+1) +- x^i / 2)^2 for every odd coefficient u.
+
+Source: Chevillard, Harrison, Joldes and Lauter, *Efficient and accurate computation of upper bounds of
+approximation errors*, 2011; Magron, Safey El Din and Schweighofer, *Algorithms for weighted sum of squares
+decomposition of non-negative univariate polynomials*, 2019 (univsos2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flint
+from flint import fmpq, fmpq_mat, fmpq_poly
+
+from certificates.exact import terms_of
+from certificates.find.rounding import NotCertifiable
+from certificates.identity import Claim, Multiplier
+from certificates.proof import Proof
+
+Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
+_LARGEST = 400  # degree
+_HALVINGS = 4000  # of what is taken off, or doublings of the precision
+_BITS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+
+
+def univariate_proof(claim: Claim) -> Proof:
+    """The proof that the target of a claim, a polynomial in one variable without constraints, is nonnegative.
+
+    Raises NotCertifiable where it is negative somewhere, or not of that kind.  Cost: complex roots and one
+    exact Gram matrix.
+    """
+    constrained = claim.equalities or claim.inequalities or claim.matrices or claim.squares
+    kinds = ("sos", "lower_bound", "upper_bound")
+    if constrained or claim.expectations or len(claim.targets) != 1 or claim.kind not in kinds:
+        raise NotCertifiable("this is about one polynomial without constraints")
+    target = claim.targets[0]
+    ids = [int(v) for v in target.variable_ids]
+    if len(ids) != 1 or target.degree > _LARGEST:
+        raise NotCertifiable("this is about one variable")
+    coefficients = [fmpq(0)] * (target.degree + 1)
+    for row, value in terms_of(target).items():
+        coefficients[len(row)] = value
+    squares = sum_of_squares(fmpq_poly(coefficients))
+    basis = tuple((ids[0],) * k for k in range(target.degree // 2 + 1))
+    rows = [(w, [p[k] if k <= p.degree() else fmpq(0) for k in range(len(basis))]) for w, p in squares]
+    proof = Proof(claim, (multiplier("sos", (), basis, rows),))
+    if not proof.verdict:
+        raise NotCertifiable(f"the checker says {proof.verdict}")
+    return proof
+
+
+def multiplier(kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]) -> Multiplier:
+    """The multiplier that is the sum of weight * (row of coefficients times the basis)^2."""
+    left = fmpq_mat(len(rows), len(basis), [w * v for w, row in rows for v in row])
+    right = fmpq_mat(len(rows), len(basis), [v for _, row in rows for v in row])
+    whole, denominator = (left.transpose() * right).numer_denom()
+    flat = [int(v) for v in whole.entries()]
+    gram = tuple(tuple(flat[i : i + len(basis)]) for i in range(0, len(flat), len(basis)))
+    return Multiplier(kind, index, basis, gram, int(denominator))
+
+
+def sum_of_squares(f: fmpq_poly) -> Squares:
+    """Weights and polynomials with f = sum of weight * p^2; NotCertifiable where f is negative somewhere."""
+    if f == 0:
+        return []
+    constant, factors = f.factor_squarefree()
+    outer, rest = fmpq_poly([1]), fmpq_poly([1])
+    for factor, power in factors:
+        outer *= factor ** (power // 2)
+        rest *= factor ** (power % 2)
+    if not constant * rest.leading_coefficient() > 0 or rest.degree() % 2 or _has_real_roots(rest):
+        raise NotCertifiable("the polynomial is negative somewhere")
+    return [(weight, p * outer) for weight, p in _positive(rest * constant)]
+
+
+def _roots(f: fmpq_poly) -> list[flint.acb]:
+    pairs: Any = f.numer().complex_roots()  # the stubs do not know that they come with multiplicities
+    return [z for z, _ in pairs]
+
+
+def _has_real_roots(f: fmpq_poly) -> bool:
+    return any(z.imag == 0 for z in _roots(f))
+
+
+def _positive(f: fmpq_poly) -> Squares:
+    """The same for a polynomial without real roots, positive."""
+    half = f.degree() // 2
+    if not half:
+        return [(f[0], fmpq_poly([1]))]
+    even = fmpq_poly([1 - k % 2 for k in range(2 * half + 1)])
+    little = min([f[2 * half], f[0]]) / 2
+    for _ in range(_HALVINGS):
+        if not _has_real_roots(f - little * even):
+            break
+        little /= 2
+    else:
+        raise NotCertifiable("the polynomial is too near to 0")
+    taken = f - little * even
+    for bits in _BITS:
+        found = _rounded(f, taken, little, half, bits)
+        if found is not None:
+            return found
+    raise NotCertifiable("the roots are needed to more digits than were tried")
+
+
+def _rounded(f: fmpq_poly, taken: fmpq_poly, little: fmpq, half: int, bits: int) -> Squares | None:
+    """Squares from the roots to so many bits, or None where the error is more than what was taken off."""
+    before, flint.ctx.prec = flint.ctx.prec, bits + 64
+    try:
+        product = [flint.acb(1)]  # of x - z
+        for z in _roots(taken):
+            if z.imag > 0:
+                shifted, scaled = [flint.acb(0), *product], [*(z * c for c in product), flint.acb(0)]
+                product = [c - d for c, d in zip(shifted, scaled, strict=True)]
+        if len(product) != half + 1:
+            return None
+        unit = 1 << bits
+        s = fmpq_poly([fmpq(_whole(c.real * unit), unit) for c in product])
+        t = fmpq_poly([fmpq(_whole(c.imag * unit), unit) for c in product])
+    finally:
+        flint.ctx.prec = before
+    lead = taken.leading_coefficient()
+    error = taken - lead * (s * s + t * t)
+    u = [error[k] if k <= error.degree() else fmpq(0) for k in range(2 * half + 1)]
+    out: Squares = [(lead, s), (lead, t)]
+    x = fmpq_poly([0, 1])
+    for k in range(half + 1):
+        above, below = (abs(u[j]) if 0 <= j <= 2 * half else fmpq(0) for j in (2 * k + 1, 2 * k - 1))
+        left = little + u[2 * k] - above / 4 - below
+        if left < 0:
+            return None
+        out.append((left, x**k))
+        if above:
+            out.append((above, x ** (k + 1) + fmpq(1 if u[2 * k + 1] > 0 else -1, 2) * x**k))
+    return [(w, p) for w, p in out if w != 0 and p != 0]
+
+
+def _whole(value: flint.arb) -> flint.fmpz:
+    """An integer near a real number."""
+    mantissa, exponent = value.mid().man_exp()
+    return mantissa << int(exponent) if exponent >= 0 else mantissa >> int(-exponent)

@@ -1,0 +1,1 @@
+"""Facial reduction and points of conic programs in exact arithmetic."""

@@ -1,0 +1,239 @@
+"""What the integers of a program say about its dual, exactly: dependent equations, and faces of the cone.
+
+The dual equations ``A'z = -q`` of a program whose entries are integers (or dyadic numbers of few digits)
+can be looked at exactly. A column i with cost zero whose matrices F_i are all positive semidefinite (or
+all negative semidefinite) says ``<F_i, Z> = 0``: the range of Z lies in the kernel of F_i, so that Z = V
+W V' with an integer basis V of the kernel, block by block, and again for what is left (facial reduction;
+Borwein and Wolkowicz 1981). An equation that is a combination of others, its cost included, says nothing.
+Without these two steps the dual has no interior or its equations no full rank, and no lower bound can be
+proven.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from ..clock import otherwise, reserve
+from ..program import Cones, ConicProgram
+from ..rigorous import UNIT
+from ..svec import SQRT2, smat, svec, triangle
+from .guesses import independent_columns
+from .integers import echelon, is_semidefinite, kernel, near_zero
+
+_SIDE = 400
+_ENTRIES = 4_000_000  # of the dense data that are looked at
+_DIGITS = 20  # binary digits after the point of numbers that count as exact
+_EXACT = 2.0**53
+_PRODUCT = 1e-8  # seconds for some products of floats
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFace:
+    """The program on ``Z = V W V'`` (block by block), with independent equations, and what the entries of its
+    A and b are off by at most (zero where the data are exact)."""
+
+    program: ConicProgram
+    errors: tuple[np.ndarray, np.ndarray]
+    whole: Cones
+    bases: tuple[np.ndarray | None, ...]
+    rows: np.ndarray  # scalar rows that are left
+
+    def dual(self, z: np.ndarray) -> np.ndarray:
+        """The part of a dual vector of the whole program on the face."""
+        parts = [z[self.rows]]
+        for side, rows, basis in zip(self.whole.psd, self.whole.psd_slices(), self.bases, strict=True):
+            if basis is None:
+                parts.append(z[rows])
+                continue
+            back = la.pinv(basis)
+            parts.append(svec(back @ smat(z[rows], side) @ back.T))
+        return np.concatenate(parts)
+
+
+@otherwise(None)
+def exact_face(program: ConicProgram) -> ExactFace | None:
+    """The smaller program, or None where nothing is found, where the data are not exact or too large or
+    there is no time."""
+    cones = program.cones
+    rows, columns = program.A.shape
+    if rows * (columns + 1) > _ENTRIES or max(cones.psd, default=0) > _SIDE:
+        return None
+    if near_zero(program.A.data) or near_zero(program.b):
+        return None  # what their roundings are is not known
+    state = _State(program, *_entries(program))
+    while state.reduce():
+        pass
+    state.drop_dependent()
+    return state.result()
+
+
+def _entries(program: ConicProgram) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """The data [A | b], entries of matrices without their sqrt(2): rows of scalars, and a stack of symmetric
+    matrices (columns + 1, side, side) a block; and which columns are exact: dyadic numbers of few digits."""
+    whole = sp.hstack([program.A, sp.csc_matrix(program.b[:, None])], format="csr")
+    top = program.cones.zero + program.cones.nonnegative
+    scalars = whole[:top].toarray()
+    exact = (_rounded(scalars) == scalars).all(axis=0)
+    exact[:-1] &= _rounded(program.q) == program.q
+    matrices = []
+    for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
+        stored = whole[rows].toarray()
+        row, column = triangle(side)
+        scale = np.where(row == column, 1.0, SQRT2)[:, None]
+        result = _rounded(stored / scale)
+        # each entry carries one rounding of sqrt(2), and nothing else
+        here = (result * scale == stored).all(axis=0)
+        exact &= here
+        result = np.where(here, result, stored / scale)
+        stack = np.zeros((stored.shape[1], side, side))
+        stack[:, row, column] = stack[:, column, row] = result.T
+        matrices.append(stack)
+    return scalars, matrices, exact
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """The dyadic numbers of few digits next to the values (NaN where one is too large)."""
+    if not np.abs(values).max(initial=0.0) < 2.0**30:
+        return np.full_like(values, np.nan)
+    return np.asarray(np.round(values * 2.0**_DIGITS) / 2.0**_DIGITS)
+
+
+class _State:
+    """The reduction so far: the columns and scalar rows that are left, matrices on the face, bases."""
+
+    def __init__(
+        self, program: ConicProgram, scalars: np.ndarray, matrices: list[np.ndarray], exact: np.ndarray
+    ) -> None:
+        self.program = program
+        self.exact = exact
+        self.errors = [4 * UNIT * np.abs(stack) * ~exact[:, None, None] for stack in matrices]
+        self.scalars = scalars
+        self.matrices = matrices
+        self.columns = np.arange(program.q.size)
+        self.rows = np.arange(scalars.shape[0])
+        self.bases: list[np.ndarray | None] = [None] * len(matrices)
+        self.changed = False
+
+    def reduce(self) -> bool:
+        """One step of facial reduction by a column that shows a face; whether there was one."""
+        free = (self.program.q[self.columns] == 0) & self.exact[self.columns]
+        for column in self.columns[free].tolist():
+            kernels = self._kernels(column)
+            if kernels is None:
+                continue
+            at = self.program.cones.zero
+            gone = (self.rows >= at) & (self.scalars[self.rows, column] != 0)
+            self.rows = self.rows[~gone]
+            for k, onto in enumerate(kernels):
+                if onto is not None and not self._substitute(k, onto):
+                    return False
+            self.columns = self.columns[self.columns != column]
+            self.changed = True
+            return True
+        return False
+
+    def _kernels(self, column: int) -> list[np.ndarray | None] | None:
+        """Kernels of the matrices of a column (None: the matrix is zero), or None when they show no face."""
+        reserve()
+        scalars = self.scalars[self.rows, column]
+        equations = self.rows < self.program.cones.zero
+        if scalars[equations].any():
+            return None
+        signs = {float(s) for s in np.sign(scalars[~equations]) if s}
+        kernels: list[np.ndarray | None] = []
+        for stack in self.matrices:
+            matrix = stack[column]
+            if not matrix.any():
+                kernels.append(None)
+                continue
+            sign = math.copysign(1.0, float(np.trace(matrix)))
+            signs.add(sign)
+            if len(signs) > 1 or np.linalg.eigvalsh(sign * matrix)[0] < -1e-9 * np.abs(matrix).max():
+                return None
+            if not is_semidefinite(_integral(sign * matrix)):
+                return None
+            kernels.append(_nullspace(_integral(matrix)))
+        return kernels if signs and len(signs) == 1 else None
+
+    def _substitute(self, k: int, onto: np.ndarray) -> bool:
+        stack = self.matrices[k]
+        if np.abs(onto).max(initial=0.0) >= _EXACT:
+            return False
+        reserve(_PRODUCT * len(stack) * stack.shape[1] ** 2 * onto.shape[1])
+        wide = np.abs(onto)
+        size = np.einsum("ai,cab,bj->cij", wide, np.abs(stack), wide, optimize=True)
+        # of exact columns every partial sum is exact while it has few enough digits
+        self.exact = self.exact & (size.max(axis=(1, 2), initial=0.0) * 2.0**_DIGITS < _EXACT)
+        inherited = np.einsum("ai,cab,bj->cij", wide, self.errors[k], wide, optimize=True)
+        made = (2 * stack.shape[1] + 8) * 2 * UNIT * size * ~self.exact[:, None, None]
+        self.errors[k] = inherited * (1 + 1e-12) + made
+        self.matrices[k] = np.einsum("ai,cab,bj->cij", onto, stack, onto, optimize=True)
+        known = self.bases[k]
+        self.bases[k] = onto if known is None else known @ onto
+        return True
+
+    def drop_dependent(self) -> None:
+        """Leave out columns that are combinations of others, cost included."""
+        exact = self.columns[self.exact[self.columns]]
+        parts = [self.scalars[self.rows][:, exact]]
+        for stack in self.matrices:
+            row, column = triangle(stack.shape[1])
+            parts.append(stack[exact][:, row, column].T)
+        stated = np.hstack([np.concatenate(parts).T, self.program.q[exact][:, None]])
+        kept = _independent_rows(stated)
+        if kept.size < exact.size:
+            self.columns = np.setdiff1d(self.columns, np.delete(exact, kept))
+            self.changed = True
+
+    def result(self) -> ExactFace | None:
+        """The program that is left, or None when nothing changed."""
+        if not self.changed:
+            return None
+        program, cones = self.program, self.program.cones
+        chosen = np.append(self.columns, program.q.size)
+        sides = tuple(stack.shape[1] for stack in self.matrices if stack.shape[1])
+        parts = [self.scalars[self.rows][:, chosen]]
+        errors = [np.zeros_like(parts[0])]
+        for stack, error in zip(self.matrices, self.errors, strict=True):
+            row, column = triangle(stack.shape[1])
+            scale = np.where(row == column, 1.0, SQRT2)[:, None]
+            parts.append(stack[chosen][:, row, column].T * scale)
+            errors.append(error[chosen][:, row, column].T * (scale * (1 + 1e-12)))
+        dense, error = np.concatenate(parts), np.concatenate(errors)
+        zero = int((self.rows < cones.zero).sum())
+        reduced = ConicProgram(
+            q=program.q[self.columns],
+            A=sp.csc_matrix(dense[:, :-1]),
+            b=dense[:, -1],
+            cones=replace(cones, zero=zero, nonnegative=self.rows.size - zero, psd=sides),
+            constant=program.constant,
+        )
+        return ExactFace(reduced, (error[:, :-1], error[:, -1]), cones, tuple(self.bases), self.rows)
+
+
+def _independent_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of [A | b] of which the others are combinations; all of them where they contradict each other."""
+    reserve(_PRODUCT * rows.size * min(rows.shape))
+    height = rows.shape[0]
+    # what floats see as independent is
+    if not height or independent_columns(rows[:, :-1].T).size == height:
+        return np.arange(height)
+    integral = _integral(rows.T)
+    pivots = echelon(integral[:-1])[2]
+    return np.arange(height) if len(echelon(integral)[2]) > len(pivots) else np.array(pivots, dtype=int)
+
+
+def _integral(matrix: np.ndarray) -> list[list[int]]:
+    """Dyadic numbers of few digits, times a power of two."""
+    return [[int(v) for v in row] for row in (matrix * 2.0**_DIGITS).tolist()]
+
+
+def _nullspace(rows: list[list[int]]) -> np.ndarray:
+    """An integer basis of the kernel, as columns, in floats."""
+    side = len(rows[0])
+    return np.array(kernel(rows, side), dtype=float).reshape(-1, side).T

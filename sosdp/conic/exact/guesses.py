@@ -1,0 +1,161 @@
+"""Faces that a solver's numbers suggest, rounded to fractions: guesses, of which exact arithmetic makes use.
+
+Where a program has no interior, the least size ``tau`` by which its slack must be relaxed to have one is
+zero, and the multipliers of that question show a face: ``A'z = 0, b'z = 0`` with z in the dual cone says that
+``S(x) U = 0`` for the range U of every block of z (Borwein and Wolkowicz 1981). A path-following method ends
+at multipliers of the largest rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from ..clock import otherwise
+from ..program import Cones, ConicProgram, ConicSolution
+from ..svec import smat, triangle
+from .integers import echelon, is_semidefinite, over_one_denominator, square
+from .restriction import Face, Kernels, Restricted, read
+
+_INTERIOR = 1e-5  # a larger tau is an interior
+_UNKNOWNS = 30_000  # times equations, of the proof that a face is implied: some seconds
+_RANGE = 1e-4  # eigenvalues below this multiple of the largest belong to the kernel
+_LATTICE = (1e3, 1e2, 1e4)
+_CLOSE = 2e-2  # angle between an integer vector and the span it is near
+
+
+def relaxed(program: ConicProgram) -> ConicProgram:
+    """The largest tau, at most one, by which the slack of a program without equations can be inside the cone;
+    tau is the last variable, and the first row its limit."""
+    inside = interior(program.cones)
+    A = sp.hstack([program.A, sp.csc_matrix(inside[:, None])], format="csr")
+    limit = sp.csr_matrix(([1.0], ([0], [program.q.size])), shape=(1, program.q.size + 1))
+    return ConicProgram(
+        q=np.append(np.zeros(program.q.size), -1.0),
+        A=sp.vstack([limit, A], format="csc"),
+        b=np.append(1.0, program.b),
+        cones=replace(program.cones, nonnegative=program.cones.nonnegative + 1),
+    )
+
+
+def primal_face(program: ConicProgram, answer: ConicSolution) -> Face | None:
+    """A face to which the slacks of a program without equations seem to be confined, from the answer to
+    ``relaxed``; None where they have an interior or none is seen."""
+    if answer.status not in ("optimal", "inaccurate") or not abs(answer.x[-1]) <= _INTERIOR:
+        return None
+    face = _face(program.cones, answer.z[1:])
+    return None if face is None else replace(face, implied=_is_implied(program, face, answer.z[1:]))
+
+
+@otherwise(False)
+def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
+    """Whether multipliers near the given ones, positive definite on the ranges of the face, satisfy
+    ``A'z = 0, b'z = 0`` exactly: then the slacks of all points are on the face."""
+    data = read(program)
+    unknowns = len(face.scalars) + sum(len(result) ** 2 for result in face.kernels)
+    if any(data.errors) or unknowns * program.q.size > _UNKNOWNS:
+        return False
+    # what one unit of every number of the face adds to A'z and b'z
+    columns = [data.scalars[i] for i in face.scalars]
+    values = [Fraction(float(z[i])) for i in face.scalars]
+    sides = []
+    for k, (side, rows) in enumerate(zip(program.cones.psd, program.cones.psd_slices(), strict=True)):
+        basis = np.array(face.kernels[k], dtype=object).reshape(-1, side)
+        low, high = (v.tolist() for v in triangle(side))
+        stack = np.zeros((program.q.size + 1, side, side), dtype=object)
+        stack[:, low, high] = stack[:, high, low] = np.array(data.blocks[k].tolist(), dtype=object)
+        inner, back = basis @ stack @ basis.T, np.linalg.pinv(basis.astype(float))
+        weights = np.ldexp(back.T @ smat(z[rows], side) @ back, -data.exponents[k])
+        sides.append(len(basis))
+        for a, b in zip(*(v.tolist() for v in triangle(len(basis))), strict=True):
+            columns.append([int(v) * (1 if a == b else 2) for v in inner[:, a, b]])
+            values.append(Fraction(float(weights[a, b])))
+    reduced, bottom, pivots = echelon(list(zip(*columns, strict=True)))
+    for row, p in zip(reduced, pivots, strict=True):
+        values[p] = -sum((v * values[j] for j, v in enumerate(row) if v and j != p), Fraction(0)) / bottom
+    if any(v <= 0 for v in values[: len(face.scalars)]):
+        return False
+    start = len(face.scalars)
+    for side in sides:
+        whole, _ = over_one_denominator(values[start : start + side * (side + 1) // 2])
+        start += len(whole)
+        matrix = square(whole, side)
+        if not (is_semidefinite(matrix) and len(echelon(matrix)[2]) == side):
+            return False
+    return True
+
+
+def interior(cones: Cones) -> np.ndarray:
+    """A point inside the cone: ones and identity matrices (zeros for equations)."""
+    parts = [np.zeros(cones.zero), np.ones(cones.nonnegative)]
+    parts += [np.where(np.equal(*triangle(side)), 1.0, 0.0) for side in cones.psd]
+    return np.concatenate(parts)
+
+
+def _face(cones: Cones, z: np.ndarray) -> Face | None:
+    """The ranges of a vector of the cone, in fractions."""
+    if not np.isfinite(z).all():
+        return None
+    first = cones.zero
+    largest = float(np.abs(z[first:]).max(initial=0.0))
+    if not largest > 0:
+        return None
+    scalars = np.flatnonzero(z[first : first + cones.nonnegative] > _RANGE * largest)
+    kernels: Kernels = []
+    for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
+        values, vectors = np.linalg.eigh(smat(z[rows], side))
+        result = integer_span(vectors[:, values > _RANGE * largest])
+        if result is None:
+            return None
+        kernels.append(result)
+    if not scalars.size and not any(kernels):
+        return None
+    return Face(kernels, tuple(scalars.tolist()))
+
+
+def integer_span(vectors: np.ndarray) -> list[list[int]] | None:
+    """Short integer vectors, as many as there are columns, near the span of orthonormal columns, by lattice
+    reduction; None where there are none near."""
+    from flint import fmpz_mat
+
+    side, rank = vectors.shape
+    identity = np.eye(side, dtype=int)
+    if rank in (0, side):
+        return identity[:rank].tolist()
+    rest = la.null_space(vectors.T)
+    for size in _LATTICE:
+        penalty = np.rint(size * rest).astype(int)
+        reduced = fmpz_mat(np.hstack([identity, penalty]).tolist()).lll().tolist()
+        result = np.array([[int(v) for v in row[:side]] for row in reduced[:rank]], dtype=float)
+        angles = np.linalg.norm(result @ rest, axis=1) / np.linalg.norm(result, axis=1)
+        if angles.max() < _CLOSE and np.abs(result).max() < size / 3:
+            return [[int(v) for v in row] for row in result]
+    return None
+
+
+def independent_columns(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
+    """A largest set of independent columns (of ``rank`` ones where that is known) as floats see them, by
+    pivoted QR; a wrong choice costs accuracy, or makes a search fail, and no truth."""
+    r, pivot = la.qr(matrix, mode="r", pivoting=True)[:2]
+    if rank is None:
+        size = np.abs(np.diag(r[: min(r.shape)]))
+        rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    return np.sort(pivot[:rank])
+
+
+def lifted(face: Face, inner: Restricted) -> Face:
+    """The face of the whole program of which this is one in the restricted program."""
+    kernels: Kernels = [list(result) for result in inner.kernels]
+    for k, result in zip(inner.blocks, face.kernels, strict=True):
+        side = inner.whole.cones.psd[k]
+        for u in result:
+            whole = [0] * side
+            for i, v in zip(inner.kept[k], u, strict=True):
+                whole[i] = v
+            kernels[k].append(whole)
+    rows = tuple(inner.scalars[i] for i in face.scalars)
+    return Face(kernels, (*inner.tight, *rows), face.implied and inner.implied and inner.exact)

@@ -1,0 +1,163 @@
+"""Schemas: what is public about a table, stated in one JSON object ("sosdp-schema/1").
+
+Every entry has one meaning, a function of its own text: a number within the bounds, or missing.
+Proof that neighbours look alike: docs/proofs/inputs.md
+"""
+
+from __future__ import annotations
+
+import datetime as dates
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sosdp.privacy.inputs import number_in
+
+FORMAT = "sosdp-schema/1"
+
+_KEYS = {"format", "columns", "separator", "header", "encoding", "owner"}
+_COLUMN_KEYS = {
+    "integer": {"low", "high", "decimal"},
+    "number": {"low", "high", "decimal"},
+    "category": {"values"},
+    "date": {"low", "high", "format"},
+}
+_EPOCH = dates.datetime(1970, 1, 1)
+
+
+class SchemaError(ValueError):
+    """Not a schema: names the key and the reason."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its type ("integer", "number", "category" or "date") and what is public of it.
+
+    Attributes:
+        low, high: bounds; of dates in days since 1970; of a category 0 and the last place.
+        values: the categories. format: of dates, for `strptime`. decimal: the decimal mark.
+    """
+
+    name: str
+    type: str
+    low: float
+    high: float
+    values: tuple[str, ...] = ()
+    format: str = ""
+    decimal: str = "."
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number that `read` gives."""
+        return self.low, self.high
+
+    def read(self, text: str) -> float:
+        """The entry as a number within the bounds, NaN where it cannot be read: a function of this text."""
+        if self.type == "category":
+            word = text.strip()
+            return float(self.values.index(word)) if word in self.values else math.nan
+        result = _days(text.strip(), self.format) if self.type == "date" else number_in(text, self.decimal)
+        if self.type == "integer" and result != math.floor(result if result == result else 0.0):
+            return math.nan
+        return min(max(result, self.low), self.high) if result == result else math.nan
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order, and how its lines are written; `owner`: column and bound of records.
+
+    Raises:
+        SchemaError: from `from_dict`, for whatever is no schema.
+    """
+
+    columns: tuple[Column, ...]
+    separator: str = ","
+    header: bool = True
+    encoding: str = "utf-8"
+    owner: tuple[str, int] | None = None
+
+    def column(self, name: str) -> Column:
+        """The column of this name; raises SchemaError where there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"the schema has no column {name!r}")
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Schema:
+        """Read the JSON object of a schema file."""
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise SchemaError(f'format: "{FORMAT}" is expected')
+        _known(data, _KEYS, "")
+        listed = data.get("columns")
+        if not isinstance(listed, Mapping) or not listed:
+            raise SchemaError("columns: names with their types are expected")
+        separator, encoding = data.get("separator", ","), data.get("encoding", "utf-8")
+        header = data.get("header", True)
+        if not isinstance(separator, str) or not isinstance(encoding, str) or not isinstance(header, bool):
+            raise SchemaError("separator and encoding are texts, header is true or false")
+        columns = tuple(_column(str(name), entry) for name, entry in listed.items())
+        return cls(columns, separator, header, encoding, _owner(data.get("owner")))
+
+
+def _known(data: Mapping[str, Any], keys: set[str], place: str) -> None:
+    unknown = sorted(set(map(str, data)) - keys)
+    if unknown:
+        raise SchemaError(f"{place}{unknown[0]}: unknown key; known are: {', '.join(sorted(keys))}")
+
+
+def _column(name: str, entry: Any) -> Column:
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    if not isinstance(kind, str) or kind not in _COLUMN_KEYS:
+        raise SchemaError(f"columns.{name}.type: one of {', '.join(_COLUMN_KEYS)} is expected")
+    _known(entry, _COLUMN_KEYS[kind] | {"type"}, f"columns.{name}.")
+    if kind == "category":
+        values = entry.get("values")
+        texts = [str(value) for value in values] if isinstance(values, list) else []
+        if not texts or len(set(texts)) < len(texts):
+            raise SchemaError(f"columns.{name}.values: a list of distinct values is expected")
+        return Column(name, kind, 0.0, float(len(texts) - 1), tuple(texts))
+    form, decimal = entry.get("format", ""), entry.get("decimal", ".")
+    if kind == "date" and not (isinstance(form, str) and form):
+        raise SchemaError(f"columns.{name}.format: a format of strptime is expected")
+    if decimal not in (".", ","):
+        raise SchemaError(f'columns.{name}.decimal: "." or "," is expected')
+    low, high = (_bound(entry.get(key), kind, f"columns.{name}.{key}") for key in ("low", "high"))
+    if low > high:
+        raise SchemaError(f"columns.{name}: low <= high is expected")
+    return Column(name, kind, low, high, (), form, decimal)
+
+
+def _bound(value: Any, kind: str, place: str) -> float:
+    if kind == "date":
+        try:
+            result = (dates.datetime.fromisoformat(value).replace(tzinfo=None) - _EPOCH) / dates.timedelta(1)
+        except (TypeError, ValueError):
+            raise SchemaError(f"{place}: a date such as 2030-01-01 is expected") from None
+        return result
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise SchemaError(f"{place}: a number is expected")
+    return float(value)
+
+
+def _owner(data: Any) -> tuple[str, int] | None:
+    if data is None:
+        return None
+    if not isinstance(data, Mapping):
+        raise SchemaError("owner: column and records are expected")
+    _known(data, {"column", "records"}, "owner.")
+    column, records = data.get("column"), data.get("records")
+    if not isinstance(column, str) or isinstance(records, bool) or not isinstance(records, int):
+        raise SchemaError("owner: column is a name and records a whole number")
+    if records < 1:
+        raise SchemaError("owner.records: at least 1 is expected")
+    return column, records
+
+
+def _days(text: str, form: str) -> float:
+    """Days since 1970, NaN for a text that is no date of this form."""
+    try:
+        return (dates.datetime.strptime(text, form).replace(tzinfo=None) - _EPOCH) / dates.timedelta(1)
+    except (ValueError, OverflowError):
+        return math.nan

@@ -1,0 +1,117 @@
+"""What a user reads off a state of the ladder: the pseudo-expectation of a relaxation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial, variable
+from ..model.expectation import ExpectationConstraint
+from ..model.system import System
+from .assemble.diagonal_dominance import sizes_of
+from .assemble.identity import GramProgram
+from .assemble.scaling import find_scaling, scale
+from .back import given_dual, given_moments
+from .candidate import Candidate, State
+from .judge import outwards
+from .pseudoexpectation import Centre, PseudoExpectation
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a relaxation was asked, in the words of its answer."""
+
+    sense: str
+    objective: Any
+    system: System
+    degree: int
+    in_expectation: tuple[ExpectationConstraint, ...] = ()
+    cone: str = "sos"
+
+
+def certified(state: State, best: Candidate) -> float | None:
+    """The certified bound, in the sense of what was asked."""
+    valued = state.statement.kind != "feasible" and best.status in ("optimal", "inaccurate")
+    return outwards(best.proven, state.statement.sign) if valued and best.proven is not None else None
+
+
+def bound(state: State, best: Candidate) -> float:
+    """The value in the sense of what was asked, never beyond the certified bound."""
+    sign = state.statement.sign
+    if best.status == "unbounded":
+        return -sign * math.inf
+    if state.statement.kind == "feasible" or best.status not in ("optimal", "inaccurate"):
+        return math.nan
+    proven = certified(state, best)
+    return sign * (best.value if proven is None else max(best.value, sign * proven))
+
+
+def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
+    """The answer about a relaxation; where variables were moved, that in the moved ones is its ``centre``."""
+    built, raw = best.built, best.raw
+    scaling, program = built.scalings[0], built.program
+    theorem = best.theorem
+    gram, free, unknowns = raw.gram, raw.free, raw.unknowns
+    if theorem is not None and len(theorem.certified) == 1:
+        gram, free = theorem.gram, theorem.free
+    if best.status == "infeasible" and theorem is not None:
+        unknowns = theorem.unknowns
+    dual = given_dual(built, gram, free, unknowns)[0]
+    known = raw.has_values and best.status in ("optimal", "inaccurate")
+    identity, layout = built.statement.demands[0].assembled
+    found = PseudoExpectation(
+        status=best.status,
+        sense=asked.sense,
+        objective=asked.objective,
+        system=asked.system,
+        degree=asked.degree,
+        bound=bound(state, best),
+        certified_bound=certified(state, best),
+        reason=best.reason,
+        solver=raw.solver,
+        solver_message=raw.message,
+        iterations=sum(c.raw.iterations for c in state.found),
+        sizes=sizes_of(identity, asked.degree, asked.cone, {} if layout is None else layout.report),
+        times=state.times,
+        identity=identity,
+        moments=built.moments_of(raw.moments)[0] if known else None,
+        dual=dual,
+        program=program,
+        scaling=scaling,
+        in_expectation=asked.in_expectation,
+        cone=asked.cone,
+        inside=raw.inside if best.status == "optimal" else None,
+        steps=tuple(state.ran),
+    )
+    return found if built.change.trivial else _in_given_variables(best, found)
+
+
+def _in_given_variables(best: Candidate, inner: PseudoExpectation) -> PseudoExpectation:
+    """The answer in the given variables from one in the moved ones."""
+    built = best.built
+    demand = built.given.demands[0]
+    identity = demand.identity
+    plain = replace(find_scaling(identity, demand.bounds), value=inner.scaling.value, size=inner.scaling.size)
+    asked, origin = inner.objective, built.change.origins[0]
+    moved = replace(
+        inner,
+        objective=built.change.polynomial(asked) if isinstance(asked, Polynomial) else asked,
+        system=built.statement.demands[0].system,
+    )
+    layout = demand.assembled[1]
+    moments = None
+    if inner.moments is not None:
+        moments = given_moments(identity.columns, moved._moment_values, origin)
+    return replace(
+        inner,
+        identity=identity,
+        moments=moments,
+        sizes=sizes_of(identity, inner.degree, inner.cone, {} if layout is None else layout.report),
+        program=GramProgram(scale(identity, plain), np.ones(1), np.full(1, np.inf)),
+        scaling=plain,
+        inside=None,
+        centre=Centre(moved, tuple((variable(v), c) for v, c in origin.items() if c)),
+    )

@@ -1,0 +1,99 @@
+"""Diagonal consistency of all blocks together: Gram entries that the identity forces to zero.
+
+A column whose coefficient is wanted to be zero, whatever the unknowns, and to which nothing contributes but
+diagonal entries of Gram matrices, all times numbers of one sign, says that a sum of numbers >= 0 with such
+weights is zero: each of them is, and with it, since the matrices are positive semidefinite, its row. Without
+the row other columns come into the same position, until there are none. That is facial reduction by
+functionals that read one coefficient (Permenter and Parrilo 2018): no certificate is lost, and what remains
+may have an interior. Of squares alone `reduction.newton` decides it before anything is assembled; here are
+the blocks of inequalities: at an equilibrium inside the set, where a Lyapunov function's decrease vanishes,
+multipliers have no constant term, and on a half line none is of higher degree than the polynomial needs.
+
+Only signs count, and entries are exact sums, rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...conic.svec import triangle
+from .identity import Identity
+
+
+def without_forced_zeros(identity: Identity) -> Identity:
+    """The identity without the basis elements whose Gram entries must be zero.
+
+    Cost: a few passes over the entries; none where every block is a plain sum of squares.
+    """
+    if all(block.kind == "sos" for block in identity.blocks) or identity.hermitian:
+        return identity
+    gram = sp.csr_matrix(identity.gram)
+    elements, diagonal, one, other = _places(identity)
+    signs = sp.csr_matrix(gram, copy=True)
+    signs.data = np.sign(signs.data)
+    anchored = _wanted(identity)
+    alive = np.ones(elements, dtype=bool)
+    kept = np.ones(gram.shape[0], dtype=bool)
+    while True:
+        squares, products = signs[kept & diagonal], signs[kept & ~diagonal]
+        every, total = squares.getnnz(axis=0), np.asarray(squares.sum(axis=0)).reshape(-1)
+        alike = (np.abs(total) == every) & (every > 0)
+        zero = alike & ~anchored & (products.getnnz(axis=0) == 0)
+        rows = kept & diagonal & (signs[:, zero].getnnz(axis=1) > 0)
+        if not rows.any():
+            break
+        alive[one[rows]] = False
+        kept = alive[one] & alive[other]
+    return identity if alive.all() else _restricted(identity, alive, kept)
+
+
+def _wanted(identity: Identity) -> np.ndarray:
+    """Columns whose coefficient may be another than that of Gram matrices, boolean."""
+    parts = [(identity.target[None, :] != 0), identity.free, identity.unknown]
+    return np.any([np.asarray(sp.csr_matrix(part).getnnz(axis=0) > 0) for part in parts], axis=0)
+
+
+def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """Number of basis elements of all blocks; by row of ``gram`` whether it is an entry on a diagonal that is
+    known to be >= 0, and its two elements."""
+    diagonal, one, other, start = [], [], [], 0
+    for block in identity.blocks:
+        row, column = triangle(block.side)
+        # free directions of a for-all block add matrices of any kind; a number that multiplies a constraint
+        # in expectation is asked for even where it is zero
+        diagonal.append((row == column) & (block.null is None and block.kind != "expectation"))
+        one.append(start + row)
+        other.append(start + column)
+        start += block.side
+    empty = np.zeros(0, dtype=np.int64)
+    return (
+        start,
+        np.concatenate([np.zeros(0, dtype=bool), *diagonal]),
+        np.concatenate([empty, *one]),
+        np.concatenate([empty, *other]),
+    )
+
+
+def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> Identity:
+    blocks, start = [], 0
+    for block in identity.blocks:
+        mask = alive[start : start + block.side]
+        start += block.side
+        if not mask.any():
+            continue
+        entry = None if block.entry is None else block.entry[mask]
+        blocks.append(block if mask.all() else replace(block, basis=block.basis[mask], entry=entry))
+    gram = sp.csr_matrix(identity.gram)[kept]
+    used = (gram.getnnz(axis=0) > 0) | _wanted(identity)
+    return replace(
+        identity,
+        blocks=tuple(blocks),
+        columns=identity.columns[used],
+        gram=sp.csr_matrix(gram[:, used]),
+        free=sp.csr_matrix(identity.free[:, used]),
+        target=identity.target[used],
+        unknown=sp.csr_matrix(identity.unknown[:, used]),
+    )

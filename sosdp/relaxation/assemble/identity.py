@@ -1,0 +1,275 @@
+"""The assembled identity: data only, with the two programs that are stated about it.
+
+An identity says, coefficient by coefficient,
+
+    target + sum_k u_k * unknown_k  =  sum_blocks <Gram, multiplier * b b'>  +  sum_j lambda_j * h_j
+
+Rows of ``gram`` are the entries of all Gram matrices (vector form, sqrt(2) on off-diagonals), rows of
+``free`` the coefficients of the multipliers lambda_j, columns are monomials in normal form. Transposed it is
+the Gram (sum of squares) program; as it stands it is the moment program: ``gram @ y`` are the moment and
+localizing matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...algebra import monomials as mono
+from ...algebra.pickled_by_name import PickledByName
+from ...algebra.polynomial import Polynomial
+from ...conic.program import check_status
+from ...conic.svec import svec_length, triangle
+from ...reduction.quotient import Quotient
+
+ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
+
+
+@dataclass(frozen=True, eq=False)
+class NullSpace(PickledByName):
+    """Free directions of a for-all block: ``ids`` of the unknowns that multiply its null matrices, and
+    ``interior``, a positive definite integer matrix orthogonal to all of them (shape: that of the entries).
+    """
+
+    _of_ids: ClassVar = ("ids",)
+
+    ids: np.ndarray
+    interior: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Block(PickledByName):
+    """One Gram matrix: ``<Q, multiplier * b b'>`` with basis b (rows of ``basis``).
+
+    ``kind`` is ``expectation`` (a constraint in expectation, number ``index[0]``), ``sos`` (multiplier 1),
+    ``inequality`` (``index[0]``), ``product`` (of the inequalities in ``index``) or ``psd`` (matrix
+    inequality ``index[0]``; then ``multiplier`` is the matrix and Gram row k belongs to ``basis[k] (x)
+    e_entry[k]``) or ``forall`` (for-all constraint ``index[0]``, a matrix with free directions ``null``).
+    """
+
+    _of_ids: ClassVar = ("basis",)
+
+    kind: str
+    index: tuple[int, ...]
+    basis: np.ndarray
+    multiplier: Any
+    entry: np.ndarray | None = None
+    null: NullSpace | None = None
+
+    @property
+    def side(self) -> int:
+        """Side of the Gram matrix."""
+        return self.basis.shape[0]
+
+    @property
+    def has_free_directions(self) -> bool:
+        """Whether unknowns multiply null matrices of this block: then it is settled with exact conditions; a
+        for-all block without any is a matrix like the others, and has to be proven positive semidefinite."""
+        return self.null is not None and self.null.ids.size > 0
+
+
+@dataclass(frozen=True, eq=False)
+class EqualityRows(PickledByName):
+    """Multiplier monomials (rows) of the equality ``polynomial == 0`` with number ``index`` in the system."""
+
+    _of_ids: ClassVar = ("multipliers",)
+
+    index: int
+    polynomial: Polynomial
+    multipliers: np.ndarray
+
+
+class Reduction(Protocol):
+    """A smaller program that decides a whole one: symmetry, or a smaller cone of Gram matrices."""
+
+    def reduce(self, identity: Identity) -> Identity:
+        """The identity that a solver gets."""
+        ...
+
+    def lift(self, program: GramProgram, raw: RawSolution) -> RawSolution:
+        """A solution of the reduced program as one of the whole."""
+        ...
+
+
+class SymmetryReduction(Reduction, Protocol):
+    """Permutation symmetry (``build.symmetry.Symmetry``)."""
+
+    @property
+    def variables(self) -> np.ndarray:
+        """Orbit of each variable, by id."""
+        ...
+
+    @property
+    def column(self) -> np.ndarray:
+        """Orbit of each column."""
+        ...
+
+    @property
+    def sides(self) -> list[int]:
+        """Sides of the blocks that a solver gets."""
+        ...
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What ``sizes`` says about it."""
+        ...
+
+
+class ConeReduction(Reduction, Protocol):
+    """Gram matrices in a smaller cone, as sums of pieces (``build.diagonal_dominance.Dominance``)."""
+
+    def scaled(self, identity: Identity, gram: np.ndarray) -> ConeReduction:
+        """The same cones for an identity whose rows are divided by ``gram``."""
+        ...
+
+    def select(self, identity: Identity, blocks: list[int], orbits: np.ndarray) -> ConeReduction:
+        """The cones of some of the blocks."""
+        ...
+
+    def pieces(self, identity: Identity) -> list[tuple[sp.csr_matrix, tuple[int, ...]]]:
+        """For every block the pieces that its Gram matrix is a sum of."""
+        ...
+
+    def count(self, identity: Identity) -> int:
+        """Number of pieces that a solver gets."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Identity(PickledByName):
+    """The assembled identity (see the module docstring)."""
+
+    _of_ids: ClassVar = ("columns",)
+
+    blocks: tuple[Block, ...]
+    equalities: tuple[EqualityRows, ...]
+    columns: np.ndarray
+    gram: sp.csr_matrix
+    free: sp.csr_matrix
+    target: np.ndarray
+    unknown: sp.csr_matrix
+    quotient: Quotient
+    symmetry: SymmetryReduction | None = None
+    dominance: ConeReduction | None = None
+    rounded: bool = False  # whether an entry is a sum of coefficients that no float is
+    hermitian: bool = (
+        False  # of complex variables: columns are no real monomials and have no values at points
+    )
+
+    @property
+    def sides(self) -> list[int]:
+        """Sides of the Gram matrices."""
+        return [b.side for b in self.blocks]
+
+    @property
+    def solved_sides(self) -> list[int]:
+        """Sides of the blocks that a solver gets: smaller ones when a permutation symmetry is used."""
+        return self.sides if self.symmetry is None else self.symmetry.sides
+
+    @property
+    def symmetry_report(self) -> dict[str, Any]:
+        """What ``sizes`` says about permutation symmetry."""
+        return {} if self.symmetry is None else self.symmetry.report
+
+    def slices(self) -> list[slice]:
+        """Rows of ``gram`` that belong to each block."""
+        lengths = np.array([svec_length(n) for n in self.sides], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        return [slice(int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True)]
+
+    def null_columns(self) -> np.ndarray:
+        """Which columns are moments of the free directions of for-all blocks (no point has a value for
+        them), boolean."""
+        ids = [block.null.ids for block in self.blocks if block.null is not None]
+        if not ids:
+            return np.zeros(self.columns.shape[0], dtype=bool)
+        return np.asarray(np.isin(self.columns, np.concatenate(ids)).any(axis=1))
+
+    def constant_column(self) -> int:
+        """Column of the monomial 1, or -1."""
+        hits = np.flatnonzero(mono.degrees(self.columns) == 0)
+        return int(hits[0]) if hits.size else -1
+
+    def trace_vector(self) -> np.ndarray:
+        """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""
+        identity = np.concatenate(
+            [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in self.sides] or [np.zeros(0)]
+        )
+        return self.gram.T @ identity
+
+
+@dataclass(frozen=True, eq=False)
+class GramProgram:
+    """Maximise ``objective @ u - quadratic @ u**2 / 2`` subject to the identity; ``u_k <= upper[k]`` where
+    finite.
+
+    ``quadratic`` (None: zero) is non-negative; an unknown has a quadratic term or an upper limit, never both.
+    """
+
+    identity: Identity
+    objective: np.ndarray
+    upper: np.ndarray
+    quadratic: np.ndarray | None = None
+
+    def value(self, unknowns: np.ndarray) -> float:
+        """Objective at the given unknowns."""
+        curved = 0.0 if self.quadratic is None else float(self.quadratic @ unknowns**2) / 2
+        return float(self.objective @ unknowns) - curved
+
+
+class OwnProof(Protocol):
+    """A solver's own proof of the shortfall of multipliers (``solve.sos_cone.box_proof.BoxProof``)."""
+
+    def loss(self) -> float:
+        """A number with ``target + sum_k u_k unknown_k >= -loss`` on the set; infinite: nothing is proven."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """Multipliers inside the cone near an optimum: candidates for a proof without a second solve.
+
+    ``unit``, ``unit_free``: multipliers of minus the first unknown's part (of the constant 1, for a bound),
+    well inside the cone: added t times they lower that unknown by t. ``proof``: a proof of the solver's own,
+    where it has one.
+    """
+
+    gram: np.ndarray
+    free: np.ndarray
+    unknowns: np.ndarray
+    unit: np.ndarray
+    unit_free: np.ndarray
+    proof: OwnProof | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RawSolution:
+    """Float solution: ``gram`` (vector form of all blocks), ``free``, ``unknowns``, ``moments``.
+
+    ``status``: ``optimal``, ``inaccurate``, ``infeasible`` (the gram side has an improving ray: no
+    pseudo-expectation; the arrays are that ray), ``unbounded`` (the moment side has one: no certificate
+    exists), ``failed``. ``inside``: multipliers inside the cone, from solvers that have them.
+    """
+
+    status: str
+    gram: np.ndarray
+    free: np.ndarray
+    unknowns: np.ndarray
+    moments: np.ndarray
+    value: float
+    solver: str
+    iterations: int
+    seconds: float
+    message: str
+    inside: Inside | None = None
+
+    def __post_init__(self) -> None:
+        check_status(self.status)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the arrays are moments and multipliers, however inaccurate: neither a ray nor nothing."""
+        return self.status in ("optimal", "inaccurate")

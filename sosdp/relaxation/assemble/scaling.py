@@ -1,0 +1,389 @@
+"""Change of variables x_i = s_i u_i, normalised constraints and objective; every factor a power of two, so
+that nothing is rounded.
+
+Solvers' tolerances, and what is judged of their answers, are relative to numbers of size one. Where the
+system bounds a variable by B, the scaled variable lives in a box of about unit size, moments are of size one,
+and an a-priori bound on |b(u)|^2 is small; where it does not, exponents are chosen (least squares) that
+bring the coefficients of each polynomial near each other. The scaled program is the same matrix with rows and
+columns multiplied by powers of two: Gram matrices by congruence, so cones are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+from ...algebra import monomials as mono
+from ...algebra.coefficients import to_float
+from ...algebra.pickled_by_name import PickledByName
+from ...algebra.polynomial import Polynomial
+from ...conic.choose import INTERIOR_POINT_SIDE
+from ...conic.svec import triangle
+from ...reduction.bounds import VariableBounds
+from .entries import TINY
+from .identity import Identity
+
+_WORTH = 2  # exponents below it are left alone
+_SMALLEST = 2.0**-400
+_LIMIT = 20  # a bound so many powers of two above where the objective's terms balance is too loose to be used
+_SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
+_USUAL = 1e4  # sizes within this factor of one are left alone
+_PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
+_WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
+_MOST_ENTRIES = 1_000_000  # of the table of least squares
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling(PickledByName):
+    """Powers of two: per column (moment), per Gram row, per free row; ``bounds`` are those of the scaled
+    variables and ``exponent``, by variable id, the powers of two in them.
+
+    ``value``: the factor of the target; ``size``: what differences of bounds of the scaled identity are
+    relative to; ``unknown``: factors of the unknowns' rows (None: all one). Unknowns u_k stand for
+    ``value / unknown[k] * u_k``, and multipliers for ``value`` times what they are.
+    """
+
+    _by_id: ClassVar = ("exponent",)
+
+    column: np.ndarray
+    gram: np.ndarray
+    free: np.ndarray
+    bounds: VariableBounds
+    exponent: np.ndarray
+    value: float = 1.0
+    unknown: np.ndarray | None = None
+    size: float = 1.0
+
+    @property
+    def trivial(self) -> bool:
+        """Whether nothing is scaled."""
+        same = self.value == 1.0 and (self.unknown is None or bool((self.unknown == 1).all()))
+        return bool(same and all((v == 1).all() for v in (self.column, self.gram, self.free)))
+
+    @property
+    def unit(self) -> float:
+        """The size of the objective: what differences of bounds are relative to, unless a bound is larger."""
+        return self.size / self.value
+
+    def gram_of(self, gram: np.ndarray) -> np.ndarray:
+        """Gram matrices (vector form) of the given identity from those of the scaled one."""
+        return np.asarray(gram / self.gram / self.value)
+
+    def free_of(self, free: np.ndarray) -> np.ndarray:
+        """Multipliers of equations of the given identity from those of the scaled one."""
+        return np.asarray(free / self.free / self.value)
+
+    def unknowns_of(self, unknowns: np.ndarray) -> np.ndarray:
+        """Unknowns of the given identity from those of the scaled one."""
+        factors = 1.0 if self.unknown is None else self.unknown
+        return np.asarray(unknowns * factors / self.value)
+
+    def scaled_unknowns(self, unknowns: np.ndarray) -> np.ndarray:
+        """Unknowns of the scaled identity from those of the given one."""
+        factors = 1.0 if self.unknown is None else self.unknown
+        return np.asarray(unknowns * self.value / factors)
+
+    def proven(self, bound: float) -> float:
+        """A lower bound in the given units from one in scaled units; rounded down among subnormal numbers."""
+        found = bound / self.value
+        return found if found * self.value <= bound else float(np.nextafter(found, -np.inf))
+
+    def points(self, ids: np.ndarray) -> np.ndarray:
+        """The factor of each of these variables: x = factor * u."""
+        known = ids < self.exponent.size
+        return np.exp2(np.where(known, self.exponent[np.where(known, ids, 0)], 0.0))
+
+
+def find_scaling(
+    identity: Identity,
+    bounds: VariableBounds,
+    wanted: Mapping[int, float] | None = None,
+) -> Scaling:
+    """Scaling of the variables to a box of half-width between 1/2 and 1, and of every constraint to size one.
+
+    Variables without a bound are scaled where coefficients of one polynomial are far from each other.
+    ``wanted``: exponents that others chose, by variable.
+    """
+    exponent = _variable_exponents(identity, bounds)
+    if wanted:
+        exponent = np.pad(exponent, (0, max(0, max(wanted) + 1 - exponent.size)))
+        exponent[list(wanted)] = list(wanted.values())
+    exponent = _alike(identity, exponent)
+    column = np.exp2(exponent[identity.columns].sum(axis=1))
+    gram_parts = []
+    for block in identity.blocks:
+        row, col = triangle(block.side)
+        power = exponent[block.basis].sum(axis=1)
+        gram_parts.append(np.exp2(power[row] + power[col]))
+    gram = np.concatenate(gram_parts) if gram_parts else np.ones(0)
+    free_parts = [np.exp2(exponent[e.multipliers].sum(axis=1)) for e in identity.equalities]
+    free = np.concatenate(free_parts) if free_parts else np.ones(0)
+    extreme = np.concatenate([column, gram, free])
+    if not ((extreme > _SMALLEST) & (extreme < 1 / _SMALLEST)).all():
+        return unscaled(identity, bounds)  # powers beyond what floats hold would not be exact
+    # constraints: divide each block by its largest scaled coefficient
+    if any(block.kind != "sos" for block in identity.blocks):
+        largest = _largest(_times(identity.gram, 1 / gram, column))
+        for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+            if block.kind != "sos":
+                gram[rows] *= power_of_two(float(largest[rows].max(initial=0.0)))
+    if free.size:
+        top = _largest(_times(identity.free, 1 / free, column))
+        free *= np.exp2(np.round(np.log2(np.where(top > 0, top, 1.0))))
+    found = Scaling(column, gram, free, _scaled_bounds(bounds, exponent), exponent)
+    return found if _is_exact(identity, found) else unscaled(identity, bounds)
+
+
+def with_unknowns(identities: list[Identity], scalings: list[Scaling]) -> list[Scaling]:
+    """The same for identities in common unknowns: every identity and every unknown is scaled (least squares)
+    so that coefficients are of size one; left alone where they are near it."""
+    count = identities[0].unknown.shape[0]
+    sizes = []
+    for identity, scaling in zip(identities, scalings, strict=True):
+        target = float(np.abs(identity.target * scaling.column).max(initial=0.0))
+        sizes.append([*_largest(_times_columns(identity.unknown, scaling.column)), target])
+    table = np.array(sizes)
+    piece, column = np.nonzero(table)
+    log = np.log2(table[piece, column])
+    if not log.size or np.abs(log).max() <= np.log2(_USUAL):
+        return scalings
+    every, inner = np.arange(log.size), np.flatnonzero(column < count)
+    where = np.concatenate([piece, len(identities) + column[inner]])
+    rows = sp.csr_matrix((np.ones(where.size), (np.concatenate([every, inner]), where)))
+    rows.resize(log.size, len(identities) + count)
+    pull = _PULL**2 * sp.identity(rows.shape[1])
+    power = np.exp2(np.round(spsolve(sp.csc_matrix(rows.T @ rows + pull), rows.T @ -log)))
+    values, units = power[: len(identities)], power[len(identities) :]
+    return [replace(s, value=float(v), unknown=v * units) for s, v in zip(scalings, values, strict=True)]
+
+
+def _is_exact(identity: Identity, scaling: Scaling) -> bool:
+    """Whether no scaled entry leaves the range of normal floats."""
+    if scaling.trivial:
+        return True
+    factors = np.concatenate([scaling.gram, scaling.free])
+    if not ((factors > TINY) & (factors < 1 / TINY)).all():
+        return False
+    column = scaling.column.min(initial=1.0), scaling.column.max(initial=1.0)
+    rows = [
+        (identity.gram.data, 1 / scaling.gram.max(initial=1.0), 1 / scaling.gram.min(initial=1.0)),
+        (identity.free.data, 1 / scaling.free.max(initial=1.0), 1 / scaling.free.min(initial=1.0)),
+        (identity.target, 1.0, 1.0),
+        (identity.unknown.data, 1.0, 1.0),
+    ]
+    for data, low, high in rows:
+        size = np.abs(data[data != 0])
+        smallest, largest = size.min(initial=1.0) * low * column[0], size.max(initial=1.0) * high * column[1]
+        if not (smallest > TINY and largest < 1 / TINY):
+            return False
+    return True
+
+
+def unscaled(identity: Identity, bounds: VariableBounds) -> Scaling:
+    """No change of variables."""
+    columns, rows = identity.gram.shape[1], identity.gram.shape[0]
+    return Scaling(np.ones(columns), np.ones(rows), np.ones(identity.free.shape[0]), bounds, np.zeros(1))
+
+
+def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr_matrix:
+    """``diag(row) @ matrix @ diag(column)``.
+
+    The pattern is shared where it is sorted: scipy sorts in place, which would move the columns of one matrix
+    and the numbers of the other.
+    """
+    matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+    data = matrix.data * np.repeat(row, np.diff(matrix.indptr)) * column[matrix.indices]
+    return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _times_columns(matrix: sp.csr_matrix, column: np.ndarray) -> sp.csr_matrix:
+    return _times(matrix, np.ones(matrix.shape[0]), column)
+
+
+def _largest(matrix: sp.csr_matrix) -> np.ndarray:
+    """The largest absolute value of each row."""
+    found = np.zeros(matrix.shape[0])
+    filled = np.flatnonzero(np.diff(matrix.indptr))
+    if filled.size:
+        found[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
+    return found
+
+
+def _variable_exponents(identity: Identity, bounds: VariableBounds) -> np.ndarray:
+    top = int(identity.columns.max(initial=0))
+    for block in identity.blocks:
+        top = max(top, int(block.basis.max(initial=0)))
+    for rows in identity.equalities:
+        top = max(top, int(rows.multipliers.max(initial=0)))
+    rewritten = set(identity.quotient.power)
+    limited = [v for v, size in bounds.largest.items() if 0 < size < np.inf and v not in rewritten]
+    top = max([top, *limited, *rewritten])
+    settled = np.zeros(top + 1, dtype=bool)
+    # a variable of the quotient has x**2 = x or 1: its scale is fixed
+    settled[[0, *limited, *rewritten]] = True
+    exponent = np.zeros(top + 1)
+    exponent[limited] = np.ceil(np.log2([bounds.largest[v] for v in limited]) - 1e-9)
+    if not identity.hermitian:
+        objective = (identity.columns, identity.target)
+        useful = _largest_useful(objective, exponent, np.isin(np.arange(top + 1), limited))
+        exponent = np.where(exponent > useful + _LIMIT, useful, exponent)
+        if not settled[np.unique(identity.columns)].all():
+            constraints = constraint_terms(identity)
+            more = max([top, *(int(monos.max(initial=0)) for monos, _ in constraints)]) - top
+            settled = np.concatenate([settled, np.ones(more, dtype=bool)])
+            exponent = np.concatenate([exponent, np.zeros(more)])
+            exponent = _balanced([objective, *constraints], exponent, ~settled)
+            settled, exponent = settled[: top + 1], exponent[: top + 1]
+    if max(identity.solved_sides, default=0) > INTERIOR_POINT_SIDE:
+        # first-order methods suffer from moments of all sizes; interior-point methods scale themselves
+        free = ~settled & (exponent == 0)
+        exponent[free] = _growth_exponent(identity, free)
+    return exponent
+
+
+def _alike(identity: Identity, exponent: np.ndarray) -> np.ndarray:
+    """The exponents, the largest of each orbit for all of it."""
+    if identity.symmetry is not None:
+        # interval propagation need not treat the variables of an orbit alike; the scaling must
+        orbits = identity.symmetry.variables[: exponent.size]
+        moved = np.flatnonzero(orbits)
+        largest = np.full(int(orbits.max(initial=0)) + 1, -np.inf)
+        np.maximum.at(largest, orbits[moved], exponent[moved])
+        exponent[moved] = largest[orbits[moved]]
+    return exponent
+
+
+def constraint_terms(identity: Identity) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Monomials and coefficients of the constraints."""
+    found: dict[tuple, list[Polynomial]] = {}
+    for block in identity.blocks:
+        if block.kind != "sos":
+            found[(block.kind, block.index)] = list(np.asarray(block.multiplier, dtype=object).reshape(-1))
+    for rows in identity.equalities:
+        found[("equality", rows.index)] = [rows.polynomial]
+    every = [p for polynomials in found.values() for p in polynomials]
+    return [(p.monos, np.array([to_float(c) for c in p.coefs])) for p in every if len(p.coefs)]
+
+
+def _largest_useful(
+    objective: tuple[np.ndarray, np.ndarray], exponent: np.ndarray, bounded: np.ndarray
+) -> np.ndarray:
+    """For every variable the exponent at which its terms of the objective become the largest of all, where
+    every variable is as large as its own terms suggest: beyond it a bound says nothing of the minimisers."""
+    found = np.where(bounded, np.inf, exponent)
+    balanced = _balanced([objective], exponent, bounded)
+    used = (objective[1] != 0) & bounded[objective[0]].any(axis=1)
+    if not used.any() or (balanced == exponent).all():
+        return np.where(bounded, np.inf, exponent)
+    monos = objective[0][used]
+    height = np.log2(np.abs(objective[1][used])) + balanced[monos].sum(axis=1)
+    room = height.max() - height
+    for term in range(monos.shape[1]):
+        ids = monos[:, term]
+        power = (monos == ids[:, None]).sum(axis=1)
+        np.minimum.at(found, ids, balanced[ids] + np.round(room / power))
+    return np.where(bounded, found, exponent)
+
+
+def _balanced(
+    polynomials: list[tuple[np.ndarray, np.ndarray]], exponent: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    """The exponents with those of the free variables chosen by least squares so that the coefficients of the
+    terms that have one of them, of each polynomial, are near each other; unchanged where they are already."""
+    parts, unusual = [], False
+    for monos, coefs in polynomials:
+        touched = free[monos].any(axis=1)
+        used = (coefs != 0) & (touched | (monos == 0).all(axis=1))
+        rows = monos[used]
+        if len(rows) < 2 or not touched[used].any():
+            continue
+        size = np.log2(np.abs(coefs[used])) + exponent[rows].sum(axis=1)
+        unusual = unusual or bool(np.ptp(size) > np.log2(_SPREAD))
+        parts.append((rows, size - (exponent * free)[rows].sum(axis=1)))
+    if not unusual:
+        return exponent
+    # those that occur: variables of other programs of this process have ids below the largest too
+    ids = np.unique(np.concatenate([rows[free[rows]] for rows, _ in parts]))
+    place = np.zeros(exponent.size, dtype=np.intp)
+    place[ids] = np.arange(ids.size)
+    lines = ids.size + sum(rows.size + len(rows) for rows, _ in parts)  # at most so many
+    if lines * ids.size > _MOST_ENTRIES:
+        return exponent
+    tables, sizes = [], []
+    for rows, size in parts:
+        table = np.zeros((len(rows), ids.size))
+        at, factor = np.nonzero(free[rows])
+        np.add.at(table, (at, place[rows[at, factor]]), 1.0)
+        having = [table[:, k] > 0 for k in np.unique(place[rows[at, factor]])]
+        for group, weight in [(np.ones(len(rows), dtype=bool), _WHOLE), *((g, 1.0) for g in having)]:
+            tables.append(weight * (table[group] - table[group].mean(axis=0)))
+            sizes.append(weight * (size[group] - size[group].mean()))
+    pull = _PULL * np.eye(ids.size)
+    right = np.concatenate([*(-size for size in sizes), _PULL * exponent[ids]])
+    found = np.linalg.lstsq(np.vstack([*tables, pull]), right, rcond=None)[0]
+    chosen = exponent.copy()
+    chosen[ids] = np.round(found)
+    return chosen
+
+
+def _growth_exponent(identity: Identity, free: np.ndarray) -> int:
+    """Common exponent for variables that nothing bounds: where the leading terms of the objective outgrow the
+    others.
+
+    Fujiwara's bound on the roots of a polynomial, with norms of homogeneous parts for coefficients. Only what
+    is at least four times too large or too small is scaled.
+    """
+    columns = np.flatnonzero(identity.target)
+    monos = identity.columns[columns]
+    columns = columns[(free[monos] | (monos == 0)).all(axis=1)]
+    degree = mono.degrees(identity.columns[columns])
+    if not degree.size or degree.max() < 2:
+        return 0
+    top = int(degree.max())
+    size = np.sqrt(np.bincount(degree, weights=identity.target[columns] ** 2, minlength=top + 1))
+    lower = np.arange(1, top)
+    radius = float(((size[1:top] / size[top]) ** (1.0 / (top - lower))).max(initial=0.0))
+    if not 0 < radius < np.inf:
+        return 0
+    power = int(np.clip(np.ceil(np.log2(2.0 * radius)), -_LIMIT, _LIMIT))
+    return power if abs(power) >= _WORTH else 0
+
+
+def power_of_two(value: float) -> float:
+    """The power of two next to a size; one for nothing."""
+    return float(np.exp2(np.round(np.log2(value)))) if value > 0 else 1.0
+
+
+def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBounds:
+    def factor(variable: int) -> float:
+        return float(np.exp2(exponent[variable])) if variable < exponent.size else 1.0
+
+    largest = {v: size / factor(v) for v, size in bounds.largest.items()}
+    balls = []
+    for members, radius in bounds.balls:
+        scales = {factor(v) for v in members}
+        if len(scales) == 1:
+            balls.append((members, radius / scales.pop() ** 2))
+    ranges = {v: (low / factor(v), high / factor(v)) for v, (low, high) in bounds.ranges.items()}
+    return VariableBounds(largest, tuple(balls), ranges)
+
+
+def scale(identity: Identity, scaling: Scaling) -> Identity:
+    """The identity in the scaled variables (same blocks and columns, read as monomials in u)."""
+    if scaling.trivial:
+        return identity
+    column = scaling.column
+    same = np.ones(identity.unknown.shape[0]) if scaling.unknown is None else scaling.unknown
+    return replace(
+        identity,
+        gram=_times(identity.gram, 1 / scaling.gram, column),
+        free=_times(identity.free, 1 / scaling.free, column),
+        target=identity.target * column * scaling.value,
+        unknown=_times(identity.unknown, same, column),
+        dominance=None if identity.dominance is None else identity.dominance.scaled(identity, scaling.gram),
+    )

@@ -1,0 +1,307 @@
+"""Points near the moments found: the objective there, and whether they satisfy the constraints, exactly.
+
+A point that misses a constraint by v proves f(x) + (multiplier at x) v only: so much is charged. One whose
+objective is below what is proven is infeasible, however little it misses, and is discarded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..algebra.monomials import exponents
+from ..algebra.polynomial import Polynomial, variable
+from ..conic.exact.integers import is_semidefinite, over_one_denominator
+from ..conic.svec import smat
+from .assemble.identity import Block, RawSolution
+from .change import Built
+from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means
+from .statement import Demand, data_size
+
+_MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 500, 100, 40
+_ROUNDS = 30
+_MOST_STEPS = 1e6  # times the size of a point: descent ends there
+_BITS = (0, 3, 8, 20, 40)  # of a rounded point, after the binary point in centred units
+_ROOM = 1e-9  # of a constraint's terms: how far inside a corrected point is wanted
+
+Point = dict[int, Fraction]
+
+
+def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, Point | None]:
+    """The least objective, what is missed charged, of some points near the means of the moments, and the
+    point in the given variables; infinite where there is none."""
+    demand, mass = built.statement.demands[0], built.statement.mass
+    if mass is None or theorem.value is None or demand.system.foralls:
+        return math.inf, None
+    objective, constant = demand.parts[0], built.statement.constant
+    best, where = math.inf, None
+    for start in _starts(built, raw, demand):
+        try:
+            for u in (start, _descended(objective, start), _improved(demand, start)):
+                x = _rounded(demand, u)
+                value = constant + mass * at(objective, x)
+                if value < theorem.value or not _nearly_feasible(built, x):
+                    continue
+                paid = float(value) + float(mass) * _charge(built, theorem, x)
+                if paid < best:
+                    best, where = paid, x
+        except OverflowError:  # values beyond floats: this start shows nothing
+            continue
+    return best, None if where is None else built.change.point(where)
+
+
+def feasible_point(built: Built, raw: RawSolution) -> Point | None:
+    """A point that satisfies every constraint, checked exactly, in the given variables; None where none was
+    found."""
+    demand = built.statement.demands[0]
+    if demand.system.foralls or any(c.kind == "forall" for c in demand.in_expectation):
+        return None
+    equal = [*demand.system.equalities, *(c.body for c in demand.in_expectation if c.kind == "equality")]
+    least = [*demand.system.inequalities, *(c.body for c in demand.in_expectation if c.kind == "inequality")]
+    matrices = [*demand.system.matrices, *(c.body for c in demand.in_expectation if c.kind == "psd")]
+    for start in _starts(built, raw, demand):
+        try:
+            corrected = _corrected(equal, least, start)
+        except OverflowError:  # constraints beyond floats: the start alone is tried
+            corrected = start
+        for u in (start, corrected):
+            for bits in (None, *reversed(_BITS)):
+                x = _rounded(demand, u, bits)
+                if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
+                    continue
+                if all(_is_semidefinite(m, x) for m in matrices):
+                    return built.change.point(x)
+    return None
+
+
+def _nearly_feasible(built: Built, x: Point) -> bool:
+    """Whether a point satisfies the constraints: exactly, or to a little of their terms and not far out,
+    where the constraints of an empty set may nearly be met."""
+    system, exact = built.statement.demands[0].system, True
+    at_data = dict.fromkeys(x, Fraction(data_size(system)))
+    for p, equal in [*((h, True) for h in system.equalities), *((g, False) for g in system.inequalities)]:
+        value = at(p, x)
+        if value == 0 or value > 0 and not equal:
+            continue
+        exact = False
+        level = abs(float(p.constant))
+        if (
+            level > 0
+            and abs(value) > LITTLE * level
+            or abs(value) > SATISFIED * max(_size(p, x), _size(p, at_data))
+        ):
+            return False
+    for m in system.matrices:
+        matrix = np.array([[float(at(p, x)) for p in row] for row in m.tolist()])
+        least = float(np.linalg.eigvalsh(matrix)[0])
+        exact = exact and least >= 0
+        if least < -SATISFIED * max(float(np.abs(matrix).max()), 1.0):
+            return False
+    given = {v: abs(float(c)) for v, c in built.change.point(x).items()}
+    return exact or not is_far(given, built.given.demands[0].system)
+
+
+def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:
+    entries = [at(p, x) for p in matrix.reshape(-1).tolist()]
+    whole, _ = over_one_denominator(entries)
+    side = matrix.shape[0]
+    return is_semidefinite([whole[k * side : (k + 1) * side] for k in range(side)])
+
+
+def at(p: Polynomial, point: Point) -> Fraction:
+    """The value at a point, exactly; a float coefficient is the binary number that it is."""
+    total = Fraction(0)
+    for row, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        term = Fraction(c)
+        for v in row:
+            if v:
+                term *= point[v]
+        total += term
+    return total
+
+
+def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
+    """The means of the moments, and a standard deviation to either side, in centred variables."""
+    system = demand.system
+    bodies = [np.asarray(c.body, dtype=object).reshape(-1).tolist() for c in demand.in_expectation]
+    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
+    polynomials = [demand.parts[0], *system.equalities, *system.inequalities, *entries]
+    polynomials += [p for body in bodies for p in body]
+    ids = {int(v) for q in polynomials for v in q.variable_ids}
+    few = max(len(q.coefs) for q in polynomials) <= _MOST_TERMS and len(polynomials) <= _MOST_CONSTRAINTS
+    plain = built.scaled[0].symmetry is None and not built.scaled[0].hermitian
+    if not (few and plain):
+        return
+    known = means(built, raw)[0]
+    if not all(math.isfinite(m) for m, _ in known.values()):
+        return
+    # what a reduction left out has mean zero: a variable that no constraint or objective needs
+    means_of = {v: known[v] if v in known else (0.0, 0.0) for v in ids}
+    for side in (0.0, 1.0, -1.0):
+        yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
+
+
+def _rounded(demand: Demand, u: dict[int, float], bits: int | None = None) -> Point:
+    """An exact point near this one; variables of rewriting rules are whole numbers."""
+    unit = Fraction(1, 2**bits) if bits is not None else None
+    found = {}
+    for v, value in u.items():
+        whole = v in demand.fixed
+        exact = Fraction(value)
+        found[v] = Fraction(round(exact)) if whole else exact if unit is None else round(exact / unit) * unit
+    return found
+
+
+def _charge(built: Built, theorem: Theorem, x: Point) -> float:
+    """What a point misses of the constraints, times the multipliers there; infinite where these are not
+    known."""
+    demand, scaling = built.statement.demands[0], built.scalings[0]
+    piece = demand.identity
+    if any(at(demand.system.equalities[j], x) != 0 for j in piece.quotient.used):
+        return math.inf
+    charge = 0.0
+    gram, free = scaling.gram_of(theorem.gram), scaling.free_of(theorem.free)
+    values = {v: float(c) for v, c in x.items()}
+    table = np.array([1.0, *(values.get(v, 0.0) for v in range(1, max(values, default=0) + 1))])
+    for block, rows in zip(piece.blocks, piece.slices(), strict=True):
+        if block.kind == "sos":
+            continue
+        if block.kind == "psd":
+            charge += _charge_of_matrix(block, smat(gram[rows], block.side), table, x)
+            continue
+        if block.kind not in ("inequality", "product"):
+            return math.inf
+        missed = at(block.multiplier, x)
+        if missed < 0:
+            b = np.prod(table[block.basis], axis=1)
+            least = RESOLVED * _size(block.multiplier, {v: Fraction(1) for v in x})
+            charge += max(float(-missed), least) * abs(float(b @ smat(gram[rows], block.side) @ b))
+    cursor = 0
+    for rows_of in piece.equalities:
+        count = rows_of.multipliers.shape[0]
+        missed = abs(at(rows_of.polynomial, x))
+        if missed:
+            b = np.prod(table[rows_of.multipliers], axis=1)
+            charge += float(missed) * abs(float(free[cursor : cursor + count] @ b))
+        cursor += count
+    return charge if math.isfinite(charge) else math.inf
+
+
+def _charge_of_matrix(block: Block, gram: np.ndarray, table: np.ndarray, x: Point) -> float:
+    """What a matrix lacks of being positive semidefinite at a point, times the trace of its multiplier
+    there."""
+    matrix = np.array([[float(at(p, x)) for p in row] for row in block.multiplier.tolist()])
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least >= 0 or block.entry is None:
+        return 0.0 if least >= 0 else math.inf
+    b, trace = np.prod(table[block.basis], axis=1), 0.0
+    for k in range(matrix.shape[0]):
+        here = np.where(block.entry == k, b, 0.0)
+        trace += float(here @ gram @ here)
+    return -least * abs(trace)
+
+
+def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
+    """A local minimiser, constraints apart, by Newton's method with steps that lower the value."""
+    ids = sorted(start)
+    if not ids or len(ids) > _MOST_VARIABLES:
+        return start
+    slopes = [p.diff(variable(v)) for v in ids]
+    bends = [[d.diff(variable(v)) for v in ids] for d in slopes]
+    x = np.array([start[v] for v in ids])
+
+    far = _MOST_STEPS * (1.0 + float(np.abs(x).max()))
+
+    def values(polynomials: list[Polynomial], y: np.ndarray) -> np.ndarray:
+        if not float(np.abs(y).max()) < far:  # it falls without end
+            return np.full(len(polynomials), np.nan)
+        point = {v: Fraction(float(c)) for v, c in zip(ids, y, strict=True)}
+        return np.array([float(at(q, point)) for q in polynomials])
+
+    level = values([p], x)[0]
+    for _ in range(_ROUNDS):
+        slope = values(slopes, x)
+        matrix = np.array([values(row, x) for row in bends])
+        if not (np.isfinite(slope).all() and np.isfinite(matrix).all()):
+            break
+        spectrum, basis = np.linalg.eigh(matrix)
+        size = np.maximum(np.abs(spectrum), 1e-12 * max(float(np.abs(spectrum).max()), 1e-300))
+        step = -(basis @ ((basis.T @ slope) / size))
+        for _ in range(_ROUNDS):
+            reached = values([p], x + step)[0]
+            if reached < level:
+                break
+            step = step / 4
+        if not reached < level:
+            break
+        x, level = x + step, reached
+    return dict(zip(ids, x.tolist(), strict=True))
+
+
+def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
+    """A point that is better under the constraints, by sequential quadratic programming in floats."""
+    from scipy.optimize import minimize
+
+    ids, system = sorted(start), demand.system
+    if not 0 < len(ids) <= _MOST_VARIABLES or not len(system) or system.matrices:
+        return start
+
+    def of(p: Polynomial) -> dict[str, Any]:
+        terms = [(exponents(p.monos, np.array(ids)), p.coefs.astype(float))]
+        terms += [
+            (exponents(d.monos, np.array(ids)), d.coefs.astype(float))
+            for d in (p.diff(variable(v)) for v in ids)
+        ]
+
+        def values(x: np.ndarray, k: int) -> float:
+            powers, coefs = terms[k]
+            return float(coefs @ np.prod(x**powers, axis=1)) if coefs.size else 0.0
+
+        size = max(float(np.abs(terms[0][1]).max(initial=0.0)), 1e-300)
+        return {
+            "fun": lambda x: values(x, 0) / size,
+            "jac": lambda x: np.array([values(x, 1 + k) / size for k in range(len(ids))]),
+        }
+
+    known = [{"type": "eq", **of(h)} for h in system.equalities]
+    known += [{"type": "ineq", **of(g)} for g in system.inequalities]
+    x = np.array([start[v] for v in ids])
+    with np.errstate(all="ignore"):
+        try:
+            found = minimize(x0=x, constraints=known, method="SLSQP", **of(demand.parts[0])).x
+        except (ValueError, ArithmeticError):
+            return start
+    return dict(zip(ids, found.tolist(), strict=True)) if np.isfinite(found).all() else start
+
+
+def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int, float]) -> dict[int, float]:
+    """A point near this one that is a little inside, by steps of least norm on what is missed."""
+    ids = sorted(start)
+    if not ids or len(ids) > _MOST_VARIABLES:
+        return start
+    every = [*equal, *least]
+    slopes = [[p.diff(variable(v)) for v in ids] for p in every]
+    x = np.array([start[v] for v in ids])
+    for _ in range(_ROUNDS):
+        point = {v: Fraction(float(c)) for v, c in zip(ids, x, strict=True)}
+        value = np.array([float(at(p, point)) for p in every])
+        size = np.array([_size(p, point) for p in every])
+        missed = np.where(np.arange(value.size) < len(equal), value, np.minimum(value - _ROOM * size, 0.0))
+        wrong = np.flatnonzero(missed)
+        if not wrong.size:
+            break
+        matrix = np.array([[float(at(d, point)) for d in slopes[k]] for k in wrong])
+        if not (np.isfinite(matrix).all() and np.isfinite(missed).all()):
+            break
+        x = x - np.linalg.lstsq(matrix, missed[wrong], rcond=None)[0]
+    return dict(zip(ids, x.tolist(), strict=True))
+
+
+def _size(p: Polynomial, point: Point) -> float:
+    """The largest of the terms at a point."""
+    rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
+    return max((abs(float(c) * math.prod(float(point[v]) for v in row if v)) for row, c in rows), default=0.0)

@@ -1,0 +1,135 @@
+"""What steps find, and the state that they share."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from ..model.options import Options
+from .assemble.identity import RawSolution
+from .change import Built
+from .judge import Theorem
+from .statement import Statement
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What one step found. All values are those of the maximisation form, in the given units.
+
+    ``theorem``: what is proven; ``above``: the objective at ``point``, which satisfies the constraints (what
+    it
+    misses is charged); ``missed``: how far the value may be from the relaxation's, ``violated``: by how much
+    moments miss a constraint; ``settled``: nothing better can be found.
+    """
+
+    step: str
+    built: Built
+    raw: RawSolution
+    status: str = "inaccurate"
+    reason: str = ""
+    value: float = math.nan
+    theorem: Theorem | None = None
+    above: float = math.inf
+    point: dict[int, Fraction] | None = None
+    violated: float = math.inf
+    missed: float = math.inf
+    settled: bool = False
+    inner: np.ndarray | None = None
+    other: Theorem | None = None
+
+    @property
+    def best_theorem(self) -> Theorem | None:
+        """What is proven: by this candidate's multipliers, or by those of another one (``other``)."""
+        return self.other or self.theorem
+
+    @property
+    def proven(self) -> Fraction | None:
+        """The proven bound, or None."""
+        return None if self.best_theorem is None else self.best_theorem.value
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether another step may do better."""
+        return not self.settled and self.status not in ("optimal", "infeasible", "unbounded")
+
+    @property
+    def worth(self) -> tuple[bool, bool, bool, Fraction | float, float]:
+        """What is proven counts: theorems, then closed brackets, then bounds."""
+        proven: Fraction | float = -math.inf if self.proven is None else self.proven
+        return self.settled, self.status == "optimal", self.raw.has_values, proven, -self.missed
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one step did: its name, the solver, seconds, the status after it, and the bound that it proved
+    (of the minimisation form where a minimum is asked)."""
+
+    name: str
+    solver: str
+    seconds: float
+    status: str
+    proven: float | None = None
+
+    def __str__(self) -> str:
+        told = "" if self.proven is None else f", {self.proven:.9g} proven"
+        return f"{self.name} ({self.solver}, {self.seconds:.2g} s): {self.status}{told}"
+
+
+@dataclass(eq=False)
+class State:
+    """A statement with what was found so far. ``started``: of ``time.perf_counter``; ``without``: names of
+    steps that are left out."""
+
+    statement: Statement
+    options: Options
+    started: float = field(default_factory=time.perf_counter)
+    without: Collection[str] = ()
+    judging: Callable[[State, Candidate], Candidate] = field(default=lambda state, candidate: candidate)
+    running: Callable[[State], Candidate] = field(default=lambda state: state.best)
+    solve: Callable[[Built], RawSolution | None] | None = None  # in place of the first solver
+    found: list[Candidate] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    times: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "certify": 0.0})
+    at: float = 0.0
+    refuted: list[Candidate] | None = None  # what was asked beside: whether the sets are empty, say
+
+    @property
+    def deadline(self) -> float:
+        """When the time limit ends."""
+        limit = self.options.time_limit
+        return math.inf if limit is None else self.started + limit
+
+    @property
+    def late(self) -> bool:
+        """Whether the time limit is over."""
+        return time.perf_counter() > self.deadline
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that is worth most."""
+        return max(self.found, key=lambda c: c.worth)
+
+    def patience(self) -> float:
+        """Seconds that another solver gets: some times what the first took, within the time limit."""
+        took = max(10.0, 3 * self.best.raw.seconds)
+        return max(min(took, self.deadline - time.perf_counter()), 0.01)
+
+    def stage(self, name: str, before: str = "") -> None:
+        """A stage begins; the time since the last one belongs to ``before``."""
+        now = time.perf_counter()
+        if before:
+            self.times[before] += now - self.at
+        self.at = now
+        self.options.report(name, self.started)
+
+    def judged(self, step: str, built: Built, raw: RawSolution) -> Candidate:
+        """What a raw solution is worth."""
+        self.stage("certify", "solve")
+        found = self.judging(self, Candidate(step, built, raw))
+        self.times["certify"] += time.perf_counter() - self.at
+        return found

@@ -1,0 +1,185 @@
+"""Multipliers that prove a value: those found, and others near them, as long as these prove clearly less.
+
+At an optimum Gram matrices are singular, and what a solver returns is a little indefinite. In this order,
+the cheap first: multipliers that the solver left inside the cone; those found; the constant lifted
+(``shift_constant``); a solve from the solution for matrices with a margin (``solve.from_solution``); a
+mixture with a point well inside every cone, one more solve; the conic program's own proof (``interior``).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from ..assemble.identity import GramProgram, RawSolution
+from ..change import Built
+from ..judge import ENOUGH, Theorem, proven, tolerance
+from ..solve.from_solution import inward
+from ..solve.solve import block_identity_vector, centre, cubic_work, solve_program, with_margin
+from ..statement import BOUND, PROGRAM
+from .interior import interior_bound
+from .rays import patience
+from .shift_constant import lift_constant
+
+# sum of R^3 up to which a second, centring solve is made without being asked (a few seconds)
+_CENTRE_WORK = 3e9
+_CHEAP_WORK = 1e6  # up to it (milliseconds) that solve is made for the sixth digit, beyond it for the fifth
+_SLACK = 1e-3  # of the value that a point inside may cost
+_FINER = 0.1  # of the tolerance: the sixth digit
+_NOTHING = 0.01  # of the tolerance, below which no other proof is tried
+_STEPS = 40
+
+_Point = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[Theorem, np.ndarray | None]:
+    """The best theorem of multipliers near those found, and unknowns well inside every cone where such were
+    looked for. Cost: some more solves where the first multipliers prove clearly less than the value."""
+    program, identity = built.program, built.program.identity
+    allowance = max(tolerance(built, _value(built, raw.unknowns)), 1e-300)
+
+    def missing(found: Theorem) -> float:
+        """How much less than the value is proven, in tolerances."""
+        if found.value is None:
+            return np.inf
+        return (_value(built, raw.unknowns) - float(found.value)) / allowance
+
+    own = _from_own_proof(built, raw)
+    if own is not None and missing(own) <= _NOTHING:
+        return own, None
+    first = best = proven(built, raw.gram, raw.free, np.minimum(raw.unknowns, program.upper))
+    if raw.inside is not None:
+        others = [own, proven(built, raw.inside.gram, raw.inside.free, raw.inside.unknowns)]
+        best = _best([best, *(t for t in others if t is not None)])
+    single = built.statement.kind == BOUND
+    lifted = False
+    if single and not first.final and missing(best) > _FINER:
+        near = first.certified[0] if first.certified else None
+        moved = (
+            None if near is None else lift_constant(identity, near, raw.unknowns, built.scalings[0].bounds)
+        )
+        if moved is not None:
+            lifted = True
+            best = _best([best, proven(built, moved[1].gram, moved[1].free, moved[0])])
+    work = cubic_work(identity)
+    allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
+    left = patience(raw, deadline)
+    if missing(best) > _FINER and not first.final and left > 0:
+        nearer = inward(program, raw, left, allowance / ENOUGH / built.unit)
+        if nearer is not None:
+            best = _best([best, proven(built, nearer.gram, nearer.free, nearer.unknowns)])
+    inner = None
+    # coefficients well inside every constraint are part of the answer of a program
+    wanted = built.statement.kind == PROGRAM or missing(best) > allowed and work <= _CENTRE_WORK
+    if wanted and not first.final and time.perf_counter() < deadline:
+        mixed, inner = _mixture(built, raw)
+        best = best if mixed is None else _best([best, mixed])
+    if best.value is None and single and time.perf_counter() < deadline:
+        best = _by_conic_program(built, raw, best, patience(raw, deadline))
+    return best, inner
+
+
+def _value(built: Built, unknowns: np.ndarray) -> float:
+    return float(built.statement.constant) + built.program.value(unknowns) * built.unit
+
+
+def _best(found: list[Theorem]) -> Theorem:
+    return max(found, key=lambda t: (t.value is not None, t.value or 0))
+
+
+def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
+    """A proof of the solver's own: the exact residual of multipliers in good bases, near which nothing
+    comes."""
+    inside, demand = raw.inside, built.statement.demands[0]
+    if inside is None or inside.proof is None or demand.price is None or len(built.scaled) > 1:
+        return None
+    loss = inside.proof.loss()
+    if not np.isfinite(loss):
+        return None
+    slopes = built.slopes.tolist()
+    unknowns = [Fraction(u) * Fraction(s) for u, s in zip(inside.unknowns.tolist(), slopes, strict=True)]
+    less = Fraction(loss) / Fraction(built.scalings[0].value) * demand.price
+    value = built.statement.value(unknowns) - less
+    return Theorem(value, "", inside.gram, inside.free, inside.unknowns)
+
+
+def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
+    """The best mixture of the optimum with a point well inside every cone, and the unknowns of that point.
+
+    What it gives away is proportional to slack / t, and t is concave in the slack: of a bound, whose value
+    may be lowered by itself, a small slack is good as long as t is above the solver's noise."""
+    program = built.program
+    if built.statement.kind == BOUND:
+        slack = _SLACK * tolerance(built, _value(built, raw.unknowns)) / ENOUGH / built.unit
+        slack *= max(1.0, len(program.identity.blocks) / 10)
+        lower = raw.unknowns - slack * np.eye(1, program.objective.size)[0]
+        found = centre(program, lower)
+        if found is None or not found[1] > 0:
+            return None, None
+        far = found[0].gram, found[0].free, lower
+    else:
+        count = program.objective.size
+        wider = GramProgram(
+            with_margin(program.identity, keep_unknowns=True),
+            np.append(np.zeros(count), 1.0),
+            np.append(program.upper, 1.0),
+        )
+        inner = solve_program(wider)
+        if not inner.has_values or not inner.unknowns[-1] > 0:
+            return None, None
+        gram = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
+        far = gram, inner.free, inner.unknowns[:-1]
+    return _least_mixture(built, (raw.gram, raw.free, raw.unknowns), far), far[2]
+
+
+def _least_mixture(built: Built, near: _Point, far: _Point) -> Theorem | None:
+    """The theorem of the mixture with the least weight on the inner point that is proven, by halving
+    twice."""
+    best, weight = None, 1.0
+    for _ in range(_STEPS):
+        gram, free, unknowns = ((1 - weight) * a + weight * b for a, b in zip(near, far, strict=True))
+        # rounding must not carry an unknown over its limit
+        found = proven(built, gram, free, np.minimum(unknowns, built.program.upper))
+        if found.value is None or best is not None and best.value is not None and found.value < best.value:
+            break
+        best, weight = found, weight / 4
+    return best
+
+
+def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit: float) -> Theorem:
+    """The proof of the moment program as a conic program, where the set bounds nothing."""
+    demand = built.statement.demands[0]
+    if demand.options.cone != "sos" or demand.in_expectation or built.statement.curves:
+        return best
+    found = interior_bound(demand.identity, demand.system, demand.parts[0], time_limit)
+    tolerated = tolerance(built, _value(built, raw.unknowns))
+    if found is None or _value(built, raw.unknowns) - found > tolerated:
+        return best
+    return replace(best, value=Fraction(found) + built.statement.constant, reason="")
+
+
+def refute(built: Built, raw: RawSolution) -> Theorem | None:
+    """What the multipliers of a ray, or of a feasibility problem, prove of the statement without its target:
+    a positive value says that no measures meet the constraints. None for a ray that does not even improve."""
+    gain = float(built.program.objective @ raw.unknowns)
+    if not gain > 0 or not math.isfinite(gain):
+        return None
+    bare = built.without_target()
+    point = np.minimum(raw.unknowns / gain, bare.program.upper)
+    if built.statement.curves:
+        point[1:] = 0.0
+    near = replace(raw, gram=raw.gram / gain, free=raw.free / gain, unknowns=point)
+    first = proven(bare, near.gram, near.free, point)
+    if first.value is not None and first.value > 0:
+        return first
+    if len(bare.scaled) > 1:
+        mixed, _ = _mixture(bare, near)
+        return first if mixed is None else _best([first, mixed])
+    inside = centre(bare.program, point)
+    if inside is None:
+        return first
+    return _best([first, proven(bare, inside[0].gram, inside[0].free, point)])

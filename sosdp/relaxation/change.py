@@ -1,0 +1,374 @@
+"""Exact changes of a statement, and the one program that a solver gets: centre, lighter parts, units.
+
+A proof of the changed statement is a proof of the given one: variables are moved, x = c + u with rational
+c, and multiples of equations are subtracted, in exact arithmetic; powers of two of variables, demands and
+unknowns are applied to the assembled matrices, where they round nothing. The way back, for moments,
+points and multipliers, is here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algebra import monomials as mono
+from ..algebra.polynomial import Polynomial, variable
+from ..conic.choose import INTERIOR_POINT_SIDE
+from ..model.expectation import ExpectationConstraint
+from .assemble.identity import GramProgram, Identity
+from .assemble.program_units import program_scalings
+from .assemble.scaling import Scaling, find_scaling, power_of_two, scale, with_unknowns
+from .assemble.stack import stack
+from .statement import BOUND, FEASIBLE, Demand, Statement, data_size
+
+_FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
+_FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
+_OUT = 4.0  # times the size of the data
+_COUNTED = 1e-3  # of the largest coefficient of an objective: what counts for its unit
+_LIGHTER = 2**10  # by how much multiples of equations must lower a polynomial's largest coefficient
+_DIGITS = 6  # binary digits of a centre relative to the half-width: data keep short coefficients
+_MOST_TERMS = 2000  # a longer polynomial is not moved
+_MOST_TALL, _MOST_DIVISIONS = 50, 200  # large terms, and divisions by equations, that are looked at
+
+Origin = Mapping[int, Fraction]
+
+
+@dataclass(frozen=True)
+class Change:
+    """x = origin + u, one origin a demand."""
+
+    origins: tuple[Origin, ...]
+
+    @classmethod
+    def none(cls, statement: Statement) -> Change:
+        """Nothing is moved."""
+        return cls(tuple({} for _ in statement.demands))
+
+    @property
+    def trivial(self) -> bool:
+        """Whether nothing is moved."""
+        return not any(c for o in self.origins for c in o.values())
+
+    def after(self, first: Change) -> Change:
+        """Another change, then this one."""
+        pairs = zip(first.origins, self.origins, strict=True)
+        return Change(
+            tuple({v: a.get(v, Fraction(0)) + b.get(v, Fraction(0)) for v in {*a, *b}} for a, b in pairs)
+        )
+
+    def forwards(self, statement: Statement) -> Statement:
+        """The same statement about u."""
+        if self.trivial:
+            return statement
+        pairs = zip(statement.demands, self.origins, strict=True)
+        return replace(statement, demands=tuple(_moved(d, o) for d, o in pairs))
+
+    def polynomial(self, p: Polynomial, demand: int = 0) -> Polynomial:
+        """A polynomial of a demand in u."""
+        return moved_polynomial(p, self.origins[demand])
+
+    def point(self, u: Mapping[int, Fraction], demand: int = 0) -> dict[int, Fraction]:
+        """A point of a demand in the given variables."""
+        return {v: self.origins[demand].get(v, Fraction(0)) + c for v, c in u.items()}
+
+
+def moved_polynomial(p: Polynomial, origin: Origin) -> Polynomial:
+    """p(origin + u), exactly."""
+    shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c and v in p.variable_ids}
+    return p.subs(shift) if shift else p
+
+
+def _moved(demand: Demand, origin: Origin) -> Demand:
+    shift: Any = {variable(v): variable(v) + c for v, c in origin.items() if c}
+    if not shift:
+        return demand
+    known = {}
+    for v, (low, high) in demand.bounds.ranges.items():
+        c = origin.get(v, Fraction(0))
+        known[v] = _outwards(low, c, -np.inf), _outwards(high, c, np.inf)
+    return replace(
+        demand,
+        parts=tuple(moved_polynomial(p, origin) for p in demand.parts),
+        system=demand.system.subs(shift),
+        in_expectation=tuple(_moved_constraint(c, origin) for c in demand.in_expectation),
+        known=known,
+    )
+
+
+def _moved_constraint(constraint: ExpectationConstraint, origin: Origin) -> ExpectationConstraint:
+    if constraint.kind != "psd":
+        return replace(constraint, body=moved_polynomial(constraint.body, origin))
+    body = np.empty(constraint.body.shape, dtype=object)
+    for place in np.ndindex(body.shape):
+        body[place] = moved_polynomial(constraint.body[place], origin)
+    return replace(constraint, body=body)
+
+
+def _outwards(end: float, centre: Fraction, where: float) -> float:
+    """An end of a range after the move, rounded outwards."""
+    return float(np.nextafter(float(Fraction(end) - centre), where)) if np.isfinite(end) else end
+
+
+def rounded(centre: float, width: float) -> Fraction:
+    """The centre to some digits of the width, so that data stay short."""
+    least = max(width, abs(centre) * 2.0**-40, 1e-300)
+    unit = Fraction(2) ** (int(np.floor(np.log2(least))) - _DIGITS)
+    return round(Fraction(centre) / unit) * unit
+
+
+def centre_of_bounds(statement: Statement) -> Change:
+    """To the middle of the box that the constraints imply, for variables that are far from 0 beside its
+    size."""
+    origins: list[Origin] = []
+    for demand in statement.demands:
+        origin: dict[int, Fraction] = {}
+        far = {}
+        # bounds that were propagated on an empty set may be anywhere: data say how far out they can be
+        most = _OUT * data_size(demand.system) if demand.bounds.ranges else 0.0
+        for v, (low, high) in demand.bounds.ranges.items():
+            half, middle = abs(high - low) / 2, (low + high) / 2
+            if np.isfinite(half) and most >= abs(middle) > _FAR * half:
+                far[v] = rounded(middle, half)
+            elif np.isfinite(low) != np.isfinite(high):  # one end is known: from there
+                end = low if np.isfinite(low) else high
+                if most >= abs(end) > _FAR_END and (end > 0) == np.isfinite(low):
+                    far[v] = rounded(end, abs(end))
+        if far and demand.movable and max(len(p.coefs) for p in demand.parts) <= _MOST_TERMS:
+            origin = {v: c for v, c in far.items() if v not in demand.fixed}
+        origins.append(origin)
+    return Change(tuple(origins))
+
+
+Multiples = tuple[
+    tuple[tuple[int, Polynomial], ...], ...
+]  # of each part: numbers of equations, and multipliers
+
+
+def lighter(demand: Demand) -> tuple[Demand, Multiples]:
+    """The demand less multiples of its equations, where large terms of its parts are nothing on the set:
+    exact, since an equation's multiplier is free; and what was subtracted."""
+    equations = demand.system.equalities
+    if not equations or demand.equations or demand.options.quotient == "groebner":
+        return demand, ()
+    parts, taken = [], []
+    for p in demand.parts:
+        for ascending in (True, False):
+            q, used = _divided(p, equations, ascending)
+            if used and _tallest(q) * _LIGHTER < _tallest(p):
+                break
+        else:
+            q, used = p, {}
+        parts.append(q)
+        taken.append(tuple(used.items()))
+    if not any(taken):
+        return demand, ()
+    return replace(demand, parts=tuple(parts)), tuple(taken)
+
+
+def _tallest(p: Polynomial) -> Fraction:
+    return max((abs(Fraction(c)) for c in p.coefs.tolist()), default=Fraction(0))
+
+
+def _divided(
+    p: Polynomial, equations: tuple[Polynomial, ...], ascending: bool
+) -> tuple[Polynomial, dict[int, Polynomial]]:
+    """The remainder of the division of the large terms of a polynomial by the equations, with the small
+    ones, and the multipliers; monomials by degree, then by variables in one order or the other."""
+    terms = _terms(p) if 1 < len(p.coefs) <= _MOST_TERMS else {}
+    top = max((abs(c) for c in terms.values()), default=Fraction(0))
+    tall = {m: c for m, c in terms.items() if abs(c) * _LIGHTER > top}
+    if not 1 < len(tall) <= _MOST_TALL:
+        return p, {}
+
+    def order(m: tuple[int, ...]) -> tuple[int, list[int]]:
+        return len(m), sorted(m) if ascending else sorted(-v for v in m)
+
+    known = [(j, _terms(h)) for j, h in enumerate(equations) if 1 < len(h.coefs) <= _MOST_TALL]
+    leads = [(j, max(h, key=order), h) for j, h in known]
+    used: dict[int, Polynomial] = {}
+    done: set[tuple[int, ...]] = set()
+    for _ in range(_MOST_DIVISIONS):
+        left = [m for m in tall if m not in done]
+        if not left:
+            break
+        m = max(left, key=order)
+        hit = next(((j, _quotient(m, lead), lead, h) for j, lead, h in leads if _divides(lead, m)), None)
+        if hit is None:
+            done.add(m)
+            continue
+        j, rest, lead, h = hit
+        factor = tall[m] / h[lead]
+        used[j] = used.get(j, Polynomial(0)) + _monomial(rest) * factor
+        for other, c in h.items():
+            place = tuple(sorted((*rest, *other)))
+            tall[place] = tall.get(place, Fraction(0)) - factor * c
+            if not tall[place]:
+                del tall[place]
+    q = p
+    for j, multiplier in used.items():
+        q = q - multiplier * equations[j]
+    return q, used
+
+
+def _divides(lead: tuple[int, ...], m: tuple[int, ...]) -> bool:
+    return all(lead.count(v) <= m.count(v) for v in {*lead})
+
+
+def _quotient(m: tuple[int, ...], lead: tuple[int, ...]) -> tuple[int, ...]:
+    left = list(m)
+    for v in lead:
+        left.remove(v)
+    return tuple(left)
+
+
+def _monomial(ids: tuple[int, ...]) -> Polynomial:
+    return Polynomial.from_arrays(np.array([ids or (0,)], dtype=mono.MONOMIAL), np.ones(1, dtype=np.int64))
+
+
+def _terms(p: Polynomial) -> dict[tuple[int, ...], Fraction]:
+    rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
+    return {tuple(v for v in m if v): Fraction(c) for m, c in rows}
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A changed statement (``given``: as it was) as matrices: ``pieces`` in given units of u, ``scaled`` and
+    ``program`` in the solver's; ``height``: the size of the objective, of its largest coefficient without
+    the constant in the units of u;
+    ``unit``: of the objective, in which the program's is measured; ``multiples``: of the equations, that were
+    subtracted from each demand's parts."""
+
+    given: Statement
+    statement: Statement
+    change: Change
+    multiples: tuple[Multiples, ...]
+    scalings: list[Scaling]
+    scaled: list[Identity]
+    program: GramProgram
+    unit: float
+    height: float
+
+    @property
+    def pieces(self) -> list[Identity]:
+        """The identities in given units."""
+        return [d.identity for d in self.statement.demands]
+
+    @cached_property
+    def slopes(self) -> np.ndarray:
+        """What an unknown of the program is multiplied by in the given units."""
+        return self.scalings[0].unknowns_of(np.ones(len(self.statement.prices)))
+
+    def parts_of(self, gram: np.ndarray, free: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Multipliers of the program, by demand."""
+        found, row, cursor = [], 0, 0
+        for piece in self.scaled:
+            r, f = piece.gram.shape[0], piece.free.shape[0]
+            found.append((gram[row : row + r], free[cursor : cursor + f]))
+            row, cursor = row + r, cursor + f
+        return found
+
+    def moments_of(self, moments: np.ndarray) -> list[np.ndarray]:
+        """Moments of the program, by demand, in the units of u."""
+        found, start = [], 0
+        for piece, scaling in zip(self.scaled, self.scalings, strict=True):
+            part = moments[start : start + piece.columns.shape[0]]
+            found.append(part * scaling.column * (scaling.value * self.unit))
+            start += piece.columns.shape[0]
+        return found
+
+    def has_no_mass(self, moments: np.ndarray, demand: int) -> bool:
+        """Whether the measure of a demand is next to nothing beside all moments."""
+        one, every = self.pieces[demand].constant_column(), self.moments_of(moments)
+        most = max(float(np.abs(y).max(initial=0.0)) for y in every)
+        return one >= 0 and float(np.abs(every[demand][one])) <= 1e-9 * most
+
+    def without_target(self) -> Built:
+        """The same program with nothing but the unknowns in its identities: what a refutation is about."""
+        single = len(self.scaled) == 1
+        return replace(
+            self,
+            statement=replace(self.statement, constant=Fraction(0), curves=()),
+            scaled=[_bare(p) for p in self.scaled],
+            # of one identity, -1 = ... as it stands; of several a positive multiple says the same
+            scalings=[replace(s, value=1.0, size=1.0) for s in self.scalings[:1]]
+            if single
+            else self.scalings,
+            program=replace(self.program, identity=_bare(self.program.identity), quadratic=None),
+        )
+
+
+def _bare(identity: Identity) -> Identity:
+    return replace(identity, target=np.zeros_like(identity.target))
+
+
+Units = Sequence[Mapping[int, float]]  # of each demand: exponents of two of variables
+
+
+def build(statement: Statement, change: Change, units: Units = (), height: float | None = None) -> Built:
+    """The program of a statement after a change: the place where units are chosen; ``units``: of some
+    variables,
+    where their moments are known; ``height``: of the objective in the units of another program, by which it
+    is judged."""
+    there = change.forwards(statement)
+    light = [lighter(d) for d in there.demands]
+    there = replace(there, demands=tuple(d for d, _ in light))
+    pieces = [d.identity for d in there.demands]
+    scalings, tall = _units(there, pieces, units, height)
+    scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
+    slopes = scalings[0].unknowns_of(np.ones(len(there.prices)))
+    rates = np.array([float(c) for c in there.prices]) * slopes
+    unit = power_of_two(float(np.abs(rates).max(initial=0.0)))
+    upper = np.array(there.upper) / np.where(slopes > 0, slopes, 1.0)
+    bent = 2.0 * np.array([float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
+    whole = scaled[0] if len(scaled) == 1 else stack(scaled)
+    program = GramProgram(whole, rates / unit, upper, bent)
+    if there.kind not in (BOUND, FEASIBLE):
+        tall = height or float(np.abs(rates).max(initial=0.0)) or 1.0
+    return Built(statement, there, change, tuple(m for _, m in light), scalings, scaled, program, unit, tall)
+
+
+def _units(
+    statement: Statement, pieces: list[Identity], known: Units, given: float | None
+) -> tuple[list[Scaling], float]:
+    """Powers of two by least squares of logarithms, for variables, demands and unknowns together; of a
+    bound, the
+    variables and one factor. A tenth of what counts of the objective's coefficients is below four."""
+    bounds = [d.bounds for d in statement.demands]
+    single = statement.kind in (BOUND, FEASIBLE)
+    alone = single and (pieces[0].hermitian or max(pieces[0].solved_sides, default=0) > INTERIOR_POINT_SIDE)
+    if known:
+        found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
+        found = found if single else with_unknowns(pieces, found)
+    elif alone or not statement.prices:
+        found = [find_scaling(p, b) for p, b in zip(pieces, bounds, strict=True)]
+    else:
+        found = program_scalings(pieces, bounds)
+    if single:
+        found = [replace(found[0], value=1.0, unknown=None)]
+    terms = [
+        np.abs(p.target * s.column * s.value)[mono.degrees(p.columns) > 0]
+        for p, s in zip(pieces, found, strict=True)
+    ]
+    counted = np.concatenate(terms)
+    height = float(counted.max(initial=0.0))
+    counted = np.sort(counted[counted > _COUNTED * height])
+    power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
+    if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
+        return [replace(s, value=s.value * power) for s in found], 1.0
+    height = (height if given is None else given) or 1.0
+    size = min(1.0, height) * power
+    return [replace(found[0], value=power, size=size, unknown=_squares(pieces[0], found[0]))], height
+
+
+def _squares(piece: Identity, scaling: Scaling) -> np.ndarray | None:
+    """Factors of the unknowns of squares of expectations, beside that of the bound."""
+    count = piece.unknown.shape[0]
+    if count <= 1:
+        return None
+    sizes = abs(piece.unknown).multiply(scaling.column[None, :]).tocsr()
+    return np.array([1.0, *(1.0 / power_of_two(float(sizes[k].max())) for k in range(1, count))])

@@ -1,0 +1,314 @@
+"""What an answer is worth: the one function that makes certified bounds, and the status that follows.
+
+``optimal`` means a closed bracket: the proven bound on one side; on the other the objective at a point that
+satisfies the constraints, what it misses charged with the multipliers there, or at moments that satisfy every
+constraint in its own centred units. Anything else is ``inaccurate``, with both ends in its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..algebra.monomials import degrees
+from ..conic.svec import smat
+from ..model.system import System
+from .assemble.diagonal_dominance import least_eigenvalues
+from .assemble.identity import GramProgram, RawSolution
+from .certify.bound import Certified, certify
+from .change import Built
+from .statement import FEASIBLE, MEASURES, data_size
+
+ENOUGH = (
+    1e-5  # relative distance of the two ends of a closed bracket; violation of moments that counts as none
+)
+RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
+SATISFIED = 1e-6  # the same where moments alone decide
+LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
+_CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
+_FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
+
+
+@dataclass(frozen=True, eq=False)
+class Theorem:
+    """What multipliers prove: ``value`` (None: nothing, and then ``reason`` says why) of the maximisation
+    form,
+    the multipliers, those of single demands as they were certified, whether no others would do better, and
+    the unknowns in the given units."""
+
+    value: Fraction | None
+    reason: str
+    gram: np.ndarray
+    free: np.ndarray
+    unknowns: np.ndarray
+    certified: tuple[Certified, ...] = ()
+    final: bool = False
+    given: tuple[Fraction, ...] = ()
+
+
+def proven(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> Theorem:
+    """What multipliers of the program prove of the statement, in fractions: ``constant + prices @ u - curves
+    @
+    u**2`` less what the shortfalls cost. The only function that makes a certified bound, or a refutation."""
+    statement = built.statement
+    if not all(np.isfinite(v).all() for v in (gram, free, unknowns)):
+        return Theorem(None, "the solver returned non-finite numbers", gram, free, unknowns, final=True)
+    if (unknowns > built.program.upper).any():
+        return Theorem(None, "an unknown is beyond its limit", gram, free, unknowns)
+    slopes = built.slopes.tolist()
+    exact = [Fraction(u) * Fraction(s) for u, s in zip(unknowns.tolist(), slopes, strict=True)]
+    total = statement.value(exact)
+    found, reason, final = [], "", False
+    parts = zip(statement.demands, built.scaled, built.scalings, built.parts_of(gram, free), strict=True)
+    for demand, piece, scaling, part in parts:
+        shown = certify(piece, *part, unknowns, scaling.bounds)
+        found.append(shown)
+        final = final or shown.adrift and not demand.equations
+        if shown.proves:
+            continue
+        if demand.equations:
+            reason = "equations between coefficients hold to rounding only"
+            continue
+        if demand.price is None and statement.kind == MEASURES:
+            gram_of, free_of = (np.zeros_like(v) for v in part)
+            none = certify(piece, gram_of, free_of, unknowns, scaling.bounds)
+            if none.proves:  # of a measure that no constraint used mentions: 0 >= 0
+                continue
+            unknown = "the constraints give no bound on the mass of every measure; add one (mu.mass <= ...)"
+            reason = reason or shown.reason or unknown
+        elif demand.price is None or not math.isfinite(shown.loss):
+            reason = reason or shown.reason or "no coefficients strictly inside every constraint were found"
+        else:
+            total -= Fraction(shown.loss) / Fraction(scaling.value) * demand.price
+    absorbed = np.concatenate([c.gram for c in found])
+    settled = np.concatenate([c.free for c in found])
+    value = None if reason else total
+    return Theorem(value, reason, absorbed, settled, unknowns, tuple(found), final, tuple(exact))
+
+
+def tolerance(built: Built, value: float) -> float:
+    """What counts as closed: relative to the value, and to one unless the objective itself is smaller."""
+    return ENOUGH * max(abs(value), min(1.0, built.height))
+
+
+def outwards(value: Fraction, sign: int) -> float | None:
+    """A lower bound of the maximisation form as a float of what was asked, rounded outwards; None where no
+    float is near it."""
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    if Fraction(found) > value:
+        found = math.nextafter(found, -math.inf)
+    return sign * found if math.isfinite(found) else None
+
+
+def violation(built: Built, raw: RawSolution) -> float:
+    """By how much moments miss the worst constraint: every row of every matrix, every equation and every
+    unknown's equation in its own size, or that of a moment of size one in centred units."""
+    program, y = built.program, raw.moments
+    if not np.isfinite(y).all():
+        return math.inf
+    identity = program.identity
+    slopes = program.objective + identity.unknown @ y
+    free = ~np.isfinite(program.upper)
+    if program.quadratic is not None:
+        free &= program.quadratic == 0
+        slopes = np.where(program.quadratic > 0, 0.0, slopes)
+    terms = np.abs(program.objective) + abs(identity.unknown) @ np.abs(y)
+    missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
+    missed = missed / (np.maximum(terms, 1.0) if built.change.trivial else _own_sizes(built, terms))
+    worst = float(missed.max(initial=0.0))
+    if identity.free.shape[0]:
+        size = np.maximum(abs(identity.free) @ np.abs(y), 1.0)
+        worst = max(worst, float((np.abs(identity.free @ y) / size).max()))
+    if identity.dominance is not None:
+        least = min([0.0, *least_eigenvalues(identity, y)])
+        return max(worst, -least / max(1.0, float(np.abs(y).max(initial=0.0))))
+    values = identity.gram @ y
+    if not np.isfinite(values).all():
+        return math.inf
+    constant = identity.constant_column()
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        if constant >= 0 and block.kind in ("inequality", "product") and not block.basis[0].any():
+            # what misses the constant of a constraint is no satisfaction, however large other terms are
+            entry, level = float(values[rows][0]), abs(float(identity.gram[rows.start, constant]))
+            if -entry > LITTLE * level > 0:
+                worst = max(worst, -entry / level)
+        if block.side == 1:
+            size = float((abs(identity.gram[rows]) @ np.abs(y))[0])
+            worst = max(worst, -float(values[rows][0]) / max(size, 1.0))
+            continue
+        matrix = smat(values[rows], block.side)
+        length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1.0))
+        worst = max(worst, -float(np.linalg.eigvalsh(matrix / np.outer(length, length))[0]))
+    return worst
+
+
+def _own_sizes(built: Built, terms: np.ndarray) -> np.ndarray:
+    """The least coefficient of a moment in each unknown's equation, where variables were moved: what E[x**2]
+    says of E[u**2], of x = c + u, is next to nothing beside c**2."""
+    size = np.maximum(terms, 1.0)
+    if len(built.statement.prices) == 1:
+        return size
+    unknown = built.program.identity.unknown
+    moving = degrees(built.program.identity.columns)[unknown.indices] > 0
+    least = np.full(size.size, np.inf)
+    rows = np.repeat(np.arange(size.size), np.diff(unknown.indptr))
+    used = moving & (unknown.data != 0)
+    np.minimum.at(least, rows[used], np.abs(unknown.data[used]))
+    return np.minimum(least, size)
+
+
+def shortfall(program: GramProgram, raw: RawSolution) -> float:
+    """Estimate of how far a solver's value is from the optimum, to first order: what the moments violate,
+    priced with the multipliers found, plus the difference of the two objectives."""
+    identity, y = program.identity, raw.moments
+    if not np.isfinite(y).all():
+        return math.inf
+    missed = float(np.abs(raw.free) @ np.abs(identity.free @ y)) if identity.free.shape[0] else 0.0
+    least_of = least_eigenvalues(identity, y)
+    for block, rows, least in zip(identity.blocks, identity.slices(), least_of, strict=True):
+        # what a solver in doubles leaves is not zero, however small the numbers are that are compared
+        missed += max(-least, RESOLVED) * abs(float(np.trace(smat(raw.gram[rows], block.side))))
+    slopes = program.objective + identity.unknown @ y
+    if program.quadratic is not None:
+        bent = program.quadratic > 0
+        slopes = np.where(bent, slopes - program.quadratic * raw.unknowns, slopes)
+    limited = np.isfinite(program.upper)
+    missed += float(np.abs(raw.unknowns) @ np.where(limited, np.maximum(-slopes, 0.0), np.abs(slopes)))
+    primal = float(identity.target @ y)
+    if program.quadratic is not None:
+        primal += float(program.quadratic @ raw.unknowns**2) / 2
+    primal += float(np.where(limited, np.where(limited, program.upper, 0.0) * slopes, 0.0).sum())
+    found = missed + abs(primal - program.value(raw.unknowns))
+    return found if math.isfinite(found) else math.inf
+
+
+def misfit(built: Built, raw: RawSolution) -> float:
+    """How far the multipliers' value may be from what they prove, to first order and in the program's units:
+    the residual of every identity and what its Gram matrices lack, priced at the moments found."""
+    identity, y = built.program.identity, np.abs(raw.moments)
+    residual = identity.target + identity.unknown.T @ raw.unknowns
+    residual -= identity.gram.T @ raw.gram + identity.free.T @ raw.free
+    found = float(np.abs(residual) @ y)
+    values = identity.gram @ raw.moments
+    for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+        least = float(np.linalg.eigvalsh(smat(raw.gram[rows], block.side))[0])
+        if least < 0:
+            found -= least * max(abs(float(np.trace(smat(values[rows], block.side)))), 1.0)
+    return found if math.isfinite(found) else math.inf
+
+
+def own_misfit(built: Built, raw: RawSolution) -> float:
+    """How far the multipliers are from satisfying the worst of the identities: the residual of a term
+    relative to
+    what it is the sum of, and the least eigenvalue of a Gram matrix whose rows are measured by the terms of
+    their squares. What a moment near zero hides of a residual is seen here."""
+    parts, worst = built.parts_of(raw.gram, raw.free), 0.0
+    for piece, (gram, free) in zip(built.scaled, parts, strict=True):
+        residual = piece.target + piece.unknown.T @ raw.unknowns - piece.gram.T @ gram - piece.free.T @ free
+        # an unknown near zero counts as one of size one: what is zero is found to the solver's accuracy only
+        size = np.abs(piece.target) + abs(piece.unknown).T @ np.maximum(np.abs(raw.unknowns), 1.0)
+        smallest = float(size[size > 0].min(initial=math.inf))
+        size = np.maximum(size, smallest if math.isfinite(smallest) else 1.0)
+        sums = abs(piece.gram).T @ np.abs(gram) + abs(piece.free).T @ np.abs(free)
+        worst = max(worst, float((np.abs(residual) / np.maximum(size, sums)).max(initial=0.0)))
+        for block, rows in zip(piece.blocks, piece.slices(), strict=True):
+            matrix = smat(gram[rows], block.side)
+            k = np.arange(block.side)
+            squares = piece.gram[rows][k * (k + 3) // 2]
+            terms = [
+                float(size[squares.indices[a:b]].min(initial=math.inf))
+                for a, b in zip(squares.indptr[:-1], squares.indptr[1:], strict=True)
+            ]
+            length = np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.where(np.isfinite(terms), terms, 1.0)))
+            worst = max(worst, -float(np.linalg.eigvalsh(matrix / np.outer(length, length))[0]))
+    return worst if math.isfinite(worst) else math.inf
+
+
+def compared_at_points(built: Built, raw: RawSolution, asked: float | None) -> bool:
+    """Whether the solver closed the gap in bases in which a violation means what it says (of degree 80,
+    multipliers in monomials do not). With a loose tolerance it closed none."""
+    closed = raw.status == "optimal" and (asked or 0.0) <= ENOUGH
+    return raw.inside is not None and closed and min(1.0, built.height) / built.unit >= _CLOSED
+
+
+def means(built: Built, raw: RawSolution) -> list[dict[int, tuple[float, float]]]:
+    """Mean and standard deviation (infinite: not known) of every variable of every demand, in the variables
+    u of the change."""
+    found = []
+    for piece, y in zip(built.pieces, built.moments_of(raw.moments), strict=True):
+        one, known = piece.constant_column(), {}
+        mass = float(y[one]) if one >= 0 else 1.0
+        width = (piece.columns > 0).sum(axis=1)
+        if np.isfinite(y).all() and mass > 1e-9 * float(np.abs(raw.moments).max(initial=0.0)):
+            top = piece.columns[:, -1]
+            second = piece.columns[:, -2] if piece.columns.shape[1] > 1 else np.zeros_like(top)
+            squares = {
+                int(top[k]): float(y[k]) / mass for k in np.flatnonzero((width == 2) & (top == second))
+            }
+            first = {int(top[k]): float(y[k]) / mass for k in np.flatnonzero(width == 1)}
+            for v in {*first, *squares}:  # a mean that is not listed vanishes by a sign symmetry
+                mean = first.get(v, 0.0)
+                spread = math.sqrt(max(squares[v] - mean * mean, 0.0)) if v in squares else math.inf
+                known[v] = (mean, spread)
+        found.append(known)
+    return found
+
+
+def is_wide(built: Built, raw: RawSolution) -> bool:
+    """Whether second moments are so large, beside the data in the given units, or are not known of a variable
+    without bounds, that a set may be empty and its constraints nearly met at infinity."""
+    given = zip(built.statement.demands, built.given.demands, built.change.origins, strict=True)
+    for k, ((demand, asked, origin), known) in enumerate(zip(given, means(built, raw), strict=True)):
+        system, ranges = demand.system, demand.bounds.ranges
+        if not len(system) and not demand.in_expectation:
+            continue
+        lengths: dict[int, float] = {}
+        piece = demand.identity
+        if not known and built.statement.kind == MEASURES and built.has_no_mass(raw.moments, k):
+            continue  # there is no point
+        if piece.hermitian:  # variables and conjugates: every product of two bounds one of them
+            y = built.moments_of(raw.moments)[k]
+            pairs = np.abs(y[(piece.columns > 0).sum(axis=1) == 2])
+            lengths = dict(enumerate(np.sqrt(pairs).tolist())) if pairs.size else {0: math.inf}
+        products = (piece.columns > 0).sum(axis=1) > 1
+        for v in () if piece.hermitian else system.variable_ids.tolist():
+            middle = float(origin.get(v, Fraction(0)))
+            mean, spread = known.get(v, (0.0, math.inf))
+            if math.isinf(spread):  # its square is no column
+                if v in demand.fixed or np.isfinite(ranges.get(v, math.inf)).all():
+                    continue
+                alone = v in known and not (piece.columns[products] == v).any()
+                spread = 0.0 if alone else spread
+            lengths[v] = math.hypot(mean + middle, spread)
+        if is_far(lengths, asked.system):
+            return True
+    return False
+
+
+def is_far(lengths: Mapping[int, float], system: System) -> bool:
+    """Whether a variable is of a size at which constraints may nearly be met by an empty set, beside the
+    data of the set as it was given."""
+    size = data_size(system)
+    return any(not v <= _FAR * size for v in lengths.values())
+
+
+def status_of_feasible(built: Built, raw: RawSolution, missed: float) -> tuple[str, str]:
+    """Status and reason for moments that are to satisfy everything."""
+    assert built.statement.kind == FEASIBLE
+    gamma = float(raw.unknowns[0])
+    good = gamma <= ENOUGH and raw.status == "optimal" and missed <= SATISFIED
+    if good and not is_wide(built, raw):
+        return "optimal", f"moments that miss nothing by more than {missed:.1g} in centred units"
+    if good:
+        return "inaccurate", (
+            "not refuted; the moments found satisfy everything, but are so large that weak "
+            "infeasibility is not excluded: bound the variables"
+        )
+    return "inaccurate", f"neither refuted nor satisfied: the moments found miss a constraint by {missed:.1g}"

@@ -1,0 +1,198 @@
+"""The one list of steps: what is tried on a statement, in this order, while the answer is doubtful.
+
+A step is a file of ``steps/`` with one function of the state. What a step finds is judged (``judge``);
+the best candidate is the answer, with the best proven bound of all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..conic.program import ProblemTooLarge, SolverUnavailable
+from .attained import attained, feasible_point
+from .candidate import Candidate, Ran, State
+from .certify.multipliers import prove
+from .certify.without_optimum import falling, without_optimum
+from .judge import (
+    ENOUGH,
+    SATISFIED,
+    compared_at_points,
+    is_wide,
+    misfit,
+    own_misfit,
+    shortfall,
+    status_of_feasible,
+    tolerance,
+    violation,
+)
+from .statement import FEASIBLE, PROGRAM
+from .steps import Step
+from .steps.centre import centred, seen
+from .steps.centre import when as may_centre
+from .steps.first import first
+from .steps.other_form import other_form
+from .steps.other_method import other_method
+from .steps.small import small
+
+STEPS = (
+    Step(
+        "centre",
+        may_centre,
+        centred,
+        "a relaxation does not change under x = c + u; the digits of a solver do",
+        "a regression over years as a SosProgram, far quartics",
+    ),
+    Step(
+        "other form",
+        lambda s: s.best.raw.solver == "clarabel",
+        other_form,
+        "Gram and moment form of one program end early on different data",
+        "singular20 where no small solver is installed",
+    ),
+    Step(
+        "other method",
+        lambda s: len(s.statement.demands) == 1,
+        other_method,
+        "values at points, or an interior point",
+        "gloptipoly_concave_d3, its certified bound",
+    ),
+    Step(
+        "small",
+        lambda s: s.deadline == math.inf,
+        small,
+        "CVXOPT and SDPA on programs that take a moment",
+        "lyapunov_cubic, quartics far from 0",
+    ),
+)
+FIRST = "first"
+
+
+def run(state: State) -> Candidate:
+    """Every step that applies, until the answer is not doubtful or the time is over; the best candidate with
+    the best proven bound of all. ``state.ran`` says what was done."""
+    state.at, state.judging, state.running = state.started, _judged, run
+    _take(state, FIRST, first)
+    own = state.options.solver in ("auto", "borrowed") and state.solve is None
+    for step in STEPS if own else ():
+        if step.name in state.without or state.late or not state.best.doubtful or not step.when(state):
+            continue
+        _take(state, step.name, step.what)
+    return _joined(state)
+
+
+def _take(state: State, name: str, what: Callable[[State], Candidate | None]) -> None:
+    """Run a step, and note what it did."""
+    began = time.perf_counter()
+    try:
+        found = what(state)
+    except (SolverUnavailable, ProblemTooLarge, OverflowError, np.linalg.LinAlgError):
+        if not state.found:
+            raise
+        return
+    if found is None:
+        return
+    state.found.append(found)
+    proven = None if found.proven is None else state.statement.sign * float(found.proven)
+    took = time.perf_counter() - began
+    state.ran.append(Ran(name, found.raw.solver, took, found.status, proven))
+
+
+def _judged(state: State, found: Candidate) -> Candidate:
+    built, raw = found.built, found.raw
+    if not raw.has_values:
+        return without_optimum(state, found)
+    if built.statement.kind == FEASIBLE:
+        return _feasible(state, found)
+    endless = falling(found)
+    if endless is not None:
+        return endless
+    theorem, inner = None, None
+    if state.options.certify_bound:
+        theorem, inner = prove(built, raw, state.deadline)
+    value = float(built.statement.constant) + built.program.value(raw.unknowns) * built.unit
+    enough = tolerance(built, value)
+    missed, violated = shortfall(built.program, raw) * built.unit, violation(built, raw)
+    if theorem is None or theorem.value is None:
+        # nothing is proven: every identity must be right in its own size
+        sums = own_misfit(built, raw) * enough / ENOUGH
+        missed = max(missed, misfit(built, raw) * built.unit, sums)
+    elif compared_at_points(built, raw, state.options.tolerance):
+        missed, violated = abs(value - float(theorem.value)), 0.0
+    found = replace(found, value=value, theorem=theorem, inner=inner, missed=missed, violated=violated)
+    if built.statement.kind == PROGRAM and not any(built.statement.prices):
+        found = replace(found, above=value)  # any coefficients are the best
+    answer = closed(found)
+    if answer.doubtful and theorem is not None and theorem.value is not None:
+        above, point = attained(built, raw, theorem)
+        answer = closed(replace(found, above=above, point=point))
+    return answer
+
+
+def closed(found: Candidate) -> Candidate:
+    """The candidate with the status that its bracket allows."""
+    if found.proven is not None and found.above < found.proven:  # then the point is infeasible
+        found = replace(found, above=math.inf, point=None)
+    built, raw, value, proven = found.built, found.raw, min(found.value, found.above), found.proven
+    enough = tolerance(built, value)
+    lower = value - found.missed if proven is None else float(proven)
+    if proven is not None and found.above - lower <= enough:
+        return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")
+    by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
+    by_moments = by_moments and (raw.status == "optimal" or proven is not None)
+    alone = built.statement.kind == PROGRAM and built.statement.mass is None
+    if by_moments and (alone or not is_wide(built, raw)):
+        why = ""
+        if proven is None and found.theorem is not None:
+            why = f"{found.theorem.reason}; the value rests on moments and multipliers that agree to "
+            why += f"{max(found.missed, 1e-16):.1g}"
+        elif proven is None:
+            why = "not asked for (certify_bound=False)"
+        return replace(found, status="optimal", value=max(value, lower), reason=why)
+    sign = built.statement.sign
+    told = f"nothing is proven ({found.theorem.reason})" if found.theorem is not None else "nothing is proven"
+    told = told if proven is None else f"{sign * lower:.9g} is proven"
+    told += f"; the solver's value is {sign * value:.9g}"
+    if math.isfinite(found.above):
+        told += f"; a point attains {sign * found.above:.9g}"
+    told += f"; moments miss a constraint by {found.violated:.1g} and the value by {found.missed:.1g}"
+    told += f" ({raw.message})" if raw.status != "optimal" else ""
+    return replace(found, status="inaccurate", reason=told, value=value)
+
+
+def _feasible(state: State, found: Candidate) -> Candidate:
+    """A refutation, a point that satisfies everything exactly, or moments that do."""
+    built, raw = found.built, found.raw
+    if raw.unknowns[0] > 0.5 * built.program.upper[0]:
+        return without_optimum(state, found)
+    point = feasible_point(built, raw)
+    if point is not None:
+        told = "a point satisfies every constraint, checked exactly"
+        return replace(found, status="optimal", reason=told, point=point, missed=0.0, violated=0.0)
+    missed = violation(built, raw)
+    status, reason = status_of_feasible(built, raw, missed)
+    if status == "optimal" and found.step == FIRST and may_centre(state, found) and seen(found) is not None:
+        # far from where they vary, moments may seem to satisfy anything
+        status, reason = "inaccurate", f"not refuted; {reason}, but not from where they vary"
+    return replace(found, status=status, reason=reason, missed=missed, violated=missed)
+
+
+def _joined(state: State) -> Candidate:
+    """The best candidate, with the best proven bound and the best point of all of them."""
+    best = state.best
+    if best.settled or state.statement.kind == FEASIBLE or not best.raw.has_values:
+        return best
+    theorems = [c.theorem for c in state.found if c.proven is not None and c.theorem is not None]
+    top = max(theorems, key=lambda t: t.value or 0, default=None)
+    if top is not None and (best.proven is None or (top.value or 0) > best.proven):
+        best = replace(best, other=top)
+    least = -math.inf if best.proven is None else best.proven
+    points = [c for c in state.found if least <= c.above < best.above]
+    if points:
+        lowest = min(points, key=lambda c: c.above)
+        best = replace(best, above=lowest.above, point=lowest.point)
+    return closed(best)

@@ -1,0 +1,192 @@
+"""What is asked: identities in common unknowns with a cost, in exact numbers, whatever door asks it.
+
+A statement is
+
+    maximise  constant + sum_k prices[k] u_k - sum_k curves[k] u_k**2    subject to, for every demand,
+    parts[0] + sum_k u_k parts[k]  =  sums of squares on the demand's set,       u_k <= upper[k].
+
+``minimize p on K`` has one demand (p, -1): the largest gamma with p - gamma a sum of squares on K.
+``feasible`` has (0, -1) with gamma at most 1: a positive one refutes the set. A ``SosProgram`` has one
+demand a constraint, a ``MeasureProgram`` one a measure and one unknown a constraint. Numbers are those
+that were written; a float is the binary number that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algebra.polynomial import Polynomial
+from ..model.expectation import ExpectationConstraint
+from ..model.options import Options
+from ..model.system import System
+from ..reduction.bounds import VariableBounds, deduce_bounds
+from ..reduction.quotient import find_quotient
+from .assemble.assemble import assemble
+from .assemble.diagonal_dominance import with_cone
+from .assemble.forced_zeros import without_forced_zeros
+from .assemble.identity import Identity
+from .assemble.plan import Plan, plan
+from .assemble.symmetry import with_symmetry
+
+BOUND, FEASIBLE, PROGRAM, MEASURES = "bound", "feasible", "program", "measures"
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """One identity (see the module docstring).
+
+    ``price``: what a shortfall of one costs, a bound on the mass of the measure that pairs with the identity
+    (None: it is to be proven in full). ``closed``: the constant is part of what is asked. ``labels``: ids of
+    the
+    y of a matrix constraint y'My. ``in_expectation``: constraints that hold in expectation. ``equations``:
+    every
+    coefficient is to vanish, no squares. ``reduced``: elements of bases that the identity forces to zero are
+    left out where it is not closed. ``known``: ranges of variables that were deduced before a change.
+    """
+
+    parts: tuple[Polynomial, ...]
+    system: System
+    degree: int
+    options: Options
+    price: Fraction | None = None
+    closed: bool = True
+    labels: tuple[int, ...] = ()
+    in_expectation: tuple[ExpectationConstraint, ...] = ()
+    equations: bool = False
+    reduced: bool = True
+    known: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+    @cached_property
+    def bounds(self) -> VariableBounds:
+        """A-priori bounds on the variables."""
+        system = self.system
+        found = deduce_bounds(system.equalities, system.inequalities, system.matrices)
+        if not self.known:
+            return found
+        ranges, largest = dict(found.ranges), dict(found.largest)
+        for v, (low, high) in self.known.items():
+            old = ranges.get(v, (-np.inf, np.inf))
+            ranges[v] = (max(low, old[0]), min(high, old[1]))
+            largest[v] = min(largest.get(v, np.inf), max(abs(low), abs(high)))
+        return VariableBounds(largest, found.balls, ranges)
+
+    @cached_property
+    def assembled(self) -> tuple[Identity, Plan | None]:
+        """The identity as matrices, in the given units, and what the reductions did; no solver is called."""
+        target, unknowns = self.parts[0], list(self.parts[1:])
+        if self.equations:
+            return assemble([], [], target, unknowns), None
+        options = self.options
+        layout = plan(
+            self.system,
+            self.degree,
+            [target, *(p for p in unknowns if not p.is_constant or not self.closed)],
+            options,
+            closed=self.closed,
+            in_expectation=self.in_expectation,
+            linear_in=self.labels,
+        )
+        found = assemble(layout.blocks, layout.equalities, target, unknowns, layout.quotient, layout.ids)
+        if self.reduced and not self.closed and options.prune and options.basis is None:
+            found = without_forced_zeros(found)
+        return with_symmetry(with_cone(found, options.cone), layout.actions), layout
+
+    @property
+    def identity(self) -> Identity:
+        """The identity as matrices."""
+        return self.assembled[0]
+
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """Variables that are not moved: those of rewriting rules (x**2 = x), and labels."""
+        rules = find_quotient(self.system.equalities).power if self.options.quotient else {}
+        return frozenset({*rules, *self.labels})
+
+    def emptied(self) -> Demand:
+        """The demand without an objective: what refutes its set."""
+        return replace(self, parts=(self.parts[0] * 0, self.parts[1]))
+
+    @property
+    def movable(self) -> bool:
+        """Whether variables may be moved: given symmetries, for-alls, smaller cones, chosen bases, Groebner
+        bases and term sparsity refer to the given ones."""
+        o = self.options
+        plain = o.symmetries is None and o.cone == "sos" and o.basis is None and o.quotient != "groebner"
+        foralls = self.system.foralls or any(c.kind == "forall" for c in self.in_expectation)
+        return plain and not (self.equations or foralls) and not o.sparsity.endswith(("term", "chordal"))
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """What is asked (see the module docstring). ``kind``: ``bound``, ``feasible``, ``program`` or
+    ``measures``;
+    ``sign``: -1 where the door states the negative of what it is asked; ``curves``: empty, or one an
+    unknown."""
+
+    kind: str
+    demands: tuple[Demand, ...]
+    prices: tuple[Fraction, ...]
+    upper: tuple[float, ...]
+    constant: Fraction = Fraction(0)
+    sign: int = 1
+    curves: tuple[Fraction, ...] = ()
+
+    def value(self, unknowns: list[Fraction]) -> Fraction:
+        """The objective at given unknowns, exactly."""
+        total = self.constant
+        for k, (u, price) in enumerate(zip(unknowns, self.prices, strict=True)):
+            total += u * price
+            if self.curves:
+                total -= self.curves[k] * u * u
+        return total
+
+    @property
+    def mass(self) -> Fraction | None:
+        """The mass of the one measure that pairs with a statement about a bound, by whatever door: the
+        objective is
+        at most ``constant + mass * parts[0](x)`` for every point x of the set. None for other statements."""
+        if len(self.demands) != 1 or self.kind == FEASIBLE or self.curves or len(self.prices) != 1:
+            return None
+        demand, (price,) = self.demands[0], self.prices
+        level = demand.parts[1]
+        if demand.in_expectation or demand.labels or demand.equations or not level.is_constant:
+            return None
+        return price / -Fraction(level.constant) if price > 0 and level.constant < 0 else None
+
+    @property
+    def coefficients(self) -> tuple[list[Any], list[list[Any]]]:
+        """All coefficients of the constant parts, and of each unknown, its cost among them."""
+        target, *rows = (
+            [c for d in self.demands for c in d.parts[k].coefs.tolist()] for k in range(1 + len(self.prices))
+        )
+        return target, [[*row, price] for row, price in zip(rows, self.prices, strict=True)]
+
+    @property
+    def emptiness(self) -> Statement | None:
+        """The statement that refutes the sets; None where that is what is asked already, or nothing is a
+        set."""
+        demand = self.demands[0]
+        if self.kind != BOUND or (len(demand.system) == 0 and not demand.in_expectation):
+            return None
+        return Statement(FEASIBLE, (demand.emptied(),), (Fraction(1),), (1.0,), sign=self.sign)
+
+
+def data_size(system: System) -> float:
+    """The size of variables at which terms of different degrees of a constraint balance, the largest of
+    all."""
+    entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
+    best = 0.0
+    for p in (*system.equalities, *system.inequalities, *entries):
+        degrees = (p.monos > 0).sum(axis=1)
+        top = int(degrees.max(initial=0))
+        lead = max((abs(float(c)) for c, d in zip(p.coefs, degrees, strict=True) if d == top), default=0.0)
+        for c, d in zip(p.coefs.tolist(), degrees.tolist(), strict=True):
+            if d < top and lead > 0:
+                best = max(best, (abs(float(c)) / lead) ** (1.0 / (top - d)))
+    return best or 1.0

@@ -1,0 +1,69 @@
+"""The centre step: origin and units at the means and spreads of the moments found, at most three times."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ..candidate import Candidate, State
+from ..change import Change, Origin, Units, build, rounded
+from ..judge import means
+from ..solve.solve import cubic_work, solve_program
+
+_ROUNDS = 3
+_WORK = 1e8  # of a program that is solved again in other variables, whose symmetry may be gone
+_SHRINK, _LESS = 10, 4  # powers of two by which a unit is lowered at most, and from which on that is tried
+_FAR = 32.0  # |mean| beside the spread, from which moments are measured from their mean
+
+
+def when(state: State, candidate: Candidate | None = None) -> bool:
+    """Whether there are moments, of a program that is soon solved again."""
+    best = candidate or state.best
+    return best.raw.has_values and cubic_work(best.built.program.identity) < _WORK
+
+
+def centred(state: State) -> Candidate | None:
+    """The best of the rounds."""
+    found: list[Candidate] = []
+    for _ in range(_ROUNDS):
+        where = seen(found[-1] if found else state.best)
+        if where is None or state.late:
+            break
+        built = build(state.statement, *where, state.found[0].built.height)
+        options = {**state.options.solving(), "time_limit": state.patience()}
+        found.append(state.judged("centre", built, solve_program(built.program, **options)))
+        if not found[-1].doubtful:
+            break
+    return max(found, key=lambda c: c.worth, default=None)
+
+
+def seen(candidate: Candidate) -> tuple[Change, Units] | None:
+    """Origins at the means of the moments, and units of a few standard deviations, where a variable is far
+    from 0 beside its spread or range, or varies much less than its unit."""
+    if not candidate.raw.has_values:
+        return None
+    built, origins, units, worth = candidate.built, [], [], False
+    every = zip(built.statement.demands, built.scalings, means(built, candidate.raw), strict=True)
+    for demand, scaling, known in every:
+        origin: dict[int, Fraction] = {}
+        exponents: dict[int, float] = {}
+        for v, (mean, spread) in known.items() if demand.movable else ():
+            if v in demand.fixed or not math.isfinite(mean):
+                continue
+            spread = spread if math.isfinite(spread) else 0.0
+            low, high = demand.bounds.ranges.get(v, (-math.inf, math.inf))
+            half = (high - low) / 2 if math.isfinite(high - low) else math.inf
+            width = min(half, max(spread, abs(mean) * 2.0**-12))
+            far = abs(mean) > 1e-9 and abs(mean) > _FAR * width
+            unit = float(scaling.exponent[v]) if v < scaling.exponent.size else 0.0
+            # digits of a solver are no data: below some part of the unit nothing is known of a spread
+            least = unit - _SHRINK
+            wanted = max(math.ceil(math.log2(4 * spread)) if spread > 0 else least, least)
+            if mean and width > 0:
+                origin[v] = rounded(mean, width)
+            exponents[v] = float(min(wanted, unit))
+            worth = worth or far or exponents[v] <= unit - _LESS
+        origins.append(origin)
+        units.append(exponents)
+    moved: tuple[Origin, ...] = tuple(origins)
+    return (Change(moved).after(built.change), units) if worth else None

@@ -1,0 +1,17 @@
+"""Small solvers: CVXOPT and SDPA end early on other programs than Clarabel. They take no time limit."""
+
+from __future__ import annotations
+
+from ..candidate import Candidate, State
+from ..solve.solve import small_solvers, solve_program
+
+
+def small(state: State) -> Candidate | None:
+    """The best answer of the small solvers that are installed."""
+    built = state.best.built
+    found: list[Candidate] = []
+    for name in small_solvers(built.program):
+        found.append(state.judged("small", built, solve_program(built.program, solver=name)))
+        if not found[-1].doubtful:
+            break
+    return max(found, key=lambda c: c.worth, default=None)

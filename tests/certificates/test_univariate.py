@@ -1,0 +1,85 @@
+"""Sums of squares in one variable, short fractions by default, and bounds that have no certificate."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import pytest
+from flint import fmpq, fmpq_poly
+
+import certificates
+import sosdp as sd
+from certificates import NotCertifiable
+from certificates.find.numbers import nice_fraction
+from certificates.find.univariate import sum_of_squares
+
+x, y = sd.variables("x y")
+t = fmpq_poly([0, 1])
+
+
+def product(factors):
+    out = fmpq_poly([1])
+    for f in factors:
+        out *= f
+    return out
+
+
+POSITIVE = {
+    "square": product((t - fmpq(i, 7)) ** 2 for i in range(1, 8)),
+    "near zero": product((t - fmpq(i, 7)) ** 2 + fmpq(1, 100) for i in range(1, 11)),
+    "far": product((t - i) ** 2 for i in range(1, 11)) + 1,
+    "both": product((t - i) ** 2 for i in range(3)) * (t**2 - 2) ** 2 * (t**4 + t + 1),
+    "constant": fmpq_poly([fmpq(1, 3)]),
+    "sparse": t**30 + t + 1,
+}
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_the_squares_add_up(name):
+    found = sum_of_squares(POSITIVE[name])
+    assert all(weight > 0 for weight, _ in found)
+    assert sum((w * p * p for w, p in found), fmpq_poly([0])) == POSITIVE[name]
+
+
+@pytest.mark.parametrize(
+    "f", [t**2 - 1, t**3 + t, -(t**2) - 1, (t**2 - 2) * (t - 1) ** 2, t**4 - fmpq(1, 10**30)]
+)
+def test_what_is_negative_somewhere_has_none(f):
+    with pytest.raises(NotCertifiable):
+        sum_of_squares(f)
+
+
+@pytest.mark.parametrize("degree", [14, 20])
+def test_high_degrees_in_one_variable_are_proven(degree):
+    half = degree // 2
+    p = q = r = sd.Polynomial(1)
+    for i in range(1, half + 1):
+        p, q, r = p * ((x - F(i, 7)) ** 2 + F(1, 100)), q * (x - i) ** 2, r * (x - F(i, 7)) ** 2
+    for f in (p, q + 1, r):
+        outcome = certificates.decide(sd.prove_sos(f))
+        assert outcome.status == "proved" and outcome.proof.verify(), outcome.reason
+
+
+def test_a_bound_of_no_certificate_is_refuted():
+    motzkin = x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1
+    outcome = certificates.decide(sd.minimize(motzkin), bound=0)
+    assert outcome.status == "refuted" and outcome.proof.verify()
+    outcome = certificates.decide(sd.maximize(-motzkin), bound=0)
+    assert outcome.status == "refuted" and outcome.proof.verify()
+    assert certificates.decide(sd.minimize(motzkin)).status == "undecided"
+
+
+def test_short_fractions_come_first():
+    disc = sd.System(x**2 + y**2 <= 1)
+    assert certificates.extract(sd.minimize(x * y, disc, 2)).exact().bound == F(-1, 2)
+    assert certificates.extract(sd.maximize(x * y, disc, 2)).exact().bound == F(1, 2)
+    assert certificates.extract(sd.minimize(x**4 - 3 * x**2 + 1)).exact().bound == F(-5, 4)
+    box = sd.System(x >= 0, x <= 1, y >= 0, y <= 1)
+    assert certificates.extract(sd.minimize(x**2 - x * y + y**2 - x, box, 2)).exact().bound == F(-1, 3)
+    irrational = certificates.extract(sd.minimize(x**4 + x)).exact().bound
+    assert float(irrational) == pytest.approx(-0.4724703937, abs=1e-6) and irrational < F(-4724703, 10**7)
+
+
+def test_a_fraction_is_short_for_how_near_it_is():
+    assert nice_fraction(0.3333333, 1e-6) == F(1, 3) and nice_fraction(0.3333333, 1e-8) is None
+    assert nice_fraction(0.7134982761, 1e-7) is None and nice_fraction(1e-9, 1e-7) == 0

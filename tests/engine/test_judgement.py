@@ -1,0 +1,104 @@
+"""Single terms of what is judged, each where it decides: see tests/mutants/engine.toml and measures.toml."""
+
+from dataclasses import replace
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra.build import polynomial
+from sosdp.model.options import Options
+from sosdp.relaxation import judge, ladder
+from sosdp.relaxation.attained import _charge, at, feasible_point
+from sosdp.relaxation.change import Change, build
+from sosdp.relaxation.solve.solve import solve_program
+from sosdp.relaxation.statement import BOUND, FEASIBLE, MEASURES, PROGRAM, Demand, Statement
+
+x, y = sd.variables("x y")
+S = sd.System
+
+
+def statement_of(p, *system, kind=BOUND, price=F(1), upper=np.inf, **more):
+    demand = Demand((p, polynomial(-1)), S(*system), 2, Options(), price=price, **more)
+    return Statement(kind, (demand,), (F(1),), (upper,))
+
+
+def solved(statement):
+    built = build(statement, Change.none(statement))
+    return built, solve_program(built.program, solver="clarabel")
+
+
+def ids(*variables):
+    return [int(v.variable_ids[0]) for v in variables]
+
+
+def test_a_measure_of_any_mass_proves_nothing_with_a_shortfall():
+    built, raw = solved(statement_of(x**2, x**2 <= 1, kind=MEASURES, price=None))
+    found = judge.proven(built, raw.gram, raw.free, raw.unknowns + 0.25 / built.slopes)
+    assert found.value is None and "no bound on the mass" in found.reason
+
+
+def test_equations_that_hold_to_rounding_prove_nothing():
+    """3 u = 1 is not satisfied by the float next to 1/3."""
+    demand = Demand((polynomial(-1), polynomial(3)), S(), 2, Options(), equations=True)
+    statement = Statement(PROGRAM, (demand,), (F(1),), (np.inf,))
+    built = build(statement, Change.none(statement))
+    found = judge.proven(built, np.zeros(0), np.zeros(0), np.array([1 / 3]) / built.slopes)
+    assert found.value is None and "rounding" in found.reason
+
+
+def test_a_feasible_verdict_needs_its_moments():
+    built, raw = solved(statement_of(polynomial(0), x**2 <= 1, kind=FEASIBLE, upper=1.0))
+    assert judge.status_of_feasible(built, raw, 0.0)[0] == "optimal"
+    assert judge.status_of_feasible(built, raw, 1e-3)[0] == "inaccurate"
+
+
+def test_moments_that_miss_a_constraint_close_nothing():
+    built, raw = solved(statement_of(x**2, x**2 <= 1))
+    candidate = ladder.Candidate("first", built, raw, value=0.0, missed=0.0, violated=0.0)
+    assert ladder.closed(candidate).status == "optimal"
+    assert ladder.closed(replace(candidate, violated=1e-3)).status == "inaccurate"
+
+
+@pytest.mark.parametrize(
+    ("p", "system", "point"),
+    [
+        (x + y, [(x + y).equals(1), x**2 <= 4, y**2 <= 4], (1, F(-1, 4))),
+        (x + 0 * y, [x >= 0, x <= 1, y**2 <= 1], (F(-1, 4), 0)),
+        (x + 0 * y, [sd.PSD([[1, x], [x, 1]]), y**2 <= 1], (F(-5, 4), 0)),
+    ],
+)
+def test_what_a_point_misses_costs_its_multipliers(p, system, point):
+    """A point outside has an objective a quarter below the minimum: it is charged as much, or more."""
+    built, raw = solved(statement_of(p, *system))
+    theorem = judge.proven(built, raw.gram, raw.free, raw.unknowns)
+    where = dict(zip(ids(x, y), map(F, point), strict=True))
+    charge = _charge(built, theorem, where)
+    assert at(p, where) == pytest.approx(float(theorem.value) - 0.25, abs=1e-5)
+    assert 0.25 - 1e-5 <= charge < 1
+
+
+def test_a_feasible_point_is_exact():
+    """x**2 + y**2 = 3 has real points only, no rational ones; x = 3 is far from the matrix's interval."""
+    built, raw = solved(
+        statement_of(polynomial(0), (x**2 + y**2).equals(3), x >= 1, y >= 1, kind=FEASIBLE, upper=1.0)
+    )
+    assert feasible_point(built, raw) is None
+    matrix = sd.PSD([[1, x], [x, 2 - x]])
+    built, raw = solved(statement_of(polynomial(0), matrix, kind=FEASIBLE, upper=1.0))
+    (k,) = ids(x)
+    assert -2 <= feasible_point(built, raw)[k] <= 1
+    (factors,) = built.moments_of(np.ones_like(raw.moments))
+    powers = (built.pieces[0].columns > 0).sum(axis=1)
+    assert feasible_point(built, replace(raw, moments=3.0**powers / factors)) is None
+
+
+def test_ranges_are_rounded_outwards_when_moved():
+    statement = statement_of(x, x >= 0.1, x <= 1000)
+    (k,) = ids(x)
+    low, high = statement.demands[0].bounds.ranges[k]
+    for n in range(1, 60):
+        origin = F(n, 7)
+        moved = Change(({k: origin},)).forwards(statement).demands[0].known[k]
+        assert F(moved[0]) <= F(low) - origin and F(high) - origin <= F(moved[1])

@@ -1,0 +1,132 @@
+"""Questions with a name of their own: what once had a false theorem, a false optimum or doors that differ."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as F
+
+from .doors import FEASIBILITY, Question
+from .questions import WEAK, at, one_variable, trend
+
+
+def _trend(start: int, floats: bool) -> Question:
+    years = list(range(start, 2021))
+    values = [str(round(14.2 + 0.02 * (t - 1990) + 0.1 * math.sin(t * 1.7), 3)) for t in years]
+    return trend(years, values if floats else [f'F("{v}")' for v in values])
+
+
+def _wells(place: int, text: str) -> Question:
+    on = (f"(x-{place})**2 <= 400",)
+    return one_variable(text, on, (place - 20, place + 20), place)
+
+
+_YEARS = "(x-2003)**2*(x-2015)**2"
+_DISCS = ("(x-500000)**2+(y-4600000)**2 <= 16", "(x-500010)**2+(y-4600000)**2 <= 25")
+_EMPTY = (
+    ("(x-2091)**2 <= -F(1,10)",),
+    ("(x-2091)**2 <= -0.001",),
+    ("(x-500000)**2 <= -F(1,1000)",),
+    _DISCS,
+    ("(x-40035)**2+(y-40072)**2 <= 49", "(x-40055)**2+(y-40072)**2 <= (13*F(9,10))**2"),
+    ("x**2+y**2 <= 1", "(x-3)**2+y**2 <= 1"),
+    ("(x-100)**2+(y-100)**2 <= 1", "(x-F(1021,10))**2+(y-100)**2 <= 1"),
+    ("x >= 2000+F(1,100)", "x <= 2000", "x**2 <= 2050**2"),
+    ("x >= 40000.001", "x <= 40000", "x**2 <= 1604002500"),
+    ("y >= (x-2000)**2", "y <= -F(1,1000)", "(x-2000)**2 <= 100", "y**2 <= 100"),
+    ("y >= (x-500000)**2", "y <= -F(1,10)", "(x-500000)**2 <= 100", "y**2 <= 100"),
+    ("F(1,10)*(x-F(20032,10))**2*(x-F(20157,10))**2 <= -F(1,10)", "x >= 1990", "x <= 2020"),
+)
+_INSIDE = (
+    (("(x-500000)**2+(y-4600000)**2 <= 36", _DISCS[1]), (500005, 4600000)),
+    (
+        ("(x-40000)**2+(y-40000)**2 <= 36", "(x-40010)**2+(y-40000)**2 <= F(4001,1000)**2"),
+        (F(400059995, 10000), 40000),
+    ),
+    (("(x-2091)**2 <= 0", "y == x"), (2091, 2091)),
+    (("(x-2091)**2 <= F(1,1000)",), (2091, 0)),
+    (("x >= 2000-F(1,1000)", "x <= 2000", "x**2 <= 2050**2"), (2000, 0)),
+    (("y >= (x-40000)**2", "y <= F(1,1000)", "(x-40000)**2 <= 100", "y**2 <= 100"), (40000, 0)),
+    (("F(1,10)*(x-2003)**2*(x-2015)**2 <= F(1,1000)", "x >= 1990", "x <= 2020"), (2003, 0)),
+)
+_NEARLY = (
+    ("-x", "-x**6 >= 0"),
+    ("-x", "-x**4 >= 0"),
+    ("-x", "-x**2 >= 0"),
+    ("100*(y-x)", "-(x-y)**2 >= 0"),
+    ("y-x", "-(x-y)**2 >= 0"),
+    ("-x", "x**4 == 0"),
+    ("x-y", "-(x**2+y**4) >= 0"),
+)
+_FAR_DIFFERENCE = "2*10**12*(x**2-y**2)-F(3,10)*(x**2+y**2)"
+_LEVEL = ("x**2 == y**2", "x**2+y**2 == 1")
+
+NAMED = [
+    # floats far from 0
+    one_variable("0.5*(x-2005.9)**2*(x-1994.7)**2+0.3*x", ("x >= 1950", "x <= 2050"), (1950, 2050), 2000),
+    one_variable(
+        "0.1*(x-800004.4)**2*(x-800003.7)**2", ("x >= 800000", "x <= 800010"), (800000, 800010), 800004
+    ),
+    one_variable("0.1*(x-800004.4)**2*(x-800003.7)**2", (), (None, None), 800004),
+    one_variable("0.1*(x-40004.4)**2", ("(x-40000)**2 <= 100",), (39990, 40010), 40000),
+    _wells(100, "0.3*(x-105.7)**2*(x-94.2)**2+0.1*x"),
+    _wells(2000, "0.3*(x-2005.7)**2*(x-1994.2)**2+0.1*x"),
+    _wells(40000, "0.3*(x-40005.7)**2*(x-39994.2)**2+0.1*x"),
+    _wells(100, "(x-100.3)**4 - 7.3*(x-99.1)**2"),
+    _wells(2000, "(x-2000.3)**4 - 7.3*(x-1999.1)**2"),
+    _wells(40000, "(x-40000.3)**4 - 7.3*(x-39999.1)**2"),
+    at(
+        "0.1*(x-2003.9)**2 + 0.3*(y-800004.4)**2",
+        ("(x-2000)**2 <= 400", "(y-800000)**2 <= 400"),
+        {"x": 2003.9, "y": 800004.4},
+    ),
+    at(
+        "0.7*((x-2003.9)*(y-1990.4))**2",
+        ("(x-2000)**2 <= 400", "(y-2000)**2 <= 400"),
+        {"x": 2003.9, "y": 1990.4},
+    ),
+    one_variable(_YEARS, ("x >= 1990", "x <= 2020"), (1990, 2020), 2005),
+    one_variable(_YEARS, ("(x-1990)*(2020-x) >= 0",), (1990, 2020), 2005),
+    one_variable("*".join(f"(x-{k})" for k in range(1, 9)), ("(x-1)*(8-x) >= 0",), (1, 8), 4.5),
+    # empty sets, and sets with little room
+    *[Question("0", on, "empty", doors=FEASIBILITY) for on in _EMPTY],
+    Question("x + y", _DISCS, "empty"),
+    Question("x", (f"F(1,10)*{_YEARS} <= -100000", "x >= 1990", "x <= 2020"), "empty", degree=4),
+    Question("x", ("(x-40000)**2 <= -F(1,10)",), "empty"),
+    *[Question("0", on, "nonempty", {"x": F(x), "y": F(y)}, doors=FEASIBILITY) for on, (x, y) in _INSIDE],
+    # weakly infeasible
+    *[
+        Question(
+            p, on, "weak", doors=FEASIBILITY if p == "0" else ("minimize", "measure"), same=False, sure=False
+        )
+        for on, p in WEAK
+    ],
+    # points that violate nothing by more than a millionth
+    *[at(p, (on,), {"x": 0, "y": 0}, sure=False) for p, on in _NEARLY],
+    at("100-x", ("-(x-100)**4 >= 0",), {"x": 100}, sure=False, same=False),
+    # units
+    at("(10**6*x-3)**2+(y-x)**2", (), {"x": F(3, 10**6), "y": F(3, 10**6)}),
+    one_variable("10**10*(x**2-1)**2+x", (), (None, None), 0),
+    one_variable("10**6*(x**2-1)**2+x", (), (None, None), 0),
+    at("x+y", ("x**2 <= 10**18", "y**2 <= 10**18"), {"x": -(10**9), "y": -(10**9)}, size=1e9),
+    at(
+        "x+y",
+        ("x >= -10**9", "x <= 10**9", "y >= -10**9", "y <= 10**9"),
+        {"x": -(10**9), "y": -(10**9)},
+        size=1e9,
+    ),
+    # regression over years
+    *[_trend(start, floats) for start in (1990, 1950) for floats in (False, True)],
+    # cancellation
+    Question(_FAR_DIFFERENCE, _LEVEL, "value", None, -F(3, 10)),
+    Question(_FAR_DIFFERENCE, (_LEVEL[0], "x**2+y**2 <= 1"), "value", None, -F(3, 10)),
+    at("1e16*x**4-0.3-1e16*x**2", ("x**2 == 1",), {"x": 1}, degree=4),
+    at("1e16*x**2-0.3-1e16*x", ("x**2 == x",), {"x": 1}),
+    at("1e16*(x*y-1)+0.3*x", ("x**2 == 1", "x == y"), {"x": -1, "y": -1}),
+    at("10**12*(x**2-y)**2+x", ("y == x**2", "x**2 <= 1"), {"x": -1, "y": 1}, degree=4),
+    # doors
+    one_variable("x**4-3*x**2+x", (), (None, None), 0),
+    one_variable("-x**3+2*x", ("(x-1)*(4-x) >= 0",), (1, 4), 2),
+    at("3*x+4*y", ("(x-1)**2+(y+2)**2 <= 25",), {"x": -2, "y": -6}),
+    Question("x**4*y**2+x**2*y**4-3*x**2*y**2+1", (), "value", {"x": F(1), "y": F(1)}, F(0), tight=False),
+    at("x*y+x-2*y", ("x**2 == 1", "y**2 == 1"), {"x": -1, "y": 1}, degree=4),
+]

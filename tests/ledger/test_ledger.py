@@ -1,0 +1,62 @@
+"""The engine answers as well as it did: a sample of the recorded answers on every run, all with --slow."""
+
+import pytest
+
+from .answers import Recorded, answered, load, worse
+from .entries import entries
+
+RECORDED = load()
+ENTRIES = entries()
+# seconds each
+SLOW = {"peer SparsePOP: BroydenBand(8)", "peer SumOfSquares.jl tutorials: dihedral none"}
+SAMPLE = [e for e in ENTRIES if e.name not in SLOW][3::7]
+
+
+def lost(some):
+    wrong = []
+    for entry in some:
+        wrong += [f"{entry.name}: {w}" for w in worse(RECORDED[entry.name], answered(entry), entry.truth)]
+    return wrong
+
+
+def test_the_ledger_has_every_question():
+    assert {e.name for e in ENTRIES} == set(RECORDED)
+    assert len(RECORDED) >= 600
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_sample_is_answered_as_well_as_before(part):
+    assert not lost(SAMPLE[part::4])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_everything_is_answered_as_well_as_before(part):
+    assert not lost(ENTRIES[part::20])
+
+
+OLD = Recorded("optimal", 1.0, 0.99999, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "truth", "word"),
+    [
+        (OLD, OLD, 1.0, ""),
+        (OLD, Recorded("optimal", 1.0, 1.0, 1), None, ""),
+        (OLD, Recorded("optimal", 1.0, 0.9, 1), None, "proven less"),
+        (OLD, Recorded("optimal", 1.0, None, 1), None, "nothing proven"),
+        (OLD, Recorded("optimal", 1.1, 0.99999, 1), None, "another value"),
+        (OLD, Recorded("inaccurate", 1.0, 0.99999, 1), None, "undecided"),
+        (OLD, Recorded("infeasible", None, None, 1), None, "another verdict"),
+        (OLD, Recorded("optimal", 2.0, 0.99999, 1), 1.0, "wrong"),
+        (Recorded("optimal", 2.0, 2.0, 1), OLD, 1.0, ""),  # it mends a wrong one
+        (Recorded("inaccurate", 1.0, None, 1), OLD, None, ""),
+        (Recorded("optimal", 1.0, 1.1, -1), Recorded("optimal", 1.0, 1.0, -1), None, ""),
+        (Recorded("optimal", 1.0, 1.0, -1), Recorded("optimal", 1.0, 1.1, -1), None, "proven less"),
+        (Recorded("optimal", None, None, 1), Recorded("infeasible", None, None, 1), "infeasible", ""),
+    ],
+)
+def test_what_is_worse(old, new, truth, word):
+    wrong = worse(old, new, truth)
+    assert bool(wrong) == bool(word)
+    assert all(line.startswith(word) for line in wrong)

@@ -1,0 +1,89 @@
+"""A parameter is declared once: constructor, checks, help and table come from the same line."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import problems
+from problems.mrf import FrankWolfeTWise, VotedStructure
+from problems.sbm import RoundsRecovery
+from sosdp.estimator.base import ReleasingEstimator
+from sosdp.estimator.field import Field, Fitted, choice, optional, part, positive, share, whole
+from sosdp.estimator.parameters import Parameters
+
+
+class Made(Parameters):
+    """An estimator."""
+
+    epsilon: float = Field(positive, "budget of one fit")
+    rounds: int = Field(whole(2), "how often", default=3, kw_only=True)
+    goal: str = Field(choice("a", "b"), "what for", default="a", kw_only=True)
+    width: float | None = Field(optional(part), "how wide", default=None, kw_only=True)
+    split: float = Field(share, "of the budget", default=0.5, kw_only=True)
+    found_: int = Fitted()
+
+
+def test_constructor_checks_and_help_come_from_the_declaration():
+    assert str(inspect.signature(Made)) == (
+        "(epsilon: 'float', *, rounds: 'int' = 3, goal: 'str' = 'a', width: 'float | None' = None, "
+        "split: 'float' = 0.5)"
+    )
+    made = Made(1.0, goal="b")
+    assert made.get_params() == {"epsilon": 1.0, "goal": "b", "rounds": 3, "split": 0.5, "width": None}
+    made._check_parameters()
+    for name, wrong in (("epsilon", 0), ("rounds", 1), ("goal", "c"), ("width", 2), ("split", 1)):
+        with pytest.raises(ValueError, match=name):
+            Made(**{"epsilon": 1.0, name: wrong})._check_parameters()
+    with pytest.raises(TypeError, match="did you mean 'rounds'"):
+        Made(1.0, round=3)
+    with pytest.raises(TypeError, match="Made: missing a required argument: 'epsilon'"):
+        Made()
+    assert "rounds, default 3\n    how often" in Made.__doc__
+    assert not hasattr(made, "found_") and not hasattr(Made, "epsilon")
+
+
+def test_a_declaration_is_inherited_and_may_be_changed():
+    assert list(inspect.signature(FrankWolfeTWise).parameters)[:2] == ["width", "degree"]
+    assert list(inspect.signature(VotedStructure).parameters)[:2] == ["width", "threshold"]
+    assert inspect.signature(VotedStructure).parameters["threshold"].default is inspect.Parameter.empty
+
+
+def test_every_estimator_declares_its_parameters_and_says_what_they_are():
+    seen = 0
+    for info in pkgutil.walk_packages(problems.__path__, "problems."):
+        for thing in vars(importlib.import_module(info.name)).values():
+            if inspect.isclass(thing) and issubclass(thing, ReleasingEstimator):
+                if thing.__module__ == info.name and not inspect.isabstract(thing):
+                    seen += 1
+                    declared = thing._declared
+                    assert set(declared) == set(thing._get_param_names()), thing
+                    assert all(item.text.strip() for item in declared.values()), thing
+    assert seen >= 25
+
+
+SCRIPT = """
+from problems.sbm import RoundsRecovery
+made = RoundsRecovery(1.0, 1e-6, 0.5, 20.0, communities=3)
+reveal_type(made.epsilon)
+RoundsRecovery(1.0, 1e-6, 0.5)
+RoundsRecovery(1.0, 1e-6, 0.5, 20.0, 3)
+"""
+
+
+def test_type_checkers_see_the_constructor(tmp_path):
+    pytest.importorskip("mypy")
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", str(path)], capture_output=True, text=True
+    )
+    assert 'Revealed type is "float"' in run.stdout.replace("builtins.", "")
+    assert 'Missing positional argument "average_degree"' in run.stdout
+    assert "Too many positional arguments" in run.stdout and "Found 2 errors" in run.stdout
+    assert RoundsRecovery(1.0, 1e-6, 0.5, 20.0).communities == 2
