@@ -15,6 +15,7 @@ from certificates.exact import Monomial, monomials_of
 from certificates.identity import FREE_KINDS, Claim, Identity, InExpectation, Multiplier
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
+from sosdp.write import write_whole
 
 
 class _Names:
@@ -177,5 +178,4 @@ def save(proof: Identity, path: str | os.PathLike[str]) -> None:
     multipliers = content.pop("multipliers")
     text = json.dumps(content, separators=(", ", ": "))
     body = ",\n".join(json.dumps(m, separators=(",", ":")) for m in multipliers)
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f'{text[:-1]}, "multipliers": [\n{body}\n]}}\n')
+    write_whole(path, f'{text[:-1]}, "multipliers": [\n{body}\n]}}\n')

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sosdp.cli.files import check_folder
 from sosdp.cli.output import InputError, one_line
-from sosdp.cli.write import write_whole
+from sosdp.write import write_whole
 
 if TYPE_CHECKING:
     from certificates.proof import Proof

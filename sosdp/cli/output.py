@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sosdp.cli.write import keep, write_whole
+from sosdp.write import keep, write_whole
 
 ANSWERED = 0
 NOT_ANSWERED = 1

@@ -10,7 +10,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sosdp.cli.write import write_whole
+from sosdp.write import write_whole
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2329; --soft: #5b6670; --line: #d9dde1;

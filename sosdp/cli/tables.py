@@ -5,6 +5,7 @@ How text is written is stated by options or a schema file; every line is one rec
 
 from __future__ import annotations
 
+import csv
 from argparse import Namespace
 from dataclasses import replace
 from typing import Any
@@ -77,8 +78,8 @@ def _is_text(source: str) -> bool:
 
 
 def _columns(text: str | None) -> list[str] | None:
-    """The names in `--columns a,b`; None where the option is not given."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    """The names in `--columns 'a,"b, c"'`; None where the option is not given."""
+    return None if text is None else [name.strip() for name in next(csv.reader([text]), [""])]
 
 
 def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:

@@ -61,7 +61,11 @@ def Field(
     default: Any = Parameter.empty,
     kw_only: bool = False,
 ) -> Any:
-    """Declare a parameter; see `Declared`."""
+    """Declare a parameter, see `Declared`; ValueError for a default that all would share (a list)."""
+    if isinstance(default, list | dict | set):
+        raise ValueError(
+            f"mutable default {default!r} would be shared by all estimators: use None or a tuple"
+        )
     return Declared(check, text, default, kw_only)
 
 

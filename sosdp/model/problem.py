@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sosdp.algebra import linear
@@ -18,6 +17,7 @@ from sosdp.model.option_names import did_you_mean
 from sosdp.model.options import Options, names
 from sosdp.model.system import System
 from sosdp.show import html_table
+from sosdp.write import write_whole
 
 if TYPE_CHECKING:
     import sosdp
@@ -167,7 +167,7 @@ class Problem:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to ``path``; loading it gives an equal problem. OSError if that fails."""
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_whole(path, text + "\n")
 
 
 def _write(p: Polynomial) -> Any:

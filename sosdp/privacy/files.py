@@ -225,19 +225,38 @@ def _text(source: str, form: Form, columns: Sequence[str] | int | None, schema: 
         chosen = [schema.column(name) for name in wanted or ()]
         readers, bounds = [column.read for column in chosen], [column.bounds for column in chosen]
     values = _values(source, form, width, places, readers)
-    result = list(wanted) if wanted is not None else None
-    return Table(values, result, (counted_columns(width),) if counted else (COLUMNS_STATED,), bounds)
+    width_from = counted_columns(width, form) if counted else COLUMNS_STATED
+    rests = (width_from,) if _every_line_ends(source) else (width_from, LAST_LINE)
+    return Table(values, None if wanted is None else list(wanted), rests, bounds)
 
 
 COLUMNS_STATED = Fact("every line of the file is one record, and how many lines it has is public")
 
 
-def counted_columns(width: int) -> Condition:
+LAST_LINE = Condition(
+    "condition: in both neighbouring files the last line, which has no end, holds a byte (end every line)"
+)
+"""An empty line at the end of a file without a last line end is no record."""
+
+
+def counted_columns(width: int, form: Form) -> Condition:
     """The condition of a table whose number of columns nobody stated."""
+    mark = "blanks" if form.separator is None else repr(form.separator)
+    other = "; another separator: --separator" if width == 1 else ""
     return Condition(
         f"condition: in both neighbouring files more than half of the lines have {width} "
-        f"field{'s' if width != 1 else ''} (state the number of columns: --header, --schema, or --columns N)"
+        f"field{'s' if width != 1 else ''}, separated by {mark} (state the number of columns: --header, "
+        f"--schema, or --columns N{other})"
     )
+
+
+def _every_line_ends(source: str) -> bool:
+    """Whether the last byte of a file is a line end; this is public."""
+    last = b"\n"
+    with _opened(source) as file:
+        while block := file.read(LONGEST_LINE):
+            last = block[-1:]
+    return last == b"\n"
 
 
 def _heading(source: str, form: Form) -> tuple[list[str] | None, int | None]:

@@ -11,8 +11,9 @@ import tempfile
 
 import pytest
 
-from sosdp.cli import main, write
-from sosdp.cli.write import write_whole
+from sosdp import write
+from sosdp.cli import main
+from sosdp.write import write_whole
 
 PRIVATE = ["private", "sbm", "builtin:karate", "--epsilon", "1", "--delta", "1e-6"]
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")

@@ -1,5 +1,6 @@
 """`sosdp private gaussian|gmm`: values, refusals, and errors about the form of the input only."""
 
+import gzip
 import json
 import math
 
@@ -8,6 +9,7 @@ import pytest
 
 from sosdp.cli import main, private_gaussian
 from sosdp.privacy.files import Form, InputFileError, read_table
+from sosdp.privacy.guarantee.condition import Kind, kind_of
 
 
 def _run(capsys, *arguments):
@@ -163,6 +165,29 @@ def test_the_number_of_columns_is_stated_or_a_condition(tmp_path, capsys):
     path.write_text("1,2\n3\n")
     with pytest.raises(InputFileError, match="state it"):
         read(path)
+    path.write_text("1;2\n3;4\n")
+    assert "--separator" in read_table(str(path)).assumptions[0]
+    assert read(path, separator=";").shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_a_file_whose_last_line_does_not_end_is_conditional(tmp_path, name):
+    """With an empty last record, which has no byte, it would have one record less."""
+    path = tmp_path / name
+    for content, conditional in ((b"1\n2", True), (b"1\n2\n", False), (b"1\n\n", False)):
+        path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        table = read_table(str(path), columns=1)
+        assert len(table.values) == 2
+        assert (kind_of(table.assumptions) is Kind.CONDITIONAL) == conditional
+
+
+def test_names_of_columns_with_commas(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text('"height, cm",b\n' + "2,3\n" * 50)
+    command = ("private", "gaussian", path, "--epsilon", 1, "--estimate", "mean", "--radius", 9, "--header")
+    code, out, _ = _run(capsys, *command, "--columns", '"height, cm"', "--json")
+    assert code == 0 and json.loads(out)["public"]["columns"] == ["height, cm"]
+    assert _run(capsys, *command, "--columns", "height, cm")[0] == 2
     (tmp_path / "t.csv").write_text("1\n2\n" * 200)
     ask = ["private", "gaussian", tmp_path / "t.csv", "--epsilon", 1, "--estimate", "mean", "--radius", 9]
     for options, kind in (([], "conditional"), (["--columns", 1], "exact")):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import os
 import pickle
 import threading
 
 import numpy as np
+import pandas
 import pytest
 
 from sosdp.privacy.guarantee.adjacency import ONE_EDGE, ONE_RECORD_REPLACED, Adjacency
 from sosdp.privacy.guarantee.budget import Budget, BudgetExceeded
-from sosdp.privacy.guarantee.guarantee import Guarantee
+from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 
 
@@ -173,13 +175,19 @@ def test_wrong_arguments_say_what_to_give():
 
 def test_json():
     budget = Budget(epsilon=1.0, delta=1e-6, adjacency=ONE_EDGE)
+    before = budget.to_dict()
     budget.spend(pair(0.25, 1e-7))
     data = json.loads(json.dumps(budget.to_dict()))
-    again = Budget.from_dict(data)
-    assert again.to_dict() == budget.to_dict() and again.remaining() == budget.remaining()
-    data["spent"] *= 5
+    assert Budget.from_dict(data) is budget  # one process, one budget: what is spent here is spent there
+    for other in (before, {**data, "epsilon": 2.0}, {**data, "spent": []}):
+        with pytest.raises(ValueError, match="another state"):
+            Budget.from_dict(other)
+    away = {**data, "name": "of another process"}
+    again = Budget.from_dict(away)
+    assert again.to_dict() == away and again.remaining() == budget.remaining()
+    assert Budget.from_dict(away) is again
     with pytest.raises(BudgetExceeded):
-        Budget.from_dict(data)
+        Budget.from_dict({**data, "name": "overspent", "spent": 5 * data["spent"]})
     with pytest.raises(ValueError, match="not a budget"):
         Budget.from_dict({})
 
@@ -217,6 +225,17 @@ class Slotted:
         self.inner = inner
 
 
+SHARED = pair(0.25)
+
+
+def defaulted(kept):
+    return lambda more=kept: more
+
+
+def closure(kept):
+    return lambda: kept
+
+
 @pytest.mark.parametrize(
     "result",
     [
@@ -233,8 +252,18 @@ class Slotted:
         Release(1, Guarantee(kind="none")),
         Slotted(released(epsilon=50.0)),
         np.array([released(epsilon=50.0), None], dtype=object),
+        [[[[[[released(epsilon=50.0)]]]]]],
+        {Holder(released(epsilon=50.0)): 1},
+        {"a": released(epsilon=50.0)}.values(),
+        pandas.DataFrame({"a": [released(epsilon=50.0)]}),
+        Release(released(epsilon=50.0), pair(0.25)),
+        Release(1, pair(0.25), public={"inner": [released(epsilon=50.0)]}),
+        Holder(defaulted(released(epsilon=50.0))),
+        Holder(functools.partial(print, released(epsilon=50.0))),
+        Holder(closure(released(epsilon=50.0))),
+        Release(1, SHARED).postprocess([Release(2, SHARED)]),
     ],
-    ids=range(13),
+    ids=range(23),
 )
 def test_what_comes_back_is_compared_with_what_was_announced(result):
     """Kind, conditions, adjacency and price, of everything in the result together."""
@@ -242,22 +271,43 @@ def test_what_comes_back_is_compared_with_what_was_announced(result):
     with pytest.raises(ValueError):
         budget.run(pair(0.25), lambda: result)
     assert budget.remaining()["epsilon"] == 0.75  # it may have happened
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        (released(epsilon=50.0) for _ in range(2)),
+        lambda: released(epsilon=50.0),
+        functools.partial(released, epsilon=50.0),
+        [(1, {"a": lambda: released(epsilon=50.0)})],
+        Holder(1).__init__,
+        Holder(iter([1])),
+    ],
+    ids=range(6),
+)
+def test_what_may_make_releases_later_is_withheld(later):
+    budget = Budget(epsilon=1.0, adjacency=ONE_EDGE)
     with pytest.raises(TypeError, match="later"):
-        budget.run(pair(0.25), lambda: (released(epsilon=50.0) for _ in range(2)))
+        budget.run(pair(0.25), lambda: later)
+    assert budget.remaining()["epsilon"] == 0.75
 
 
 def test_what_was_announced_may_come_back():
     """Negative control of the test above."""
-    budget = Budget(epsilon=2.0, adjacency=ONE_EDGE)
+    budget = Budget(epsilon=3.0, adjacency=ONE_EDGE)
+    parts = [released(), released()]
+    whole = Release(2, compose([part.guarantee for part in parts]))
     nice = Guarantee(0.5, 0.0, adjacency=ONE_EDGE, kind="conditional", assumptions=("condition: nice",))
     for announced, result in (
         (pair(0.25), released()),
         (pair(0.5), [released(), {"second": Fitted(released())}]),
         (pair(0.25), released(epsilon=0.125)),
+        (pair(0.5), Holder([whole, *(part.guarantee for part in parts)])),
+        (pair(0.25), Holder([released(), len, closure(3)])),
         (nice, released("conditional", assumptions=("condition: nice",))),
     ):
         assert budget.run(announced, lambda result=result: result) is result
-    assert budget.remaining()["epsilon"] == 0.5
+    assert budget.remaining()["epsilon"] == 0.75
 
 
 def spenders():

@@ -10,7 +10,13 @@ from collections import defaultdict
 import pytest
 
 from sosdp.privacy.guarantee import composition
-from sosdp.privacy.guarantee.adjacency import ONE_EDGE, ONE_RECORD_ADDED, ONE_RECORD_REPLACED, Adjacency
+from sosdp.privacy.guarantee.adjacency import (
+    KNOWN,
+    ONE_EDGE,
+    ONE_RECORD_ADDED,
+    ONE_RECORD_REPLACED,
+    Adjacency,
+)
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
 from sosdp.privacy.verification import audit
@@ -37,6 +43,10 @@ def test_adjacency_is_its_text():
     assert ONE_RECORD_ADDED.group(3).size == 3 and ONE_RECORD_ADDED.group(3).relation == "add or remove"
     assert Adjacency("one vertex").group(2) == "2 vertices" and Adjacency("2 vertices").unit == "vertex"
     assert Adjacency("whatever the paper says").relation == ""
+    odd = ("one edge (rewire)", "one vertex (replace)", "one record (flip)", "2 users (rewire)", "one record")
+    proven = (*KNOWN, "one edge (flip)", "one edge (replace)", "3 vertices", "2 users (add or remove)")
+    assert not [text for text in odd if Adjacency(text).is_known]
+    assert not [text for text in proven if not Adjacency(text).is_known]
     assert Guarantee(epsilon=1.0, delta=0.0, adjacency="one edge").adjacency.unit == "edge"  # type: ignore[union-attr]
     for wrong in ("", "0 edges"):
         with pytest.raises(ValueError, match=r"named|at least one"):

@@ -87,3 +87,10 @@ def test_type_checkers_see_the_constructor(tmp_path):
     assert 'Missing positional argument "average_degree"' in run.stdout
     assert "Too many positional arguments" in run.stdout and "Found 2 errors" in run.stdout
     assert RoundsRecovery(1.0, 1e-6, 0.5, 20.0).communities == 2
+
+
+def test_a_default_that_all_would_share_is_refused():
+    for default in ([], {}, set()):
+        with pytest.raises(ValueError, match="shared"):
+            Field(None, "a list", default=default)
+    assert Field(None, "a tuple", default=()).default == ()

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.write import write_whole
+
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
 from ..svec import SQRT2, svec_length, triangle
@@ -59,7 +61,7 @@ def write_cbf(program: ConicProgram, path: str | Path, *, comment: str = "sosdp"
         lines += _table("HCOORD", [block[at], matrix.col, high[at], low[at]], -matrix.data * weight[at])
         at = np.flatnonzero(program.b[scalars:])
         lines += _table("DCOORD", [block[at], high[at], low[at]], program.b[scalars:][at] * weight[at])
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", errors="replace")
+    write_whole(path, "\n".join(lines).encode("ascii", "replace").decode() + "\n")
 
 
 def _table(name: str, places: list[np.ndarray], values: np.ndarray) -> list[str]:

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.write import write_whole
+
 from ..lines import Lines, integers, numbers
 from ..program import Cones, ConicProgram
 from ..svec import SQRT2, svec_length, triangle
@@ -50,7 +52,7 @@ def write_sdpa(
             number.tolist(), block.tolist(), row.tolist(), column.tolist(), value.tolist(), strict=True
         )
     ]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", errors="replace")
+    write_whole(path, "\n".join(lines).encode("ascii", "replace").decode() + "\n")
 
 
 def _entries(program: ConicProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,9 @@ _FORM = re.compile(r"(?P<count>one|\d+) (?P<unit>[a-z][a-z -]*?)(?: \((?P<relati
 _RELATIONS = ("replace", "add or remove", "flip", "rewire")
 _DEFAULT = {"edge": "flip", "vertex": "rewire"}
 _PLURALS = {"vertices": "vertex"}
-_UNITS = ("edge", "vertex", "record", "user")
+_RECORDS = ("replace", "add or remove")
+_PROVEN = {"edge": ("flip", "replace"), "vertex": ("rewire",), "record": _RECORDS, "user": _RECORDS}
+"""The units that mechanisms of this library count, each with the relations they are proven for."""
 
 
 class Adjacency(str):
@@ -66,9 +68,8 @@ class Adjacency(str):
     @property
     def is_known(self) -> bool:
         """Whether unit and relation are ones that mechanisms of this library are proven for."""
-        match = _FORM.fullmatch(self)
-        said = match["relation"] if match else None
-        return self.unit in _UNITS and (said in _RELATIONS if said else self.unit in _DEFAULT)
+        said = self._part("relation") or _DEFAULT.get(self.unit, "")
+        return said in _PROVEN.get(self.unit, ())
 
     def group(self, size: int) -> Adjacency:
         """The adjacency of data sets joined by `size` steps.
@@ -140,4 +141,4 @@ def _meant(text: Adjacency) -> str | None:
 
 def _unit_near(unit: str) -> str | None:
     """The known unit that this one is, or is but for a letter: a recording is no record."""
-    return closest(unit, _UNITS, 0.85)
+    return closest(unit, tuple(_PROVEN), 0.85)

@@ -6,11 +6,14 @@ Proof: docs/proofs/composition.md, section "Budgets"
 
 from __future__ import annotations
 
+import functools
+import gc
 import operator
+import secrets
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +26,10 @@ from sosdp.privacy.guarantee.ledger import OneProcess
 from sosdp.privacy.guarantee.release import Release
 from sosdp.show import html_table
 
-FORMAT = "sosdp-budget/1"
+FORMAT = "sosdp-budget/2"
+
+_HERE: dict[str, Budget] = {}
+"""The budgets of this process by their names: what is read again is the same budget."""
 
 Result = TypeVar("Result")
 
@@ -77,6 +83,8 @@ class Budget(OneProcess):
         self._rho = None if rho is None else calibrate.check_positive(rho, "rho")
         self._adjacency = as_typed(adjacency)
         self._allow = allow
+        self._name = secrets.token_hex(16)
+        _HERE[self._name] = self
         self._spent: list[Guarantee] = []
         self._lock = threading.Lock()
 
@@ -144,15 +152,16 @@ class Budget(OneProcess):
     def run(self, guarantee: Guarantee, mechanism: Callable[[], Result]) -> Result:
         """Spend, then call the mechanism; the cost stays spent if it raises, since raising is an outcome too.
 
-        What comes back is withheld unless it promises all that was announced. Every guarantee in it counts:
-        of a `Release`, a fitted estimator, an object with such attributes, or a list, tuple, set or dict of
-        these. A value that carries none is taken at the caller's word, which is `guarantee`.
+        What comes back is withheld unless it promises all that was announced. Every release that can be
+        reached from it counts, together, however it is packed: in containers, attributes, closures, another
+        release. A value that carries none is taken at the caller's word, which is `guarantee`.
 
         Raises:
             BudgetExceeded, ValueError: as `spend`; the mechanism is then not called.
             ValueError: what came back has another adjacency, a weaker kind, a condition that was not
                 announced, or a larger cost.
-            TypeError: `mechanism` is not a function; the cost stays spent, for a release may have been made.
+            TypeError: `mechanism` is not a function, or returns one or an iterator, which may make releases
+                later; the cost stays spent, for a release may have been made.
         """
         self.spend(guarantee)
         if not callable(mechanism):
@@ -239,6 +248,7 @@ class Budget(OneProcess):
         """Cap and history, ready for json."""
         return {
             "format": FORMAT,
+            "name": self._name,
             "epsilon": self._epsilon,
             "delta": None if self._epsilon is None else self._delta,
             "rho": self._rho,
@@ -249,20 +259,28 @@ class Budget(OneProcess):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Budget:
-        """Read what `to_dict` wrote; a history that overspends its cap is refused.
+        """Read what `to_dict` wrote: in the process that knows the budget, the budget itself.
+
+        A process knows the budgets that it made or read. What another one has spent since, it cannot know:
+        pass the newest state on, and spend in one place.
 
         Raises:
-            ValueError: not a budget, or an impossible one.
+            ValueError: not a budget, an impossible one, a history that overspends its cap, or a state that is
+                not the one in which the budget is in this process.
         """
         if not isinstance(data, Mapping):
             raise ValueError(f"not a budget: expected what to_dict() wrote, got {type(data).__name__}")
         if data.get("format") != FORMAT:
             raise ValueError(f"not a budget: format is {data.get('format')!r}, expected {FORMAT!r}")
-        missing = [
-            key for key in ("epsilon", "delta", "rho", "adjacency", "allow", "spent") if key not in data
-        ]
+        keys = ("name", "epsilon", "delta", "rho", "adjacency", "allow", "spent")
+        missing = [key for key in keys if key not in data]
         if missing:
             raise ValueError(f"not a budget: {', '.join(missing)} missing")
+        here = _HERE.get(data["name"])
+        if here is not None:
+            if dict(data) != here.to_dict():
+                raise ValueError("this process has the budget in another state: go on with that one")
+            return here
         budget = cls(
             epsilon=data["epsilon"],
             delta=data["delta"] or 0.0,
@@ -272,6 +290,9 @@ class Budget(OneProcess):
         )
         for part in data["spent"]:
             budget.spend(Guarantee.from_dict(part))
+        del _HERE[budget._name]
+        budget._name = str(data["name"])
+        _HERE[budget._name] = budget
         return budget
 
     def __repr__(self) -> str:
@@ -283,33 +304,52 @@ class Budget(OneProcess):
         return html_table("Budget", {"total": self.total.statement(), **drawn, "left": left})
 
 
-def _guarantees(result: Any, depth: int = 4) -> list[Guarantee]:
-    """The guarantees that a result carries, however they are packed (up to a depth)."""
-    if isinstance(result, Guarantee):
-        return [result]
-    if isinstance(result, Release):
-        return [result.guarantee]
-    if isinstance(getattr(result, "release_", None), Release):
-        return [result.release_.guarantee]
-    if depth == 0 or isinstance(result, str | bytes | int | float):
-        return []
-    if isinstance(result, Iterator):
-        raise TypeError(
-            "an iterator may make releases later: return what it gives, as a list; it is withheld"
-        )
-    if isinstance(result, np.ndarray):
-        parts = result.ravel().tolist() if result.dtype == object else []
-    elif isinstance(result, Mapping):
-        parts = list(result.values())
-    elif isinstance(result, list | tuple | set | frozenset | deque):
-        parts = list(result)
-    else:
-        parts = [getattr(result, name, None) for name in _names(result)]
-    return [guarantee for part in parts for guarantee in _guarantees(part, depth - 1)]
+def _guarantees(result: Any) -> list[Guarantee]:
+    """The guarantees that a result carries: of all that the collector of garbage reaches from it.
+
+    Types, modules, a function's globals and what is private of a release are left out. A guarantee that
+    belongs to one of the releases, or to a part of it, counts with that release alone.
+    """
+    seen: dict[int, Any] = {}  # holds what was looked at, so that no identity is given twice
+    waiting = [(result, True)]
+    releases, promises = [], []
+    while waiting:
+        thing, plain = waiting.pop()
+        if id(thing) in seen or isinstance(thing, type | ModuleType | Budget):
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, Iterator) or (plain and isinstance(thing, _FUNCTIONS)):
+            raise TypeError(
+                f"a {type(thing).__name__} may make releases later: return what it gives; it is withheld"
+            )
+        if isinstance(thing, Guarantee):
+            promises.append(thing)
+            continue
+        if isinstance(thing, Release):
+            releases.append(thing.guarantee)
+        plain = plain and not hasattr(thing, "__dict__")
+        waiting += [(part, plain) for part in _inside(thing)]
+    covered = {id(part) for guarantee in (*releases, *promises) for part in _parts(guarantee)}
+    covered |= {id(guarantee) for guarantee in releases}
+    return [*releases, *(promise for promise in promises if id(promise) not in covered)]
 
 
-def _names(thing: Any) -> list[str]:
-    """The names of what an object holds."""
-    slots = [getattr(kind, "__slots__", ()) for kind in type(thing).__mro__]
-    listed = [[names] if isinstance(names, str) else list(names) for names in slots]
-    return [*getattr(thing, "__dict__", {}), *(name for names in listed for name in names)]
+_FUNCTIONS = (FunctionType, BuiltinMethodType, MethodType, functools.partial)
+
+
+def _inside(thing: Any) -> Sequence[Any]:
+    """What an object holds and may hand on."""
+    if isinstance(thing, Release):
+        return (thing.value, thing.public, thing.evidence)
+    if isinstance(thing, np.ndarray):
+        return thing.ravel().tolist() if thing.dtype.hasobject else ()
+    if isinstance(thing, FunctionType):
+        return (thing.__closure__, thing.__defaults__, thing.__kwdefaults__, vars(thing))
+    return gc.get_referents(thing)
+
+
+def _parts(guarantee: Guarantee) -> Iterator[Guarantee]:
+    """The guarantees that this one is composed of, however deep."""
+    for part in guarantee.composition:
+        yield part
+        yield from _parts(part)
