@@ -181,6 +181,14 @@ class PolynomialArray(np.ndarray):
         """Elementwise ``as_exact``."""
         return self._map(lambda p: p.as_exact())
 
+    def chop(self, tolerance: float = 1e-8) -> PolynomialArray:
+        """Elementwise ``chop``: each element beside its own largest coefficient."""
+        return self._map(lambda p: p.chop(tolerance))
+
+    def rounded(self, digits: int) -> PolynomialArray:
+        """Elementwise ``rounded``."""
+        return self._map(lambda p: p.rounded(digits))
+
     def latex(self) -> str:
         """LaTeX of a vector or matrix. ValueError for more than two dimensions."""
         return printing.array_latex(self)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.algebra import arithmetic, calculus, printing
+from sosdp.algebra import arithmetic, calculus, printing, rounding
 from sosdp.algebra import evaluate as at_points
 from sosdp.algebra import monomials as mono
 from sosdp.algebra import terms as merging
@@ -230,6 +230,14 @@ class Polynomial(Sparse):
         return calculus.substitute(self, {to_variable_id(v): coerce(q) for v, q in values.items()})
 
     # ------------------------------------------------------------------ other forms
+
+    def chop(self, tolerance: float = 1e-8) -> Polynomial:
+        """Without the terms whose coefficients are at most ``tolerance`` times the largest one."""
+        return rounding.chopped(self, tolerance)
+
+    def rounded(self, digits: int) -> Polynomial:
+        """The nearest polynomial whose coefficients have ``digits`` decimals: exact numbers."""
+        return rounding.rounded(self, digits)
 
     def to_sympy(self) -> Any:
         """The same polynomial as an expanded sympy expression: exact coefficients stay exact."""

@@ -18,7 +18,7 @@ from ..algebra import monomials as mono
 from ..algebra.polynomial import Polynomial, variable
 
 RANK = 1e-4  # eigenvalues below this fraction of the largest count as zero
-_ROUGHER = 1e-3  # and below this one, where the points of the other rank do not check
+THRESHOLDS = RANK, 1e-3  # the other one where the points of the first rank do not check
 _FEASIBLE = 1e-4
 _ATTAINS = 1e-6
 _NOTHING = 1e-300  # size of a constraint without terms
@@ -46,9 +46,9 @@ def extract_atoms(pe: Any, rank: int | None = None) -> Atoms:
     if pe.in_expectation or not (pe.objective is None or isinstance(pe.objective, Polynomial)):
         return Atoms(none, "an optimum over expectations is a distribution, not a list of minimisers", False)
     failed = None
-    for threshold in (RANK, _ROUGHER) if rank is None else (RANK,):
-        candidates, reason = _candidates(pe, rank, threshold)
-        found = Atoms(none, reason, False) if candidates is None else checked(pe, candidates)
+    for threshold in THRESHOLDS if rank is None else (RANK,):
+        points, reason = candidates(pe, rank, threshold)
+        found = Atoms(none, reason, False) if points is None else checked(pe, points)
         if len(found.points):
             return found
         failed = failed or found
@@ -56,22 +56,22 @@ def extract_atoms(pe: Any, rank: int | None = None) -> Atoms:
     return failed
 
 
-def checked(pe: Any, candidates: np.ndarray) -> Atoms:
+def checked(pe: Any, points: np.ndarray) -> Atoms:
     """Points (count, variables) as atoms if every one of them satisfies the constraints and attains the
     bound."""
     none = np.zeros((0, pe.variable_ids.size))
-    good = np.array([_violation(pe, x) <= _FEASIBLE for x in candidates], dtype=bool)
+    good = np.array([violation_at(pe, x) <= _FEASIBLE for x in points], dtype=bool)
     if not good.all():
         return Atoms(none, "the points read off the moments violate a constraint", False)
     if not isinstance(pe.objective, Polynomial):
-        return Atoms(candidates, "", False)
-    values = np.array([_value(pe.objective, x) for x in _as_points(pe, candidates)])
+        return Atoms(points, "", False)
+    values = np.array([_value(pe.objective, x) for x in _as_points(pe, points)])
     scale = size_of_bound(pe)
     # the value of a solver that stopped early says nothing: then only a proven bound can be attained
     bound = pe.bound if pe.status != "inaccurate" else pe.certified_bound
     if bound is None or not np.abs(values - bound).max() <= 1e-3 * scale:
         return Atoms(none, "the points read off the moments do not attain the bound", False)
-    return Atoms(candidates, "", bool(np.abs(values - bound).min() <= _ATTAINS * scale))
+    return Atoms(points, "", bool(np.abs(values - bound).min() <= _ATTAINS * scale))
 
 
 def size_of_bound(pe: Any) -> float:
@@ -84,7 +84,8 @@ def _as_points(pe: Any, points: np.ndarray) -> list[dict[int, float]]:
     return [dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True)) for x in points]
 
 
-def _violation(pe: Any, x: np.ndarray) -> float:
+def violation_at(pe: Any, x: np.ndarray) -> float:
+    """By how much a point misses the system, in the sizes of its constraints."""
     assignment = dict(zip(pe.variable_ids.tolist(), x.tolist(), strict=True))
     worst = 0.0
     for h in pe.system.equalities:
@@ -128,7 +129,11 @@ def _size(pe: Any, p: Polynomial) -> float:
     return max(float((np.abs(p.coefs.astype(float)) * factors).max()), _NOTHING)
 
 
-def _candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:
+def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarray | None, str]:
+    """Points (count, variables) read off the moments, unchecked, or None with the reason.
+
+    ``wanted``: how many.
+    """
     ids = pe.variable_ids
     if ids.size == 0:
         return None, "there are no variables"

@@ -44,6 +44,11 @@ class DualData:
     bound: float
     margin: float | None = None
 
+    def __repr__(self) -> str:
+        sides = [b.gram.shape[0] for b in self.blocks]
+        grams = f"{len(sides)} Gram matrices up to side {max(sides, default=0)}"
+        return f"DualData({grams}, {len(self.equality_multipliers)} multipliers of equalities)"
+
 
 def dual_data(
     identity: Identity, gram: np.ndarray, free: np.ndarray, bound: float, margin: float | None = None

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from ..algebra.polynomial import Polynomial
-from ..model.measures import Integral, Measure
+from ..model.measures import Integral, IntegralConstraint, Measure
+from ..show import html_table, rounded_safely
 from .assemble.diagonal_dominance import sizes_of
 from .assemble.identity import GramProgram
 from .assemble.scaling import find_scaling
+from .atomic_measure import AtomicMeasure
 from .back import given_dual, given_moments
 from .candidate import Candidate
 from .pseudoexpectation import DualData, PseudoExpectation
 from .statement import Demand
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeasureSolution:
     """Solution of a ``MeasureProgram``.
 
@@ -61,6 +63,58 @@ class MeasureSolution:
             if known is measure:
                 return law
         raise ValueError(f"{measure.name} is no measure of this program")
+
+    def __repr__(self) -> str:
+        asked = self.sense != "feasible"
+        proven = self.certified_bound
+        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
+        said = f"{self.bound_kind} bound {self.bound:.9g}, {shown}" if asked else self.reason
+        if self.status not in ("optimal", "inaccurate"):
+            said = self.reason
+        masses = (
+            []
+            if self.status != "optimal"
+            else [f"{m.name} of mass {self.mass(m):.6g}" for m in self.measures]
+        )
+        more = [", ".join([*masses[:6], *(["..."] if len(masses) > 6 else [])])] if masses else []
+        return f"MeasureSolution({'; '.join([f'{self.status}: {said}' if said else self.status, *more])})"
+
+    def _repr_html_(self) -> str:
+        proven = self.certified_bound
+        known = self.status == "optimal"
+        facts = {
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)"
+            if np.isfinite(self.bound)
+            else None,
+            "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
+            **{f"mass of {m.name}": f"{self.mass(m):.9g}" for m in self.measures[:20] if known},
+            "reason": self.reason or None,
+            "size": f"degree {self.sizes.get('degree')}, {self.sizes.get('constraints')} constraints",
+            "solver": self.solver,
+        }
+        return html_table(f"MeasureSolution: {self.status}", facts)
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures of the program, in the order in which they were made."""
+        assert self.program is not None
+        return list(self.program.measures)
+
+    def atomic_measure(self, measure: Measure, rank: int | None = None) -> AtomicMeasure:
+        """A measure as points with weights that add up to its mass; ValueError, saying why, where none is
+        read off."""
+        return self.law(measure).atomic_measure(rank).scaled(self.mass(measure))
+
+    def multiplier(self, constraint: IntegralConstraint) -> float:
+        """The optimum's rate of change with the right side of a constraint that the program was given.
+
+        ValueError for a constraint of another program.
+        """
+        assert self.program is not None
+        for known, y in zip(self.program.constraints, self.multipliers.tolist(), strict=True):
+            if known is constraint:
+                return float(y)
+        raise ValueError(f"{constraint!r} is not a constraint of this program")
 
     def mass(self, measure: Measure) -> float:
         """The mass of a measure."""

@@ -17,8 +17,10 @@ from ..model.system import System
 from ..reduction.symmetry import SignSymmetry, find_sign_symmetry
 from ..show import html_table, rounded_safely
 from .assemble.identity import Identity, Inside
+from .atomic_measure import AtomicMeasure, atomic_measure
 from .atoms import Atoms, extract_atoms
 from .duals import DualData, GramBlock, dual_data, moved_dual
+from .gram_matrices import GramMatrix, gram_matrix, multiplier, place_of
 from .solve.solve import centre
 
 if TYPE_CHECKING:
@@ -277,6 +279,29 @@ class PseudoExpectation(PickledByName):
         if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
             raise ValueError(f"rank must be a positive integer or None, not {rank!r}")
         return extract_atoms(self, int(rank)).points
+
+    def atomic_measure(self, rank: int | None = None) -> AtomicMeasure:
+        """Points and weights that have all these moments: minimisers, a distribution under constraints in
+        expectation, or the nodes of a quadrature rule.
+
+        ``rank``: the number of points, by default the numerical rank of the moment matrix. ValueError, saying
+        why, where no such measure is read off. Source: Henrion and Lasserre 2005; weights by least squares.
+        """
+        return atomic_measure(self, rank)
+
+    def gram_matrix(self, constraint: Any = None) -> GramMatrix:
+        """Gram matrix of the multiplier of a constraint as it was written (``pe.gram_matrix(x**2 <= 1)``).
+
+        None: of the plain sum of squares; a list of inequalities: of their product. The multipliers satisfy
+        ``objective - bound = s_0 + sum s_g g + sum l_h h`` (``bound - objective`` for a maximum) to the
+        solver's accuracy. ValueError for something that is no constraint of the system.
+        """
+        return gram_matrix(self.dual, place_of(constraint, self.system, self.in_expectation))
+
+    def multiplier(self, constraint: Any = None) -> Any:
+        """The multiplier of a constraint as it was written: a polynomial with float coefficients, a matrix of
+        them for ``PSD(M)``; see ``gram_matrix``."""
+        return multiplier(self.dual, place_of(constraint, self.system, self.in_expectation))
 
     @property
     def atoms_reason(self) -> str:

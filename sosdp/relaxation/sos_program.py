@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -28,7 +29,7 @@ from .assemble.plan import least_degree
 from .assemble.unknowns import merged, restricted, unknown_orbits, with_labels
 from .back import given_dual
 from .ladder import State, run
-from .sos_solution import SosSolution
+from .sos_solution import ACCURACY, SosSolution
 from .statement import PROGRAM, Demand, Statement
 
 
@@ -48,7 +49,7 @@ class SosProgram(PickledByName):
     _of_ids: ClassVar = ("ids",)
 
     @spelled_out("build", without=["redundant"])
-    def __init__(self, unknowns: Any, **options: Unpack[BuildOptions]) -> None:
+    def __init__(self, unknowns: Any = (), **options: Unpack[BuildOptions]) -> None:
         flat = (
             list(np.asarray(unknowns, dtype=object).reshape(-1))
             if not isinstance(unknowns, Polynomial)
@@ -65,6 +66,12 @@ class SosProgram(PickledByName):
         self.bases: list[tuple[list[Polynomial], list[Polynomial]]] = []
         self.gram_bases: dict[int, Any] = {}  # of constraints with one of their own
         self.labels: dict[int, Any] = {}  # of matrix constraints on a set: the variables of y in y'My
+
+    def __repr__(self) -> str:
+        sets = sum(1 for _, system, _, _ in self.constraints if len(system))
+        on = f", {sets} of them on a set" if sets else ""
+        zero = f", {len(self.vanishing)} that vanish" if self.vanishing else ""
+        return f"SosProgram({self.ids.size} unknowns, {len(self.constraints)} sums of squares{on}{zero})"
 
     def require(
         self,
@@ -117,11 +124,26 @@ class SosProgram(PickledByName):
 
         A matrix in the unknowns alone is a linear matrix inequality. ValueError unless square and symmetric.
         """
-        name = f"sosdp_y{len(self.constraints)}_"
+        name = _labels(len(self.constraints))
         form = quadratic_form(matrix, name)
         if on is not None:
             self.labels[len(self.constraints)] = variables(name, len(matrix))
         return self.require(form, on, None if degree is None else degree + 2, cone)
+
+    def number_of(self, constraint: Any) -> int:
+        """The number of a constraint as it was required; ValueError for none, or for one of several."""
+        if isinstance(constraint, (int, np.integer)) and not isinstance(constraint, bool):
+            return range(len(self.constraints))[int(constraint)]
+        matrix = np.ndim(np.asarray(constraint, dtype=object)) == 2
+        found = [
+            k
+            for k, (p, *_) in enumerate(self.constraints)
+            if bool(p == (quadratic_form(constraint, _labels(k)) if matrix else _difference(constraint)))
+        ]
+        if len(found) != 1:
+            told = f"was required {len(found)} times; give the number of one" if found else "was not required"
+            raise ValueError(f"{constraint!r} {told}")
+        return found[0]
 
     def polynomial(self, name: str, xs: Any, degree: int, even: bool = False, lowest: int = 0) -> Polynomial:
         """A polynomial in ``xs`` with new unknown coefficients ``name0``, ``name1``, ...; on request only of
@@ -166,7 +188,7 @@ class SosProgram(PickledByName):
         row, column = np.triu_indices(side)
         matrix[row, column] = flat
         matrix[column, row] = flat
-        labels = variables(f"sosdp_y{len(self.constraints)}_", side)
+        labels = variables(_labels(len(self.constraints)), side)
         self.require_psd(matrix)
         # a permutation of the variables moves the rows of the matrix as it moves the basis
         self.bases.append((list(labels), [polynomial(b) for b in basis]))
@@ -299,12 +321,14 @@ class SosProgram(PickledByName):
         if best.best_theorem is not None and best.proven is not None:
             chosen = [float(u) for u in best.best_theorem.given]
             proven = {name: chosen[k] for name, k in zip(names, orbits.tolist(), strict=True)}
-        identity = built.program.identity
+        identity, value, theorem = built.program.identity, bound(state, best), certified(state, best)
+        gap = math.inf if theorem is None or not value else abs(value - theorem) / abs(value)
+        largest = 10 * float(np.clip(gap, *ACCURACY)) * float(np.abs(raw.unknowns).max(initial=0.0))
         return SosSolution(
             status=best.status,
             sense=sense,
-            bound=bound(state, best) if raw.has_values else np.nan,
-            certified_bound=certified(state, best),
+            bound=value if raw.has_values else np.nan,
+            certified_bound=theorem,
             reason=best.reason,
             values=(named(raw.unknowns) or {}) if raw.has_values else {},
             certified_values=proven,
@@ -323,7 +347,13 @@ class SosProgram(PickledByName):
             steps=tuple(state.ran),
             program=self,
             objective=objective,
+            noise=named(np.full(raw.unknowns.shape, largest)) or {},
         )
+
+
+def _labels(number: int) -> str:
+    """The name of the variables y of a matrix constraint y'My, by its number."""
+    return f"sosdp_y{number}_"
 
 
 def _difference(p: Any) -> Polynomial:

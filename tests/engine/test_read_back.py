@@ -1,0 +1,180 @@
+"""What a user reads off an answer: values without noise, multipliers by constraint, measures with weights."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+
+x, y, c, t = sd.variables("x y c t")
+
+
+def gap(p):
+    """The largest coefficient of an identity that holds in floats."""
+    return float(np.abs(sd.polynomial(p).as_float().coefs).max(initial=0.0))
+
+
+@pytest.mark.parametrize(
+    ("p", "chopped"),
+    [
+        (x + 1e-9 * y, x),
+        (1e-9 * x + 1e-20 * y, 1e-9 * x),
+        (x + 1e-7 * y, x + 1e-7 * y),
+        (Fraction(1, 3) * x + Fraction(1, 10**12), Fraction(1, 3) * x),
+        (sd.polynomial(0), sd.polynomial(0)),
+    ],
+)
+def test_chop_is_relative_to_the_largest_term(p, chopped):
+    assert p.chop(1e-8) == chopped
+    assert sd.PolynomialArray([p, y]).chop(1e-8).tolist() == [chopped, y]
+
+
+def test_rounded_is_exact():
+    p = (0.1 + 0.2) * x**2 - 2.0004 * y + 1e-9
+    assert p.rounded(3) == Fraction(3, 10) * x**2 - 2 * y and p.rounded(3).is_exact
+    assert (1234 * x).rounded(-2) == 1200 * x
+    with pytest.raises(ValueError, match="part of the largest"):
+        p.chop(2)
+    with pytest.raises(TypeError):
+        p.rounded(0.5)
+
+
+def test_the_multipliers_of_a_bound_by_the_constraints_of_the_user():
+    edge = x * y >= Fraction(-1, 4)
+    link = x + y == 1
+    system = sd.System(x**2 <= 1, edge, link)
+    objective = x**4 + y**4 - 3 * x * y
+    pe = sd.minimize(objective, system, degree=4)
+    sides = [pe.multiplier(), pe.multiplier(x**2 <= 1), pe.multiplier(edge), pe.multiplier(link)]
+    total = sides[0] + sides[1] * (1 - x**2) + sides[2] * (x * y + Fraction(1, 4)) + sides[3] * (x + y - 1)
+    assert gap(objective - pe.bound - total) < 1e-6
+    square = pe.gram_matrix(x**2 <= 1)
+    assert gap(square.basis @ square.matrix @ square.basis - sides[1]) < 1e-12
+    assert gap(square.polynomial - sides[1]) == 0 and "least eigenvalue" in repr(square)
+    for wrong in (x**2 <= 2, sd.PSD([[x, 0], [0, 1]])):
+        with pytest.raises(ValueError, match="not a constraint"):
+            pe.multiplier(wrong)
+    with pytest.raises(ValueError, match="free polynomial"):
+        pe.gram_matrix(link)
+    with pytest.raises(ValueError, match="rewrite"):
+        sd.minimize(x, x**2 == x).multiplier(x**2 == x)
+
+
+def test_multipliers_of_matrices_products_and_expectations():
+    M = sd.PSD([[1, x], [x, 2]])
+    pe = sd.minimize(-x, M, degree=4)
+    S = pe.multiplier(M)
+    trace = sum(S[i, j] * M.matrix[i, j] for i in range(2) for j in range(2))
+    assert gap(-x - pe.bound - pe.multiplier() - trace) < 1e-6
+    first, second = x >= 0, y >= 0
+    pair = sd.minimize(x * y, sd.System(first, second), degree=2, products="schmudgen")
+    assert pair.multiplier([second, first]).constant == pytest.approx(1, abs=1e-6)
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 2)
+    mean = relax.E(x) >= Fraction(1, 2)
+    assert relax.minimize(x**2, [mean]).multiplier(mean).constant == pytest.approx(1, abs=1e-3)
+
+
+def test_nodes_and_weights_of_gauss():
+    relax = sd.Relaxation(sd.System(x**2 <= 1), 8)
+    moments = [relax.E(x**k) == Fraction((1 + (-1) ** k), 2 * (k + 1)) for k in range(8)]
+    rule = relax.minimize(x**8, moments).atomic_measure()
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    np.testing.assert_allclose(rule.points[:, 0], nodes, atol=1e-3)
+    np.testing.assert_allclose(rule.weights, weights / 2, atol=1e-3)
+    assert rule(x**6 + x) == pytest.approx(1 / 7, abs=1e-5) and rule.mass == pytest.approx(1, abs=1e-6)
+    assert len(rule) == 4 and "4 points" in repr(rule)
+
+
+def test_a_measure_has_the_moments_that_a_symmetry_hides():
+    found = sd.minimize(x**4 + y**4 - 3 * x * y, sd.System(x**2 <= 1, y**2 <= 1)).atomic_measure()
+    np.testing.assert_allclose(found.weights, [0.5, 0.5], atol=1e-4)
+    assert found(x) == pytest.approx(0, abs=1e-5)
+
+
+def test_no_measure_is_made_up():
+    with pytest.raises(ValueError, match="status"):
+        sd.feasible(sd.System(x >= 1, x <= 0)).atomic_measure()
+    flat = sd.minimize(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1, x**2 + y**2 <= 3, degree=6)
+    with pytest.raises(ValueError):
+        flat.atomic_measure(rank=1)
+
+
+def test_measures_of_a_program_have_their_mass():
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System(x**2 <= 1), mass=2)
+    mean = mu(x) == 1
+    program.require(mean)
+    found = program.minimize(mu(x**2))
+    atoms = found.atomic_measure(mu)
+    np.testing.assert_allclose(atoms.points, [[0.5]], atol=1e-3)
+    np.testing.assert_allclose(atoms.weights, [2], atol=1e-5)
+    assert found.multiplier(mean) == pytest.approx(1, abs=1e-3)
+    assert len(repr(found)) < 200 and "mass 2" in repr(found) and "mass of mu0" in found._repr_html_()
+    with pytest.raises(ValueError, match="not a constraint"):
+        found.multiplier(mu(x) == 1)
+
+
+def test_values_of_a_program():
+    p = x**4 - c * x**2 + 1
+    program = sd.SosProgram(c).require(p)
+    found = program.maximize(c)
+    assert found[c] == found["c"] == found(c) == found.value(2 * c) / 2 == pytest.approx(2, abs=1e-6)
+    assert found[c] == found.certified_values["c"]
+    assert found(p).rounded(3) == x**4 - 2 * x**2 + 1 and found(x) == x
+    np.testing.assert_allclose(found.value([[c, 1], [1, c]]), [[found[c], 1], [1, found[c]]])
+    square = found.gram_matrix(p)
+    assert gap(square.polynomial - p.subs({c: found.values["c"]})) < 1e-6
+    assert gap(found.multiplier(0) - square.polynomial) == 0
+    assert repr(program) == "SosProgram(1 unknowns, 1 sums of squares)"
+    with pytest.raises(KeyError):
+        found[x]
+    with pytest.raises(ValueError, match="not required"):
+        found.gram_matrix(x**2)
+    with pytest.raises(ValueError, match="no values"):
+        sd.SosProgram(c).require(-(x**2) + 0 * c).feasible()(c)
+
+
+def test_gram_matrices_of_a_program_on_a_set():
+    disc = sd.System(x**2 + y**2 <= 1)
+    p = x + y - c
+    program = sd.SosProgram(c).require(p, on=disc)
+    program.require_psd([[2, c], [c, 3]])
+    found = program.maximize(c)
+    level = found.values["c"]
+    rest = found.multiplier(p) + found.multiplier(p, of=x**2 + y**2 <= 1) * (1 - x**2 - y**2)
+    assert gap(rest - (x + y - level)) < 1e-6
+    np.testing.assert_allclose(
+        found.gram_matrix([[2, c], [c, 3]]).matrix, [[2, level], [level, 3]], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("unit", [1, 2**-40, 2**40])
+def test_noise_is_what_is_small_in_the_units_of_the_program(unit):
+    """V = a x^2 + b x y + d y^2 of least trace above (x/unit)^2 + y^2: b is noise, whatever the unit of x."""
+    program = sd.SosProgram()
+    V = program.polynomial("V", [x, y], 2, even=True, lowest=2)
+    program.require(V - (x / unit) ** 2 - y**2)
+    found = program.minimize(sd.integrate(V, {x: (-unit, unit), y: (-1, 1)}))(V)
+    assert len(found.coefs) == 2
+    assert found.coefficient(x**2) * unit**2 == pytest.approx(1, abs=1e-4)
+
+
+def test_an_alternation_improves_for_ten_rounds():
+    """A region of attraction of the reversed van der Pol oscillator, {V <= 1}, from both sides in turn."""
+    f, size = (-y, x + (x**2 - 1) * y), x**2 + y**2
+    V, history = (3 * x**2 - 2 * x * y + 2 * y**2) / 2, []
+    for _ in range(10):
+        program = sd.SosProgram(t)
+        s = program.sum_of_squares("s", [x, y], 4)
+        program.require(-(V.diff(x) * f[0] + V.diff(y) * f[1]) - t * size - s * (1 - V))
+        s = program.maximize(t)(s)
+        program = sd.SosProgram()
+        W = program.polynomial("W", [x, y], 4, even=True, lowest=2)
+        program.require(W - size / 100)
+        program.require(-(W.diff(x) * f[0] + W.diff(y) * f[1]) - size / 1000 - s * (1 - W))
+        found = program.minimize(sd.integrate(W, {x: (-1, 1), y: (-1, 1)}))
+        V = found(W)
+        history.append(found.certified_bound)
+    assert all(later < earlier for earlier, later in zip(history, history[1:], strict=False))
+    assert history[-1] < 0.75 * history[0] and sd.prove_sos(s).status == "proved"
