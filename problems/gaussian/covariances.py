@@ -1,6 +1,6 @@
-"""Covariance, and mean, of folded records: two coarse covariances that whiten, then the final one.
+"""Covariance, and mean, of folded records: coarse steps whiten, one last question is the answer.
 
-Privacy: docs/proofs/gaussian_frame.md, 5
+Privacy: docs/proofs/gaussian_whitening.md
 """
 
 from __future__ import annotations
@@ -8,70 +8,92 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
-from scipy.integrate import quad
 
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, square_variance
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .columns import Columns
-from .fold import cells, image, integers, norms, to_ball
-from .frame import frame_dict, radius_quantile, release_frame
-from .planning import (
-    CELL_REACH,
-    Budget,
-    MeanTask,
-    Plan,
-    TooFewRecords,
-    frame_share,
-    order_seconds,
-    quantile_epsilon,
+from .frame import Frame, frame_dict, release_frame
+from .planning import Budget, MeanTask, Plan, TooFewRecords, enough_records, frame_share, order_seconds
+from .whitening import (
+    COARSE_SLACK,
+    Moments,
+    Whitening,
+    consistency,
+    entry_deviation,
+    radius_price,
+    schedule,
 )
 
-UNITS = 1 << 18  # squares of 2^20 records stay below 2^56
-LEAST_EIGENVALUE = 0.02
-LEAST_WEIGHT = 0.3
+COARSE = Fraction(3, 10)  # of what the frame leaves
+MEAN_SLACK = 0.25  # a^2 / C^2 of the last question where the mean is wanted too
+FRAME = 0.06  # of the budget
 THIN = 0.1  # variance of a column in squares of its scale
 LARGEST = 50  # columns
-# shares of what the frame leaves, by whether the mean is wanted too
-WITH_MEAN = {"radius": 4, "weight": 3, "centre": 5, "coarse": 15, "final": 43, "mean": 30}
-ALONE = {"radius": 4, "weight": 2, "centre": 5, "coarse": 15, "final": 74, "mean": 0}
-USES = {"radius": 3, "centre": 2, "coarse": 2, "final": 1, "mean": 1}
+DIGITS = 1e-13  # least eigenvalue of correlations that floats can tell from 0
+MORE = 1.25  # an error that is so many times the plan's is flagged
 
 
 def plan_covariance(task: MeanTask, budget: Budget, *, mean: bool) -> Plan:
-    """Shares and predicted error of a covariance (and mean) in zCDP.
+    """Shares, predicted errors and reach of a covariance (and mean) in zCDP.
 
     Raises:
         TooFewRecords: with the n that would do. ValueError: pure budgets, tight columns, over 50 columns.
     """
-    from scipy.stats import chi2
-
     if budget.rho is None:
         raise ValueError("a covariance of more than two columns needs delta > 0 or rho")
     if task.tight:
         raise ValueError("covariances have no tight columns: give all columns wide bounds")
     if task.d > LARGEST:
         raise ValueError(f"at most {LARGEST} columns, got {task.d}: project to fewer by a public map")
-    total = Fraction(budget.rho)
-    frame, each, needed = frame_share(task, float(total), 0.06)
-    if needed:
+    plan = _planned(task, budget, mean)
+    if plan is None:
+        needed = enough_records(task, lambda more: _planned(more, budget, mean) is not None)
         raise TooFewRecords(
             f"n = {task.n} records of d = {task.d} columns are too few at this budget: "
             f"about {needed} would do",
             needed,
         )
+    return plan
+
+
+def _planned(task: MeanTask, budget: Budget, mean: bool) -> Plan | None:
+    from scipy.stats import chi2
+
+    total = Fraction(budget.rho)  # type: ignore[arg-type]
+    n, d = task.n, task.d
+    frame, each, needed = frame_share(task, float(total), FRAME)
     rest = total - frame
-    table = WITH_MEAN if mean else ALONE
-    spent = {"frame": frame, **{name: rest * parts / 100 for name, parts in table.items()}}
-    d, n = task.d, task.n
-    deviation = math.sqrt(square_variance(d, 1, spent["final"])) * chi2.ppf(0.95, d) / n
-    private = deviation * math.sqrt(d * (d + 1) / 2.0) / consistency(d)
-    sampling = math.sqrt(d * (d + 1) / n)
-    seconds = 0.05 + 4e-7 * n * d + 2e-8 * n * d * d + 4e-4 * d * d + order_seconds(task, each, 2 * d)
-    return Plan("whitened", each, spent, private, sampling, seconds)
+    steps, reach = (0, 0.0) if needed else schedule(n, d, rest * COARSE)
+    if not steps:
+        return None
+    spent = {"frame": frame, "coarse": rest * COARSE, "final": rest * (1 - COARSE)}
+    squared = float(chi2.ppf(0.95, d)) * (1.0 + (MEAN_SLACK if mean else COARSE_SLACK))
+
+    def private(rho: Fraction) -> float:
+        deviation = entry_deviation(n, d + 1, squared, float(rho)) / consistency(d)
+        return deviation * math.sqrt(d * (d + 1) / 2.0)
+
+    last = spent["final"] - radius_price(n)
+    if last <= 0:
+        return None
+    saved = spent["coarse"] * max(0, steps - 2) / steps
+    seconds = (
+        0.1 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + order_seconds(task, each, 2 * d)
+    )
+    return Plan(
+        "whitened",
+        each,
+        spent,
+        private(last),
+        math.sqrt(d * (d + 1) / n),
+        seconds,
+        condition=reach,
+        least_private_error=private(last + saved),
+        steps=steps,
+    )
 
 
 def private_gaussian(
@@ -84,7 +106,8 @@ def private_gaussian(
     mean: bool,
     insecure_seed: int | None,
 ) -> Release:
-    """Covariance (d, d), mean (d,) if wanted, and frame, of (n, d) entries that `columns` has clipped.
+    """Covariance (d, d), mean (d,) if wanted, frame and what is known of their error, of (n, d) entries that
+    `columns` has clipped.
 
     plan: what `plan_covariance` said for the same task, budget and `mean`.
     """
@@ -95,118 +118,83 @@ def private_gaussian(
         rho=None if budget.epsilon is not None else budget.rho,
         insecure_seed=insecure_seed,
     )
-    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
-    steps = _Steps(queries, frame.into(entries), plan.spent, 4 if mean else 3)
-    d = task.d
-    for _ in range(2):
-        steps.whiten(final=False)
-    matrix = steps.whiten(final=True)
-    covariance = frame.scale[:, None] * steps.before @ matrix @ steps.before.T * frame.scale
-    covariance = (covariance + covariance.T) / 2.0
-    thin = np.diag(covariance) < THIN * frame.scale**2  # its scale was that of a heap, not of the column
-    frame = replace(frame, degenerate=frame.degenerate | thin)
-    value = {"covariance": covariance, "frame": frame_dict(frame)}
+    frame, whitening, last = whitened(queries, entries, columns, task, plan, slack=slack_of(mean))
+    value = _covariance(frame, whitening, last, plan)
     if mean:
-        value["mean"] = columns.raw(frame.centre + frame.scale * steps.mean())
+        centre = whitening.centre + whitening.transform @ last.shift
+        value["mean"] = columns.raw(frame.centre + frame.scale * centre)
     public = {
         "records": task.n,
-        "dimension": d,
+        "dimension": task.d,
         "method": "whitened",
         "contamination": task.contamination,
         "bounds": columns.bounds,
     }
-    name = "gaussian.learner" if mean else "gaussian.covariance"
-    return queries.seal(value, mechanism=name, public=public)
+    return queries.seal(value, mechanism="gaussian.learner" if mean else "gaussian.covariance", public=public)
 
 
-class _Steps:
-    """Records y (n, d) in a frame z = T^-1 (y - b) that is made better by every release."""
-
-    def __init__(
-        self, queries: IntegerQueries, y: np.ndarray, spent: dict[str, Fraction], weights: int
-    ) -> None:
-        self.queries, self.spent = queries, spent
-        n, d = y.shape
-        near = np.zeros(n)
-        for j in range(d):
-            near += np.clip(3.0 - np.abs(y[:, j]) / CELL_REACH, 0.0, 1.0)
-        self.kept = (near >= d / 2.0).astype(np.float64)
-        self.y = cells(y, CELL_REACH) * self.kept[:, None]
-        self.n, self.d, self.weights = n, d, weights
-        self.transform, self.centre = np.eye(d), np.zeros(d)
-        self.before = self.transform
-
-    def _folded(self, radius: float | None) -> tuple[np.ndarray, np.ndarray, float]:
-        """Rows w min(1, C/|z|) z, their weights, C; the radius is a question unless it is given."""
-        from scipy.stats import chi2
-
-        z = image(self.y - self.centre, np.linalg.inv(self.transform))
-        size = norms(z)
-        if radius is None:
-            epsilon = quantile_epsilon(self.spent["radius"] / USES["radius"])
-            quantile = radius_quantile(self.queries, size, 0.8, self.d, epsilon)
-            radius = quantile * math.sqrt(chi2.ppf(0.95, self.d) / chi2.ppf(0.8, self.d))
-        weight = self.kept * np.clip(3.0 - size / radius, 0.0, 1.0)
-        return to_ball(z, radius, redescend=True) * self.kept[:, None], weight, radius
-
-    def _weight(self, weight: np.ndarray) -> float:
-        """Private average weight, at least .3."""
-        counts = integers(weight, 1.0 / UNITS)[:, None]
-        price = self.spent["weight"] / self.weights
-        result = self.queries.gaussian_sum(counts, UNITS, price, shape="positive")[0]
-        return max(LEAST_WEIGHT, min(1.0, result / (self.n * UNITS)))
-
-    def _average(self, rows: np.ndarray, radius: float, price: Fraction) -> np.ndarray:
-        counts = integers(rows, radius / UNITS)
-        sums = self.queries.gaussian_sum(counts, UNITS, price)
-        return np.array(sums, dtype=np.float64) * (radius / (self.n * UNITS))
-
-    def whiten(self, *, final: bool) -> np.ndarray:
-        """One covariance in the frame, (d, d); the frame moves by it."""
-        rows, weight, radius = self._folded(None)
-        share = self._weight(weight)
-        shift = np.zeros(self.d)
-        if not final:
-            shift = self._average(rows, radius, self.spent["centre"] / USES["centre"]) / share
-        kind = "final" if final else "coarse"
-        price = self.spent[kind] / USES[kind]
-        squares = self.queries.squares(integers(rows, radius / UNITS), UNITS, price)
-        unit = radius**2 / (float(UNITS) ** 2 * self.n * share)
-        gamma = consistency(self.d)
-        matrix = (np.array(squares, dtype=np.float64) * unit - np.outer(shift, shift)) / gamma
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
-        least = LEAST_EIGENVALUE
-        if not final:
-            deviation = math.sqrt(square_variance(self.d, UNITS, price)) * unit / gamma
-            least = max(least, 2.0 * math.sqrt(self.d) * deviation)
-        values = np.maximum(values, least)
-        self.before = self.transform
-        self.centre = self.centre + self.transform @ shift
-        self.transform = self.transform @ ((vectors * np.sqrt(values)) @ vectors.T)
-        return (vectors * values) @ vectors.T
-
-    def mean(self) -> np.ndarray:
-        """The mean in the first frame, from records whitened by everything released."""
-        from scipy.stats import chi2
-
-        radius = math.sqrt(chi2.ppf(0.9, self.d))
-        rows, weight, _ = self._folded(radius)
-        average = self._average(rows, radius, self.spent["mean"])
-        return self.centre + self.transform @ average / self._weight(weight)
+def slack_of(mean: bool) -> float:
+    """a^2 / C^2 of the last question."""
+    return MEAN_SLACK if mean else COARSE_SLACK
 
 
-@lru_cache(maxsize=64)
-def consistency(d: int) -> float:
-    """(1/d) E[min(t, C^2) clip(3 - sqrt(t)/C, 0, 1)^2], t ~ chi^2_d, C^2 its .95-quantile: what folding
-    leaves of the variance of a Gaussian, d <= 50."""
-    from scipy.stats import chi2
+def whitened(
+    queries: IntegerQueries,
+    entries: np.ndarray,
+    columns: Columns,
+    task: MeanTask,
+    plan: Plan,
+    *,
+    slack: float,
+) -> tuple[Frame, Whitening, Moments]:
+    """Frame, coarse steps, and the last question with all that is left of what `plan` gives to both."""
+    total = sum(plan.spent.values(), Fraction(0))
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    whitening = Whitening(queries, frame.into(entries), task.contamination, frame.degenerate | columns.tight)
+    whitening.coarse(plan.spent["coarse"], plan.steps)
+    return frame, whitening, whitening.moments(total - queries.spent - radius_price(task.n), slack)
 
-    law = chi2(d)
-    c = math.sqrt(law.ppf(0.95))
 
-    def weighted(t: float) -> float:
-        return min(t, c * c) * min(1.0, max(0.0, 3.0 - math.sqrt(t) / c)) ** 2 * law.pdf(t)
+def _covariance(frame: Frame, whitening: Whitening, last: Moments, plan: Plan) -> dict[str, object]:
+    """Everything about the covariance that follows from what was released."""
+    values, vectors, seen = last.spectrum()
+    values = np.maximum(values, last.noise)
+    root = whitening.transform @ (vectors * np.sqrt(values))
+    correlations, widths = _correlations(root @ root.T)
+    widths = widths * frame.scale
+    covariance = widths[:, None] * correlations * widths
+    inverse = 1.0 / values
+    private = last.deviation * math.sqrt((inverse @ inverse + inverse.sum() ** 2) / 2.0)
+    error = math.hypot(private, plan.sampling_error)
+    thin = widths**2 < THIN * frame.scale**2  # its scale was that of a heap, not of the column
+    frame = replace(frame, degenerate=frame.degenerate | thin)
+    unseen = (frame.scale[:, None] * root[:, ~seen]).T
+    return {
+        "covariance": (covariance + covariance.T) / 2.0,
+        "frame": frame_dict(frame),
+        "unseen": unseen,
+        **judged(covariance, error, len(unseen), plan),
+    }
 
-    inner = quad(weighted, 0.0, c * c, limit=200)[0]
-    outer = quad(weighted, c * c, 9.0 * c * c, limit=200)[0]
-    return float(inner + outer) / d
+
+def judged(covariance: np.ndarray, error: float, unseen: int, plan: Plan) -> dict[str, object]:
+    """The forecast error after the fit, the condition of the correlations, and whether both are what was
+    planned.
+
+    Post-processing of a released covariance (d, d).
+    """
+    root = np.sqrt(np.diag(covariance))
+    spectrum = np.linalg.eigvalsh(covariance / root[:, None] / root)
+    condition = float(spectrum[-1] / max(spectrum[0], DIGITS))
+    within = not unseen and condition <= plan.condition and error <= MORE * plan.total_error
+    return {"error": error, "condition": condition, "within_plan": within}
+
+
+def _correlations(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Correlations (d, d), positive definite in floats, and the widths (d,) of a covariance."""
+    widths = np.sqrt(np.diag(matrix))
+    values, vectors = np.linalg.eigh(matrix / widths[:, None] / widths)
+    values = np.maximum(values, DIGITS * len(widths))
+    matrix = (vectors * values) @ vectors.T
+    root = np.sqrt(np.diag(matrix))
+    return matrix / root[:, None] / root, widths

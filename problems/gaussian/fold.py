@@ -44,6 +44,26 @@ def to_ball(y: Array, radius: float, *, redescend: bool) -> Array:
     return y * factor[:, None]
 
 
+def whole_rows(z: Array, sizes: Array, radius: float) -> tuple[Array, Array]:
+    """Rows w min(1, C/|z|) z of length at most w C, and their weights w = clip(3 - |z|/C, 0, 1).
+
+    sizes: (n,) norms of z (n, d); radius: C.
+    """
+    near = sizes < 3.0 * radius
+    size = np.where(near, sizes, radius)
+    weights = np.where(near, np.clip(3.0 - size / radius, 0.0, 1.0), 0.0)
+    factor = weights * np.minimum(1.0, radius / np.maximum(size, radius))
+    return np.where(near[:, None], z, 0.0) * factor[:, None], weights
+
+
+def combined(columns: Array, weights: Array) -> Array:
+    """(n,) sums of weights (d,) times the columns, one column after the other."""
+    total = np.zeros(columns.shape[0])
+    for j in range(columns.shape[1]):
+        total += weights[j] * columns[:, j]
+    return total
+
+
 def image(columns: Array, matrix: Array) -> Array:
     """Row by row matrix @ y, (n, d), column by column (in an order of memory in which columns are dense)."""
     columns = np.asfortranarray(columns)

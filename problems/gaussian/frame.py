@@ -83,7 +83,7 @@ def release_frame(
         width, depth = (float(high[j] - low[j]), DEPTH) if known[j] else (FARTHEST, 200)
         away = spread_missing(np.abs(entries[:, j] - centre[j]), q, (0.0, width))
         grid = (math.log2(width) - depth, depth)
-        steps, result = _log_quantile(queries, away, q, grid, epsilon_each)
+        steps, result = log_quantile(queries, away, q, grid, epsilon_each)
         scale[j] = result / float(ndtri((1.0 + q) / 2.0))
         degenerate[j] = steps < ALMOST_ONE_VALUE
     return Frame(centre, scale, degenerate)
@@ -91,7 +91,7 @@ def release_frame(
 
 def radius_quantile(queries: IntegerQueries, norms: np.ndarray, q: float, d: int, epsilon: Fraction) -> float:
     """The q-quantile of norms (n,) of d coordinates of unit scale, between sqrt(d)/8 and 32 sqrt(d)."""
-    return _log_quantile(queries, norms, q, (math.log2(math.sqrt(d) / 8.0), 8), epsilon)[1]
+    return log_quantile(queries, norms, q, (math.log2(math.sqrt(d) / 8.0), 8), epsilon)[1]
 
 
 def spread_missing(column: np.ndarray, q: float, ends: tuple[float, float]) -> np.ndarray:
@@ -172,15 +172,17 @@ def _unordered(number: int) -> float:
     return -size if number < 0 else size
 
 
-def _log_quantile(
+def log_quantile(
     queries: IntegerQueries, sizes: np.ndarray, q: float, grid: tuple[float, int], epsilon: Fraction
 ) -> tuple[int, float]:
     """A quantile of log2 of sizes (n,) >= 0 on a grid from grid[0] over grid[1] octaves: its step, its value.
 
-    On a uniform grid of the sizes themselves the far part would have nearly all points.
+    On a uniform grid of the sizes themselves the far part would have nearly all points. What is no number
+    lies at the top.
     """
     bottom, octaves = grid
-    logs = np.log2(np.maximum(sizes, 2.0**bottom))
+    top = 2.0 ** (bottom + octaves)
+    logs = np.log2(np.maximum(np.where(sizes < top, sizes, top), 2.0**bottom))
     steps = np.floor((logs - bottom) * STEPS).astype(np.int64)
     rank = max(1, math.ceil(q * sizes.size))
     result = queries.order_statistic(steps, rank, low=0, high=octaves * STEPS, epsilon=epsilon)

@@ -73,6 +73,7 @@ def private_mean(
         delta=0.0 if pure else budget.delta,
         rho=None if budget.epsilon is not None else budget.rho,
         before=sum(plan.spent.values(), Fraction(0)) if plan.method == "ball" else None,
+        dimension=task.d if plan.method == "ball" else None,
         insecure_seed=insecure_seed,
     )
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)

@@ -7,7 +7,8 @@ docs/gaussian.md)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -23,6 +24,7 @@ CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
 CELL_REACH = 4.0
 INTERVAL = Fraction(1, 20)  # share of the budget for an interval
 TRIMMED_NOISE = 0.75  # measured: the score's error against that of its cube
+MOST_RECORDS = 10**12
 METHODS = ("cube", "gaussian", "ball", "trimmed", "median")
 
 
@@ -94,6 +96,10 @@ class Plan:
         widest_bounds: how many standard deviations of a column its bounds may be apart before the answer is
             off with a chance above some per cent; for the frame's methods, 10^6 and more.
         kappa: radius of the ball over the .8-quantile of the norms of records, where there is a ball.
+        condition: of the correlation matrix, up to which the errors are forecast.
+        least_private_error: the same as private_error for a table whose correlations are near 1 apart: what
+            its whitening saves goes to the answer.
+        steps: most steps of a whitening.
     """
 
     method: str
@@ -104,6 +110,9 @@ class Plan:
     seconds: float
     widest_bounds: float = 1e6
     kappa: float = 0.0
+    condition: float = math.inf
+    least_private_error: float = 0.0
+    steps: int = 0
 
     @property
     def total_error(self) -> float:
@@ -285,6 +294,17 @@ def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fra
     if float(price) > rho / 2:
         return price, each, math.ceil(nats * math.sqrt(8.0 * task.robust / rho))
     return price, each, 0
+
+
+def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
+    """The least number of records (within 2 %) that a planner accepts; public."""
+    low, high = task.n, 2 * task.n
+    while not accepts(replace(task, n=high)) and high < MOST_RECORDS:
+        low, high = high, 2 * high
+    while high > 1.02 * low + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if accepts(replace(task, n=middle)) else (middle, high)
+    return high
 
 
 def quantile_epsilon(rho: Fraction) -> Fraction:

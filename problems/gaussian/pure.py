@@ -27,6 +27,7 @@ PURE_COLUMNS = 2
 # eigenvalues of the covariance in its frame, public: a truth outside makes the law a thin shell, which no
 # partition into boxes covers soon; correlations up to .998 are inside
 DOMAIN = (1.0 / 500.0, 30.0)
+REACHED = 900.0  # condition of correlations of .9978
 REACH = 2.0**10  # records in their frame are clipped here
 FINEST = 30  # bits of the lattice: features are below 2^21, so that differences are exact floats
 
@@ -54,7 +55,15 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     private = 2.0 * tau * math.log(1.0 / tau)
     sampling = math.sqrt(2 * task.d * (task.d + 1) / task.n)
     spent = {"frame": frame, "draw": rest}
-    return Plan("packing", frame / (2 * task.d), spent, private, sampling, 1.0 if task.d == 1 else 10.0)
+    return Plan(
+        "packing",
+        frame / (2 * task.d),
+        spent,
+        private,
+        sampling,
+        1.0 if task.d == 1 else 10.0,
+        condition=REACHED,
+    )
 
 
 def pure_covariance(

@@ -12,10 +12,10 @@ def _entry(name: str, module: str, proof: str) -> tuple[str, Mechanism]:
 REGISTRY = dict(
     (
         _entry("PrivateMean", "estimators.mean", "gaussian_frame"),
-        _entry("PrivateGaussian", "estimators.gaussian", "gaussian_frame"),
-        _entry("PrivateCovariance", "estimators.covariance", "gaussian_frame"),
+        _entry("PrivateGaussian", "estimators.gaussian", "gaussian_whitening"),
+        _entry("PrivateCovariance", "estimators.covariance", "gaussian_whitening"),
         _entry("private_mean", "means", "gaussian_frame"),
-        _entry("private_gaussian", "covariances", "gaussian_frame"),
+        _entry("private_gaussian", "covariances", "gaussian_whitening"),
         _entry("published_location", "published.truncated", "gaussian_published"),
         _entry("published_variance", "published.truncated", "gaussian_published"),
         _entry("published_gaussian", "published.truncated", "gaussian_published"),

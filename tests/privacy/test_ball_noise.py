@@ -176,7 +176,9 @@ def test_normals_fill_their_cells():
 
 def test_the_last_question(monkeypatch):
     rows = np.array([[3, 4], [0, 0], [60, 0]])
-    queries = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), insecure_seed=1)
+    queries = IntegerQueries(
+        3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), dimension=2, insecure_seed=1
+    )
     queries.order_statistic(rows[:, 0], 2, low=0, high=9, epsilon=Fraction(1, 10))
     seen = []
     monkeypatch.setattr(ball, "ball_noise", lambda d, scale, bits: seen.append((d, scale)) or [0] * d)
@@ -189,10 +191,27 @@ def test_the_last_question(monkeypatch):
     for again in (lambda: queries.ball_sum(rows, 5), lambda: queries.gaussian_sum(rows, 5, Fraction(1, 900))):
         with pytest.raises(ValueError, match="last"):
             again()
-    promise = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(0)).seal(0, mechanism="m", public={})
+    promise = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(0), dimension=2).seal(
+        0, mechanism="m", public={}
+    )
     assert promise.guarantee.rho is None and promise.guarantee.delta == 1e-5
-    overdrawn = IntegerQueries(3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), insecure_seed=1)
+    overdrawn = IntegerQueries(
+        3, epsilon=1.0, delta=1e-5, before=Fraction(1, 500), dimension=2, insecure_seed=1
+    )
     with pytest.raises(ValueError, match="overdrawn"):
         overdrawn.gaussian_sum(rows, 5, Fraction(1, 400))
     with pytest.raises(ValueError, match="delta"):
-        IntegerQueries(3, epsilon=1.0, before=Fraction(0))
+        IntegerQueries(3, epsilon=1.0, before=Fraction(0), dimension=2)
+
+
+def test_the_dimension_of_the_ball_is_no_answer():
+    """A column that answers leave out stays, of zeros: a rate chosen by answers was up to 1.3 delta."""
+    options = {"epsilon": 1.0, "delta": 1e-5, "before": Fraction(1, 500)}
+    rows = np.array([[3, 4, 0], [0, 0, 0], [1, 0, 0]])
+    rate = largest_rate(1.0, 1e-5, Fraction(1, 500), 3)
+    _, deviation = IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows, 5)
+    assert deviation == pytest.approx(10 / rate * 2.0)
+    with pytest.raises(ValueError, match="columns"):
+        IntegerQueries(3, **options, dimension=3, insecure_seed=1).ball_sum(rows[:, :2], 5)
+    with pytest.raises(ValueError, match="dimension"):
+        IntegerQueries(3, **options)

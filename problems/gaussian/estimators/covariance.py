@@ -1,6 +1,6 @@
 """Private covariance of a raw table.
 
-Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_scores.md
+Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_scores.md
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Private covariance, and mean, of a raw table in approximate or zero-concentrated privacy.
 
-Privacy: docs/proofs/gaussian_frame.md
+Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_frame.md
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import join
 
 from ..columns import Columns
-from ..covariances import plan_covariance, private_gaussian
+from ..covariances import judged, plan_covariance, private_gaussian
 from ..frame import frame_dict
 from ..means import private_mean
 from ..planning import Budget, MeanTask, Plan, plan_mean
@@ -26,9 +26,17 @@ COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 class PrivateGaussian(TableEstimator):
     """Mean and covariance of the columns of a table (d <= 50), robust to a fraction of far rows.
 
-    After fit: mean_ (d,), covariance_ (d, d) positive definite, degenerate_ (d,), and what `TableEstimator`
-    lists. Consistent for Gaussian columns; heavier tails are folded and read as smaller variances. The
-    correlation matrix may have a condition of up to about 10^5; scales of columns may differ by anything.
+    After fit: mean_ (d,), covariance_ (d, d) positive definite, error_, unseen_, condition_, within_plan_,
+    degenerate_ (d,), and what `TableEstimator` lists. Consistent for Gaussian columns; heavier tails are
+    folded and read as smaller variances, and the mean is that of what is left (with contamination 0 as
+    well: `PrivateMean` has the mean of all records). Scales of columns may differ by anything; `plan(n,
+    d).condition` says up to which condition of the correlation matrix the errors of the plan hold.
+
+    error_: forecast Frobenius error relative to the truth, from what the fit found. unseen_: (k, d),
+    directions along which the noise hides the variance, one released deviation long; few or none.
+    condition_: of the released correlations. within_plan_: False where a direction is unseen, the condition
+    is beyond the plan's, or error_ above 1.25 times the plan's error: then the forecast of the plan does
+    not hold.
 
     Raises at fit: TooFewRecords, which names the n that would do; NotOffered for pure privacy of three
     columns or more; ValueError for other public facts out of range. Pure privacy costs seconds, and is as
@@ -37,6 +45,10 @@ class PrivateGaussian(TableEstimator):
 
     mean_: np.ndarray = Fitted()
     covariance_: np.ndarray = Fitted()
+    error_: float = Fitted()
+    unseen_: np.ndarray = Fitted()
+    condition_: float = Fitted()
+    within_plan_: bool = Fitted()
 
     _mean = True
 
@@ -74,7 +86,12 @@ class PrivateGaussian(TableEstimator):
         plan, (_, second) = self.plan_, self._pure_budgets(budget)
         frame, parts, matrix = pure_covariance(entries, columns, task, plan, self.insecure_seed)
         covariance = frame.scale[:, None] * matrix * frame.scale
-        value = {"covariance": covariance, "frame": frame_dict(frame)}
+        value = {
+            "covariance": covariance,
+            "frame": frame_dict(frame),
+            "unseen": np.zeros((0, task.d)),
+            **judged(covariance, plan.total_error, 0, plan),
+        }
         if self._mean:
             seed = None if self.insecure_seed is None else self.insecure_seed + 2
             parts.append(private_mean(entries, columns, task, second, plan_mean(task, second), seed))

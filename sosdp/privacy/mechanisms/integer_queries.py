@@ -42,7 +42,8 @@ class IntegerQueries:
         rho: zCDP budget.
         before: with delta, the zCDP of all questions but one last `ball_sum`, which takes all that
             (epsilon, delta) leaves; the others are then asked within `before`.
-        insecure_seed: tests only; voids the guarantee.
+        dimension: of that ball, public: it decides the rate, so it may not depend on answers. Columns that
+            they leave out are columns of zeros. insecure_seed: tests only; voids the guarantee.
 
     Privacy: neighbours differ in one record, hence in one row of every array below, whatever was answered
     before. A row outside its promised set counts as 0. Prices add up exactly; a question that would overdraw
@@ -57,12 +58,15 @@ class IntegerQueries:
         delta: float = 0.0,
         rho: float | None = None,
         before: Fraction | None = None,
+        dimension: int | None = None,
         insecure_seed: int | None = None,
     ) -> None:
         if (epsilon is None) == (rho is None):
             raise ValueError("give either epsilon (with or without delta) or rho")
         if before is not None and (delta == 0.0 or before < 0):
             raise ValueError("what is spent before a last ball is at least 0, and needs delta > 0")
+        if (before is None) != (dimension is None):
+            raise ValueError("a last ball has a budget before it and a dimension, both public")
         self.n = n
         self.epsilon, self.delta, self.rho = epsilon, delta, rho
         self.pure = rho is None and delta == 0.0
@@ -75,7 +79,7 @@ class IntegerQueries:
                 raise ValueError("rho comes without delta")
             self.rho = calibrate.check_positive(rho, "rho")
         self.budget = Fraction(self.epsilon if self.pure else self.rho)  # type: ignore[arg-type]
-        self.before = before
+        self.before, self.dimension = before, dimension
         if before is not None:
             self.budget, self.rho = before, None
         self.spent = Fraction(0)
@@ -140,15 +144,18 @@ class IntegerQueries:
     def ball_sum(self, counts: Counts, bound: int) -> tuple[list[int], float]:
         """The sum of (n, d) integer rows in the ball of radius bound, with ball noise: the last question.
 
+        d is the dimension that the constructor was told; the bound may depend on answers.
         Price: what `before` leaves of (epsilon, delta). Returns the sums and the standard deviation of the
         noise of one. Raises ValueError where nothing is left.
         """
         if self.before is None or self._closed:
             raise ValueError("a ball is the last question, of a budget with `before`")
-        assert self.epsilon is not None
+        assert self.epsilon is not None and self.dimension is not None
         self._closed = True
         rows = self._inside(counts, bound, "ball")
-        rate = largest_rate(self.epsilon, self.delta, self.before, rows.shape[1])
+        if rows.shape[1] != self.dimension:
+            raise ValueError(f"the ball was to have {self.dimension} columns, got {rows.shape[1]}")
+        rate = largest_rate(self.epsilon, self.delta, self.before, self.dimension)
         if rate == 0.0:
             raise ValueError("nothing is left of this budget for a ball")
         scale = Fraction(2 * bound) / Fraction(rate)
