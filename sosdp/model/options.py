@@ -139,8 +139,8 @@ class Options:
     products
         ``putinar`` or ``schmudgen`` (products of inequalities up to the degree).
     sparsity
-        ``auto`` (cliques when the dense block would be larger than 60 and they are smaller, or larger than 36
-        and they are three times smaller), ``dense``,
+        ``auto`` (the full relaxation: cliques at degree 2, where they are exact, or where a point attains
+        their bound; without either only where a dense block would take minutes), ``dense``,
         ``correlative`` (cliques of variables), ``term`` (blocks of basis elements, ``term_steps`` of them or
         until stable), ``chordal`` (the same, smaller and perhaps weaker blocks), ``correlative+term``,
         ``correlative+chordal``.

@@ -42,6 +42,11 @@ class Data:
     system: System
     in_expectation: Sequence[ExpectationConstraint] = ()
 
+    @property
+    def polynomials(self) -> list[Polynomial]:
+        """The fixed ones, and those of constraints in expectation."""
+        return [*self.fixed, *(p for c in self.in_expectation for p in c.polynomials())]
+
 
 @dataclass(frozen=True, eq=False)
 class Action:

@@ -13,7 +13,9 @@ from ..model.expectation import ExpectationConstraint
 from ..model.system import System
 from .assemble.diagonal_dominance import sizes_of
 from .assemble.identity import GramProgram
+from .assemble.plan import Plan
 from .assemble.scaling import find_scaling, scale
+from .attained import is_full
 from .back import given_dual, given_moments
 from .candidate import Candidate, State
 from .judge import outwards
@@ -74,7 +76,7 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
         solver=raw.solver,
         solver_message=raw.message,
         iterations=sum(c.raw.iterations for c in state.found),
-        sizes=sizes_of(identity, asked.degree, asked.cone, {} if layout is None else layout.report),
+        sizes=sizes_of(identity, asked.degree, asked.cone, _report(state, best, layout)),
         times=state.times,
         identity=identity,
         moments=built.moments_of(raw.moments)[0] if known else None,
@@ -89,6 +91,16 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
     return found if built.change.trivial else _in_given_variables(best, found)
 
 
+def _report(state: State, best: Candidate, layout: Plan | None) -> dict[str, Any]:
+    """What the reductions did; of cliques that nobody asked for also whether they lost anything."""
+    report = {} if layout is None else dict(layout.report)
+    auto = state.statement.demands[0].options.sparsity == "auto"
+    tried = best.built.given is not state.statement  # and kept, since nothing was lost
+    if auto and report.get("hierarchy", "full").startswith("sparse") and (tried or is_full(best)):
+        report["hierarchy"] = f"full ({report['cliques']} cliques, attained at a feasible point)"
+    return report
+
+
 def _in_given_variables(best: Candidate, inner: PseudoExpectation) -> PseudoExpectation:
     """The answer in the given variables from one in the moved ones."""
     built = best.built
@@ -101,15 +113,15 @@ def _in_given_variables(best: Candidate, inner: PseudoExpectation) -> PseudoExpe
         objective=built.change.polynomial(asked) if isinstance(asked, Polynomial) else asked,
         system=built.statement.demands[0].system,
     )
-    layout = demand.assembled[1]
-    moments = None
+    layout, moments = demand.assembled[1], None
+    report = {} if layout is None else {**layout.report, "hierarchy": inner.hierarchy}
     if inner.moments is not None:
         moments = given_moments(identity.columns, moved._moment_values, origin)
     return replace(
         inner,
         identity=identity,
         moments=moments,
-        sizes=sizes_of(identity, inner.degree, inner.cone, {} if layout is None else layout.report),
+        sizes=sizes_of(identity, inner.degree, inner.cone, report),
         program=GramProgram(scale(identity, plain), np.ones(1), np.full(1, np.inf)),
         scaling=plain,
         inside=None,

@@ -18,9 +18,10 @@ from ..algebra.polynomial import Polynomial, variable
 from ..conic.exact.integers import is_semidefinite, over_one_denominator
 from ..conic.svec import smat
 from .assemble.identity import Block, RawSolution
+from .candidate import Candidate
 from .change import Built
-from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means
-from .statement import Demand, data_size
+from .judge import LITTLE, RESOLVED, SATISFIED, Theorem, is_far, means, tolerance
+from .statement import FEASIBLE, Demand, data_size
 
 _MOST_TERMS, _MOST_CONSTRAINTS, _MOST_VARIABLES = 500, 100, 40
 _ROUNDS = 30
@@ -58,24 +59,53 @@ def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     """A point that satisfies every constraint, checked exactly, in the given variables; None where none was
     found."""
     demand = built.statement.demands[0]
+    for start in _starts(built, raw, demand):
+        x = _feasible_near(demand, start)
+        if x is not None:
+            return built.change.point(x)
+    return None
+
+
+def is_full(found: Candidate) -> bool:
+    """Whether what was found in cliques is the answer without them: a set is empty or has a point, or
+    relaxation in cliques <= relaxation <= minimum <= value at a point that satisfies every constraint,
+    checked exactly, and the ends agree to the tolerance of an optimum."""
+    built, mass = found.built, found.built.statement.mass
+    if found.status == "infeasible" or built.statement.kind == FEASIBLE and found.point is not None:
+        return True
+    if found.status != "optimal" or mass is None:
+        return False
+    demand, objective = built.statement.demands[0], built.statement.demands[0].parts[0]
+    lower = found.value if found.proven is None else float(found.proven)
+    for start in _starts(built, found.raw, demand):
+        better = _improved(demand, start) if len(demand.system) else _descended(objective, start)
+        x = _feasible_near(demand, better)
+        value = math.inf if x is None else float(built.statement.constant + mass * at(objective, x))
+        if value - lower <= tolerance(built, found.value):
+            return True
+    return False
+
+
+def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
     if demand.system.foralls or any(c.kind == "forall" for c in demand.in_expectation):
         return None
     equal = [*demand.system.equalities, *(c.body for c in demand.in_expectation if c.kind == "equality")]
     least = [*demand.system.inequalities, *(c.body for c in demand.in_expectation if c.kind == "inequality")]
     matrices = [*demand.system.matrices, *(c.body for c in demand.in_expectation if c.kind == "psd")]
-    for start in _starts(built, raw, demand):
-        try:
-            corrected = _corrected(equal, least, start)
-        except OverflowError:  # constraints beyond floats: the start alone is tried
-            corrected = start
-        for u in (start, corrected):
-            for bits in (None, *reversed(_BITS)):
-                x = _rounded(demand, u, bits)
-                if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
-                    continue
-                if all(_is_semidefinite(m, x) for m in matrices):
-                    return built.change.point(x)
-    return None
+
+    def satisfying(u: dict[int, float]) -> Point | None:
+        for bits in (None, *reversed(_BITS)):
+            x = _rounded(demand, u, bits)
+            if not (all(at(h, x) == 0 for h in equal) and all(at(g, x) >= 0 for g in least)):
+                continue
+            if all(_is_semidefinite(m, x) for m in matrices):
+                return x
+        return None
+
+    try:
+        return satisfying(start) or satisfying(_corrected(equal, least, start))
+    except OverflowError:  # constraints beyond floats
+        return None
 
 
 def _nearly_feasible(built: Built, x: Point) -> bool:

@@ -105,7 +105,17 @@ class PseudoExpectation(PickledByName):
     steps: tuple[Any, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
-        return f"PseudoExpectation({self.status}, degree {self.degree}: {self._said()})"
+        return f"PseudoExpectation({self.status}, {self._solved()}: {self._said()})"
+
+    @property
+    def hierarchy(self) -> str:
+        """What was solved: ``full``, the full relaxation of the degree, by one block or by cliques that lose
+        nothing, or ``sparse``, which may be weaker; and what makes it so."""
+        return self.sizes.get("hierarchy", "full")
+
+    def _solved(self) -> str:
+        less = f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
+        return f"degree {self.degree}{less}"
 
     def _said(self) -> str:
         """The answer in a few words; a question of yes or no has no bound."""
@@ -135,10 +145,10 @@ class PseudoExpectation(PickledByName):
             "proven": None if proven is None else rounded_safely(proven, self.bound_kind),
             "answer": None if asked else self._said(),
             "reason": self.reason or None,
-            "size": f"degree {self.degree}, {len(blocks)} blocks up to side {max(blocks, default=0)}",
+            "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
             "solver": self.solver,
         }
-        return html_table(f"PseudoExpectation: {self.status}", facts)
+        return html_table(f"PseudoExpectation: {self.status}, {self._solved()}", facts)
 
     @property
     def bound_kind(self) -> str:

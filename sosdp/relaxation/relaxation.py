@@ -59,10 +59,11 @@ class Relaxation:
     redundant
         ``ball`` or ``box``: add such constraints, deduced from the system, to it (see ``sosdp.reduction``).
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, cone
-        See ``sosdp.model.options.Options``. Every reduction keeps the bound, except that cliques
-        (``sparsity='correlative'``, and ``'auto'`` when the dense block would have side above 60, or above
-        36 when they are three times smaller), chordal
-        term sparsity and term sparsity stopped after ``term_steps`` may weaken it; ``sizes`` reports what was
+        See ``sosdp.model.options.Options``. Every reduction keeps the bound, except cliques that are asked
+        for (``sparsity='correlative'``) from degree 4 on, chordal term sparsity, and term sparsity stopped
+        after ``term_steps``: ``hierarchy`` of the answer says so. With ``'auto'`` degree t means the full
+        relaxation: cliques are used at degree 2, where they are exact, where a point attains their bound, and
+        where one block over all variables would not end. ``sizes`` reports what was
         done. ``cone='sdsos'`` or ``'dsos'`` replaces positive semidefinite Gram matrices by scaled diagonally
         or diagonally dominant ones: weaker bounds, linear or second-order cone programs.
 

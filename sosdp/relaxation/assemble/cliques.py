@@ -1,62 +1,105 @@
-"""Cliques of variables: when a relaxation has them, and which one a constraint belongs to."""
+"""Cliques of variables: when a relaxation has them, and which of them a constraint belongs to.
+
+At degree 2 they lose nothing. Let variables be adjacent that meet in a monomial of the objective or of a
+constraint whose multiplier is a number, and let those of a linear equation be a clique. Moment blocks are
+indexed by 1 and a clique; as 1 is adjacent to all, the entries known form a chordal pattern, so a positive
+semidefinite matrix M has them (Grone, Johnson, Sa and Wolkowicz 1984). Objective and constraints read known
+entries only. Of a linear equation h the clique says E[h x_j] = 0 for its own x_j, hence h'Mh = 0, hence
+Mh = 0. This needs M positive semidefinite (no smaller cone), no products and no for-all constraints. From
+degree 4 on cliques may be weaker, and are used where they were asked for, or where the answer is shown to be
+the same (``steps.first``), or where one block would not end; ``Plan.report`` says which.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from ...algebra.polynomial import Polynomial
 from ...model.options import Options
-from ...model.system import System
-from ...reduction.permutation import Action, orbit_numbers
+from ...reduction.permutation import Action, Data, orbit_numbers
 from ...reduction.quotient import Quotient
-from ...reduction.sparsity import adjacency, variable_cliques
+from ...reduction.sparsity import adjacency, merged, seconds, variable_cliques, work
+from .sizes import monomial_count
 
-DENSE_SIDE = 60  # sparsity="auto" takes cliques whenever the dense block would be larger than this,
-QUICK_SIDE = 36  # and small ones already above this: below it a dense block is a tenth of a second
-SMALL = 3  # how many times smaller the largest clique's block then has to be
+TINY_SIDE = 12  # up to it a dense block takes a millisecond
+LONGEST = 60.0  # estimated seconds of one block over all variables, beyond which auto takes cliques
+QUICK_SIDE, DENSE_SIDE = 36, 60  # up to which a block takes no time, without and with rewriting rules
+_POINT = 0.1  # seconds for a point that shows that cliques lose nothing
 SYMMETRIC_SIDE = 300  # symmetry="auto" gives up cliques for a dense block up to this side
 
 
-def cliques_of(
-    system: System,
-    degree: int,
-    data: list[Polynomial],
-    options: Options,
-    quotient: Quotient,
-    ids: np.ndarray,
-) -> list[np.ndarray]:
+@dataclass(frozen=True)
+class Cliques:
+    """Cliques of variables that are used; ``exact``: the value is that of one block over all variables;
+    ``faster``: cliques that were not used and would take a third of the time or less."""
+
+    used: list[np.ndarray]
+    exact: bool = True
+    faster: bool = False
+
+
+def cliques_of(data: Data, degree: int, options: Options, quotient: Quotient, ids: np.ndarray) -> Cliques:
     """The cliques of variables, as the options ask for them; one of all variables where they do not pay."""
-    dense = [ids]
-    if options.sparsity in ("dense", "term", "chordal") or ids.size <= 1:
+    system = data.system
+    dense = Cliques([ids])
+    auto = options.sparsity == "auto"
+    if options.basis is not None or options.sparsity in ("dense", "term", "chordal") or ids.size <= 1:
         return dense
-    if options.sparsity == "auto" and options.symmetry == "permutation":
+    if auto and options.symmetry == "permutation":
         return dense
-    side = comb(int(ids.size) + degree // 2, degree // 2)
-    if options.sparsity == "auto" and side <= (QUICK_SIDE if quotient.trivial else DENSE_SIDE):
+
+    def side(clique: np.ndarray) -> int:
+        squares = sum(1 for v in clique.tolist() if quotient.power.get(v, (3,))[0] == 2)
+        return monomial_count(clique.size - squares, squares, degree // 2)
+
+    whole = side(ids)
+    if auto and whole <= TINY_SIDE:
         return dense
-    groups = [np.asarray(h.variable_ids) for h in system.equalities]
-    groups += [np.asarray(g.variable_ids) for g in system.inequalities]
-    for matrix in system.matrices:
-        used = [np.asarray(p.variable_ids) for p in np.asarray(matrix, dtype=object).reshape(-1)]
-        groups.append(np.unique(np.concatenate(used)))
-    groups += [c.outer_ids for c in system.foralls]
-    if options.products == "schmudgen" and len(system.inequalities) > 1:
-        groups.append(np.unique(np.concatenate([np.asarray(g.variable_ids) for g in system.inequalities])))
-    graph = adjacency([p.monos for p in data], groups, ids)
+    linear = any(h.degree == 1 for h in system.equalities)
+    foralls = system.foralls or any(c.kind == "forall" for c in data.in_expectation)
+    exact = degree == 2 and options.products != "schmudgen" and not foralls
+    exact = exact and (options.cone == "sos" or not linear)
+    graph = adjacency(*_meetings(data, options, exact), ids)
     if graph.nnz == ids.size**2:
         return dense
-    cliques = variable_cliques(graph, ids)
-    largest = max(c.size for c in cliques)
-    if options.sparsity == "auto" and side <= DENSE_SIDE:
-        small = SMALL * comb(largest + degree // 2, degree // 2) <= side
-        return cliques if small else dense
-    return cliques if largest < ids.size else dense
+    found = variable_cliques(graph, ids)
+    if max(c.size for c in found) == ids.size:
+        return dense
+    if not auto:
+        return Cliques(found, exact)
+    time = seconds([whole])
+    if exact:
+        found = merged(found, lambda k: work(k + 1))
+        return Cliques(found) if seconds([side(c) for c in found]) < time else dense
+    if options.cone == "sos" and time <= LONGEST:
+        slow = whole > (QUICK_SIDE if quotient.trivial else DENSE_SIDE)
+        return Cliques([ids], faster=slow and 3 * seconds([side(c) for c in found]) + _POINT <= time)
+    return Cliques(found, exact=False)
+
+
+def _meetings(data: Data, options: Options, exact: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Monomials, and groups of ids, whose variables are to meet in a clique."""
+    system = data.system
+    tables = [p.monos for p in data.polynomials]
+    bodies: list[Sequence[Any]] = [m.reshape(-1).tolist() for m in system.matrices]
+    bodies += [[g] for g in system.inequalities]
+    groups = [np.asarray(h.variable_ids) for h in system.equalities if not exact or h.degree == 1]
+    if exact:
+        tables += [h.monos for h in system.equalities] + [p.monos for body in bodies for p in body]
+        return tables, groups
+    if options.products == "schmudgen":
+        bodies.append(system.inequalities)
+    groups += [np.unique(np.concatenate([p.variable_ids for p in body])) for body in bodies if body]
+    groups += [c.outer_ids for c in system.foralls]
+    return tables, groups
 
 
 class CliqueIndex:
-    """The first clique that contains given variables, without a search through all cliques."""
+    """The cliques that contain given variables, without a search through all cliques."""
 
     def __init__(self, cliques: list[np.ndarray]) -> None:
         self.cliques = cliques
@@ -65,12 +108,13 @@ class CliqueIndex:
             for variable in clique.tolist():
                 self.found.setdefault(variable, set()).add(k)
 
-    def __call__(self, ids: np.ndarray) -> np.ndarray:
-        lists = sorted((self.found.get(v, set()) for v in np.asarray(ids).tolist()), key=len)
+    def holding(self, ids: np.ndarray) -> list[np.ndarray]:
+        """The cliques that hold these variables; the first where there are none."""
+        lists = sorted((self.found.get(v, set()) for v in {*ids.tolist()}), key=len)
         common = set.intersection(*lists) if lists else {0}
         if not common:
             raise AssertionError("the clique decomposition lost a constraint")
-        return self.cliques[min(common)]
+        return [self.cliques[k] for k in sorted(common)]
 
 
 def symmetry_preferred(actions: list[Action], ids: np.ndarray, degree: int) -> bool:

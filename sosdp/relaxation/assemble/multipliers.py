@@ -13,7 +13,7 @@ from ...model.expectation import ExpectationConstraint
 from ...model.options import Options
 from ...model.system import System
 from ...reduction.groebner import Ideal
-from ...reduction.quotient import Quotient
+from ...reduction.quotient import NO_QUOTIENT, Quotient
 from .cliques import CliqueIndex
 from .forall import expand
 from .identity import Block, EqualityRows, NullSpace
@@ -24,25 +24,35 @@ def constraint_blocks(
 ) -> list[Block]:
     """A Gram matrix for every inequality (and product of these), matrix and for-all constraint."""
     blocks = []
-    clique_of = CliqueIndex(cliques)
+    bases = _Bases(quotient, cliques)
     for index, g in enumerate(system.inequalities):
-        clique = clique_of(g.variable_ids)
-        blocks.append(Block("inequality", (index,), quotient.basis(clique, (degree - g.degree) // 2), g))
+        blocks += [Block("inequality", (index,), b, g) for b in bases([g], (degree - g.degree) // 2)]
     if options.products == "schmudgen":
-        blocks += _products(system, degree, quotient, cliques)
+        blocks += _products(system, degree, bases)
     for index, matrix in enumerate(system.matrices):
-        entries = np.asarray(matrix, dtype=object)
-        ids = np.unique(np.concatenate([np.asarray(p.variable_ids) for p in entries.reshape(-1)]))
-        clique = clique_of(ids)
-        top = max(p.degree for p in entries.reshape(-1))
-        basis = quotient.basis(clique, (degree - top) // 2)
-        blocks.append(_of_matrix("psd", index, basis, entries))
+        listed = matrix.reshape(-1).tolist()
+        of_degree = (degree - max(p.degree for p in listed)) // 2
+        blocks += [_of_matrix("psd", index, basis, matrix) for basis in bases(listed, of_degree)]
     for index, constraint in enumerate(system.foralls):
-        clique = clique_of(constraint.outer_ids)
+        clique = bases.cliques.holding(constraint.outer_ids)[0]
         basis = quotient.basis(clique, (degree - max(1, constraint.outer_degree)) // 2)
         entries, null = expand(constraint, f"s{index}")
         blocks.append(_of_matrix("forall", index, basis, entries, null))
     return blocks
+
+
+class _Bases:
+    """Bases of the multipliers of constraints: one in every clique that holds a constraint, or a number."""
+
+    def __init__(self, quotient: Quotient, cliques: list[np.ndarray]) -> None:
+        self.quotient, self.cliques = quotient, CliqueIndex(cliques)
+
+    def __call__(self, polynomials: Sequence[Polynomial], degree: int) -> list[np.ndarray]:
+        """Bases of at most this degree."""
+        if degree <= 0:
+            return [mono.constant(1)]
+        ids = [p.variable_ids for p in polynomials]
+        return [self.quotient.basis(c, degree) for c in self.cliques.holding(np.concatenate(ids))]
 
 
 def _of_matrix(
@@ -54,10 +64,9 @@ def _of_matrix(
     return Block(kind, (index,), rows, entries, entry, null)
 
 
-def _products(system: System, degree: int, quotient: Quotient, cliques: list[np.ndarray]) -> list[Block]:
+def _products(system: System, degree: int, bases: _Bases) -> list[Block]:
     """Products of two or more inequalities (each at most once) whose degree fits."""
     blocks = []
-    clique_of = CliqueIndex(cliques)
     frontier: list[tuple[tuple[int, ...], Polynomial]] = [
         ((k,), g) for k, g in enumerate(system.inequalities)
     ]
@@ -69,9 +78,7 @@ def _products(system: System, degree: int, quotient: Quotient, cliques: list[np.
                 if g.degree + other.degree <= degree:
                     grown.append(((*index, k), g * other))
         for index, g in grown:
-            clique = clique_of(g.variable_ids)
-            basis = quotient.basis(clique, (degree - g.degree) // 2)
-            blocks.append(Block("product", index, basis, g))
+            blocks += [Block("product", index, b, g) for b in bases([g], (degree - g.degree) // 2)]
         frontier = grown
     return blocks
 
@@ -81,14 +88,13 @@ def equality_rows(
 ) -> list[EqualityRows]:
     """The multiples of every equality that no rewriting rule stands for."""
     rows = []
-    clique_of = CliqueIndex(cliques)
+    reduced, whole = _Bases(quotient, cliques), _Bases(NO_QUOTIENT, cliques)
     for index, h in enumerate(system.equalities):
         if index in quotient.used and quotient.confluent:
             continue
-        clique = clique_of(h.variable_ids)
         # a rule of a system that is not confluent is multiplied by every monomial: the overlaps are the point
-        whole = index in quotient.used
-        multipliers = (mono.basis if whole else quotient.basis)(clique, degree - h.degree)
+        found = (whole if index in quotient.used else reduced)([h], degree - h.degree)
+        multipliers = found[0] if len(found) == 1 else mono.unique(mono.concatenate(found))[0]
         rows.append(EqualityRows(index, h, multipliers))
     return rows
 

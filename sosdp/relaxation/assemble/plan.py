@@ -66,19 +66,20 @@ def plan(
     with an odd one, constraints of odd degree use all of it, squares alone one less. Raises ValueError for a
     degree that is not positive, or too small for the data or a constraint.
     """
-    data = data + [p for c in in_expectation for p in c.polynomials()]
+    everything = Data(data, system, in_expectation)
+    data = everything.polynomials
     _check_degree(system, degree, data)
     ids = _all_ids(system, data)
     quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
-    cliques = cliques_of(system, degree, data, options, quotient, ids) if options.basis is None else [ids]
+    found_cliques = cliques_of(everything, degree, options, quotient, ids)
+    cliques = found_cliques.used
     ideal = None
     if options.quotient == "groebner" and system.equalities and len(cliques) == 1:
         found = groebner_ideal(system.equalities)
         # the rows of the basis carry the proof that nothing is lost, so they must be there
         if not found.empty and not found.missing(system.equalities, degree):
             ideal, quotient = found, replace(quotient, standard=found.standard)
-    fixed = data[: len(data) - sum(len(c.polynomials()) for c in in_expectation)]
-    actions = _permutations(Data(fixed, system, in_expectation), options, ids)
+    actions = _permutations(everything, options, ids)
     if len(cliques) > 1 and actions and options.symmetry == "auto":
         # cliques break the symmetry: use the better of the two
         if options.sparsity == "auto" and symmetry_preferred(actions, ids, degree):
@@ -105,6 +106,7 @@ def plan(
         equalities = [replace(e, multipliers=_of_degree(e.multipliers, labels, 2)) for e in equalities]
         equalities = [e for e in equalities if e.multipliers.shape[0]]
     report: dict = {"variables": int(ids.size), "cliques": len(cliques)}
+    report["hierarchy"] = hierarchy(cliques, found_cliques.exact, options)
     report["dense_side"] = max((b.shape[0] for b in plain), default=0)
     support = data_support(data, closed, quotient)
     if options.basis is not None:
@@ -134,6 +136,37 @@ def plan(
     if free:
         ids = np.unique(np.concatenate([ids, *free])).astype(mono.MONOMIAL)
     return Plan(blocks, equalities, quotient, ids, cliques, report, actions)
+
+
+def hierarchy(cliques: list[np.ndarray], exact: bool, options: Options) -> str:
+    """What is solved, in words: the full relaxation of its degree, or something that may be weaker."""
+    weaker = []
+    if len(cliques) > 1 and not exact:
+        weaker.append(f"{len(cliques)} cliques of {max(c.size for c in cliques)} variables at most")
+    if options.sparsity.endswith("chordal"):
+        weaker.append("chordal blocks of terms")
+    if options.sparsity.endswith("term") and options.term_steps is not None:
+        weaker.append(f"terms after {options.term_steps} steps")
+    if weaker:
+        return f"sparse ({', '.join(weaker)})"
+    return "full" if len(cliques) == 1 else f"full ({len(cliques)} cliques, exact at degree 2)"
+
+
+def has_faster_cliques(
+    system: System,
+    degree: int,
+    data: list[Polynomial],
+    options: Options,
+    in_expectation: Sequence[ExpectationConstraint] = (),
+) -> bool:
+    """Whether a plan would be one block over all variables though cliques, perhaps weaker ones, would take
+    much less time."""
+    everything = Data(data, system, in_expectation)
+    _check_degree(system, degree, everything.polynomials)
+    if options.sparsity != "auto" or options.symmetry not in ("sign", "none") or degree <= 2:
+        return False
+    quotient = find_quotient(system.equalities) if options.quotient else NO_QUOTIENT
+    return cliques_of(everything, degree, options, quotient, _all_ids(system, everything.polynomials)).faster
 
 
 def _of_degree(rows: np.ndarray, labels: np.ndarray, degree: int) -> np.ndarray:
