@@ -16,9 +16,14 @@ from certificates.find.rescale import rescaled_proof
 from certificates.find.rounding import NotCertifiable
 from certificates.find.scaled import scaled_certificate
 from certificates.find.series import of_chebyshev, of_circle
+from certificates.find.univariate import critical_points
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.chebyshev import ChebyshevPolynomial
+from sosdp.algebra.constraint import ForAll
+from sosdp.algebra.polynomial import Polynomial, variable
+from sosdp.model.system import System
+from sosdp.relaxation.assemble.forall import expand
 
 
 def _rescaled(result: Any, claim: Claim, slack: float) -> Proof:
@@ -52,20 +57,20 @@ def extract(result: Any) -> Any:
     if hasattr(result, "certified_values"):
         return ProgramCertificate(result, extract)
     if hasattr(result, "raw") and hasattr(result, "certified_bound"):
-        return of_circle(result) if hasattr(result, "angle") else of_chebyshev(result)
+        if hasattr(result, "angle"):
+            return of_circle(result)
+        return of_chebyshev(result) if len(result.variable_ids) == 1 else extract(_in_monomials(result))
     if not hasattr(result, "recentre"):
         raise TypeError(f"extract() takes a solved relaxation, not {type(result).__name__}")
     system = result.system
-    if system.foralls:
-        raise NotCertifiable(
-            "for-all constraints have multipliers that are no sums of squares times a constraint of the "
-            "claim; read certified_bound"
-        )
     sense, status = result.sense, result.status
     parts: dict[str, Any] = {
         "equalities": tuple(_exact_polynomial(p) for p in system.equalities),
         "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
-        "matrices": tuple(_exact_matrix(matrix) for matrix in system.matrices),
+        "matrices": tuple(
+            _exact_matrix(m)
+            for m in (*system.matrices, *(_for_all(c, f"s{k}") for k, c in enumerate(system.foralls)))
+        ),
         "expectations": _in_expectation(result.in_expectation),
     }
     objective = result.objective
@@ -92,6 +97,8 @@ def extract(result: Any) -> Any:
         kind = "lower_bound" if sense == "minimize" else "upper_bound"
         value = float(result.bound)
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
+        ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in critical_points(claim)]
+        value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
         return FloatCertificate(result, claim, value, squares, CHANGED, None if quadratic else _divided)
     if sense == "feasible" and status != "optimal":
         # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
@@ -139,17 +146,34 @@ def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
 
 
 def _in_expectation(constraints: Any) -> InExpectation:
-    """Constraints in expectation as a claim states them; NotCertifiable for those with quantifiers."""
-    if any(c.kind not in ("equality", "inequality", "psd") for c in constraints):
-        raise NotCertifiable(
-            "for-all constraints have multipliers that a certificate file cannot state; read certified_bound"
-        )
-    of = {kind: [c.body for c in constraints if c.kind == kind] for kind in ("equality", "inequality", "psd")}
+    """Constraints in expectation as a claim states them."""
+    matrices = [
+        _for_all(c.body, f"e{k}") if c.kind == "forall" else c.body
+        for k, c in enumerate(constraints)
+        if c.kind in ("psd", "forall")
+    ]
     return InExpectation(
-        tuple(_exact_polynomial(p) for p in of["equality"]),
-        tuple(_exact_polynomial(p) for p in of["inequality"]),
-        tuple(_exact_matrix(m) for m in of["psd"]),
+        tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "equality"),
+        tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "inequality"),
+        tuple(_exact_matrix(m) for m in matrices),
     )
+
+
+def _for_all(constraint: ForAll, tag: str) -> np.ndarray:
+    """A matrix with free variables, semidefinite for some of their values where the polynomial is a sum of
+    squares in the quantified variables (docs/proofs/for_all.md)."""
+    return expand(ForAll(constraint.over, constraint.polynomial.as_exact()), tag)[0]
+
+
+def _in_monomials(result: Any) -> Any:
+    """The solved relaxation in monomials of a bound on a Chebyshev polynomial in several variables."""
+    from sosdp.relaxation import minimize
+
+    stated = ChebyshevPolynomial({t: exact_number(c) for t, c in result.objective.terms.items()})
+    p = stated.to_polynomial()
+    box = [1 - variable(int(v)) ** 2 >= 0 for v in result.variable_ids]
+    ask = minimize.maximize if result.sense == "maximize" else minimize.minimize
+    return ask(p, System(box), max(result.degree, p.degree + p.degree % 2))
 
 
 def _exact_matrix(matrix: Any) -> tuple[tuple[Polynomial, ...], ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
+from certificates.find.linear import refutation
 from certificates.find.mixture import MixedBlock, MixedDual, mixture
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.optimum import FEW_VARIABLES, LIMITS, Optimum, satisfies
@@ -35,7 +36,8 @@ BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
-_NICE_WORK = 1e5  # sum of R^3 over the blocks up to which a short fraction is tried before any slack
+_NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
+_NICE_WORK = 1e6  # sum of R^3 over the blocks up to which that is made
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 
@@ -48,6 +50,7 @@ _ADVICE = (
 
 
 ChangedProblem = Callable[[Any, Claim, float], Proof]
+Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
 
 
 @dataclass(frozen=True)
@@ -94,17 +97,21 @@ class FloatCertificate(PickledByName):
         return max(min(1.0, self.result.scaling.unit), abs(value))
 
     def _renamed(self, dual: Any) -> Any:
-        """Multipliers whose constraints in expectation are numbered as the claim numbers them."""
-        if not self.result.in_expectation or dual is None:
+        """Multipliers of the kinds, and with the numbers of constraints, that the claim has."""
+        system, means = self.result.system, self.result.in_expectation
+        if dual is None or not (means or system.foralls):
             return dual
-        kinds = [c.kind for c in self.result.in_expectation]
+        # for-all constraints are matrices, after the others
+        kinds = ["psd" if c.kind == "forall" else c.kind for c in means]
         number = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
         blocks = []
         for b in dual.blocks:
-            if b.kind == "expectation":
-                kind = "expectation" if b.entry is None else "expectation_psd"
-                b = MixedBlock(kind, (number[b.index[0]],), b.basis, b.entry, b.gram)
-            blocks.append(b)
+            kind, index = b.kind, tuple(b.index)
+            if kind == "forall":
+                kind, index = "psd", (len(system.matrices) + index[0],)
+            elif kind == "expectation":
+                kind, index = "expectation" if b.entry is None else "expectation_psd", (number[index[0]],)
+            blocks.append(MixedBlock(kind, index, b.basis, b.entry, b.gram))
         plain = len(self.claim.equalities)
         free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
         return MixedDual(tuple(blocks), free, dual.margin)
@@ -127,7 +134,7 @@ class FloatCertificate(PickledByName):
         """A proof that the checker accepts, at `bound` or at the solver's value less a slack.
 
         bound: a number (int, Fraction, text like "-1/3", or a float read as its shortest decimal) that must
-        then be proven as it stands.  By default a short fraction that the value is within 1e-7 of, where one
+        then be proven as it stands.  By default a short fraction that the value is within 1e-6 of, where one
         is and can be proven; else the smallest slack of 1e-7 ... 1e-3 that works.  slack: relative to
         max(min(1, size), |value|), size that of the objective; the bound is the shortest decimal in the outer
         half of the slack.  bits: binary places, by default 20, 34, 53 in turn.  Raises
@@ -149,11 +156,9 @@ class FloatCertificate(PickledByName):
         if self.value is None:
             if bound is not None or slack is not None:
                 raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
-            at = 1.0 if self.claim.kind == "infeasible" else 0.0
-            return self._at(self.claim, at, places)
+            return _proven(self._ways(self.claim, places))
         if bound is not None:
-            chosen = exact_number(bound)
-            return self._at(replace(self.claim, bound=chosen), self._sign * float(chosen), places)
+            return self._at(replace(self.claim, bound=exact_number(bound)), places)
         if slack is not None and slack < BEYOND_DOUBLES:
             return self._refined(slack)
         return self._near(SLACKS if slack is None else (slack,), places)
@@ -165,8 +170,8 @@ class FloatCertificate(PickledByName):
 
     def _near(self, slacks: tuple[float, ...], places: tuple[int, ...]) -> Proof:
         """A proof at the smallest slack that works, in the first of these ways that finds one."""
-        ways: list[tuple[str, Callable[[], Proof | None]]] = [
-            ("", lambda: self._nice() if slacks == SLACKS else None),
+        ways: list[Way] = [
+            ("", lambda: self._nice(places) if slacks == SLACKS else None),
             ("", lambda: self._from_inside(slacks)),
             ("", lambda: self._from_proven(slacks)),
             ("", lambda: self._mixed(slacks, places)),
@@ -182,18 +187,7 @@ class FloatCertificate(PickledByName):
         # perhaps no multipliers are positive definite at any bound
         ways.append(("on a face of the cone", lambda: _first((self.sharper or self)._on_face_near, slacks)))
         ways.append(("in one variable", lambda: _first(self._univariate_near, slacks)))
-        reasons = []
-        for words, way in ways:
-            try:
-                proof = way()
-                if proof is not None:
-                    return proof
-            except NotCertifiable as error:
-                reasons.append(f"{words}: {error}" if words else str(error))
-        raise NotCertifiable(
-            f"no exact certificate found ({'; '.join(reasons)}); {_ADVICE}",
-            attempts=(reasons[0], reasons[-1]),
-        )
+        return _proven(ways)
 
     def _optimum_within(self, slack: float) -> Proof | None:
         """The proof at the exact optimum, where that is within the slack."""
@@ -203,17 +197,15 @@ class FloatCertificate(PickledByName):
         within = self._sign * (source.value - float(proof.bound or 0)) <= slack * self.size(self.value)
         return proof if within else None
 
-    def _nice(self) -> Proof | None:
-        """A proof at a short fraction that the value seems to be, or None: only a face of the cone proves it,
-        which is looked for where that is cheap."""
+    def _nice(self, places: tuple[int, ...]) -> Proof | None:
+        """A proof at a short fraction that the value seems to be, or None; looked for where that is cheap."""
         assert self.value is not None
-        found = nice_fraction(self.value, 1e-7 * self.size(self.value))
-        if found is None or self.dual is None or cubic_work(self.result.program.identity) > _NICE_WORK:
+        if self.dual is None or cubic_work(self.result.program.identity) > _NICE_WORK:
             return None
-        claim = replace(self.claim, bound=found)
-        for way in (lambda: self._round(claim, self.dual, FEW_BITS), lambda: self.on_face(claim)):
+        found = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
+        for bound in dict.fromkeys(b for b in found if b is not None):
             try:
-                return way()
+                return _proven(self._ways(replace(self.claim, bound=bound), places))
             except NotCertifiable:
                 continue
         return None
@@ -389,45 +381,42 @@ class FloatCertificate(PickledByName):
             value = self._sign * proven
         return short_decimal(value - room, value - room / 2)
 
-    def _at(self, claim: Claim, at: float, places: tuple[int, ...]) -> Proof:
-        """A proof of exactly this claim; `at` is the engine's bound (minimisation form)."""
-        if self.value is not None and at > self._sign * self.value + 1e-6 * self.size(self.value):
+    def _at(self, claim: Claim, places: tuple[int, ...]) -> Proof:
+        """A proof of exactly this bound."""
+        assert self.value is not None and claim.bound is not None
+        if self._sign * float(claim.bound) > self._sign * self.value + 1e-6 * self.size(self.value):
             side = "below" if self._sign < 0 else "above"
             raise NotCertifiable(
                 f"the bound {claim.bound} is {side} the value {self.value:.9g} of the relaxation, "
                 "so this degree cannot prove it: try a higher degree"
             )
-        inner = self._recentre(at)
-        if inner is not None and inner.margin > 0:
-            try:
-                return self._round(claim, inner, places)
-            except NotCertifiable as error:
-                reason = str(error)
-        else:
-            reason = _no_interior(inner)
+        last: Way = ("in higher precision", lambda: self._refined(bound=claim.bound, quick=True))
+        return _proven([*self._ways(claim, places), last])
+
+    def _ways(self, claim: Claim, places: tuple[int, ...]) -> list[Way]:
+        """The ways to a proof of exactly this claim, in their order."""
+        infeasible = claim.kind == "infeasible"
+        at = 1.0 if infeasible else 0.0 if claim.bound is None else self._sign * float(claim.bound)
+
+        @cache
+        def inner() -> Any:
+            return self._recentre(at)
+
+        def inside() -> Proof:
+            if inner() is None or not inner().margin > 0:
+                raise NotCertifiable(_no_interior(inner()))
+            return self._round(claim, inner(), places)
+
         # A face of the cone: short fractions in singular Gram matrices are often met by rounding to few bits.
-        for dual in (inner, self.dual):
-            if dual is not None:
-                try:
-                    return self._round(claim, dual, FEW_BITS)
-                except NotCertifiable:
-                    continue
-        try:
-            return self.on_face(claim)
-        except NotCertifiable as error:
-            face = str(error)
-        try:
-            return univariate_proof(claim)
-        except NotCertifiable as error:
-            face = f"{face}; in one variable: {error}"
-        try:
-            return self._refined(bound=claim.bound, quick=True)
-        except NotCertifiable as error:
-            last = f"in higher precision: {error}"
-        raise NotCertifiable(
-            f"no exact certificate found ({reason}; on a face of the cone: {face}; {last}); {_ADVICE}",
-            attempts=(reason, last),
-        )
+        ways: list[Way] = [
+            ("", inside),
+            ("", lambda: inner() and self._round(claim, inner(), FEW_BITS)),
+            ("", lambda: self.dual and self._round(claim, self.dual, FEW_BITS)),
+            ("on a face of the cone", lambda: self.on_face(claim)),
+        ]
+        if infeasible:
+            return [*ways, ("by linear algebra", lambda: refutation(claim, self.result.degree))]
+        return [*ways, ("in one variable", lambda: univariate_proof(claim))]
 
     def _refined(
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False
@@ -441,6 +430,22 @@ class FloatCertificate(PickledByName):
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
         return Rounder(claim, dual, self.squares).proof(places)
+
+
+def _proven(ways: Sequence[Way]) -> Proof:
+    """The proof of the first way that has one; NotCertifiable with what stopped each of them."""
+    reasons = []
+    for words, way in ways:
+        try:
+            proof = way()
+            if proof is not None:
+                return proof
+        except NotCertifiable as error:
+            reasons.append(f"{words}: {error}" if words else str(error))
+    said = "; ".join(dict.fromkeys(reasons))
+    raise NotCertifiable(
+        f"no exact certificate found ({said}); {_ADVICE}", attempts=(reasons[0], reasons[-1])
+    )
 
 
 def _first(way: Callable[[float], Proof], slacks: tuple[float, ...]) -> Proof:

@@ -20,6 +20,8 @@ from sosdp.progress import shown
 
 WEIGHTS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the inner coefficients in the mixture
 
+_SHORT = (64, 8)  # denominators that are tried first
+
 
 @dataclass(frozen=True, eq=False)
 class ProgramCertificate:
@@ -64,12 +66,13 @@ class ProgramCertificate:
                 raise ValueError(f"values need the unknowns {', '.join(sorted(known))} and no others")
             return self._prove({name: _number(value) for name, value in values.items()})
         reason = "it is not close to any"
-        try:  # short numbers are often exactly right, bound and all
-            guess = {n: Fraction(v).limit_denominator(64) for n, v in self.solution.values.items()}
-            if all(abs(float(g) - v) < 1e-5 * max(1.0, abs(v)) for g, v in self._pairs(guess)):
-                return self._prove(self._meeting_equations(guess))
-        except NotCertifiable as error:
-            reason = str(error)
+        for limit in _SHORT:  # short numbers are often exactly right, bound and all
+            guess = {n: Fraction(v).limit_denominator(limit) for n, v in self.solution.values.items()}
+            try:
+                if self._near(guess):
+                    return self._prove(self._meeting_equations(guess))
+            except NotCertifiable as error:
+                reason = str(error)
         if self.solution.inner_values is None:
             raise NotCertifiable(
                 "no coefficients strictly inside every constraint are known, and the optimum rounded to "
@@ -87,8 +90,16 @@ class ProgramCertificate:
                 reason = f"with weight {weight:g} inside: {error}"
         raise NotCertifiable(f"no exact certificate of the program found ({reason})")
 
-    def _pairs(self, guess: dict[str, Fraction]) -> list[tuple[Fraction, float]]:
-        return [(guess[name], value) for name, value in self.solution.values.items()]
+    def _near(self, guess: dict[str, Fraction]) -> bool:
+        """Whether coefficients and objective are near to those found."""
+        pairs = [(guess[name], value) for name, value in self.solution.values.items()]
+        if any(abs(float(g) - v) > 1e-3 * max(1.0, abs(v)) for g, v in pairs):
+            return False
+        goal = with_values(
+            self.solution.objective.as_exact(), {int(variable_id(n)): v for n, v in guess.items()}
+        )
+        size = max(1.0, abs(self.value))
+        return abs(float(goal.constant) - self.value) <= 1e-6 * size
 
     def _mixed(self, weight: float) -> dict[str, Fraction]:
         """Decimals near (1 - weight) * optimum + weight * inner point, short for the distance of the two."""

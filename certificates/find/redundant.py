@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from flint import fmpq, fmpq_mat
-from scipy.optimize import linprog
 
 from certificates.exact import Monomial, fraction, terms_of, times
+from certificates.find.linear import nonnegative_solution
 from certificates.find.numbers import over_common
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
@@ -75,14 +74,14 @@ def _box(claim: Claim) -> dict[int, tuple[fmpq, Combination, Combination]]:
     numbers = list(affine)
     if not numbers or claim.equalities:
         return {}
-    slopes = [[affine[k].get((v,), fmpq(0)) for k in numbers] for v in ids]
+    slopes = [[affine[k].get((v,), fmpq(0)) for v in ids] for k in numbers]
     heights = [affine[k].get((), fmpq(0)) for k in numbers]
     out: dict[int, tuple[fmpq, Combination, Combination]] = {}
     for position, variable in enumerate(ids):
         ends = []
         for sign in (-1, 1):
             wanted = [fmpq(sign if row == position else 0) for row in range(len(ids))]
-            ends.append(_nonnegative_solution(slopes, heights, wanted))
+            ends.append(nonnegative_solution(slopes, heights, wanted))
         if ends[0] is None or ends[1] is None:
             return {}
         tops = [
@@ -100,26 +99,6 @@ def _box(claim: Claim) -> dict[int, tuple[fmpq, Combination, Combination]]:
             combinations.append(found)
         out[variable] = a, combinations[0], combinations[1]
     return out
-
-
-def _nonnegative_solution(
-    slopes: list[list[fmpq]], heights: list[fmpq], wanted: list[fmpq]
-) -> list[fmpq] | None:
-    """Exact c >= 0 with slopes @ c = wanted and least heights @ c, from a vertex of the linear program."""
-    matrix = np.array([[float(fraction(v)) for v in row] for row in slopes])
-    cost = [float(fraction(h)) for h in heights]
-    answer = linprog(cost, A_eq=matrix, b_eq=[float(fraction(v)) for v in wanted], method="highs-ds")
-    if answer.status != 0:
-        return None
-    support = np.flatnonzero(answer.x > 1e-9).tolist()
-    table = [[row[k] for k in support] + [v] for row, v in zip(slopes, wanted, strict=True)]
-    reduced, rank = fmpq_mat(table).rref()
-    if rank != len(support) or any(reduced[r, r] != 1 for r in range(rank)):
-        return None
-    out = [fmpq(0)] * len(heights)
-    for r, k in enumerate(support):
-        out[k] = reduced[r, len(support)]
-    return out if all(c >= 0 for c in out) else None
 
 
 def _taken_apart(

@@ -29,13 +29,16 @@ from certificates.exact import (
     value_at,
 )
 from certificates.find.rounding import NotCertifiable
+from certificates.find.univariate import critical_points
 from certificates.identity import Claim
 from certificates.proof import Proof
+from sosdp.algebra.polynomial import Polynomial
 
 LARGEST = 20_000  # monomials of the functional
 _SHARES = (0.5, 0.1, 0.01, 1e-3)  # of the separation that the functional inside may cost
 _TRIES = 200  # points tried for each one wanted
 _MOST_TRIES = 20_000
+_RADII = (4, 100)  # of balls that bound the moments where those of the problem do not separate
 _HOPELESS = 1000  # without one point by then, give up
 
 
@@ -53,24 +56,53 @@ def separate(result: Any, claim: Claim) -> Proof:
         or len(claim.targets) != 1
     ):
         raise NotCertifiable("functionals are made for one polynomial on one set")
-    if result.moments is None:
-        raise NotCertifiable(f"there are no moments (status {result.status})")
-    if any(b.kind == "product" for b in result.identity.blocks):
-        raise NotCertifiable(
-            "the relaxation multiplies constraints, and functionals are checked without that"
-        )
     target = claim.targets[0]
     constraints = (claim.equalities, claim.inequalities, claim.matrices)
     constrained = any(constraints)
     degree = result.degree if constrained else target.degree
     ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
     stated = Claim("no_certificate", (target,), None, *constraints, degree=degree)
-    rules = Rules([terms_of(p) for p in claim.equalities])
     monomials = _monomials(ids, degree, terms_of(target), constrained)
+    for point in _points(result, claim):
+        if float(fraction(value_at(terms_of(target), point))) < 0:
+            at = {row: value_at({row: fmpq(1)}, point) for row in monomials}
+            proof = Proof(stated, (), functional=polynomial_of({row: v for row, v in at.items() if v}))
+            if proof.verdict:
+                return proof
+    if any(b.kind == "product" for b in result.identity.blocks):
+        raise NotCertifiable(
+            "the relaxation multiplies constraints, and functionals are checked without that"
+        )
+    reasons = []
+    for radius in (None, *_RADII):
+        try:
+            solved = result if radius is None else _in_ball(result, target, degree, radius)
+            return _rounded(solved, stated, monomials)
+        except NotCertifiable as error:
+            reasons.append(str(error))
+    raise NotCertifiable(reasons[0])
+
+
+def _in_ball(result: Any, target: Polynomial, degree: int, radius: int) -> Any:
+    """The relaxation whose moments satisfy a ball's constraint too: they are bounded, and none is missing."""
+    from sosdp.model.system import System
+    from sosdp.relaxation.minimize import minimize
+
+    ball = radius**2 - sum((v**2 for v in result.variables), Polynomial(0)) >= 0
+    return minimize(target, result.system & System(ball), degree)
+
+
+def _rounded(result: Any, stated: Claim, monomials: list[Monomial]) -> Proof:
+    """The proof from the moments of a relaxation; NotCertifiable."""
+    if result.moments is None:
+        raise NotCertifiable(f"there are no moments (status {result.status})")
+    (target,) = stated.targets
+    rules = Rules([terms_of(p) for p in stated.equalities])
     normal = {row: rules.normal(row) for row in monomials}
     wanted = sorted({m for c, m in normal.values() if c})
     values = dict(zip(wanted, _moments(result, wanted), strict=True))
-    inside = _points_inside(claim, ids, wanted, rules) if constrained else _gaussian(wanted)
+    constrained = stated.equalities or stated.inequalities or stated.matrices
+    inside = _points_inside(stated, wanted, rules) if constrained else _gaussian(wanted)
     separation = -float(sum((float(fraction(c)) * values[m] for c, m in _reduced(target, rules)), 0.0))
     if not separation > 0:
         raise NotCertifiable("the solver's moments are not negative on the polynomial")
@@ -88,6 +120,16 @@ def separate(result: Any, claim: Claim) -> Proof:
             if proof.verdict:
                 return proof
     raise NotCertifiable(f"the rounded moments do not separate: {proof.verdict}")
+
+
+def _points(result: Any, claim: Claim) -> Iterator[dict[int, Fraction]]:
+    """Rational points where the target may be negative: evaluation there is a functional, if in the set."""
+    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
+    rows = [[z] for z in critical_points(claim)]
+    if result.moments is not None and ids == [int(v) for v in result.variable_ids]:
+        rows += [[Fraction(v).limit_denominator(1 << 20) for v in row] for row in result.atoms().tolist()]
+    for row in rows:
+        yield dict(zip(ids, row, strict=True))
 
 
 def _reduced(polynomial: Any, rules: Rules) -> Iterator[tuple[fmpq, Monomial]]:
@@ -118,8 +160,6 @@ def _monomials(ids: list[int], degree: int, target: Terms, constrained: bool) ->
 
 def _moments(result: Any, rows: list[Monomial]) -> list[float]:
     """The solver's value of each monomial; 0 where the relaxation has none (it was left out, or is odd)."""
-    from sosdp.algebra.polynomial import Polynomial
-
     out = []
     for row in rows:
         try:
@@ -139,10 +179,9 @@ def _gaussian(rows: list[Monomial]) -> dict[Monomial, Fraction]:
     return out
 
 
-def _points_inside(
-    claim: Claim, ids: list[int], rows: list[Monomial], rules: Rules
-) -> dict[Monomial, Fraction]:
+def _points_inside(claim: Claim, rows: list[Monomial], rules: Rules) -> dict[Monomial, Fraction]:
     """Means of the monomials over rational points of the set, enough of them to be in general position."""
+    ids = sorted({int(v) for p in claim.polynomials() for v in p.variable_ids})
     wanted = 2 * len(rows) + 4
     generator = np.random.default_rng(0)  # any points serve: the checker sees their means only
     inequalities = [terms_of(p) for p in claim.inequalities]

@@ -12,6 +12,7 @@ decomposition of non-negative univariate polynomials*, 2019 (univsos2).
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -34,6 +35,18 @@ def univariate_proof(claim: Claim) -> Proof:
     Raises NotCertifiable where it is negative somewhere, or not of that kind.  Cost: complex roots and one
     exact Gram matrix.
     """
+    variable, target = _polynomial(claim)
+    squares = sum_of_squares(target)
+    basis = tuple((variable,) * k for k in range(target.degree() // 2 + 1))
+    rows = [(w, [p[k] if k <= p.degree() else fmpq(0) for k in range(len(basis))]) for w, p in squares]
+    proof = Proof(claim, (multiplier("sos", (), basis, rows),))
+    if not proof.verdict:
+        raise NotCertifiable(f"the checker says {proof.verdict}")
+    return proof
+
+
+def _polynomial(claim: Claim) -> tuple[int, fmpq_poly]:
+    """The variable and the target of a claim about one polynomial in it; NotCertifiable for other claims."""
     constrained = claim.equalities or claim.inequalities or claim.matrices or claim.squares
     kinds = ("sos", "lower_bound", "upper_bound")
     if constrained or claim.expectations or len(claim.targets) != 1 or claim.kind not in kinds:
@@ -45,13 +58,18 @@ def univariate_proof(claim: Claim) -> Proof:
     coefficients = [fmpq(0)] * (target.degree + 1)
     for row, value in terms_of(target).items():
         coefficients[len(row)] = value
-    squares = sum_of_squares(fmpq_poly(coefficients))
-    basis = tuple((ids[0],) * k for k in range(target.degree // 2 + 1))
-    rows = [(w, [p[k] if k <= p.degree() else fmpq(0) for k in range(len(basis))]) for w, p in squares]
-    proof = Proof(claim, (multiplier("sos", (), basis, rows),))
-    if not proof.verdict:
-        raise NotCertifiable(f"the checker says {proof.verdict}")
-    return proof
+    return ids[0], fmpq_poly(coefficients)
+
+
+def critical_points(claim: Claim) -> list[Fraction]:
+    """Rational numbers near the real zeros of the derivative of the target of a claim in one variable without
+    constraints, to 64 bits; none for other claims."""
+    try:
+        derivative = _polynomial(claim)[1].derivative()
+    except NotCertifiable:
+        return []
+    real = (z.real for z in _roots(derivative) if z.imag == 0) if derivative.degree() > 0 else ()
+    return [Fraction(int(_whole(z * (1 << 64))), 1 << 64) for z in real]
 
 
 def multiplier(kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]) -> Multiplier:

@@ -163,7 +163,7 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
         base = factor[inner]
         singular = la.svdvals(base)
         # with a rank that was asked for, the checks of the points decide
-        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular[0]
+        least = 0.0 if wanted is not None else 1e-2 * np.sqrt(threshold) * singular.max(initial=0.0)
         if singular.size < rank or singular[rank - 1] <= least:
             break
         found, why = real_points(joint_eigenvalues([factor[r] * coefs[:, None] for r, coefs in shifts], base))

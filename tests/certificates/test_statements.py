@@ -1,0 +1,62 @@
+"""The table of statements: solved, proven or refused, and replayed by the kernel against the problem."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import certificates
+import sosdp as sd
+from certificates import kernel
+from certificates.into_kernel import problem_of
+from tests.certificates.statements import STATEMENTS, problem
+
+
+def outcome(stated: Any) -> tuple[Any, dict[str, Any] | None]:
+    """The proof, or None, and the problem file's object, if there is one."""
+    if callable(stated):
+        return certificates.decide(stated()).proof, None
+    bound = stated.get("bound")
+    file = problem({key: value for key, value in stated.items() if key != "bound"})
+    answer = sd.load_problem(file).solve()
+    if bound is not None:
+        return certificates.decide(answer.parts[0], bound=bound).proof, file
+    try:
+        return answer.proof(), file
+    except (ValueError, certificates.CertificateError):
+        return None, file
+
+
+@pytest.mark.parametrize(
+    ("stated", "end"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
+)
+def test_a_statement(stated, end):
+    proof, file = outcome(stated)
+    if end == "open":
+        assert proof is None
+        return
+    content = json.loads(json.dumps(proof.to_dict()))
+    claim = content["claim"]
+    assert certificates.check_certificate(content)
+    if end == "none":
+        assert claim["kind"] == "no_certificate"
+        return
+    answer = kernel.replay(problem_of(content) if file is None else file, content)
+    assert answer.show()
+    assert (answer.end is None) == (end == "empty")
+    if end in ("empty", "sos"):
+        assert end == "empty" or claim["kind"] == "sos"
+        return
+    bound = Fraction(claim["bound"])
+    near = Fraction(end.rstrip("~"))
+    size = max(1, abs(near))
+    assert bound == near if not end.endswith("~") else abs(bound - near) <= Fraction(1, 10**5) * size
+
+
+def test_the_table_is_large_enough():
+    names = [row[0] for row in STATEMENTS]
+    assert len(set(names)) == len(names) >= 130
+    assert sum(end == "open" for _, _, end in STATEMENTS) <= 4
