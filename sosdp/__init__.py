@@ -42,7 +42,7 @@ _HOMES = {
     "relaxation.trigonometric": ["TrigonometricBound", "minimize_trigonometric"],
     "structured": ["nearest_correlation"],
 }
-_MODULES = ("certificates", "plot", "privacy", "problems", "structured", "sweep")
+_MODULES = ("certificates", "plot", "privacy", "problems", "structured", "sweep", "testing")
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 __getattr__, __dir__ = lazily(__name__, _HOMES, _MODULES)

@@ -6,6 +6,7 @@ from . import privacy as privacy
 from . import problems as problems
 from . import structured as structured
 from . import sweep as sweep
+from . import testing as testing
 from ._version import __version__ as __version__
 from .algebra import PSD as PSD
 from .algebra import Equality as Equality

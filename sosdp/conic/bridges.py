@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sosdp.extras import need
 
 from .choose import solve_conic
+from .plugins import Solver
 from .program import Cones, ConicProgram, ConicSolution
 from .svec import SQRT2, svec_length, triangle, unpacking
 from .to_cvxpy import to_cvxpy
@@ -41,7 +42,7 @@ def from_cvxpy(problem: cvxpy.Problem) -> ConicProgram:
 
 def solve_cvxpy(
     problem: cvxpy.Problem,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     *,
     tolerance: float | None = None,
     time_limit: float | None = None,

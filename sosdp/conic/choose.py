@@ -6,12 +6,12 @@ import importlib
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from time import process_time
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from sosdp.progress import shown
 from . import multiprecision
 from .clock import limited
 from .judge import better, judged
-from .other_solvers import OTHERS
+from .other_solvers import CVXPY, other
+from .plugins import Plugged, Reduction, Solver, SolverOptions, name_of, of_package, offered
 from .program import ConicProgram, ConicSolution, ProblemTooLarge, SolverUnavailable
 from .reformulate import unsolved
 from .svec import svec_length
@@ -72,16 +73,56 @@ def choose(sides: Iterable[int]) -> str:
     raise SolverUnavailable("neither clarabel nor scs is installed; try: pip install clarabel scs")
 
 
-def backend(name: str) -> Any:
-    """The backend of a solver, a module or object; raises SolverUnavailable when it cannot be used here."""
+def backend(name: Any) -> Any:
+    """The backend of a solver: of a name of the list, ``cvxpy:NAME``, the name of an entry point, or of an
+    object with a method ``solve``. SolverUnavailable when it cannot be used here."""
+    if not isinstance(name, str):
+        return Plugged(name)
+    if name.startswith(CVXPY):
+        return other(name)
+    if name in offered() and name not in SOLVERS:
+        return of_package(name)
     if name not in SOLVERS:
-        raise SolverUnavailable(f"unknown solver {name!r}; choose one of {', '.join(SOLVERS)} or 'auto'")
+        known = ", ".join([*SOLVERS, *offered()])
+        raise SolverUnavailable(f"unknown solver {name!r}; choose one of {known}, 'cvxpy:NAME' or 'auto'")
     if not is_installed(name):
         raise SolverUnavailable(
             f"the solver {name!r} is not installed; try: pip install {SOLVERS[name][1]}, "
             f"or one of {', '.join(installed())}"
         )
-    return OTHERS.get(name) or importlib.import_module(f"{__package__}.{name}")
+    return other(name) or importlib.import_module(f"{__package__}.{name}")
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A solver behind reductions, the first of them applied first; ``solver`` as everywhere, ``"auto"``: by
+    the sizes of what is left."""
+
+    solver: Any
+    reductions: tuple[Reduction, ...]
+
+    @property
+    def name(self) -> str:
+        """The reductions and the solver."""
+        return " + ".join([*(type(r).__name__ for r in self.reductions), name_of(self.solver)])
+
+    def solve(self, program: ConicProgram, **options: Unpack[SolverOptions]) -> ConicSolution:
+        """The lifted answer."""
+        chain = [program]
+        for reduction in self.reductions:
+            chain.append(reduction.reduce(chain[-1]))
+        last = chain.pop()
+        solver = choose(last.cones.psd) if self.solver in ("auto", "borrowed") else self.solver
+        check_memory(solver, last)
+        found = backend(solver).solve(last, **options)
+        for reduction, given in zip(reversed(self.reductions), reversed(chain), strict=True):
+            found = reduction.lift(given, found)
+        return found
+
+
+def behind(solver: Any, reductions: Sequence[Any]) -> Any:
+    """The solver behind the reductions; itself where there are none."""
+    return Reduced(solver, tuple(reductions)) if len(reductions) else solver
 
 
 def available_memory() -> float:
@@ -92,14 +133,15 @@ def available_memory() -> float:
         return float("inf")
 
 
-def check_memory(name: str, program: ConicProgram) -> None:
+def check_memory(name: Any, program: ConicProgram) -> None:
     """Raise ProblemTooLarge before a solver that would exhaust the memory is called."""
     needed = backend(name).memory(program)
     free = available_memory()
     if needed > 0.8 * free:
         side = max(program.cones.psd, default=0)
         raise ProblemTooLarge(
-            f"{name} would need about {needed / 2**30:.1f} GiB for its largest block of side {side}, "
+            f"{name_of(name)} would need about {needed / 2**30:.1f} GiB for its largest block of side "
+            f"{side}, "
             f"{free / 2**30:.1f} GiB are free; try a lower degree, sparsity='correlative', or solver='scs'"
         )
 
@@ -130,13 +172,14 @@ def order(program: ConicProgram) -> tuple[str, ...]:
 @shown("conic program")
 def solve_conic(
     program: ConicProgram,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     *,
     tolerance: float | None = None,
     time_limit: float | None = None,
     max_iterations: int | None = None,
     largest: float | None = None,
     verbose: bool = False,
+    reductions: Sequence[Reduction] = (),
 ) -> ConicSolution:
     """Solve any conic program, and prove the value: a file that was read, one built by hand, from cvxpy, ...
 
@@ -149,13 +192,15 @@ def solve_conic(
     together at most 8 CPU seconds, or ten times what the first solver and its proof took, and one step of a
     proof in integers about 8. ``largest``: the entries of x that are of interest are at most this in absolute
     value. Where the dual has no interior (the control problems of SDPLIB) no bound from below can be proven
-    without; with it, ``lower`` is about those.
+    without; with it, ``lower`` is about those. ``solver``: a name, or an object with a method ``solve``;
+    ``reductions``: objects with methods ``reduce`` and ``lift``, applied first to last.
 
     Raises SolverUnavailable and ProblemTooLarge.
     """
     if largest is not None and not 0 < largest < np.inf:
         raise ValueError(f"largest must be a positive number, not {largest!r}")
     started = time.perf_counter()
+    solver = behind(solver, reductions)
     if 0 in program.cones.psd:  # solvers take them for an error (SDPA ends the process)
         program = replace(program, cones=replace(program.cones, psd=tuple(n for n in program.cones.psd if n)))
     unit = own_units(program)
@@ -170,7 +215,7 @@ def solve_conic(
 
 
 def _settled(
-    program: ConicProgram, solver: str, asked: _Asked, tolerance: float | None, largest: float | None
+    program: ConicProgram, solver: Any, asked: _Asked, tolerance: float | None, largest: float | None
 ) -> ConicSolution:
     """The answer of the first solver whose answer is proven, or the best of them all."""
     if not program.q.size and program.P is None:
@@ -226,7 +271,7 @@ class _Asked:
         """Whether nothing is left."""
         return self.left() <= 0
 
-    def solve(self, name: str, program: ConicProgram, tolerance: float | None) -> ConicSolution:
+    def solve(self, name: Any, program: ConicProgram, tolerance: float | None) -> ConicSolution:
         """The answer of a solver to a program, scaled; raises ProblemTooLarge and SolverUnavailable."""
         module = multiprecision if name == multiprecision.NAME else backend(name)
         if name != multiprecision.NAME:
@@ -240,16 +285,17 @@ class _Asked:
         result = module.solve(scaled.program, tolerance=tolerance, **limit, **self._options)
         return scaled.restore(_of_its_shape(result, program), program)
 
-    def again(self, name: str) -> Callable[[ConicProgram], ConicSolution]:
+    def again(self, name: Any) -> Callable[[ConicProgram], ConicSolution]:
         """What solves a variation of the program: ``failed`` where no time is left, or no memory."""
+        said = name_of(name)
 
         def solve(program: ConicProgram) -> ConicSolution:
             if self.over() or name == "none":
-                return unsolved(program, "failed", message="no time left", solver=name)
+                return unsolved(program, "failed", message="no time left", solver=said)
             try:
                 return self.solve(name, program, None)
             except ProblemTooLarge as error:
-                return unsolved(program, "failed", message=str(error), solver=name)
+                return unsolved(program, "failed", message=str(error), solver=said)
 
         return solve
 

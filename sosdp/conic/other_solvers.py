@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.extras import need
+
 from .breakdown import OTHER_UNITS, Breakdown, call, flush_output
 from .program import Cones, ConicProgram, ConicSolution, SolverUnavailable
-from .reformulate import checked_ray, optimality_error, solve_reduced, unsolved
+from .reformulate import solve_reduced, unsolved, weighed
 from .svec import SQRT2, svec, triangle, unpacking
 from .to_cvxpy import to_cvxpy
 
-_ACCURATE, _NEARLY = 1e-6, 1e-4
 _TOLERANCE = 1e-8
 
 Found = tuple[np.ndarray, np.ndarray, int, str]  # x, z, iterations, what the solver says
@@ -80,7 +81,8 @@ class OtherSolver:
                 found = call(self.name.upper(), reduced, lambda: self._elsewhere(reduced, limits, time_limit))
             except Breakdown as error:
                 return unsolved(reduced, "failed", message=str(error), solver=self.name)
-            return self._weighed(reduced, found, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            return weighed(reduced, self.name, found, found[-1] in self.solved, seconds)
 
         return solve_reduced(program, self.name, answer, self.equations)
 
@@ -104,27 +106,6 @@ class OtherSolver:
         except subprocess.TimeoutExpired:
             raise Breakdown(f"{said} was stopped at the time limit") from None
         return _read(said, done.stdout)
-
-    def _weighed(self, program: ConicProgram, found: Found, seconds: float) -> ConicSolution:
-        x, z, iterations, said = found
-        error = optimality_error(program, x, z)
-        status = "optimal" if error <= _ACCURATE else "inaccurate"
-        if said not in self.solved:
-            status = checked_ray(program, x, z)
-            if status == "failed" and error <= _NEARLY:
-                status = "inaccurate"
-        ray = status in ("unbounded", "infeasible")
-        return ConicSolution(
-            status=status,
-            x=x,
-            s=(0.0 if status == "unbounded" else 1.0) * program.b - program.A @ x,
-            z=z,
-            value=np.nan if ray else float(program.q @ x) + program.constant,
-            iterations=iterations,
-            solver=self.name,
-            seconds=seconds,
-            message=said,
-        )
 
 
 def _sdpa(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
@@ -216,6 +197,32 @@ OTHERS = {
 }
 """The backends of this file by name."""
 
+CVXPY = "cvxpy:"
+
+
+def other(name: str) -> OtherSolver | None:
+    """The backend of this name; of ``cvxpy:NAME``, whatever solver cvxpy reaches under that name.
+
+    SolverUnavailable where cvxpy has none of that name.
+    """
+    if not name.startswith(CVXPY):
+        return OTHERS.get(name)
+    need("cvxpy", f"solver={name!r}")
+    import cvxpy as cp
+
+    known = {solver.lower(): solver for solver in cp.installed_solvers()}
+    inner = known.get(name.removeprefix(CVXPY).lower())
+    if inner is None:
+        raise SolverUnavailable(
+            f"cvxpy has no solver {name.removeprefix(CVXPY)!r} here; it has {', '.join(known.values())}"
+        )
+
+    def run(program: ConicProgram, tolerance: float, max_iterations: int | None, verbose: bool) -> Found:
+        """The tolerance is the solver's own: cvxpy has no common name for it."""
+        return by_cvxpy(program, inner, {"verbose": verbose})
+
+    return OtherSolver(name, run, ("optimal", "optimal_inaccurate"), equations=True)
+
 
 def _full_rows(program: ConicProgram) -> tuple[sp.csr_matrix, np.ndarray]:
     """A and b of a program without equations, one row for each scalar and for each entry of each matrix."""
@@ -286,7 +293,9 @@ def answer_from_input() -> None:
     name, program, *limits = pickle.load(sys.stdin.buffer)
     writing = os.dup(1)
     os.dup2(2, 1)  # where a solver's remarks go when they are asked for
-    _answer(lambda: OTHERS[name].run(program, *limits), writing, limits[-1])
+    solver = other(name)
+    assert solver is not None
+    _answer(lambda: solver.run(program, *limits), writing, limits[-1])
 
 
 def _answer(run: Callable[[], Any], writing: int, verbose: bool) -> None:

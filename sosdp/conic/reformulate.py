@@ -20,6 +20,7 @@ from .svec import SQRT2, smat
 _RANK = 1e-11  # pivots below this multiple of the largest are rounding
 _CONSISTENT = 1e-9
 _RAY = 1e-6
+_ACCURATE, _NEARLY = 1e-6, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +241,36 @@ def optimality_error(program: ConicProgram, x: np.ndarray, z: np.ndarray) -> flo
         cone_violation(program.cones, free) / size_z,
         float(np.abs(program.q + program.A.T @ z).max(initial=0.0)) / size_z,
         abs(value - dual) / (1.0 + abs(value)),
+    )
+
+
+def weighed(
+    program: ConicProgram,
+    solver: str,
+    found: tuple[np.ndarray, np.ndarray, int, str],
+    solved: bool,
+    seconds: float,
+) -> ConicSolution:
+    """The answer of a solver that is not taken at its word. ``found``: x, z, iterations, what it says;
+    ``solved``: whether that means an optimum. The conditions of optimality, or a ray, are checked."""
+    x, z, iterations, said = found
+    error = optimality_error(program, x, z)
+    status = "optimal" if error <= _ACCURATE else "inaccurate"
+    if not solved:
+        status = checked_ray(program, x, z)
+        if status == "failed" and error <= _NEARLY:
+            status = "inaccurate"
+    ray = status in ("unbounded", "infeasible")
+    return ConicSolution(
+        status=status,
+        x=x,
+        s=(0.0 if status == "unbounded" else 1.0) * program.b - program.A @ x,
+        z=z,
+        value=np.nan if ray else float(program.q @ x) + program.constant,
+        iterations=iterations,
+        solver=solver,
+        seconds=seconds,
+        message=said,
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
 from ..progress import stage as stage_begins
 from .option_names import check_options
@@ -25,6 +25,25 @@ CONES = ("sos", "sdsos", "dsos")
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Solves(Protocol):
+    """A solver of somebody else; ``sosdp.testing.Solver`` says all."""
+
+    def solve(
+        self, program: Any, /, *, tolerance: Any, time_limit: Any, max_iterations: Any, verbose: Any
+    ) -> Any:
+        """The answer to a conic program."""
+
+
+class Reduces(Protocol):
+    """A reduction of somebody else; ``sosdp.testing.Reduction`` says all."""
+
+    def reduce(self, program: Any, /) -> Any:
+        """The program that is solved."""
+
+    def lift(self, program: Any, solution: Any, /) -> Any:
+        """The answer to the program that was given."""
 
 
 class BuildOptions(TypedDict, total=False):
@@ -47,12 +66,13 @@ class BuildOptions(TypedDict, total=False):
 class SolveOptions(TypedDict, total=False):
     """The solving half of `Options`, as type checkers see the keywords of a function that takes it."""
 
-    solver: str
+    solver: str | Solves
     tolerance: float | None
     time_limit: float | None
     certify_bound: bool
     verbose: bool
     callback: Callable[[str, float], Any] | None
+    reductions: Sequence[Reduces]
 
 
 class AllOptions(BuildOptions, SolveOptions, total=False):
@@ -120,9 +140,21 @@ def _positive(name: str, value: Any) -> Any:
     return float(value) or 5e-324
 
 
+def _has(value: Any, *methods: str) -> bool:
+    """Whether an object, not a class, has these methods."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
+
+
 _flag = _must(lambda value: isinstance(value, bool), "True or False")
 _count = _must(lambda v: v is None or (type(v) is int and v > 0), "a positive integer or None")
-_name = _must(lambda value: isinstance(value, str), "a name")
+_solver = _must(
+    lambda value: isinstance(value, str) or _has(value, "solve"),
+    "a name, or an object with a method solve(program, **options)",
+)
+_steps = _must(
+    lambda value: isinstance(value, (list, tuple)) and all(_has(r, "reduce", "lift") for r in value),
+    "a list of objects with methods reduce(program) and lift(program, solution)",
+)
 _called = _must(lambda value: value is None or callable(value), "a function of a stage and seconds")
 
 
@@ -164,12 +196,16 @@ class Options:
     Solving:
 
     solver, tolerance, time_limit
-        ``auto`` (by block sizes) or a solver's name; its tolerance; seconds.
+        ``auto`` (by block sizes), a solver's name, ``cvxpy:NAME``, or an object with a method
+        ``solve(program, **options)``; its tolerance; seconds.
     certify_bound
         Whether a bound is proven; ``verbose`` prints the solver's log.
     callback
         Called as ``callback(stage, seconds)`` before each stage (``build``, ``solve``, ``certify``) with the
         seconds since the start; what it raises ends the work and reaches the caller.
+    reductions
+        Objects with methods ``reduce(program)`` and ``lift(program, solution)`` between the conic program and
+        its solver, the first applied first (``sosdp.testing`` checks them).
 
     ValueError, in one line, for a value that an option cannot take.
     """
@@ -185,12 +221,13 @@ class Options:
     redundant: str | None = _option(None, "build", _one_of(*REDUNDANT))
     cone: str = _option("sos", "build", _one_of(*CONES))
     basis: Any = _option(None, "build", in_files=False)
-    solver: str = _option("auto", "solve", _name)
+    solver: str | Solves = _option("auto", "solve", _solver)
     tolerance: float | None = _option(None, "solve", _positive)
     time_limit: float | None = _option(None, "solve", _positive)
     certify_bound: bool = _option(True, "solve", _flag, in_files=False)
     verbose: bool = _option(False, "solve", _flag, in_files=False)
     callback: Callable[[str, float], Any] | None = _option(None, "solve", _called, in_files=False)
+    reductions: Sequence[Reduces] = _option((), "solve", _steps, in_files=False)
 
     def __post_init__(self) -> None:
         for option in fields(self):

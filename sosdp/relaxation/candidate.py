@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
+from ..conic.choose import behind
 from ..model.options import Options
 from .assemble.identity import RawSolution
 from .change import Built
@@ -97,6 +98,10 @@ class State:
     times: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "certify": 0.0})
     at: float = 0.0
     refuted: list[Candidate] | None = None  # what was asked beside: whether the sets are empty, say
+
+    def __post_init__(self) -> None:
+        options = self.options
+        self.options = replace(options, solver=behind(options.solver, options.reductions), reductions=())
 
     @property
     def deadline(self) -> float:

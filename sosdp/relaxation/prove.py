@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..algebra.polynomial import Polynomial
+from ..conic.choose import behind
 from ..model.options import SolveOptions, read_options
 from ..progress import shown
 from ..reduction.bounds import VariableBounds
@@ -36,7 +37,7 @@ def prove_sum_of_squares(
 ) -> PseudoExpectation:
     """Decide whether ``p`` is a sum of squares modulo the relaxation's system; see ``sosdp.prove_sos``."""
     options = read_options("prove_sos", {**solver_options}, ["solve"], more=("zeros",))
-    solving = options.solving()
+    solving = {**options.solving(), "solver": behind(options.solver, options.reductions)}
     started = time.perf_counter()
     options.report("build", started)
     demand = Demand(

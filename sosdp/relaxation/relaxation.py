@@ -23,7 +23,7 @@ from ..model.expectation import (
     expectation,
     flatten_constraints,
 )
-from ..model.options import BuildOptions, SolveOptions, names, read_options, spelled_out
+from ..model.options import BuildOptions, SolveOptions, Solves, names, read_options, spelled_out
 from ..model.system import System
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
@@ -198,7 +198,7 @@ class Relaxation:
         high: float,
         *,
         tolerance: float = 1e-3,
-        solver: str = "auto",
+        solver: str | Solves = "auto",
         time_limit: float | None = None,
         certify_bound: bool = True,
         verbose: bool = False,

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
+from ...conic.plugins import name_of
 from ...conic.svec import svec_length, triangle
 from ..assemble.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
@@ -44,7 +45,7 @@ def suits_newton_cg(program: GramProgram) -> bool:
 def solve_program(
     program: GramProgram,
     *,
-    solver: str = "auto",
+    solver: Any = "auto",
     tolerance: float | None = None,
     time_limit: float | None = None,
     verbose: bool = False,
@@ -98,7 +99,7 @@ def solve_moments(program: GramProgram, name: str, time_limit: float | None = No
     return read_moment_form(program, form, backend(name).solve(form.conic, time_limit=time_limit))
 
 
-def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
+def _solve_with(program: GramProgram, name: Any, options: dict) -> RawSolution:
     if name == SOS_CONE:
         if program.identity.blocks:
             try:
@@ -110,8 +111,8 @@ def _solve_with(program: GramProgram, name: str, options: dict) -> RawSolution:
     side = max(program.identity.solved_sides, default=0)
     if side > _PATIENCE_SIDE and options["time_limit"] is None:
         warnings.warn(
-            f"a matrix block of side {side} can keep {name} busy for hours: give a time_limit (in seconds), "
-            "a lower degree, or a sparsity or symmetry option",
+            f"a matrix block of side {side} can keep {name_of(name)} busy for hours: give a time_limit (in "
+            "seconds), a lower degree, or a sparsity or symmetry option",
             stacklevel=2,
         )
     if module.FORM == "moment":

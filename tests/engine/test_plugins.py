@@ -1,0 +1,148 @@
+"""Solvers and reductions that somebody else wrote: they work, and what lies costs time, never truth."""
+
+import dataclasses
+import importlib.metadata
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sosdp as sd
+from sosdp.conic import plugins
+from sosdp.conic.program import Cones
+
+x, y = sd.variables("x y")
+DISC = sd.System(x**2 + y**2 <= 1)
+QUARTIC = x**4 + y**4 - x * y  # -1/8 on the disc
+
+
+class Own:
+    """Clarabel by another name."""
+
+    FORM = "moment"
+
+    def solve(self, program, **options):
+        from sosdp.conic import clarabel
+
+        return dataclasses.replace(clarabel.solve(program, **options), solver="own")
+
+
+class Gram(Own):
+    FORM = "gram"
+
+
+class Twisted(Own):
+    """An honest answer, changed by a function of the program and the answer."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def solve(self, program, **options):
+        return dataclasses.replace(super().solve(program, **options), **self.change(program))
+
+
+class Halved:
+    """Two columns for each: x = u + v, with the cost and the rows of x for both, and u = v."""
+
+    def reduce(self, program):
+        n = program.q.size
+        same = sp.hstack([sp.identity(n), -sp.identity(n)])
+        A = sp.vstack([same, sp.hstack([program.A, program.A])])
+        cones = dataclasses.replace(program.cones, zero=program.cones.zero + n)
+        q, b = np.tile(program.q, 2), np.concatenate([np.zeros(n), program.b])
+        return sd.ConicProgram(q, sp.csc_matrix(A), b, cones, None, program.constant)
+
+    def lift(self, program, solution):
+        n = program.q.size
+        u, v = solution.x[:n], solution.x[n:]
+        return dataclasses.replace(solution, x=u + v, s=solution.s[n:], z=solution.z[n:])
+
+
+class Wrong(Halved):
+    def lift(self, program, solution):
+        return dataclasses.replace(super().lift(program, solution), z=np.zeros(program.b.size))
+
+
+LIES = {
+    "another optimum": lambda p: {"x": np.ones(p.q.size), "value": 7.0},
+    "no multipliers": lambda p: {"z": np.zeros(p.b.size)},
+    "infeasible": lambda p: {"status": "infeasible", "z": np.ones(p.b.size)},
+    "infeasible, optimal multipliers": lambda p: {"status": "infeasible"},
+    "unbounded": lambda p: {"status": "unbounded", "x": np.ones(p.q.size)},
+    "another shape": lambda p: {"x": np.ones(p.q.size + 1)},
+    "not a number": lambda p: {"z": np.full(p.b.size, np.nan)},
+    "multipliers of another sign": lambda p: {"z": -np.ones(p.b.size)},
+}
+
+
+@pytest.mark.parametrize("solver", [Own(), Gram(), "clarabel", "cvxpy:clarabel"], ids=str)
+def test_honest_solvers_pass_and_prove(solver):
+    seen = sd.testing.check_solver(solver)
+    assert len(seen) == 8 and not any(check.wrong for check in seen)
+    found = sd.minimize(QUARTIC, DISC, solver=solver)
+    assert found.status == "optimal" and found.certified_bound == pytest.approx(-0.125, abs=1e-6)
+    assert sd.SosProgram(y).require(x**2 - y).maximize(y, solver=solver)[y] == pytest.approx(0, abs=1e-5)
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_liar_costs_time_never_truth(lie):
+    liar = Twisted(LIES[lie])
+    with pytest.raises(AssertionError):
+        sd.testing.check_solver(liar)
+    found = sd.minimize(QUARTIC, DISC, solver=liar)
+    assert found.status in ("inaccurate", "failed") or abs(found.bound + 0.125) < 1e-6
+    assert found.certified_bound is None or found.certified_bound <= -0.125
+    assert sd.feasible(DISC, solver=liar).status != "infeasible"
+    assert sd.prove_sos(QUARTIC + 1, solver=liar).status != "refuted"
+    conic = sd.Relaxation(DISC, 4).to_conic(QUARTIC)
+    answer = sd.solve_conic(conic, solver=liar)
+    assert answer.lower <= -0.125 + 1e-9 and answer.upper >= -0.125 - 1e-9
+    assert answer.status not in ("infeasible", "unbounded")
+    # of a quadratic objective nothing is proven: there the word of a solver would be the status
+    square = dataclasses.replace(conic, P=sp.identity(conic.q.size, format="csc"))
+    curved = sd.solve_conic(square, solver=liar)
+    expected = sd.solve_conic(square, solver="clarabel")
+    assert curved.status in ("inaccurate", "failed") or abs(curved.value - expected.value) < 1e-5
+
+
+def test_reductions_stand_between_a_program_and_its_solver():
+    assert not any(check.wrong for check in sd.testing.check_reduction(Halved()))
+    found = sd.minimize(QUARTIC, DISC, reductions=[Halved()])
+    assert found.certified_bound == pytest.approx(-0.125, abs=1e-6) and "Halved" in found.solver
+    twice = sd.minimize(QUARTIC, DISC, solver=Own(), reductions=[Halved(), Halved()])
+    assert twice.certified_bound == pytest.approx(-0.125, abs=1e-6)
+    conic = sd.Relaxation(DISC, 4).to_conic(QUARTIC)
+    assert sd.solve_conic(conic, reductions=[Halved()]).value == pytest.approx(-0.125, abs=1e-6)
+    with pytest.raises(AssertionError):
+        sd.testing.check_reduction(Wrong())
+    wrong = sd.minimize(QUARTIC, DISC, solver=Own(), reductions=[Wrong()])
+    assert wrong.status != "optimal" and (wrong.certified_bound is None or wrong.certified_bound <= -0.125)
+
+
+def test_what_is_no_plug_in_is_refused():
+    for wrong in ({"solver": 3}, {"solver": Own}, {"reductions": [3]}, {"reductions": Halved()}):
+        with pytest.raises(ValueError):
+            sd.minimize(QUARTIC, DISC, **wrong)
+    with pytest.raises(sd.SolverUnavailable, match="cvxpy has no solver"):
+        sd.minimize(QUARTIC, DISC, solver="cvxpy:nothing")
+    with pytest.raises(TypeError, match="not a ConicSolution"):
+        sd.minimize(QUARTIC, DISC, solver=type("No", (), {"solve": lambda self, p, **o: 3})())
+
+
+def test_a_package_offers_solvers_by_entry_point(monkeypatch):
+    point = importlib.metadata.EntryPoint("ours", f"{__name__}:Own", plugins.GROUP)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == plugins.GROUP else [])
+    plugins.offered.cache_clear()
+    plugins.of_package.cache_clear()
+    try:
+        found = sd.minimize(QUARTIC, DISC, solver="ours")
+        assert found.status == "optimal" and found.solver == "Own"
+    finally:
+        plugins.offered.cache_clear()
+        plugins.of_package.cache_clear()
+
+
+def test_the_programs_of_the_conformance_test_have_every_cone():
+    cones = [p.cones for _, p, _ in sd.testing._programs()]
+    assert any(c.zero for c in cones) and any(c.nonnegative for c in cones) and any(c.psd for c in cones)
+    assert all(isinstance(c, Cones) for c in cones)
