@@ -21,6 +21,8 @@ _HOMES = {
     "conic.program": ["ConicProgram", "ConicSolution", "ProblemTooLarge", "SolverUnavailable"],
     "estimator.private_estimator": ["MissingFact", "private_estimator"],
     "estimator.score_program": ["ScoreProgram"],
+    "laboratory.report": ["NotAPolynomial", "StabilityReport", "Undecided"],
+    "laboratory.stability": ["stability"],
     "model.expectation": ["for_all", "sum_squares"],
     "model.problem": ["Problem"],
     "model.problem_file": ["ProblemFileError", "load_problem"],

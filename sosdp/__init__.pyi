@@ -36,6 +36,10 @@ from .conic.program import SolverUnavailable as SolverUnavailable
 from .estimator.private_estimator import MissingFact as MissingFact
 from .estimator.private_estimator import private_estimator as private_estimator
 from .estimator.score_program import ScoreProgram as ScoreProgram
+from .laboratory.report import NotAPolynomial as NotAPolynomial
+from .laboratory.report import StabilityReport as StabilityReport
+from .laboratory.report import Undecided as Undecided
+from .laboratory.stability import stability as stability
 from .model.expectation import for_all as for_all
 from .model.expectation import sum_squares as sum_squares
 from .model.problem import Problem as Problem

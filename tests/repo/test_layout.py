@@ -17,7 +17,7 @@ from tests.repo.house import ROOT, Source, arrows, circles, sources, tracked, un
 FLOORS = [
     ["sosdp.cli"],
     ["problems"],
-    ["sosdp.estimator", "certificates", "sosdp.plot", "sosdp.prove", "sosdp.answer"],
+    ["sosdp.estimator", "sosdp.laboratory", "certificates", "sosdp.plot", "sosdp.prove", "sosdp.answer"],
     ["sosdp.relaxation", "sosdp.privacy"],
     ["sosdp.reduction", "sosdp.structured"],
     ["sosdp.conic", "sosdp.data", "sosdp.model", "sosdp.sweep"],

@@ -119,7 +119,7 @@ class Evidence:
     Attributes:
         proof: page of the documentation that proves the mechanism, "" if none is named.
         laws: of all draws, composed in sequence; empty where the mechanism has no short law.
-        sensitivity: certificate of the sensitivity (`sosdp.estimator.certify_sensitivity`), None without.
+        sensitivity: certificate of the sensitivity (`sosdp.stability`), None without.
     """
 
     proof: str = ""

@@ -1,0 +1,105 @@
+"""The public set of one record, a box or a ball, and points of it: extremal ones, ties, random ones."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sosdp.algebra.constraint import Inequality
+from sosdp.algebra.polynomial import Polynomial
+
+Record = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Public set of one record.
+
+    Attributes
+    ----------
+    dimension
+        Of a record.
+    low, high
+        The box, the same interval for every coordinate.
+    radius
+        Of a ball about 0 in place of the box; None for the box.
+    """
+
+    dimension: int = 1
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    radius: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "radius"):
+            value = getattr(self, name)
+            if value is not None:
+                if not math.isfinite(value):
+                    raise ValueError(f"{name} must be a finite public number, got {value!r}")
+                object.__setattr__(self, name, Fraction(value))
+        if self.dimension < 1 or self.low >= self.high or (self.radius is not None and self.radius <= 0):
+            raise ValueError(
+                f"a record needs a dimension >= 1 and an interval low < high (or radius > 0), got "
+                f"dimension {self.dimension}, [{self.low}, {self.high}], radius {self.radius}"
+            )
+
+    def constraints(self, record: Sequence[Polynomial]) -> list[Inequality]:
+        """Inequalities that describe the set in these variables."""
+        if self.radius is not None:
+            return [self.radius**2 - sum(v * v for v in record) >= 0]
+        return [(v - self.low) * (self.high - v) >= 0 for v in record]
+
+    def __contains__(self, record: Record) -> bool:
+        if self.radius is not None:
+            return sum(v * v for v in record) <= self.radius**2
+        return all(self.low <= v <= self.high for v in record)
+
+    @property
+    def centre(self) -> Record:
+        """A point in the middle."""
+        middle = Fraction(0) if self.radius is not None else (self.low + self.high) / 2
+        return (middle,) * self.dimension
+
+    def marks(self) -> list[Fraction]:
+        """Numbers where a function of one coordinate might branch: the ends, the middle, and 0."""
+        if self.radius is not None:
+            return [-self.radius, Fraction(0), self.radius]
+        marks = [self.low, self.high, (self.low + self.high) / 2]
+        return marks + ([Fraction(0)] if self.low <= 0 <= self.high else [])
+
+    def draw(self, generator: random.Random, near: Record | None = None, width: float = 1.0) -> Record:
+        """An exact point: extremal half of the time, or within `width` of the set's size around `near`."""
+        if near is not None:
+            size = float(self.radius if self.radius is not None else self.high - self.low) * width
+            return self._inside(tuple(v + Fraction(generator.gauss(0, size)) for v in near))
+        if self.radius is None:
+            choices = [*self.marks(), Fraction(generator.uniform(float(self.low), float(self.high)))]
+            return self._inside(tuple(generator.choice(choices) for _ in range(self.dimension)))
+        if generator.random() < 0.4:
+            record = [Fraction(0)] * self.dimension
+            record[generator.randrange(self.dimension)] = generator.choice(self.marks())
+            return tuple(record)
+        direction = [generator.gauss(0, 1) for _ in range(self.dimension)]
+        length = math.sqrt(sum(v * v for v in direction)) or 1.0
+        scale = float(self.radius) * (1.0 if generator.random() < 0.7 else generator.random()) / length
+        return self._inside(tuple(Fraction(v * scale) for v in direction))
+
+    def _inside(self, record: Record) -> Record:
+        """The nearest of a few points that lie in the set, with short numbers."""
+        short = tuple(v.limit_denominator(10**4) for v in record)
+        if self.radius is None:
+            return tuple(min(max(v, self.low), self.high) for v in short)
+        while short not in self:
+            length = math.sqrt(float(sum(v * v for v in short)))
+            shrink = Fraction(float(self.radius) / length * (1 - 1e-4)).limit_denominator(10**5)
+            short = tuple(v * min(shrink, Fraction(9999, 10000)) for v in short)
+        return short
+
+
+def shaped(records: Sequence[Sequence[Any]], dimension: int) -> list[Any]:
+    """Records as a statistic takes them: numbers in one dimension, lists of numbers in more."""
+    return [list(r) for r in records] if dimension > 1 else [r[0] for r in records]

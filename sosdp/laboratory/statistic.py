@@ -1,0 +1,346 @@
+"""The sensitivity of a polynomial statistic over all neighbouring data sets, proven and attained.
+
+The function is called once with variables; everything proven is about the polynomial that comes back, and a
+private estimator evaluates that polynomial.
+
+Proof: docs/proofs/stability_statistics.md
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import CodeType
+from typing import Any
+
+import certificates
+from sosdp.algebra import variables
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.laboratory.domain import Domain, Record, shaped
+from sosdp.laboratory.report import NotAPolynomial, StabilityReport
+from sosdp.model.system import System
+from sosdp.relaxation.pseudoexpectation import PseudoExpectation
+from sosdp.relaxation.relaxation import Relaxation
+
+Statistic = Callable[[Sequence[Any]], Any]
+"""n records (numbers or polynomials) -> value, by sums and products alone"""
+
+EXACT = 60
+"""Gram matrices up to this side are made exact, seconds each."""
+
+USE_INSTEAD = (
+    "a statistic is made of sums, products and division by numbers; for medians and quantiles use "
+    "sosdp.privacy.scores or private_quantile, for other branches a ConsensusProgram, for a summand with "
+    "pieces stability(..., pieces=True)"
+)
+
+
+def certify_sensitivity(
+    query: Statistic,
+    *,
+    records: int,
+    low: Any = 0,
+    high: Any = 1,
+    dimension: int = 1,
+    radius: Any = None,
+    claim: Any = None,
+    degree: int | None = None,
+) -> StabilityReport:
+    """Bound |query(D) - query(D')| over all D, D' that differ in one record, and look for the worst pair.
+
+    Parameters
+    ----------
+    query
+        Polynomial in the records, called with polynomials and with numbers. A record is a number, or a list
+        of `dimension` numbers.
+    records
+        n, public.
+    low, high, dimension, radius
+        Public set of one record: a box, or a ball about 0.
+    claim
+        A sensitivity to be proven or refuted; None for the least that can be proven.
+    degree
+        Of the relaxation; by default the least that takes the query.
+
+    Raises
+    ------
+    NotAPolynomial
+        The function compares, sorts or divides by records, or differs from its polynomial at some data.
+    ValueError
+        No record, or not low < high.
+
+    Cost: one relaxation for each class of positions that are alike, in the records that the change contains.
+    """
+    domain = Domain(dimension, low, high, radius)
+    if records < 1:
+        raise ValueError(f"needs at least one record in an interval, got {records}")
+    data = _rows("r", records, dimension)
+    value = as_polynomial(query, data, domain)
+    symmetric, positions = alike(value, data)
+    (new,) = _rows("r_new", 1, dimension)
+    parts = {i: part for i in positions if (part := change(value, data[i], new)).degree}
+    claimed = None if claim is None else Fraction(claim)
+    lower, pair = Fraction(0), None
+    bounds = []
+    for position, part in parts.items():
+        reached, point = attained(part, [*data, new], domain)
+        if pair is None or reached > lower:
+            lower, pair = max(lower, reached), _neighbours(point, data, new, position)
+        bounds.append(bounded(part, domain, [*data, new], degree, (claimed, reached)))
+    missing = [f"position {i}: {b.why}" for i, b in zip(parts, bounds, strict=True) if b.upper is None]
+    every = [b.upper for b in bounds if b.upper is not None]
+    return StabilityReport(
+        upper=None if missing else max(every, default=Fraction(0)),
+        lower=lower,
+        claimed=claimed,
+        neighbours=pair,
+        symmetric=symmetric,
+        positions=tuple(parts),
+        records=records,
+        certificates=tuple(b.certificate for b in bounds),
+        statement=f"one of {records} records replaced, of the polynomial that the function returned",
+        missing="; ".join(missing),
+        polynomial=value,
+    )
+
+
+def _rows(name: str, count: int, dimension: int) -> list[list[Polynomial]]:
+    return [[variables(f"{name}{i}_{k}") for k in range(dimension)] for i in range(count)]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Is it a polynomial?
+
+
+def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain: Domain) -> Polynomial:
+    """The exact polynomial that `query` returns for variables, after it was compared with the function.
+
+    Raises
+    ------
+    NotAPolynomial
+        It could not be called with variables, or differs at some data.
+    """
+    try:
+        value = coerce(query(shaped(data, domain.dimension))).as_exact()
+    except TypeError as error:
+        raise NotAPolynomial(f"called with variables it raised: {error}; {USE_INSTEAD}") from error
+    known = {v.name for row in data for v in row}
+    if not {v.name for v in value.variables} <= known:
+        raise NotAPolynomial("the value contains variables that are in no record")
+    for table in _trials(query, len(data), domain):
+        point = {v.name: x for row, r in zip(data, table, strict=True) for v, x in zip(row, r, strict=True)}
+        number, truth = query(shaped(table, domain.dimension)), evaluate(value, point)
+        if not _agree(number, truth, value, point):
+            raise NotAPolynomial(
+                f"at some records the function is {float(number):.6g}, the polynomial that it returned "
+                f"{float(truth):.6g}: it branches; {USE_INSTEAD}"
+            )
+    return value
+
+
+def _agree(number: Any, truth: Fraction, value: Polynomial, point: dict[str, Fraction]) -> bool:
+    """Exactly where the function computes exactly; else up to the rounding of sums of its terms."""
+    if isinstance(number, (int, Fraction)):
+        return Fraction(number) == truth
+    size = sum((abs(_term(c, powers, point)) for c, powers in value.terms()), Fraction(1))
+    return abs(Fraction(float(number)) - truth) <= size * Fraction(1, 10**9)
+
+
+def _trials(query: Any, count: int, domain: Domain) -> Iterator[list[Record]]:
+    """Data sets: all records equal and single records different, at marks and at the numbers that the
+    function's code mentions; then random ones."""
+    generator = random.Random(1)
+    marks = sorted({*domain.marks(), *(m for m in mentioned(query) if domain.low <= m <= domain.high)})[:24]
+    points = [p for mark in marks if (p := (mark,) * domain.dimension) in domain] or [domain.centre]
+    for point in points:
+        yield [point] * count
+        yield [domain.draw(generator) for _ in range(count - 1)] + [point]
+    for _ in range(6):
+        yield [domain.draw(generator, domain.centre, 0.5) for _ in range(count)]
+        yield [generator.choice(points) for _ in range(count)]
+
+
+def mentioned(query: Any) -> set[Fraction]:
+    """Finite numbers in the code of a function, its defaults and closure: where it might branch."""
+    held: list[Any] = [*(getattr(query, "__defaults__", None) or ())]
+    held += [cell.cell_contents for cell in getattr(query, "__closure__", None) or ()]
+    waiting = [code] if isinstance(code := getattr(query, "__code__", None), CodeType) else []
+    while waiting:
+        for item in waiting.pop().co_consts:
+            waiting.extend([item] if isinstance(item, CodeType) else [])
+            held.extend(item if isinstance(item, (tuple, frozenset)) else [item])
+    found = set()
+    for item in held:
+        if isinstance(item, (int, float, Fraction)) and -1e300 < item < 1e300:
+            found |= {Fraction(item), -Fraction(item)}
+    return found
+
+
+def _term(coefficient: Any, powers: dict[str, int], point: dict[str, Fraction]) -> Fraction:
+    product = Fraction(coefficient)
+    for name, power in powers.items():
+        product *= point[name] ** power
+    return product
+
+
+def evaluate(value: Polynomial, point: dict[str, Fraction]) -> Fraction:
+    """The exact value at a point, given by names."""
+    return sum((_term(c, powers, point) for c, powers in value.terms()), Fraction(0))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Positions
+
+
+def same(first: Polynomial, second: Polynomial) -> bool:
+    """Whether two exact polynomials are one."""
+    return not any(c for c, _ in (first - second).terms())
+
+
+def alike(value: Polynomial, data: Sequence[Sequence[Polynomial]]) -> tuple[bool, tuple[int, ...]]:
+    """Whether the order of records is without influence, and one position of each class that is alike.
+
+    A swap of two records and a rotation of all generate every order; a polynomial that both leave as it is
+    depends on no order. Otherwise a position joins another's class if their swap changes nothing.
+    """
+    count = len(data)
+    if count == 1:
+        return True, (0,)
+    swap = [1, 0, *range(2, count)]
+    rotation = [*range(1, count), 0]
+    if all(same(value, _reordered(value, data, order)) for order in (swap, rotation)):
+        return True, (0,)
+    first: list[int] = []
+    for j in range(count):
+        for i in first:
+            order = list(range(count))
+            order[i], order[j] = j, i
+            if same(value, _reordered(value, data, order)):
+                break
+        else:
+            first.append(j)
+    return False, tuple(first)
+
+
+def _reordered(value: Polynomial, data: Sequence[Sequence[Polynomial]], order: Sequence[int]) -> Polynomial:
+    moved = {v: w for i, j in enumerate(order) if i != j for v, w in zip(data[i], data[j], strict=True)}
+    return value.subs(moved)
+
+
+def change(value: Polynomial, record: Sequence[Polynomial], new: Sequence[Polynomial]) -> Polynomial:
+    """value - value with one record replaced; terms without the record cancel."""
+    return value - value.subs(dict(zip(record, new, strict=True)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Above and below
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven maximum, its exact certificate as an object, and why there is none."""
+
+    upper: Fraction | None
+    certificate: dict[str, Any] | None = None
+    why: str = ""
+
+
+def bounded(
+    part: Polynomial,
+    domain: Domain,
+    rows: Sequence[Sequence[Polynomial]],
+    degree: int | None,
+    wanted: Sequence[Fraction | None],
+) -> Bound:
+    """A theorem: the polynomial is at most `upper` where every record lies in the domain.
+
+    By an exact certificate, of a wanted bound where it proves one; else by the certified bound.
+    """
+    used = {v.name for v in part.variables}
+    kept = [row for row in rows if any(v.name in used for v in row)]
+    system = System(*[g for row in kept for g in domain.constraints(row)])
+    needed = max(2, part.degree + part.degree % 2, degree or 0)
+    solved = Relaxation(system, needed).maximize(part)
+    width = sum(len(row) for row in kept)
+    return exactly(solved, math.comb(width + needed // 2, width), wanted)
+
+
+def exactly(solved: PseudoExpectation, side: int, wanted: Sequence[Fraction | None] = ()) -> Bound:
+    """An upper bound that a solved maximum proves: the least wanted one that is proven, or what there is.
+
+    `side` is that of the largest Gram matrix; beyond `EXACT` of them the bound certified in floats is taken.
+    """
+    if solved.certified_bound is None:
+        return Bound(None, None, f"the relaxation certifies no bound ({solved.status}: {solved.reason})")
+    rounded = Fraction(solved.certified_bound)
+    if side > EXACT:
+        return Bound(rounded)
+    least = rounded - (1 + abs(rounded)) / 10**5  # what is far below is not provable
+    goals = sorted({bound for bound in wanted if bound is not None and least <= bound})
+    tries = [lambda goal=goal: certificates.decide(solved, goal).proof for goal in goals]
+    for attempt in [*tries, lambda: certificates.extract(solved).exact()]:
+        try:
+            proof = attempt()
+        except certificates.CertificateError:
+            continue
+        if proof is not None and proof.bound is not None and proof.verify().status == "valid":
+            return Bound(Fraction(proof.bound), proof.to_dict())
+    return Bound(rounded)
+
+
+def attained(
+    part: Polynomial, rows: Sequence[Sequence[Polynomial]], domain: Domain, starts: int = 16
+) -> tuple[Fraction, dict[str, Fraction]]:
+    """A large value of the polynomial at exact records in the domain, by local search, and where."""
+    generator = random.Random(0)
+    used = {v.name for v in part.variables}
+    movable = [row for row in rows if any(v.name in used for v in row)]
+    terms = [(float(c), list(powers.items())) for c, powers in part.terms()]
+
+    def rough(point: dict[str, float]) -> float:
+        total = 0.0
+        for c, powers in terms:
+            for name, power in powers:
+                c *= point[name] ** power
+            total += c
+        return total
+
+    best: tuple[Fraction, dict[str, Fraction]] | None = None
+    for _ in range(starts if movable else 1):
+        point = {v.name: x for row in rows for v, x in zip(row, domain.draw(generator), strict=True)}
+        values = {name: float(x) for name, x in point.items()}
+        now, idle, turn = rough(values), 0, 0
+        budget = max(8, 4000 // max(1, len(terms)))
+        while movable and idle < 3 * len(movable) and turn < budget * len(movable):
+            row, before = movable[turn % len(movable)], now
+            turn += 1
+            here = tuple(point[v.name] for v in row)
+            for k in range(8):
+                near = None if k < 5 else here
+                record = domain.draw(generator, near, 0.25 ** (k - 4))
+                moved = values | {v.name: float(x) for v, x in zip(row, record, strict=True)}
+                if (value := rough(moved)) > now:
+                    now, values = value, moved
+                    point |= {v.name: x for v, x in zip(row, record, strict=True)}
+            idle = idle + 1 if now <= before + 1e-12 * (1 + abs(before)) else 0
+        exact = evaluate(part, point)
+        if best is None or exact > best[0]:
+            best = (exact, point)
+    assert best is not None
+    return best
+
+
+def _neighbours(
+    point: dict[str, Fraction],
+    data: Sequence[Sequence[Polynomial]],
+    new: Sequence[Polynomial],
+    position: int,
+) -> tuple[Any, Any]:
+    """The two data sets of a point, records as a statistic takes them."""
+    dimension = len(new)
+    first = [tuple(point[v.name] for v in row) for row in data]
+    second = [*first[:position], tuple(point[v.name] for v in new), *first[position + 1 :]]
+    return tuple(shaped(first, dimension)), tuple(shaped(second, dimension))

@@ -1,0 +1,151 @@
+"""Sensitivities of statistics: proven above, attained below, and what is no polynomial is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+import sosdp as sd
+from sosdp.cli.check_release import proven_bound
+from sosdp.laboratory.report import StabilityReport
+from sosdp.laboratory.statistic import alike
+
+F = Fraction
+
+
+def mean(r):
+    return sum(r) * F(1, len(r))
+
+
+def variance(r):
+    return sum(x * x for x in r) * F(1, len(r)) - mean(r) ** 2
+
+
+def products(r):
+    return sum(a * b for a, b in itertools.combinations(r, 2))
+
+
+def inner(r):
+    return sum(a * b for x, y in itertools.combinations(r, 2) for a, b in zip(x, y, strict=True))
+
+
+TRUE = [
+    ("mean", mean, 3, {}, F(1, 3), (0,)),
+    ("squares", lambda r: sum(x * x for x in r), 3, {}, F(1), (0,)),
+    ("products", products, 3, {}, F(2), (0,)),
+    ("variance", variance, 3, {}, F(2, 9), (0,)),
+    ("variance of 8", variance, 8, {}, F(7, 64), (0,)),
+    ("square of the sum", lambda r: sum(r) ** 2, 3, {}, F(5), (0,)),
+    ("weights", lambda r: r[0] + 100 * r[1], 3, {}, F(100), (0, 1)),
+    ("two weights", lambda r: r[0] + r[1] + 5 * r[2], 3, {"low": -1}, F(10), (0, 2)),
+    ("a swap is not enough", lambda r: r[0] + r[1] + 100 * r[2], 3, {}, F(100), (0, 2)),
+    (
+        "a rotation is not enough",
+        lambda r: r[0] ** 2 * r[1] + r[1] ** 2 * r[2] + r[2] ** 2 * r[0],
+        3,
+        {"low": -1},
+        None,
+        (0, 1, 2),
+    ),
+    ("constant", lambda r: 7, 2, {}, F(0), ()),
+    ("ball", inner, 3, {"dimension": 2, "radius": 1}, F(4), (0,)),
+    ("floats are binary numbers", lambda r: sum(0.1 * x for x in r), 2, {}, F(0.1), (0,)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "n", "facts", "truth", "positions"), TRUE, ids=[t[0] for t in TRUE]
+)
+def test_known_sensitivities(name, query, n, facts, truth, positions):
+    report = sd.stability(query, records=n, **facts)
+    assert report.status == "proven" and report.positions == positions
+    assert report.lower <= report.upper <= report.lower * (1 + F(1, 10**4)) + F(1, 10**6)
+    if truth is not None:
+        assert abs(report.upper - truth) < F(1, 10**5) and abs(report.lower - truth) < F(1, 10**3)
+    if report.neighbours is not None:
+        first, second = report.neighbours
+        assert sum(a != b for a, b in zip(first, second, strict=True)) <= 1
+        value = F(query(list(first))) - F(query(list(second)))
+        assert abs(value - report.lower) < F(1, 10**12)  # exactly, but for floats in the query
+    assert len(report.certificates) == len(positions)
+    for certificate in report.certificates:
+        assert certificate is None or proven_bound(certificate).upper <= report.upper
+    below = sd.stability(query, records=n, **facts, claim=truth * F(99, 100)) if truth else None
+    assert below is None or below.status == "refuted"  # negative control
+
+
+@pytest.mark.parametrize("query", [mean, variance, products, lambda r: (r[0] - r[1]) ** 3 + r[2] ** 2])
+def test_every_pair_of_neighbours_is_within_the_bound(query):
+    report = sd.stability(query, records=3, low=-1, high=1)
+    grid, worst = [F(k, 2) for k in range(-2, 3)], F(0)
+    for data in itertools.product(grid, repeat=3):
+        for i, new in itertools.product(range(3), grid):
+            other = (*data[:i], new, *data[i + 1 :])
+            worst = max(worst, abs(F(query(data)) - F(query(other))))
+    assert worst <= report.upper <= worst + F(1, 10**3) and report.lower <= worst
+
+
+def test_a_claim_is_proven_exactly_refuted_or_left_undecided():
+    assert sd.stability(variance, records=5, claim=F(4, 25)).status == "proven"
+    assert sd.stability(variance, records=5, claim=F(15, 100)).status == "refuted"
+    report = sd.stability(variance, records=5, claim=F(4, 25) + F(1, 10**12))
+    assert report.sensitivity <= F(4, 25) + F(1, 10**12)
+    weak = StabilityReport(upper=F(2), lower=F(1), claimed=F(3, 2), missing="a larger degree")
+    assert weak.status == "undecided"
+    with pytest.raises(sd.Undecided, match="a larger degree"):
+        _ = weak.sensitivity
+
+
+def test_a_report_does_not_contradict_itself():
+    with pytest.raises(AssertionError, match="defect"):
+        StabilityReport(upper=F(0), lower=F(1))
+
+
+BRANCHES = {
+    "counting zeros": lambda r: sum(1 for x in r if x == 0),
+    "counting ends": lambda r: sum(2 * x if x == 1 else x * x for x in r),
+    "a number in the code": lambda r: sum(5 if x == 0.37 else x for x in r),
+    "equal records": lambda r: sum(r) + (3 if r[0] == r[1] else 0),
+    "the last record is 1/2": lambda r: sum(r) + (r[-1] == F(1, 2)),
+    "a table": lambda r: sum({0: 9, 1: 9}.get(x, x) for x in r),
+    "types": lambda r: sum(r) if isinstance(r[0], sd.Polynomial) else 2 * sum(r),
+    "largest": max,
+    "sorted": lambda r: sorted(r)[1],
+    "absolute value": lambda r: sum(abs(x) for x in r),
+    "ratio": lambda r: r[0] / (1 + r[1]),
+    "foreign": lambda r: sum(r) + sd.variables("foreign"),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_what_branches_is_no_polynomial(name):
+    with pytest.raises(sd.NotAPolynomial):
+        sd.stability(BRANCHES[name], records=3)
+
+
+def test_order_is_decided_for_polynomials_of_known_symmetry():
+    """A sum over the orbit of a monomial under a group of positions has exactly this group's classes."""
+    groups = {
+        "all": (list(itertools.permutations(range(4))), True, (0,)),
+        "two pairs": ([(0, 1, 2, 3), (1, 0, 2, 3), (0, 1, 3, 2), (1, 0, 3, 2)], False, (0, 2)),
+        "rotations": ([tuple((i + k) % 4 for i in range(4)) for k in range(4)], False, (0, 1, 2, 3)),
+        "nothing": ([(0, 1, 2, 3)], False, (0, 1, 2, 3)),
+    }
+    for group, symmetric, positions in groups.values():
+
+        def query(r, group=group):
+            return sum(r[g[0]] * r[g[1]] ** 2 * r[g[2]] ** 3 * (1 + r[g[3]]) for g in group)
+
+        data = [[v] for v in sd.variables("r", 4)]
+        assert alike(sd.Polynomial(0) + query([v for (v,) in data]), data) == (symmetric, positions)
+
+
+def test_refusals():
+    for bad in ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}):
+        with pytest.raises(ValueError):
+            sd.stability(mean, **{"records": 2, "low": 0, "high": 1, **bad})
+    with pytest.raises(TypeError, match="takes"):
+        sd.stability("a word", records=2)
