@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.estimator.field import Fitted
+from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.pipelines import outside
@@ -58,6 +58,10 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         guarantee_: the `Guarantee`; a function of public facts only.
         release_: the `Release` (JSON form: `release_.to_dict()`), with private diagnostics kept apart.
     """
+
+    insecure_seed: int | None = Field(
+        None, "for tests and figures: predictable noise, no guarantee", default=None, kw_only=True
+    )
 
     released_: bool = Fitted()
     guarantee_: Guarantee = Fitted()

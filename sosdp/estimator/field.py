@@ -50,10 +50,6 @@ class Declared:
         return Parameter(name, kind, default=self.default, annotation=self.annotation)
 
 
-SEED = "for tests and figures: predictable noise, no guarantee"
-"""What `insecure_seed` is, for every estimator."""
-
-
 def Field(
     check: Check | None = None,
     text: str = "",

@@ -27,9 +27,12 @@ class Parameters:
     ----------
     _estimator_type
         ``"classifier"``, ``"clusterer"`` or None: what scikit-learn's tags say of the estimator.
+    _without
+        Parameters of the bases that this estimator does not have.
     """
 
     _estimator_type: ClassVar[str | None] = None
+    _without: ClassVar[tuple[str, ...]] = ()
     _declared: ClassVar[dict[str, Declared]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -42,8 +45,10 @@ class Parameters:
         }
         for name in (*own, *_unset(cls)):
             delattr(cls, name)  # the values are the instances' own
-        if own:
-            cls._declared = {**cls._declared, **own}
+        bases = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
+        kept = {name: item for base in bases for name, item in base.items() if name not in cls._without}
+        if own or (kept and "__init__" not in vars(cls)):
+            cls._declared = {**kept, **own}
             cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_table(cls._declared)}"
         elif "__init__" in vars(cls):

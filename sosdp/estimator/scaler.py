@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
-from sosdp.estimator.field import SEED, Field, Fitted, budget
+from sosdp.estimator.field import Field, Fitted, budget
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import check_width
 from sosdp.extras import need
@@ -47,7 +47,6 @@ class PrivateScaler(RecordEstimator):
         default=(-1.0, 1.0),
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     center_: npt.NDArray[np.float64] = Fitted()
     scale_: npt.NDArray[np.float64] = Fitted()

@@ -1,4 +1,4 @@
-"""Every public mechanism with the page that proves it.
+"""Every public mechanism of this package with the page that proves it (of others, their modules name it).
 
 A test holds the list complete: whatever in this package returns a `Release` is in it. What a guarantee says:
 docs/proofs/composition.md

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
-from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, positive
+from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive
 from sosdp.privacy.calibrate import float_down, float_up
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
@@ -86,7 +86,6 @@ class CutRelease(ReleasingEstimator):
         default=None,
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     graph_: SyntheticGraph = Fitted()
     cut_error_: dict[str, float] | None = Fitted()

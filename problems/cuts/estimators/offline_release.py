@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.estimator.field import SEED, Field, Fitted, positive, whole
+from sosdp.estimator.field import Field, Fitted, positive, whole
 from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.interaction.offline import (
@@ -52,7 +52,6 @@ class OfflineRelease(ReleasingEstimator):
         kw_only=True,
     )
     steps: int = Field(whole(), "of the sign iteration", default=5, kw_only=True)
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     graph_: SyntheticGraph = Fitted()
     nodes_: tuple[Hashable, ...] = Fitted()

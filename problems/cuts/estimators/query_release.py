@@ -14,7 +14,6 @@ import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import (
-    SEED,
     Field,
     Fitted,
     budget,
@@ -118,7 +117,6 @@ class QueryRelease(ReleasingEstimator):
         default=None,
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     nodes_: tuple[Hashable, ...] = Fitted()
 

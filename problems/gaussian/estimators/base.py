@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
-from sosdp.estimator.field import SEED, Field, Fitted
+from sosdp.estimator.field import Field, Fitted
 
 from ..columns import Columns, bounds_by_name, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
@@ -48,7 +48,6 @@ class TableEstimator(ReleasingEstimator):
         "skewed columns is not the mean (take logarithms first)",
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     plan_: Plan = Fitted()
     frame_: dict[str, np.ndarray] | None = Fitted()

@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.estimator.base import RecordEstimator
-from sosdp.estimator.field import SEED, Field, Fitted, choice
-from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_records, check_width
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.estimator.centres import CentresEstimator, array_or_none
+from sosdp.estimator.field import Field, Fitted, choice
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.terms import Terms
 
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
@@ -28,7 +24,7 @@ from ..published import direct_verdict, paper_verdict
 MODES = ("aggregate", "direct", "paper")
 
 
-class PrivateGaussianMixture(RecordEstimator):
+class PrivateGaussianMixture(CentresEstimator):
     """Means and weights of k well separated spherical clusters, private for every single record.
 
     No bound on the centres is needed. What is needed as public knowledge: the number of clusters, the
@@ -102,13 +98,14 @@ class PrivateGaussianMixture(RecordEstimator):
         default="aggregate",
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     means_: npt.NDArray[np.float64] | None = Fitted()
-    weights_: npt.NDArray[np.float64] | None = Fitted()
     sigma_: float | None = Fitted()
-    advice_: str = Fitted()
     plan_: AggregatePlan = Fitted()
+
+    @property
+    def _centres(self) -> npt.NDArray[np.float64] | None:
+        return self.means_
 
     def plan(self, n: int, d: int) -> AggregatePlan:
         """What `fit` would do with n records of d coordinates; spends nothing.
@@ -148,34 +145,9 @@ class PrivateGaussianMixture(RecordEstimator):
         elif (self.plan_.feasible or self.force) and self.plan_.can_pass:
             given = self.solver if callable(self.solver) else None
             return release_mixture(data, self.plan_, solver=given, insecure_seed=self.insecure_seed)
-        return declined(self.plan_)
+        return self._declined(self.plan_, "gmm", "sigma")
 
     def _unpack(self, value: Any) -> None:
-        self.means_ = None if value["centers"] is None else np.array(value["centers"])
-        self.weights_ = None if value["weights"] is None else np.array(value["weights"])
+        super()._unpack(value)
+        self.means_ = array_or_none(value["centers"])
         self.sigma_ = value["sigma"]
-        self.advice_ = str(self.release_.public.get("advice", ""))
-
-    def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Index of the nearest released mean for each row of X. This reveals whatever the rows of X do.
-
-        Raises:
-            NotFittedError: `fit` was not called.
-            ValueError: nothing was released, or rows of another size.
-        """
-        check_fitted(self, "released_")
-        if not self.released_:
-            raise ValueError("no means were released: there is nothing to predict with (see plan_.advice)")
-        assert self.means_ is not None
-        rows = as_records(X)
-        check_width(rows, self.means_.shape[1], type(self).__name__)
-        distances = np.linalg.norm(rows[:, None, :] - self.means_[None, :, :], axis=2)
-        return np.argmin(distances, axis=1)
-
-
-def declined(plan: AggregatePlan) -> Release:
-    """The refusal that public facts alone decide: no record is looked at, no budget spent."""
-    nothing = {"centers": None, "weights": None, "sigma": None, "released": False}
-    terms = Terms(epsilon=0.0, adjacency=ONE_RECORD_REPLACED, mechanism="gmm (declined by public facts)")
-    public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
-    return Release(nothing, terms.guarantee(), public=public)

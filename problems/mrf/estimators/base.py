@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from sosdp.estimator.base import RecordEstimator
 from sosdp.estimator.field import (
-    SEED,
     Field,
     Fitted,
     budget,
@@ -17,16 +16,14 @@ from sosdp.estimator.field import (
     optional,
     positive,
     privacy_delta,
+    privacy_delta_or_zero,
 )
 from sosdp.privacy.calibrate import zcdp_rho
 
+from ..planning import choose_iterations
+
 Array = npt.NDArray[np.float64]
 Edges = tuple[tuple[int, int], ...]
-
-
-def budget_rho(epsilon: float, delta: float) -> float:
-    """zCDP that gives (epsilon, delta), for choices made from public numbers."""
-    return zcdp_rho(epsilon, delta)
 
 
 def edges_above(strengths: Array, threshold: float | None) -> Edges | None:
@@ -64,7 +61,6 @@ class FieldEstimator(RecordEstimator):
         default=None,
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     weights_: Array = Fitted()
     field_: Array = Fitted()
@@ -73,3 +69,27 @@ class FieldEstimator(RecordEstimator):
     def _unpack(self, value: Any) -> None:
         self.weights_, self.field_ = value["weights"], value["field"]
         self.edges_ = value["edges"]
+
+
+class Iterated(RecordEstimator):
+    """Base of what runs Frank-Wolfe."""
+
+    epsilon: float = Field(budget, "budget of one fit", default=1.0, kw_only=True)
+    delta: float = Field(privacy_delta_or_zero, "budget; 0 for a pure one", default=1e-6, kw_only=True)
+    iterations: int | str = Field(
+        None,
+        'T of every regression, or "auto" (from n, the radius and the budget)',
+        default="auto",
+        kw_only=True,
+    )
+    calibration: str = Field(
+        None, '"tight", or "paper" for the published constants', default="tight", kw_only=True
+    )
+
+    def _rounds(self, n: int, radius: float, parts: float, candidates: int) -> int:
+        """T, where the budget is shared by so many parts."""
+        if self.iterations != "auto":
+            return int(self.iterations)
+        # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
+        rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
+        return choose_iterations(n, radius, rho / parts, candidates)

@@ -9,42 +9,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from sosdp.estimator.base import RecordEstimator
-from sosdp.estimator.field import SEED, Field, Fitted, budget, positive, privacy_delta_or_zero
+from sosdp.estimator.field import Field, Fitted, positive
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import members, number, plain
 from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.structured.l1_logistic import one_label
 
-from ..planning import choose_iterations
-from .base import Array, budget_rho
+from .base import Array, Iterated
 
 UNIT = 1 << 10
 """Scaled features are multiples of 1 / UNIT."""
 
 
-class PrivateSparseLogistic(RecordEstimator):
+class PrivateSparseLogistic(Iterated):
     """Two classes, many features, few of them needed: the error grows with the logarithm of their number.
 
-    Attributes after fit: coef_ (1, d) and intercept_ (1,) for the features as they came, classes_.
+    One record is a row with its label; at most T - 1 features get a coefficient. Attributes after fit: coef_
+    (1, d) and intercept_ (1,) for the features as they came, classes_.
     """
 
     radius: float = Field(
         positive,
         "bound on the l1 norm of the coefficients of the features scaled to [-1, 1], the constant among them",
         default=5.0,
-    )
-    epsilon: float = Field(
-        budget,
-        "budget; delta = 0 for a pure one. One record is a row with its label",
-        default=1.0,
-        kw_only=True,
-    )
-    delta: float = Field(
-        privacy_delta_or_zero,
-        "budget; delta = 0 for a pure one. One record is a row with its label",
-        default=1e-6,
-        kw_only=True,
     )
     low: Any = Field(
         None,
@@ -64,19 +51,6 @@ class PrivateSparseLogistic(RecordEstimator):
         default=(0, 1),
         kw_only=True,
     )
-    iterations: int | str = Field(
-        None,
-        'Frank-Wolfe\'s T, at most T - 1 features get a coefficient; or "auto"',
-        default="auto",
-        kw_only=True,
-    )
-    calibration: str = Field(
-        None,
-        '"tight", or "paper" for the published constants',
-        default="tight",
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     _estimator_type = "classifier"
 
@@ -128,16 +102,11 @@ class PrivateSparseLogistic(RecordEstimator):
         scaled = np.clip((data - middle) / half, -1.0, 1.0)
         features = np.concatenate([np.rint(scaled * UNIT), np.full((n, 1), UNIT)], axis=1).astype(np.int64)
         radius = float(self.radius)
-        if self.iterations == "auto":
-            rho = budget_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
-            iterations = choose_iterations(n, radius, rho, 2 * (d + 1))
-        else:
-            iterations = int(self.iterations)
         release = private_frank_wolfe(
             self._terms(data),
             one_label(features, np.where(self._labels, 1, -1), UNIT),
             radius=radius,
-            iterations=iterations,
+            iterations=self._rounds(n, radius, 1, 2 * (d + 1)),
         )
         weights = release.value[0]
         coefficients = weights[:-1] / half

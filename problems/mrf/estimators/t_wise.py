@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.field import Field, Fitted, choice, whole
+from sosdp.estimator.field import Field, Fitted, choice, privacy_delta, whole
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.release import Release
@@ -18,7 +18,6 @@ from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.privacy.mechanisms.output_perturbation import release_vector
 from sosdp.privacy.mechanisms.parities import parity_weights
 
-from ..planning import choose_iterations
 from ..program import (
     Signs,
     combine_l1,
@@ -29,10 +28,10 @@ from ..program import (
     t_wise_regressions,
 )
 from ..theory import parity_sensitivity
-from .base import FieldEstimator, budget_rho
+from .base import FieldEstimator, Iterated
 
 
-class FrankWolfeTWise(FieldEstimator):
+class FrankWolfeTWise(Iterated, FieldEstimator):
     """Coefficients of h in Pr(z) ~ exp h(z), deg h <= t, on {-1, 1}^p; for small p and t.
 
     Attributes after fit: coefficients_, by tuples of nodes; field_ the single ones, weights_ (p, p) the
@@ -54,18 +53,7 @@ class FrankWolfeTWise(FieldEstimator):
         default="gaussian",
         kw_only=True,
     )
-    iterations: int | str = Field(
-        None,
-        'T of every regression, or "auto" (from n, the width and the budget)',
-        default="auto",
-        kw_only=True,
-    )
-    calibration: str = Field(
-        None,
-        '"tight", or "paper" for the published constants',
-        default="tight",
-        kw_only=True,
-    )
+    delta: float = Field(privacy_delta, "budget of one fit", default=1e-6, kw_only=True)
 
     coefficients_: dict[tuple[int, ...], float] = Fitted()
 
@@ -95,15 +83,11 @@ class FrankWolfeTWise(FieldEstimator):
         data, monomials = t_wise_regressions(table, t)
         n, p = table.shape
         radius = 2.0 * float(self.width)
-        rho = budget_rho(self.epsilon, self.delta) / p
-        candidates = 2 * data.columns.shape[1]
         release = private_frank_wolfe(
             self._terms(table),
             data,
             radius=radius,
-            iterations=choose_iterations(n, radius, rho, candidates)
-            if self.iterations == "auto"
-            else int(self.iterations),
+            iterations=self._rounds(n, radius, p, 2 * data.columns.shape[1]),
         )
         return release, monomials
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from sosdp.estimator.field import (
-    SEED,
     Field,
     Fitted,
     budget,
@@ -21,11 +20,11 @@ from sosdp.privacy.guarantee.release import Release
 
 from ..edges import CanonicalEdges, canonical_edges
 from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
-from .base import RecoveryEstimator
+from .base import RecoveryEstimator, WeightedRecovery
 from .rounds import RoundsRecovery
 
 
-class AutoRecovery(RecoveryEstimator):
+class AutoRecovery(WeightedRecovery):
     """Edge-private recovery of two communities by whatever method should do best for these public facts.
 
     The choice depends on the number of vertices and these parameters alone, so it costs no budget. Extra
@@ -62,13 +61,6 @@ class AutoRecovery(RecoveryEstimator):
         default="error",
         kw_only=True,
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound of the weights of a weighted graph, in whose units average_degree is",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     chosen_: str = Fitted()
 

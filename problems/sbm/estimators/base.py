@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silenced
-from sosdp.estimator.field import Fitted
+from sosdp.estimator.field import Field, Fitted, optional, positive
 from sosdp.privacy.calibrate import check_positive
 
 from ..graph_input import canonical_graph
@@ -18,6 +18,7 @@ __all__ = [
     "NUMERICAL_FAILURES",
     "WEIGHT_ADJACENCY",
     "RecoveryEstimator",
+    "WeightedRecovery",
     "release_value",
     "silenced",
 ]
@@ -89,6 +90,17 @@ class RecoveryEstimator(ReleasingEstimator):
     def _public(self, **facts: Any) -> dict[str, Any]:
         """Public facts for the release, with the bound of the weights where there is one."""
         return facts if self._bound() is None else {**facts, "weight_bound": self._unit}
+
+
+class WeightedRecovery(RecoveryEstimator):
+    """Base of those that take weighted graphs too."""
+
+    weight_bound: float | None = Field(
+        optional(positive),
+        "public bound of the weights of a weighted graph; densities and degrees are in their units",
+        default=None,
+        kw_only=True,
+    )
 
 
 class HasNodes(Protocol):

@@ -5,7 +5,7 @@ Statement and proof: docs/proofs/sbm_certificate.md
 
 from __future__ import annotations
 
-from sosdp.estimator.field import SEED, Field, budget, choice, optional, positive
+from sosdp.estimator.field import Field, budget, choice, optional, positive
 from sosdp.privacy.calibrate import check_delta, check_positive
 from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.release import Release
@@ -17,7 +17,7 @@ from ..graph_input import CanonicalGraph
 from ..ladder import settled_by_ladder
 from ..program import DEFAULT_TAU, DEFAULT_TAU0, STATISTIC_ERROR, chosen_decision
 from ..resistance import public_grid
-from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
 
 CERTIFIED_UP_TO = 500
 """Most vertices (public) of a graph that is settled in ball arithmetic where float64 proofs leave it open."""
@@ -40,7 +40,7 @@ WHY = Fact(
 )
 
 
-class CertificateRecovery(RecoveryEstimator):
+class CertificateRecovery(WeightedRecovery):
     """(epsilon, delta)-edge-private exact recovery of two communities, or an explicit refusal.
 
     The labelling x is released when r, the least number of (fractional) edges that undo its certificate, is
@@ -90,14 +90,6 @@ class CertificateRecovery(RecoveryEstimator):
         default="program",
         kw_only=True,
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound w of the weights of a weighted graph; tau and average_degree are then "
-        "in the units of the weights",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.conic.eigenvalues import eigenvectors_between
-from sosdp.estimator.field import SEED, Field, budget, choice, whole
+from sosdp.estimator.field import Field, budget, choice, whole
 from sosdp.privacy.calibrate import check_delta, check_positive
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
@@ -121,7 +121,6 @@ class CommunitiesRecovery(RecoveryEstimator):
         default=1e-3,
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
         check_clustering()

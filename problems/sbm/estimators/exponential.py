@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.estimator.field import SEED, Field, budget, positive
+from sosdp.estimator.field import Field, budget, positive
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import range_rho
 from sosdp.privacy.randomness import exact
@@ -83,7 +83,6 @@ class ExponentialRecovery(RecoveryEstimator):
         "d; only d / n enters, which penalises unequal communities. Wrong values cost "
         "accuracy, never privacy",
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _release(self, graph: CanonicalGraph) -> Release:
         check_size(graph.n)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sosdp.estimator.field import SEED, Field, budget, optional, positive, whole
+from sosdp.estimator.field import Field, budget, optional, positive, whole
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits
 
@@ -33,7 +33,6 @@ class FlipsRecovery(RecoveryEstimator):
         default=30,
         kw_only=True,
     )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     _mechanism: ClassVar[str]
     _method: ClassVar[str]

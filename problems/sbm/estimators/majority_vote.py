@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import sosdp.privacy.randomness as noise
-from sosdp.estimator.field import SEED, Field, budget, optional, positive
+from sosdp.estimator.field import Field, budget
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import Terms
 
 from ..graph_input import WEIGHT_UNITS, CanonicalGraph
 from ..labelling import canonical_signs
-from .base import RecoveryEstimator, release_value
+from .base import WeightedRecovery, release_value
 
 
 def vote_scale(epsilon: float, units: int) -> Fraction:
@@ -51,7 +51,7 @@ def noisy_vote(terms: Terms, graph: CanonicalGraph, labels: np.ndarray, *, units
     return terms.seal(release_value(voted, graph, "vote"), terms.guarantee(), bits, public={"n": graph.n})
 
 
-class MajorityVoteRecovery(RecoveryEstimator):
+class MajorityVoteRecovery(WeightedRecovery):
     """epsilon-edge-private improvement of a labelling that is known already; always answers.
 
     A vertex keeps its label iff it has, after discrete Laplace noise of scale 2 / epsilon, at least as many
@@ -65,13 +65,6 @@ class MajorityVoteRecovery(RecoveryEstimator):
         "(n,) of +-1 in the order of the sorted nodes: public knowledge, or released before "
         "under a budget of its own. Never labels computed from this graph without privacy",
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound of the weights of a weighted graph",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -15,7 +15,7 @@ from sosdp.structured import maximise_over_elliptope
 from ..graph_input import CanonicalGraph
 from ..labelling import canonical_signs, leading_eigenvector, majority_polish
 from ..program import tilted_adjacency
-from .base import RecoveryEstimator, release_value
+from .base import WeightedRecovery, release_value
 
 
 def _published(labels: np.ndarray, graph: CanonicalGraph, adjacency: str, method: str) -> Release:
@@ -28,8 +28,13 @@ def _published(labels: np.ndarray, graph: CanonicalGraph, adjacency: str, method
     return Release(release_value(labels, graph, method), guarantee, public={"n": graph.n})
 
 
-class SpectralRecovery(RecoveryEstimator):
-    """NOT PRIVATE: signs of the leading eigenvector of A - (d / n) J, with optional majority polishing."""
+class SpectralRecovery(WeightedRecovery):
+    """NOT PRIVATE: signs of the leading eigenvector of A - (d / n) J, with optional majority polishing.
+
+    Cost: one extremal eigenvector.
+    """
+
+    _without = ("insecure_seed",)
 
     average_degree: float | None = Field(
         optional(positive),
@@ -40,12 +45,6 @@ class SpectralRecovery(RecoveryEstimator):
         whole(0),
         "at most this many rounds of majority voting afterwards",
         default=0,
-        kw_only=True,
-    )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "for a weighted graph. Cost: one extremal eigenvector",
-        default=None,
         kw_only=True,
     )
 
@@ -60,10 +59,15 @@ class SpectralRecovery(RecoveryEstimator):
         return _published(labels, graph, self._adjacency, "spectral")
 
 
-class LinearProgramRecovery(RecoveryEstimator):
+class LinearProgramRecovery(WeightedRecovery):
     """NOT PRIVATE: signs of the leading eigenvector of the optimum of max <A - tau J, C> over correlation
     matrices C.
+
+    After `fit`, `gap_` is the certified gap and `certified_` whether it is below the tolerance. Cost: about a
+    second at n = 1000.
     """
+
+    _without = ("insecure_seed",)
 
     average_degree: float | None = Field(
         optional(positive),
@@ -71,13 +75,6 @@ class LinearProgramRecovery(RecoveryEstimator):
         default=None,
     )
     tolerance: float = Field(positive, "certified gap of the program, in edges", default=0.25, kw_only=True)
-    weight_bound: float | None = Field(
-        optional(positive),
-        "for a weighted graph. After `fit`, `gap_` is the certified gap and `certified_` "
-        "whether it is below the tolerance. Cost: about a second at n = 1000",
-        default=None,
-        kw_only=True,
-    )
 
     gap_: float = Fitted()
     certified_: bool = Fitted()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, part, positive, privacy_delta
+from sosdp.estimator.field import Field, Fitted, budget, choice, part, positive, privacy_delta
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray, ProjectionProgram, release_symmetric
@@ -18,7 +18,7 @@ from sosdp.structured import nearest_correlation
 from ..graph_input import CanonicalGraph
 from ..labelling import balanced_signs, canonical_signs, leading_eigenvector
 from ..program import centred_matrix, projection_error_bound
-from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
+from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
 
 
 def projection_program(n: int, average_degree: float, gamma: float) -> ProjectionProgram:
@@ -41,7 +41,7 @@ EXPECTED = Fact(
 )
 
 
-class ProjectionRecovery(RecoveryEstimator):
+class ProjectionRecovery(WeightedRecovery):
     """(epsilon, delta)-edge-private weak recovery of two balanced communities; always answers.
 
     The centred adjacency matrix is projected onto the correlation matrices, Gaussian noise is added above the
@@ -75,13 +75,6 @@ class ProjectionRecovery(RecoveryEstimator):
         default=False,
         kw_only=True,
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound w of the weights of a weighted graph, of expectation (1 +- gamma) d / n",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     noisy_matrix_: NoisyArray = Fitted()
 

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.field import (
-    SEED,
     Field,
     Fitted,
     budget,
     choice,
-    optional,
     positive,
     privacy_delta_or_zero,
     share,
@@ -36,7 +34,7 @@ from ..rounds import GaussianRounds, Plan, SplitRounds, gaussian_rounds, split_r
 from ..rounds_groups import group_rounds, plan_groups
 from ..rounds_planning import plan_rounds
 from ..sparse_slack import ARITHMETIC, SENSITIVITY, SlackTest, plan_slack_test, slack_statistic
-from .base import RecoveryEstimator, release_value
+from .base import WeightedRecovery, release_value
 
 KINDS = ("auto", "gauss", "split")
 
@@ -44,7 +42,7 @@ SLACK_PART = 64
 """The test of the dual slack gets one part in so many of delta."""
 
 
-class RoundsRecovery(RecoveryEstimator):
+class RoundsRecovery(WeightedRecovery):
     """Edge-private recovery of two or k communities in graphs of up to millions of vertices; always answers.
 
     A random labelling is improved by noisy counts of its neighbours' labels, round after round; at the end
@@ -104,14 +102,6 @@ class RoundsRecovery(RecoveryEstimator):
         default=1e-3,
         kw_only=True,
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound w of the weights of a weighted graph; average_degree is then the mean "
-        "weight at a vertex",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     plan_: Plan = Fitted()
 

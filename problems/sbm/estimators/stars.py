@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.field import SEED, Field, budget, optional, positive
+from sosdp.estimator.field import Field, budget, positive
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
@@ -19,10 +19,10 @@ from sosdp.privacy.randomness.bits import RandomBits, open_bits
 from ..edges import CanonicalEdges, canonical_edges
 from ..labelling import canonical_signs
 from ..rounds import LEAST_SCALE, halves, part_of, public_words, signs_with_coin, start
-from .base import RecoveryEstimator, release_value
+from .base import WeightedRecovery, release_value
 
 
-class StarsRecovery(RecoveryEstimator):
+class StarsRecovery(WeightedRecovery):
     """epsilon-edge-private recovery of two communities by edge-disjoint stars: a baseline; always answers.
 
     The hash of a pair puts it into one round and gives it to one of its ends, so a count moves by 1 in one
@@ -33,13 +33,6 @@ class StarsRecovery(RecoveryEstimator):
     epsilon: float = Field(budget, "budget of one fit; pure differential privacy")
     gamma: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
     average_degree: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound of the weights of a weighted graph",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
         return canonical_edges(X, bound)

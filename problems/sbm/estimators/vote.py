@@ -14,14 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
-from sosdp.estimator.field import SEED, Field, Fitted, budget, choice, optional, positive, share
+from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, share
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import random_split, split
 from sosdp.privacy.guarantee.guarantee import compose
 from sosdp.privacy.guarantee.release import Release
 
 from ..graph_input import WEIGHT_UNITS, CanonicalGraph
-from .base import RecoveryEstimator, release_value
+from .base import RecoveryEstimator, WeightedRecovery, release_value
 from .exponential import ExponentialRecovery, check_size
 from .majority_vote import noisy_vote
 from .output_perturbation import ProjectionRecovery
@@ -47,7 +47,7 @@ def split_edges(
     return parts[0], parts[1]
 
 
-class VotingRecovery(RecoveryEstimator):
+class VotingRecovery(WeightedRecovery):
     """(epsilon, delta)-edge-private recovery by rough labels and a private vote on them; always answers.
 
     Extra attribute after fit: rough_labels_, the labels before the vote (released as well). Exact recovery
@@ -97,13 +97,6 @@ class VotingRecovery(RecoveryEstimator):
         default=1e-3,
         kw_only=True,
     )
-    weight_bound: float | None = Field(
-        optional(positive),
-        "public bound of the weights of a weighted graph",
-        default=None,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     rough_labels_: np.ndarray = Fitted()
 

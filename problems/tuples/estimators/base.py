@@ -1,4 +1,4 @@
-"""What both estimators share: plan, prediction, score.
+"""What both estimators share: parameters, plan, score.
 
 Proof: docs/proofs/tuples_clustering.md
 """
@@ -11,69 +11,114 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.estimator.base import RecordEstimator
-from sosdp.estimator.field import Fitted
-from sosdp.estimator.not_fitted import check_fitted
-from sosdp.estimator.records import as_records, check_width
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
+from sosdp.estimator.centres import CentresEstimator, array_or_none
+from sosdp.estimator.field import Field, Fitted
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.terms import Terms
+from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
 
-from ..planning import TuplePlan
+from ..clustering import Clusterer, clusterer_of
+from ..planning import TuplePlan, tuple_plan
 
 
-class TupleEstimator(RecordEstimator):
+class TupleEstimator(CentresEstimator):
     """Base: (n, d) records to k centres through tuples.
 
     Attributes after fit: cluster_centers_ (k, d) or None, weights_ (k,) or None, radius_ or None, plan_,
     advice_ ("" where there are centres).
     """
 
+    clusterer: str | Clusterer = Field(
+        None,
+        '"kmeans", "mixture", or a function from the (s, d) records of a block to k points',
+        default="kmeans",
+        kw_only=True,
+    )
+    least_weight: float | None = Field(
+        None,
+        "public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k)",
+        default=None,
+        kw_only=True,
+    )
+    sigma: float | None = Field(
+        None,
+        "public fact that may be known: within-cluster standard deviation, which narrows the radii",
+        default=None,
+        kw_only=True,
+    )
+    separation: float | None = Field(
+        None,
+        "public fact that may be known: least distance of clusters in units of sigma, for the plan",
+        default=None,
+        kw_only=True,
+    )
+    tuples: int | None = Field(
+        None, "number of blocks, fixed by hand (public!) instead of by the plan", default=None, kw_only=True
+    )
+    grid: RadiusGrid = Field(
+        None,
+        "public radii; all from 2^-20 to 2^20 in the units of the data by default",
+        default=WIDE,
+        kw_only=True,
+    )
+
     cluster_centers_: npt.NDArray[np.float64] | None = Fitted()
-    weights_: npt.NDArray[np.float64] | None = Fitted()
     radius_: float | None = Fitted()
     plan_: TuplePlan = Fitted()
-    advice_: str = Fitted()
+
+    @property
+    @abstractmethod
+    def _budgeted(self) -> tuple[int, float, float]:
+        """k, and epsilon and delta."""
 
     @abstractmethod
+    def _through(self, data: npt.NDArray[np.float64], clusterer: Clusterer) -> Release:
+        """The mechanism, where the plan is feasible."""
+
+    @property
+    def _centres(self) -> npt.NDArray[np.float64] | None:
+        return self.cluster_centers_
+
     def plan(self, n: int, d: int) -> TuplePlan:
-        """What `fit` would do with n records of d coordinates; spends nothing."""
+        """What `fit` would do with n records of d coordinates; spends nothing.
+
+        Raises
+        ------
+        ValueError
+            Parameters out of range.
+        """
+        return tuple_plan(
+            n,
+            d,
+            *self._budgeted,
+            least_weight=self.least_weight,
+            sigma=self.sigma,
+            separation=self.separation,
+            tuples=self.tuples,
+            grid=self.grid,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        clusterer_of(self.clusterer, self._budgeted[0])
+        self.plan(2, 1)
+
+    def _release(self, data: npt.NDArray[np.float64]) -> Release:
+        self.plan_ = self.plan(*data.shape)
+        if not self.plan_.feasible:
+            return self._declined(self.plan_, "tuples", "covariances", "radius")
+        return self._through(data, clusterer_of(self.clusterer, self._budgeted[0]))
 
     def _unpack(self, value: Any) -> None:
-        self.cluster_centers_ = None if value["centers"] is None else np.array(value["centers"])
-        self.weights_ = None if value["weights"] is None else np.array(value["weights"])
+        super()._unpack(value)
+        self.cluster_centers_ = array_or_none(value["centers"])
         self.radius_ = value["radius"]
-        self.advice_ = str(self.release_.public.get("advice", ""))
-
-    def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Index of the nearest released centre for each row of X. This reveals whatever the rows of X do.
-
-        Raises:
-            NotFittedError: `fit` was not called.
-            ValueError: nothing was released, or rows of another size.
-        """
-        return np.argmin(self._distances(X), axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the sum of squared distances of the rows of X to the nearest centre. This reveals X.
 
-        Raises:
-            NotFittedError, ValueError: as `predict`.
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `predict`.
         """
         return -float(np.sum(np.min(self._distances(X), axis=1) ** 2))
-
-    def _distances(self, X: Any) -> npt.NDArray[np.float64]:
-        check_fitted(self, "released_")
-        if self.cluster_centers_ is None:
-            raise ValueError("no centres were released: there is nothing to predict with (see advice_)")
-        rows = as_records(X)
-        check_width(rows, self.cluster_centers_.shape[1], type(self).__name__)
-        return np.linalg.norm(rows[:, None, :] - self.cluster_centers_[None, :, :], axis=2)
-
-
-def declined(plan: TuplePlan) -> Release:
-    """The refusal that public facts alone decide: no record is looked at, no budget spent."""
-    nothing = {"centers": None, "weights": None, "covariances": None, "radius": None, "released": False}
-    terms = Terms(epsilon=0.0, adjacency=ONE_RECORD_REPLACED, mechanism="tuples (declined by public facts)")
-    public = {"n": plan.n, "dimension": plan.dimension, "clusters": plan.clusters, "advice": plan.advice}
-    return Release(nothing, terms.guarantee(), public=public)

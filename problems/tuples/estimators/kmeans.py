@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.estimator.field import SEED, Field
+from sosdp.estimator.field import Field
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
 
-from ..clustering import Clusterer, clusterer_of, release_kmeans
-from ..planning import TuplePlan, tuple_plan
-from .base import TupleEstimator, declined
+from ..clustering import Clusterer, release_kmeans
+from .base import TupleEstimator
 
 
 class PrivateKMeans(TupleEstimator):
@@ -35,72 +33,10 @@ class PrivateKMeans(TupleEstimator):
     n_clusters: int = Field(None, "k", default=3)
     epsilon: float = Field(None, "whole budget", default=1.0)
     delta: float = Field(None, "whole budget", default=1e-6)
-    clusterer: str | Clusterer = Field(
-        None,
-        '"kmeans", "mixture", or a function from the (s, d) records of a block to k points',
-        default="kmeans",
-        kw_only=True,
-    )
-    least_weight: float | None = Field(
-        None,
-        "public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k)",
-        default=None,
-        kw_only=True,
-    )
-    sigma: float | None = Field(
-        None,
-        "public facts that may be known: within-cluster standard deviation, which narrows "
-        "the radii, and least distance of clusters in units of it, for the plan",
-        default=None,
-        kw_only=True,
-    )
-    separation: float | None = Field(
-        None,
-        "public facts that may be known: within-cluster standard deviation, which narrows "
-        "the radii, and least distance of clusters in units of it, for the plan",
-        default=None,
-        kw_only=True,
-    )
-    tuples: int | None = Field(
-        None,
-        "number of blocks, fixed by hand (public!) instead of by the plan",
-        default=None,
-        kw_only=True,
-    )
-    grid: RadiusGrid = Field(
-        None,
-        "public radii; all from 2^-20 to 2^20 in the units of the data by default",
-        default=WIDE,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
-    def plan(self, n: int, d: int) -> TuplePlan:
-        """What `fit` would do with n records of d coordinates; spends nothing.
+    @property
+    def _budgeted(self) -> tuple[int, float, float]:
+        return self.n_clusters, self.epsilon, self.delta
 
-        Raises:
-            ValueError: parameters out of range.
-        """
-        return tuple_plan(
-            n,
-            d,
-            self.n_clusters,
-            self.epsilon,
-            self.delta,
-            least_weight=self.least_weight,
-            sigma=self.sigma,
-            separation=self.separation,
-            tuples=self.tuples,
-            grid=self.grid,
-        )
-
-    def _check_parameters(self) -> None:
-        clusterer_of(self.clusterer, self.n_clusters)
-        self.plan(1, 1)
-
-    def _release(self, data: npt.NDArray[np.float64]) -> Release:
-        self.plan_ = self.plan(*data.shape)
-        if not self.plan_.feasible:
-            return declined(self.plan_)
-        clusterer = clusterer_of(self.clusterer, self.n_clusters)
+    def _through(self, data: npt.NDArray[np.float64], clusterer: Clusterer) -> Release:
         return release_kmeans(data, self.plan_, clusterer, insecure_seed=self.insecure_seed)

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
-from sosdp.estimator.field import SEED, Field, Fitted
+from sosdp.estimator.centres import array_or_none
+from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.records import as_records
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
 
-from ..clustering import Clusterer, clusterer_of, release_mixture_fit
-from ..planning import TuplePlan, tuple_plan
-from .base import TupleEstimator, declined
+from ..clustering import Clusterer, release_mixture_fit
+from ..planning import TuplePlan
+from .base import TupleEstimator
 
 
 class PrivateGaussianMixtureFit(TupleEstimator):
@@ -37,78 +37,29 @@ class PrivateGaussianMixtureFit(TupleEstimator):
     n_components: int = Field(None, "k", default=3)
     epsilon: float = Field(None, "budget of one fit", default=1.0)
     delta: float = Field(None, "budget of one fit", default=1e-6)
-    clusterer: str | Clusterer = Field(
-        None,
-        '"kmeans", "mixture", or a function from the (s, d) records of a block to k points',
-        default="kmeans",
-        kw_only=True,
-    )
-    least_weight: float | None = Field(
-        None,
-        "public promise for the plan: no cluster holds a smaller share; None for 1 / (2 k)",
-        default=None,
-        kw_only=True,
-    )
-    sigma: float | None = Field(
-        None,
-        "public fact that may be known: within-cluster standard deviation, which narrows the radii",
-        default=None,
-        kw_only=True,
-    )
-    separation: float | None = Field(
-        None,
-        "public fact that may be known: least distance of clusters in units of sigma, for the plan",
-        default=None,
-        kw_only=True,
-    )
-    tuples: int | None = Field(
-        None,
-        "number of blocks, fixed by hand (public!) instead of by the plan",
-        default=None,
-        kw_only=True,
-    )
-    grid: RadiusGrid = Field(
-        None,
-        "public radii; all from 2^-20 to 2^20 in the units of the data by default",
-        default=WIDE,
-        kw_only=True,
-    )
-    insecure_seed: int | None = Field(None, SEED, default=None, kw_only=True)
 
     means_: npt.NDArray[np.float64] | None = Fitted()
     covariances_: npt.NDArray[np.float64] | None = Fitted()
 
+    @property
+    def _budgeted(self) -> tuple[int, float, float]:
+        return self.n_components, self.epsilon, self.delta
+
     def plan(self, n: int, d: int) -> TuplePlan:
         """The plan of the first half of n records; spends nothing.
 
-        Raises:
-            ValueError: parameters out of range.
+        Raises
+        ------
+        ValueError
+            Parameters out of range.
         """
-        return tuple_plan(
-            max(n // 2, 1),
-            d,
-            self.n_components,
-            self.epsilon,
-            self.delta,
-            least_weight=self.least_weight,
-            sigma=self.sigma,
-            separation=self.separation,
-            tuples=self.tuples,
-            grid=self.grid,
-        )
+        return super().plan(max(n // 2, 1), d)
 
-    def _check_parameters(self) -> None:
-        clusterer_of(self.clusterer, self.n_components)
-        self.plan(2, 1)
-
-    def _release(self, data: npt.NDArray[np.float64]) -> Release:
-        self.plan_ = self.plan(*data.shape)
-        if not self.plan_.feasible:
-            return declined(self.plan_)
+    def _through(self, data: npt.NDArray[np.float64], clusterer: Clusterer) -> Release:
         return release_mixture_fit(
             data,
             self.plan_,
-            clusterer_of(self.clusterer, self.n_components),
+            clusterer,
             rho_then=calibrate.zcdp_rho(self.epsilon, self.delta),
             insecure_seed=self.insecure_seed,
         )
@@ -116,7 +67,7 @@ class PrivateGaussianMixtureFit(TupleEstimator):
     def _unpack(self, value: Any) -> None:
         super()._unpack(value)
         self.means_ = self.cluster_centers_
-        self.covariances_ = None if value["covariances"] is None else np.array(value["covariances"])
+        self.covariances_ = array_or_none(value["covariances"])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows of X under the released mixture. This reveals X.
