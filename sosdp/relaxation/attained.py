@@ -279,6 +279,8 @@ def _improved(demand: Demand, start: dict[int, float]) -> dict[int, float]:
     ids, system = sorted(start), demand.system
     if not 0 < len(ids) <= _MOST_VARIABLES or not len(system) or system.matrices:
         return start
+    if len(system.equalities) > len(ids):  # SLSQP refuses that, and writes beyond its memory meanwhile
+        return start
 
     def of(p: Polynomial) -> dict[str, Any]:
         terms = [(exponents(p.monos, np.array(ids)), p.coefs.astype(float))]
