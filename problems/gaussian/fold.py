@@ -34,14 +34,9 @@ def norms(y: Array) -> Array:
     return np.sqrt(total)
 
 
-def to_ball(y: Array, radius: float, *, redescend: bool) -> Array:
-    """Rows within the radius: folded (zero from 3 radii on), or shrunk to it."""
-    size = norms(y)
-    if redescend:
-        factor = redescending(size, radius)
-    else:
-        factor = radius / np.maximum(size, radius)
-    return y * factor[:, None]
+def to_ball(y: Array, radius: float) -> Array:
+    """Rows folded to the radius: zero from 3 radii on."""
+    return y * redescending(norms(y), radius)[:, None]
 
 
 def whole_rows(z: Array, sizes: Array, radius: float) -> tuple[Array, Array]:

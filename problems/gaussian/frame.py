@@ -189,6 +189,21 @@ def log_quantile(
     return result, 2.0 ** (bottom + result / STEPS)
 
 
+def between_octaves(
+    queries: IntegerQueries, y: np.ndarray, rank: int, octaves: tuple[int, int], epsilon: Fraction
+) -> float:
+    """An order statistic of y (n,) on a grid of equal steps of log2 |y| on either side of 0, between
+    octaves."""
+    first, last = octaves
+    size = np.minimum(np.abs(y), 2.0**last)
+    steps = np.floor((np.log2(np.maximum(size, 2.0**first)) - first) * STEPS).astype(np.int64)
+    top = (last - first) * STEPS
+    result = queries.order_statistic(
+        np.where(y < 0.0, -steps, steps), rank, low=-top, high=top, epsilon=epsilon
+    )
+    return math.copysign(2.0 ** (first + abs(result) / STEPS), result) if result else 0.0
+
+
 def _spelled(column: np.ndarray, smallest: float, dropped: int) -> np.ndarray:
     """Floats as integers in their order: the bits of |x| beyond those of `smallest`, the lowest dropped."""
     size = np.abs(column)

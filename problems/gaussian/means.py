@@ -30,13 +30,14 @@ from .frame import (
 )
 from .planning import (
     CELL_REACH,
+    CUBE_REACH,
     Budget,
     MeanTask,
     Plan,
-    cube_reach,
     quantile_epsilon,
     trimmed_share,
 )
+from .whole_means import BALL_TAILS, CUBE_TAILS, whole_mean, whole_targets
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
 LEAST_VARIANCE = 0.05  # of a folded column in units of its scale, in intervals
@@ -45,8 +46,6 @@ POOLED = 0.35  # noise of a variance beyond which all columns share one
 MEDIAN_REACH = 8  # a median lies within so many scales of the centre of its frame
 MEDIAN_STEPS = 1 << 16  # a scale
 LATTICE = 30  # bits of the trimmed score's lattice over half a width
-CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance
-BALL_TAILS = 0.34  # and so has ball noise, 1.17 in one dimension
 
 
 def private_mean(
@@ -64,6 +63,8 @@ def private_mean(
     """
     if plan.method == "trimmed":
         return _trimmed(entries, columns, task, budget, insecure_seed)
+    if plan.noise:
+        return whole_mean(entries, columns, task, budget, plan, insecure_seed)
     if plan.method == "median":
         return _medians(entries, columns, task, budget, plan, insecure_seed)
     pure = plan.method == "cube"
@@ -121,9 +122,9 @@ def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
 
 def targets(columns: Columns, task: MeanTask, method: str) -> tuple[str, ...]:
     """What each number of a release estimates, by public facts: intervals are intervals for that."""
-    middle = {"median": "median", "trimmed": "trimmed mean"}.get(method, "mean")
-    if middle == "mean" and task.contamination > 0:
-        middle = "folded mean"
+    if task.contamination == 0 and method not in ("median", "trimmed"):
+        return whole_targets(columns)
+    middle = {"median": "median", "trimmed": "trimmed mean"}.get(method, "folded mean")
     return tuple(
         f"exp({middle} of logarithms)" if log else "mean" if tight else middle
         for log, tight in zip(columns.log.tolist(), columns.tight.tolist(), strict=True)
@@ -135,10 +136,8 @@ def _cube(
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     n, d = y.shape
     epsilon = plan.spent["sum"]
-    c = cube_reach(task, float(epsilon))
-    reach = np.where(columns.tight, 1.0, c)
-    folded = cells(y, c) if task.contamination > 0 else np.clip(y, -c, c)
-    folded = np.where(columns.tight, np.clip(y, -1.0, 1.0), folded)
+    reach = np.where(columns.tight, 1.0, CUBE_REACH)
+    folded = np.where(columns.tight, np.clip(y, -1.0, 1.0), cells(y, CUBE_REACH))
     counts = integers(folded / reach, 1.0 / UNITS)
     sums = np.array(queries.cube_sum(counts, UNITS, epsilon), dtype=np.float64)
     unit = frame.scale * reach / (n * UNITS)
@@ -168,14 +167,14 @@ def _in_a_ball(
     robust, tight = columns.robust, np.flatnonzero(columns.tight)
     rows, squared = np.empty((n, d)), 0.0
     if robust.size:
-        z = cells(y[:, robust], CELL_REACH) if task.contamination > 0 else y[:, robust]
+        z = cells(y[:, robust], CELL_REACH)
         price = plan.spent["radius"]
         quantile = math.sqrt(chi2.ppf(0.8, robust.size))
         if price:
             quantile = radius_quantile(queries, norms(z), 0.8, robust.size, quantile_epsilon(price))
         radius = plan.kappa * quantile
         squared = radius**2
-        rows[:, robust] = to_ball(z, radius, redescend=task.contamination > 0)
+        rows[:, robust] = to_ball(z, radius)
     rows[:, tight] = np.clip(y[:, tight], -1.0, 1.0)
     reach = math.sqrt(squared + tight.size) * (1.0 + 1e-12)
     counts = integers(rows, reach / UNITS)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from scipy.special import ndtri
@@ -100,6 +100,8 @@ class Plan:
         least_private_error: the same as private_error for a table whose correlations are near 1 apart: what
             its whitening saves goes to the answer.
         steps: most steps of a whitening.
+        noise: where all records count, the standard deviation of the noise of a mean in half-widths of its
+            bounds or clip points.
     """
 
     method: str
@@ -113,6 +115,18 @@ class Plan:
     condition: float = math.inf
     least_private_error: float = 0.0
     steps: int = 0
+    noise: float = 0.0
+
+    @property
+    def advice(self) -> str:
+        """What honesty about all records costs, and what costs less; empty otherwise."""
+        if not self.noise:
+            return ""
+        return (
+            f"every record counts: each mean has noise of standard deviation {self.noise:.2g} half-widths of "
+            "its bounds; where these are far wider than the records, narrower bounds or contamination > 0 "
+            "cost less"
+        )
 
     @property
     def total_error(self) -> float:
@@ -124,7 +138,8 @@ class Plan:
 class MeanTask:
     """Public facts of a mean: n records, d columns of which `tight` have literal bounds, and the rest.
 
-    Attributes: n, d, tight (their number), bounded, contamination (0 to .2), interval (its level, 0: none).
+    Attributes: n, d, tight (their number), bounded, contamination (0 to .2), interval (its level, 0: none),
+    known (the number of columns with bounds).
     """
 
     n: int
@@ -133,6 +148,7 @@ class MeanTask:
     bounded: bool
     contamination: float
     interval: float
+    known: int = 0
 
     @property
     def robust(self) -> int:
@@ -150,6 +166,9 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
     if method not in ("auto", *METHODS):
         raise ValueError(f"method must be auto, {', '.join(METHODS)}, got {method!r}")
     makers: dict[str, Any] = {"cube": _cube, "gaussian": _gaussian, "ball": _ball, "trimmed": _trimmed}
+    if task.contamination == 0:  # the mean of all records; by name there are others
+        makers = {name: partial(_whole, name) for name in ("cube", "gaussian", "ball")}
+        makers |= {} if method == "auto" else {"trimmed": _trimmed}
     if method != "auto":
         makers = {method: {**makers, "median": _median}[method]}
     plans, needed, reasons = [], [], []
@@ -177,7 +196,7 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
 
 
 def _score(plan: Plan, task: MeanTask) -> float:
-    penalty = 1.15 if plan.method == "trimmed" and task.contamination > 0 else 1.0
+    penalty = 1.15 if plan.method == "trimmed" else 1.0
     return penalty * math.hypot(plan.private_error, math.sqrt(task.d / task.n))
 
 
@@ -194,25 +213,88 @@ def _cube(task: MeanTask, budget: Budget) -> Plan | int | str:
             return math.ceil(16.0 * task.robust * nats / float(base))
     rest = base - frame
     each = frame / (2 * task.robust) if task.robust else Fraction(0)
-    reach = cube_reach(task, float(rest))
-    # a tight column reaches one half-width of its bounds, a robust one `reach` scales
-    squared = (task.robust * reach**2 + task.tight) * (task.d + 1) * (task.d + 2) / 3.0
+    # a tight column reaches one half-width of its bounds, a robust one so many scales
+    squared = (task.robust * CUBE_REACH**2 + task.tight) * (task.d + 1) * (task.d + 2) / 3.0
     error = 2.0 / (task.n * float(rest)) * math.sqrt(squared)
     spent = {"frame": frame, "sum": rest, "interval": total - base}
     seconds = 0.02 + 4e-7 * task.n * task.d + 2e-3 * task.d + order_seconds(task, each, 2 * task.robust)
     return Plan("cube", each, spent, error, math.sqrt(task.d / task.n), seconds)
 
 
-def cube_reach(task: MeanTask, epsilon: float) -> float:
-    """How many scales a coordinate may reach: 2.5, or as far as noise allows where all records count."""
-    if task.contamination > 0:
-        return CUBE_REACH
-    room = 0.7 * math.sqrt(3.0 * task.n) * epsilon / (2.0 * math.sqrt((task.d + 1) * (task.d + 2)))
-    return max(CUBE_REACH, min(30.0, room))
+KNOWN = {"interval": Fraction(15, 100)}  # of the budget of a mean of all records; the rest is for the sum
+LEARNT = {"clip": Fraction(25, 100), "count": Fraction(5, 100), "interval": Fraction(12, 100)}
+LEARNT_FRAME = Fraction(6, 100)  # and this, or what its medians need, where columns are without bounds
+MOST_FRAME = Fraction(3, 10)
+BALL_BEFORE = {False: Fraction(4, 3), True: Fraction(3, 4)}  # times these shares of zCDP, before a ball
+CLIP_NATS = 26.0  # twice the nats between a clip point and the empty end of its grid
+MOST_CLIPPED = 4  # at most one over so many records beyond either clip point
+
+
+def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
+    """The mean of all records: shares and noise; clip points and counts of columns without bounds."""
+    if method == "cube" and budget.epsilon is None:
+        return "cube noise is for budgets in epsilon"
+    if method != "cube" and budget.rho is None:
+        return "Gaussian noise needs delta > 0 or rho"
+    if method == "ball" and (budget.epsilon is None or task.d > LARGEST_DIMENSION):
+        return f"ball noise needs epsilon and delta, and at most {LARGEST_DIMENSION} columns"
+    spent, each = _whole_shares(method, task, budget)
+    if spent is None:
+        return enough_records(task, lambda more: _whole_shares(method, more, budget)[0] is not None)
+    noise = _whole_noise(method, task, budget, spent)
+    if not noise:
+        return "nothing is left of this budget for noise in a ball: a larger delta is needed"
+    learnt, z = task.d - task.known, 0.0
+    if learnt:
+        z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, method == "cube")) / task.n))
+    private = noise * math.sqrt(task.known + learnt * z * z)
+    seconds = 0.05 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 4 * learnt)
+    return Plan(method, each, spent, private, math.sqrt(task.d / task.n), seconds, noise=noise)
+
+
+def _whole_shares(method: str, task: MeanTask, budget: Budget) -> tuple[dict[str, Fraction] | None, Fraction]:
+    """Prices by name (those before the ball), or None for too few records; epsilon of the frame's
+    questions."""
+    pure, learnt = method == "cube", task.d - task.known
+    total = Fraction(budget.epsilon if pure else budget.rho)  # type: ignore[arg-type]
+    scale = BALL_BEFORE[learnt > 0] if method == "ball" else Fraction(1)
+    spent = {name: scale * total * share for name, share in (LEARNT if learnt else KNOWN).items()}
+    spent["interval"] *= bool(task.interval)
+    spent["frame"], each = Fraction(0), Fraction(0)
+    if learnt:
+        least, most = (each_epsilon(total * share, 2 * learnt, pure) for share in (LEARNT_FRAME, MOST_FRAME))
+        each = max(least, Fraction(4.0 * location_nats(0.0, False) / task.n))
+        spent["frame"] = 2 * learnt * (each if pure else each**2 / 8)
+        if each > most or MOST_CLIPPED * clip_rank(each_epsilon(spent["clip"], 2 * learnt, pure)) >= task.n:
+            return None, each
+    if method != "ball":
+        spent["sum"] = total - sum(spent.values(), Fraction(0))
+    return spent, each
+
+
+def _whole_noise(method: str, task: MeanTask, budget: Budget, spent: dict[str, Fraction]) -> float:
+    """Standard deviation of the noise of a mean in half-widths; 0 where there is no such ball."""
+    n, d = task.n, task.d
+    if method == "cube":
+        return 2.0 / (n * float(spent["sum"])) * math.sqrt((d + 1) * (d + 2) / 3.0)
+    if method == "gaussian":
+        return 2.0 * math.sqrt(d / (2.0 * float(spent["sum"]))) / n
+    assert budget.epsilon is not None
+    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), d)
+    return 2.0 * math.sqrt(d * (d + 1)) / (n * rate) if rate else 0.0
+
+
+def each_epsilon(price: Fraction, count: int, pure: bool) -> Fraction:
+    """Epsilon of each of so many order statistics that share a price."""
+    return price / count if pure else quantile_epsilon(price / count)
+
+
+def clip_rank(epsilon: Fraction) -> int:
+    """The rank of a clip point, from either end."""
+    return math.ceil(CLIP_NATS / epsilon)
 
 
 def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
-
     if budget.rho is None:
         return "Gaussian noise needs delta > 0 or rho"
     total = Fraction(budget.rho)
@@ -222,7 +304,7 @@ def _gaussian(task: MeanTask, budget: Budget) -> Plan | int | str:
         return needed
     radius = _radius_price(task, base * 3 / 100)
     rest = base - frame - radius
-    kappa = _kappa(task, 0.7 * math.sqrt(2.0 * float(rest) * task.n) / 2.0)
+    kappa = _kappa(task)
     error = 2.0 / task.n * _reach(task, kappa) * math.sqrt(task.d / (2.0 * float(rest)))
     spent = {"frame": frame, "radius": radius, "sum": rest, "interval": total - base}
     seconds = 0.02 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 2 * task.robust)
@@ -241,7 +323,7 @@ def _ball(task: MeanTask, budget: Budget) -> Plan | int | str:
     rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), task.d)
     if rate == 0.0:
         return "nothing is left of this budget for noise in a ball: a larger delta is needed"
-    kappa = _kappa(task, 0.7 * math.sqrt(task.n) * rate / (2.0 * math.sqrt(task.d + 1.0)))
+    kappa = _kappa(task)
     error = 2.0 / (task.n * rate) * _reach(task, kappa) * math.sqrt(task.d * (task.d + 1))
     seconds = 0.2 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 2 * task.robust)
     return Plan("ball", each, spent, error, math.sqrt(task.d / task.n), seconds, kappa=kappa)
@@ -253,19 +335,13 @@ def _radius_price(task: MeanTask, rho: Fraction) -> Fraction:
     return rho if task.robust and result else Fraction(0)
 
 
-def _kappa(task: MeanTask, room: float) -> float:
-    """Radius of the ball over the .8-quantile of norms: the .9-quantile of Gaussians, or as far as noise
-    allows where all records count (room: that radius over the root of the dimension, times the root of it).
-    """
+def _kappa(task: MeanTask) -> float:
+    """Radius of the ball over the .8-quantile of norms: the .9-quantile of Gaussians."""
     if not task.robust:
         return 0.0
     from scipy.stats import chi2
 
-    d = task.robust
-    kappa = math.sqrt(chi2.ppf(0.9, d) / chi2.ppf(0.8, d))
-    if task.contamination == 0:
-        kappa = max(kappa, min(30.0, room / math.sqrt(d)))
-    return kappa
+    return math.sqrt(chi2.ppf(0.9, task.robust) / chi2.ppf(0.8, task.robust))
 
 
 def _reach(task: MeanTask, kappa: float) -> float:

@@ -56,9 +56,9 @@ def test_tight_columns_are_averaged_as_they_are():
             X
         )
         assert np.all(np.abs(result.mean_ - X.mean(axis=0)) < 7 * result.noise_scale_)
-        assert np.all(result.noise_scale_ < [0.02, 0.06, 0.05])
+        assert np.all(result.noise_scale_ < [0.02, 0.06, 0.5])
     few = PrivateMean(1.0, bounds=(0, 1), contamination=0.0, tight=True).fit(X[:30, :1])
-    assert few.method_ == "cube" and few.frame_["scale"].tolist() == [0.5]
+    assert few.method_ == "cube" and few.frame_ is None and few.estimates_ == ("mean",)
 
 
 def test_a_column_of_one_value_says_so():
@@ -203,8 +203,7 @@ def test_folding():
     ]  # fmt: skip
     y = np.array([[3.0, 4.0], [300.0, -4.0], [math.inf, 0.0]])
     assert cells(y, 10.0).tolist() == [[3.0, 4.0], [0.0, -4.0], [0.0, 0.0]]
-    assert np.allclose(to_ball(y[:1], 2.5, redescend=False), [[1.5, 2.0]])
-    assert np.allclose(to_ball(y[:1], 2.5, redescend=True), [[1.5, 2.0]])
+    assert np.allclose(to_ball(y[:1], 2.5), [[1.5, 2.0]])
 
 
 def test_grids_of_floats_keep_their_order():

@@ -38,14 +38,16 @@ class TableEstimator(ReleasingEstimator):
         None,
         "public: None, a pair (low, high) for all columns, one pair a column, (d, 2), or {name: pair} for "
         "columns of a data frame (the others: None). Entries beyond are clipped, and so is the mean; loose "
-        "bounds cost their logarithm only. None, for all or one of them, needs about twice the records",
+        "bounds cost their logarithm only, but for the mean of all rows. None, for all or one of them, needs "
+        "about twice the records",
         kw_only=True,
     )
     contamination: float = Field(
         None,
-        "public fraction of rows that may be anything, 0 to .2. With 0 the mean itself is estimated; above 0 "
-        "far rows are folded to nothing, and what is estimated is the mean of what is left, which for "
-        "skewed columns is not the mean (take logarithms first)",
+        "public fraction of rows that may be anything, 0 to .2. Above 0 far rows are folded to nothing, and "
+        "what is estimated is the mean of what is left, which for skewed columns is not the mean (take "
+        "logarithms first). With 0 a mean is that of all rows, at the price of noise for the whole width of "
+        "the bounds",
         kw_only=True,
     )
 
@@ -91,7 +93,8 @@ class TableEstimator(ReleasingEstimator):
         level = 0.0 if interval is None else float(interval)
         if not 0.0 <= level < 1.0:
             raise ValueError(f"interval must be a level in (0, 1), or None, got {interval!r}")
-        task = MeanTask(n, d, int(columns.tight.sum()), columns.bounded, contamination, level)
+        counts = int(columns.tight.sum()), columns.bounded, contamination, level, int(columns.known.sum())
+        task = MeanTask(n, d, *counts)
         return columns, task
 
     def _bounds_of(self, d: int) -> Any:

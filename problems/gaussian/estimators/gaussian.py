@@ -5,6 +5,8 @@ Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_frame.md
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sosdp.estimator.field import Fitted
@@ -20,6 +22,7 @@ from ..planning import Budget, MeanTask, Plan, plan_mean
 from ..pure import plan_pure, pure_covariance
 from .base import TableEstimator
 
+LEAST_CONTAMINATION = 0.01
 COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 
 
@@ -61,7 +64,7 @@ class PrivateGaussian(TableEstimator):
         first, second = self._pure_budgets(budget)
         plan = plan_pure(task, float(first.total))
         if self._mean:
-            plan_mean(task, second)
+            plan_mean(_folded(task), second)
         return plan
 
     def _release(self, data: np.ndarray) -> Release:
@@ -94,10 +97,16 @@ class PrivateGaussian(TableEstimator):
         }
         if self._mean:
             seed = None if self.insecure_seed is None else self.insecure_seed + 2
-            parts.append(private_mean(entries, columns, task, second, plan_mean(task, second), seed))
+            folded = _folded(task)
+            parts.append(private_mean(entries, columns, folded, second, plan_mean(folded, second), seed))
             value["mean"] = parts[-1].value["mean"]
         public = {"records": task.n, "dimension": task.d, "method": plan.method}
         return join(parts, value, mechanism=_name(self._mean), public=public)
+
+
+def _folded(task: MeanTask) -> MeanTask:
+    """The mean of a whole Gaussian is that of folded rows, whatever is promised of them."""
+    return replace(task, contamination=task.contamination or LEAST_CONTAMINATION)
 
 
 def _name(mean: bool) -> str:

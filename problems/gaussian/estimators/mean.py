@@ -1,6 +1,6 @@
 """Private mean of a raw table: no scale, no radius, wrong rows allowed.
 
-Privacy: docs/proofs/gaussian_frame.md
+Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_whole_means.md (contamination 0)
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ from .base import TableEstimator
 class PrivateMean(TableEstimator):
     """Mean of every column of a table, in its own units, robust to a fraction of wrong rows.
 
+    With contamination 0 every row counts. A column with bounds is averaged between them; `plan(n,
+    d).advice` says what that costs before anything is spent. A column without is averaged between two
+    released points near its ends: estimates_ says "mean clipped to [L, U]", clipped_to_ (d, 2) holds the
+    points and clipped_share_ (d,) 95 % upper bounds of the share of rows beyond them. With contamination
+    above 0 far rows are folded away.
+
     After fit: mean_ (d,); interval_ (d, 2) or None; noise_scale_ (d,), standard deviation of the added noise;
     method_; estimates_ (d,), what each number estimates ("mean", "folded mean", "median", ...): its interval
     is for that; skewed_ (d,) bool, columns so asymmetric that the folded mean is not the mean (take log, or
     contamination 0 with bounds; none found proves nothing); and what `TableEstimator` lists. Columns in
-    degenerate_ have no interval (NaN): declare them tight. noise_scale_ and frame_ of columns in logarithms
-    are those of the logarithms.
+    degenerate_ have no interval (NaN): declare them tight. noise_scale_, clipped_to_ and frame_ of columns in
+    logarithms are those of the logarithms.
 
     Raises at fit: TooFewRecords (a ValueError, from public numbers, before a record is read), which names the
     n that would do; ValueError for other public facts out of range.
@@ -68,6 +74,8 @@ class PrivateMean(TableEstimator):
     skewed_: np.ndarray = Fitted()
     method_: str = Fitted()
     estimates_: tuple[str, ...] = Fitted()
+    clipped_to_: np.ndarray | None = Fitted()
+    clipped_share_: np.ndarray | None = Fitted()
 
     def plan(self, n: int, d: int) -> Plan:
         """What `fit` would do with n records of d columns: method, shares, predicted errors, time.
@@ -89,6 +97,15 @@ class PrivateMean(TableEstimator):
         self.method_ = self.plan_.method
         self.estimates_ = targets(columns, task, self.method_)
         return private_mean(columns.clipped(data), columns, task, budget, self.plan_, self.insecure_seed)
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack({"clipped_to": None, "clipped_share": None, **value})
+        if self.clipped_to_ is not None:
+            ends = [f" clipped to [{low:.6g}, {high:.6g}]" for low, high in self.clipped_to_.tolist()]
+            self.estimates_ = tuple(
+                word.replace("clipped mean", "mean") + end if "clipped" in word else word
+                for word, end in zip(self.estimates_, ends, strict=True)
+            )
 
     def _schema(self, d: int) -> tuple[Any, Any]:
         """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
