@@ -244,8 +244,8 @@ def _propagate(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
                 state.tighten(variable, _root(level, exponent), math.inf)
         elif exponent % 2 == 1:
             state.tighten(variable, -math.inf, _root(level, exponent))
-        else:
-            radius = _root(max(level, 0.0), exponent)
+        elif level >= 0.0:
+            radius = _root(level, exponent)
             state.tighten(variable, -radius, radius)
 
 
@@ -298,7 +298,9 @@ def _ellipsoid(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -
     if not smallest > 0.0:
         return
     gain = sum(b / (2 * diagonal[v]) * (b / 2) for v, b in linear.items())
-    radius = max(level + gain + INFLATE * (size + gain) + TINY, 0.0)
+    radius = level + gain + INFLATE * (size + gain) + TINY
+    if radius < 0.0:  # the set is empty: every bound is true, and says nothing about its data
+        return
     for variable, curvature in diagonal.items():
         centre = linear[variable] / (2 * curvature)
         half = math.sqrt(radius / curvature) * (1 + INFLATE)

@@ -97,7 +97,7 @@ class State:
     ran: list[Ran] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "certify": 0.0})
     at: float = 0.0
-    refuted: list[Candidate] | None = None  # what was asked beside: whether the sets are empty, say
+    beside: dict[str, Candidate] = field(default_factory=dict)  # what was asked beside: is the set empty?
 
     def __post_init__(self) -> None:
         options = self.options
@@ -131,6 +131,14 @@ class State:
             self.times[before] += now - self.at
         self.at = now
         self.options.report(name, self.started)
+
+    def ask(self, name: str, statement: Statement) -> Candidate:
+        """The answer to another statement, which is asked once."""
+        if name not in self.beside:
+            inner = State(statement, self.options, self.started, self.without)
+            self.beside[name] = self.running(inner)
+            self.ran += [replace(r, name=f"{name}: {r.name}") for r in inner.ran]
+        return self.beside[name]
 
     def judged(self, step: str, built: Built, raw: RawSolution) -> Candidate:
         """What a raw solution is worth."""

@@ -24,7 +24,7 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale, with_unknowns
 from .assemble.stack import stack
-from .statement import BOUND, FEASIBLE, Demand, Statement, data_size
+from .statement import Demand, Statement, data_size
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
@@ -97,6 +97,7 @@ def _moved(demand: Demand, origin: Origin) -> Demand:
         system=demand.system.subs(shift),
         in_expectation=tuple(_moved_constraint(c, origin) for c in demand.in_expectation),
         known=known,
+        like=tuple(moved_polynomial(p, origin) for p in demand.like),
     )
 
 
@@ -327,7 +328,7 @@ def build(statement: Statement, change: Change, units: Units = (), height: float
     bent = 2.0 * np.array([float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
-    if there.kind not in (BOUND, FEASIBLE):
+    if not there.single:
         tall = height or float(np.abs(rates).max(initial=0.0)) or 1.0
     return Built(statement, there, change, tuple(m for _, m in light), scalings, scaled, program, unit, tall)
 
@@ -339,7 +340,7 @@ def _units(
     bound, the
     variables and one factor. A tenth of what counts of the objective's coefficients is below four."""
     bounds = [d.bounds for d in statement.demands]
-    single = statement.kind in (BOUND, FEASIBLE)
+    single = statement.single
     alone = single and (pieces[0].hermitian or max(pieces[0].solved_sides, default=0) > INTERIOR_POINT_SIDE)
     if known:
         found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]

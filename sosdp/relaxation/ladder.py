@@ -167,7 +167,7 @@ def closed(found: Candidate) -> Candidate:
 def _feasible(state: State, found: Candidate) -> Candidate:
     """A refutation, a point that satisfies everything exactly, or moments that do."""
     built, raw = found.built, found.raw
-    if raw.unknowns[0] > 0.5 * built.program.upper[0]:
+    if raw.unknowns[0] > ENOUGH:
         return without_optimum(state, found)
     point = feasible_point(built, raw)
     if point is not None:

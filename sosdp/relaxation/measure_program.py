@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -23,7 +24,7 @@ from .certify.measures import masses
 from .ladder import State, run
 from .measure_solution import MeasureSolution, laws_of
 from .sos_program import SosProgram
-from .statement import MEASURES, Demand, Statement
+from .statement import FEASIBLE, MEASURES, Demand, Statement
 
 
 class MeasureProgram:
@@ -213,7 +214,8 @@ class MeasureProgram:
         prices = [Fraction(-b if t else b) for b, t in zip(right, turned, strict=True)]
         upper = tuple(0.0 if t else np.inf for t in turned)
         sign = _sign(sense)
-        return Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(signed.constant), sign)
+        asked = Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(signed.constant), sign)
+        return replace(asked, kind=FEASIBLE) if sense == "feasible" and asked.single else asked
 
 
 def _sign(sense: str) -> int:

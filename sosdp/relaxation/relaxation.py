@@ -277,14 +277,12 @@ class Relaxation:
             linear, squares = objective.linear, tuple((w, p) for w, p in objective.squares if w > 0)
         target = ZERO if linear is None else (-linear if sense == "maximize" else linear)
         demand = self._demand(target, [p for _, p in squares], constraints)
-        # with nothing to minimise, a refutation of any size proves the same: gamma <= 1 keeps the program
-        # bounded; w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
-        feasible = sense == "feasible"
+        # w E[p]^2 = max over u of u E[p] - u^2 / (4 w)
         statement = Statement(
-            FEASIBLE if feasible else BOUND,
+            FEASIBLE if sense == "feasible" else BOUND,
             (demand,),
             (Fraction(1), *(Fraction(0) for _ in squares)),
-            (1.0 if feasible else np.inf, *(np.inf for _ in squares)),
+            (np.inf,) * (1 + len(squares)),
             sign=-1 if sense == "maximize" else 1,
             curves=(Fraction(0), *(1 / (4 * Fraction(w)) for w, _ in squares)) if squares else (),
         )

@@ -6,13 +6,14 @@ A statement is
     parts[0] + sum_k u_k parts[k]  =  sums of squares on the demand's set,       u_k <= upper[k].
 
 ``minimize p on K`` has one demand (p, -1): the largest gamma with p - gamma a sum of squares on K.
-``feasible`` has (0, -1) with gamma at most 1: a positive one refutes the set. A ``SosProgram`` has one
-demand a constraint, a ``MeasureProgram`` one a measure and one unknown a constraint. Numbers are those
-that were written; a float is the binary number that it is.
+``feasible`` has (0, -1): a positive gamma refutes the set, and is then as large as one likes. A
+``SosProgram`` has one demand a constraint, a ``MeasureProgram`` one a measure and one unknown a constraint.
+Numbers are those that were written; a float is the binary number that it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -48,6 +49,7 @@ class Demand:
     every
     coefficient is to vanish, no squares. ``reduced``: elements of bases that the identity forces to zero are
     left out where it is not closed. ``known``: ranges of variables that were deduced before a change.
+    ``like``: polynomials that the identity could have as well.
     """
 
     parts: tuple[Polynomial, ...]
@@ -61,6 +63,7 @@ class Demand:
     equations: bool = False
     reduced: bool = True
     known: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    like: tuple[Polynomial, ...] = ()
 
     @cached_property
     def bounds(self) -> VariableBounds:
@@ -86,7 +89,7 @@ class Demand:
         layout = plan(
             self.system,
             self.degree,
-            [target, *(p for p in unknowns if not p.is_constant or not self.closed)],
+            [*self.like, target, *(p for p in unknowns if not p.is_constant or not self.closed)],
             options,
             closed=self.closed,
             in_expectation=self.in_expectation,
@@ -160,6 +163,11 @@ class Statement:
         return price / -Fraction(level.constant) if price > 0 and level.constant < 0 else None
 
     @property
+    def single(self) -> bool:
+        """Whether one identity is asked, and its bound is the unknown: by whatever door, one program."""
+        return self.kind in (BOUND, FEASIBLE) or self.mass is not None
+
+    @property
     def coefficients(self) -> tuple[list[Any], list[list[Any]]]:
         """All coefficients of the constant parts, and of each unknown, its cost among them."""
         target, *rows = (
@@ -172,9 +180,14 @@ class Statement:
         """The statement that refutes the sets; None where that is what is asked already, or nothing is a
         set."""
         demand = self.demands[0]
-        if self.kind != BOUND or (len(demand.system) == 0 and not demand.in_expectation):
+        asked = self.single and self.kind != FEASIBLE
+        if not asked or (len(demand.system) == 0 and not demand.in_expectation):
             return None
-        return Statement(FEASIBLE, (demand.emptied(),), (Fraction(1),), (1.0,), sign=self.sign)
+        # variables of the objective alone may hide a proof, but coefficients are to follow from it
+        found = demand.emptied()
+        if self.kind == PROGRAM:
+            found = replace(found, like=demand.parts[:1], reduced=False)
+        return Statement(FEASIBLE, (found,), (Fraction(1),), (math.inf,), sign=self.sign)
 
 
 def data_size(system: System) -> float:

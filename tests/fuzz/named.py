@@ -89,6 +89,19 @@ NAMED = [
     one_variable("*".join(f"(x-{k})" for k in range(1, 9)), ("(x-1)*(8-x) >= 0",), (1, 8), 4.5),
     # empty sets, and sets with little room
     *[Question("0", on, "empty", doors=FEASIBILITY) for on in _EMPTY],
+    # by less than a solver tells from nothing: none is said to have a point
+    *[
+        Question(
+            "0",
+            (f"F(1,10)*(x-{k})**2*(x-{k + 7})**2 <= -F(1,{e})", f"(x-{k})**2 <= 900"),
+            "empty",
+            sure=False,
+            doors=FEASIBILITY,
+        )
+        for k, e in ((500000, 1000), (40000, 10**5), (0, 10**8))
+    ],
+    Question("x", ("x >= F(500000001,1000)", "x <= 500000", "x**2 <= 250050002500"), "empty"),
+    Question("x", ("y >= (x-40000)**2", "y <= -F(1,100)", "(x-40000)**2 <= 100", "y**2 <= 100"), "empty"),
     Question("x + y", _DISCS, "empty"),
     Question("x", (f"F(1,10)*{_YEARS} <= -100000", "x >= 1990", "x <= 2020"), "empty", degree=4),
     Question("x", ("(x-40000)**2 <= -F(1,10)",), "empty"),

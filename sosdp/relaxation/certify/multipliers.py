@@ -20,7 +20,7 @@ from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.from_solution import inward
 from ..solve.solve import block_identity_vector, centre, cubic_work, solve_program, with_margin
-from ..statement import BOUND, PROGRAM
+from ..statement import PROGRAM
 from .interior import interior_bound
 from .rays import patience
 from .shift_constant import lift_constant
@@ -55,16 +55,9 @@ def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[The
     if raw.inside is not None:
         others = [own, proven(built, raw.inside.gram, raw.inside.free, raw.inside.unknowns)]
         best = _best([best, *(t for t in others if t is not None)])
-    single = built.statement.kind == BOUND
-    lifted = False
-    if single and not first.final and missing(best) > _FINER:
-        near = first.certified[0] if first.certified else None
-        moved = (
-            None if near is None else lift_constant(identity, near, raw.unknowns, built.scalings[0].bounds)
-        )
-        if moved is not None:
-            lifted = True
-            best = _best([best, proven(built, moved[1].gram, moved[1].free, moved[0])])
+    single = built.statement.single
+    lifted = _lifted(built, first, raw.unknowns) if missing(best) > _FINER else None
+    best = best if lifted is None else _best([best, lifted])
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
     left = patience(raw, deadline)
@@ -107,13 +100,22 @@ def _from_own_proof(built: Built, raw: RawSolution) -> Theorem | None:
     return Theorem(value, "", inside.gram, inside.free, inside.unknowns)
 
 
+def _lifted(built: Built, near: Theorem, unknowns: np.ndarray) -> Theorem | None:
+    """What the multipliers prove after the constant was lifted; None of several identities."""
+    if not built.statement.single or near.final or not near.certified:
+        return None
+    identity, bounds = built.program.identity, built.scalings[0].bounds
+    moved = lift_constant(identity, near.certified[0], unknowns, bounds)
+    return None if moved is None else proven(built, moved[1].gram, moved[1].free, moved[0])
+
+
 def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray | None]:
     """The best mixture of the optimum with a point well inside every cone, and the unknowns of that point.
 
     What it gives away is proportional to slack / t, and t is concave in the slack: of a bound, whose value
     may be lowered by itself, a small slack is good as long as t is above the solver's noise."""
     program = built.program
-    if built.statement.kind == BOUND:
+    if built.statement.single:
         slack = _SLACK * tolerance(built, _value(built, raw.unknowns)) / ENOUGH / built.unit
         slack *= max(1.0, len(program.identity.blocks) / 10)
         lower = raw.unknowns - slack * np.eye(1, program.objective.size)[0]
@@ -153,13 +155,14 @@ def _least_mixture(built: Built, near: _Point, far: _Point) -> Theorem | None:
 def _by_conic_program(built: Built, raw: RawSolution, best: Theorem, time_limit: float) -> Theorem:
     """The proof of the moment program as a conic program, where the set bounds nothing."""
     demand = built.statement.demands[0]
-    if demand.options.cone != "sos" or demand.in_expectation or built.statement.curves:
+    mass = built.statement.mass
+    if demand.options.cone != "sos" or demand.price is None or mass is None:
         return best
     found = interior_bound(demand.identity, demand.system, demand.parts[0], time_limit)
-    tolerated = tolerance(built, _value(built, raw.unknowns))
-    if found is None or _value(built, raw.unknowns) - found > tolerated:
+    if found is None:
         return best
-    return replace(best, value=Fraction(found) + built.statement.constant, reason="")
+    shown, value = built.statement.constant + mass * Fraction(found), _value(built, raw.unknowns)
+    return replace(best, value=shown, reason="") if value - shown <= tolerance(built, value) else best
 
 
 def refute(built: Built, raw: RawSolution) -> Theorem | None:
@@ -176,6 +179,9 @@ def refute(built: Built, raw: RawSolution) -> Theorem | None:
     first = proven(bare, near.gram, near.free, point)
     if first.value is not None and first.value > 0:
         return first
+    lifted = _lifted(bare, first, point)
+    if lifted is not None and lifted.value is not None and lifted.value > 0:
+        return lifted
     if len(bare.scaled) > 1:
         mixed, _ = _mixture(bare, near)
         return first if mixed is None else _best([first, mixed])

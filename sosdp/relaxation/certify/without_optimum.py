@@ -12,6 +12,7 @@ from ..assemble.diagonal_dominance import least_eigenvalues
 from ..assemble.identity import GramProgram
 from ..candidate import Candidate, State
 from ..change import Change, build
+from ..judge import proven
 from ..statement import BOUND, FEASIBLE, PROGRAM
 from .leading_form import falls_without_end
 from .multipliers import refute
@@ -22,6 +23,7 @@ _REFUTATION = (
     "an identity -1 = sum of squares, multipliers and constraints, checked in floats with all rounding "
     "bounded; certificates.extract(result).exact() writes it in rational numbers"
 )
+_LONGEST = 60  # powers of two: how far along a ray multipliers are looked for
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
 
 
@@ -45,7 +47,7 @@ def without_optimum(state: State, found: Candidate) -> Candidate:
 def falling(found: Candidate) -> Candidate | None:
     """The answer where nothing limits an objective that falls without end, which is proven exactly."""
     statement, demand = found.built.statement, found.built.statement.demands[0]
-    if statement.kind != BOUND or statement.curves or len(demand.system) or demand.in_expectation:
+    if statement.kind == PROGRAM or statement.mass is None or len(demand.system):
         return None
     if not falls_without_end(demand.parts[0]):
         return None
@@ -66,13 +68,10 @@ def _refuted(found: Candidate) -> Candidate:
 
 
 def _empty(state: State) -> Candidate | None:
-    """A refutation of the sets alone, where there is one; asked once."""
-    if state.refuted is None:
-        asked = state.statement.emptiness
-        inner = None if asked is None else State(asked, state.options, state.started, state.without)
-        state.refuted = [] if inner is None else [state.running(inner)]
-        state.ran += [] if inner is None else [replace(r, name=f"emptiness: {r.name}") for r in inner.ran]
-    return next((c for c in state.refuted if c.status == "infeasible"), None)
+    """A refutation of the set alone, where there is one."""
+    asked = state.statement.emptiness
+    shown = None if asked is None else state.ask("emptiness", asked)
+    return shown if shown is not None and shown.status == "infeasible" else None
 
 
 def _unbounded(state: State, found: Candidate) -> Candidate:
@@ -107,7 +106,8 @@ def _of_program(state: State, found: Candidate) -> Candidate:
     if found.raw.status == "infeasible" and left > 0:
         # multipliers that improve on nothing, added to coefficients that are proven
         ray = refute(found.built, found.raw)
-        if ray is not None and ray.value is not None and ray.value > 0 and _has_coefficients(state):
+        improves = ray is not None and ray.value is not None and ray.value > 0
+        if improves and _has_coefficients(state) or _far_out(state):
             told = "a direction of the unknowns improves the objective without end, proven"
             return replace(found, status="unbounded", reason=told, value=np.inf, settled=True)
     stated = _as_asked(state, found)
@@ -117,14 +117,26 @@ def _of_program(state: State, found: Candidate) -> Candidate:
 
 
 def _has_coefficients(state: State) -> bool:
-    """Whether some coefficients are proven; asked once."""
-    if state.refuted is None:
-        asked = state.statement
-        any_will_do = replace(asked, prices=(Fraction(0),) * len(asked.prices), constant=Fraction(0))
-        inner = State(any_will_do, state.options, state.started, state.without)
-        state.refuted = [state.running(inner)]
-        state.ran += [replace(r, name=f"any coefficients: {r.name}") for r in inner.ran]
-    return any(c.proven is not None for c in state.refuted)
+    """Whether some coefficients are proven."""
+    asked = state.statement
+    none = (Fraction(0),) * len(asked.prices)
+    return state.ask("any coefficients", replace(asked, prices=none, constant=Fraction(0))).proven is not None
+
+
+def _far_out(state: State) -> bool:
+    """Whether a bound is proven of any size: by a large multiple of what refutes the set, in which the
+    objective is absorbed."""
+    asked = state.statement.emptiness if state.statement.single else None
+    shown = None if asked is None else state.ask("emptiness", asked)
+    if shown is None or shown.status != "infeasible" or shown.theorem is None:
+        return False
+    whole = tuple(replace(d, reduced=False) for d in state.statement.demands)
+    built = build(replace(state.statement, demands=whole), shown.built.change)
+    ray, (old,), (new,) = shown.theorem, shown.built.scalings, built.scalings
+    gram, free = old.gram_of(ray.gram) * new.gram * new.value, old.free_of(ray.free) * new.free * new.value
+    unknowns = np.array([float(u) for u in ray.given]) / built.slopes
+    lengths = 2.0 ** np.arange(0, _LONGEST, 10)
+    return any(proven(built, t * gram, t * free, t * unknowns).value is not None for t in lengths)
 
 
 def _as_asked(state: State, found: Candidate) -> GramProgram | None:

@@ -36,7 +36,7 @@ def _solved(state: State, statement: Statement) -> Candidate:
     plain = "box" in state.without or state.solve is not None
     built = build(statement, Change.none(statement) if plain else centre_of_bounds(statement))
     state.stage("solve", "build")
-    raw = unproducible(built.program.identity) if statement.kind in ("bound", "feasible") else None
+    raw = unproducible(built.program.identity) if statement.single else None
     if raw is None and state.solve is not None:
         raw = state.solve(built)
     raw = raw or solve_program(built.program, **state.options.solving())
