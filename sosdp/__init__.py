@@ -19,7 +19,7 @@ _HOMES = {
     "conic.choose": ["solve_conic"],
     "conic.formats.files": ["read_program", "write_program"],
     "conic.program": ["ConicProgram", "ConicSolution", "ProblemTooLarge", "SolverUnavailable"],
-    "estimator.private_estimator": ["MissingFact", "private_estimator"],
+    "estimator.private_estimator": ["MissingFact", "VectorOutput", "private_estimator"],
     "estimator.score_program": ["ScoreProgram"],
     "laboratory.report": ["NotAPolynomial", "StabilityReport", "Undecided"],
     "laboratory.stability": ["stability"],
@@ -29,6 +29,7 @@ _HOMES = {
     "model.system": ["System"],
     "privacy.guarantee.guarantee": ["Guarantee"],
     "privacy.guarantee.release": ["Release"],
+    "privacy.mechanisms.output_perturbation": ["StrongConvexProgram"],
     "prove": ["prove_sos"],
     "reduction.permutation": ["interchange"],
     "relaxation.chebyshev": ["ChebyshevBound"],
@@ -44,7 +45,16 @@ _HOMES = {
     "relaxation.trigonometric": ["TrigonometricBound", "minimize_trigonometric"],
     "structured": ["nearest_correlation"],
 }
-_MODULES = ("certificates", "plot", "privacy", "problems", "structured", "sweep", "testing")
+_MODULES = (
+    "certificates",
+    "relaxation.functionals",
+    "plot",
+    "privacy",
+    "problems",
+    "structured",
+    "sweep",
+    "testing",
+)
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 __getattr__, __dir__ = lazily(__name__, _HOMES, _MODULES)

@@ -34,6 +34,7 @@ from .conic.program import ConicSolution as ConicSolution
 from .conic.program import ProblemTooLarge as ProblemTooLarge
 from .conic.program import SolverUnavailable as SolverUnavailable
 from .estimator.private_estimator import MissingFact as MissingFact
+from .estimator.private_estimator import VectorOutput as VectorOutput
 from .estimator.private_estimator import private_estimator as private_estimator
 from .estimator.score_program import ScoreProgram as ScoreProgram
 from .laboratory.report import NotAPolynomial as NotAPolynomial
@@ -48,8 +49,10 @@ from .model.problem_file import load_problem as load_problem
 from .model.system import System as System
 from .privacy.guarantee.guarantee import Guarantee as Guarantee
 from .privacy.guarantee.release import Release as Release
+from .privacy.mechanisms.output_perturbation import StrongConvexProgram as StrongConvexProgram
 from .prove import prove_sos as prove_sos
 from .reduction.permutation import interchange as interchange
+from .relaxation import functionals as functionals
 from .relaxation.chebyshev import ChebyshevBound as ChebyshevBound
 from .relaxation.complex import ComplexExpectation as ComplexExpectation
 from .relaxation.measure_problems import minimize_ratios as minimize_ratios

@@ -13,14 +13,16 @@ def lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package: names by the submodule that has them, and submodules.
 
-    A submodule is written as it is after the dot of a relative import. What ``dir`` shows is the package's
-    ``__all__`` and the ``modules``. AttributeError for another name.
+    A submodule is written as it is after the dot of a relative import; one of the ``modules`` that lies
+    deeper has its last name (``relaxation.functionals``: ``functionals``). What ``dir`` shows is the
+    package's ``__all__`` and the ``modules``. AttributeError for another name.
     """
     home = {name: module for module, names in homes.items() for name in names}
+    inner = {module.rpartition(".")[2]: module for module in modules}
 
     def get(name: str) -> Any:
-        if name in modules:
-            return import_module(f"{package}.{name}")
+        if name in inner:
+            return import_module(f"{package}.{inner[name]}")
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(f".{home[name]}", package), name)
@@ -28,6 +30,6 @@ def lazily(
         return value
 
     def names() -> list[str]:
-        return sorted({*sys.modules[package].__all__, *modules})
+        return sorted({*sys.modules[package].__all__, *inner})
 
     return get, names

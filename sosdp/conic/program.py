@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from .svec import svec_length
+from .svec import smat, svec, svec_length
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,16 @@ class Cones:
             slices.append(slice(start, start + svec_length(side)))
             start += svec_length(side)
         return slices
+
+    def project(self, s: np.ndarray) -> np.ndarray:
+        """The point of the cone that is nearest to a vector of its rows."""
+        found = np.zeros(self.rows)
+        scalars = slice(self.zero, self.zero + self.nonnegative)
+        found[scalars] = np.maximum(s[scalars], 0.0)
+        for side, rows in zip(self.psd, self.psd_slices(), strict=True):
+            values, vectors = np.linalg.eigh(smat(s[rows], side))
+            found[rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
+        return found
 
 
 @dataclass(frozen=True)

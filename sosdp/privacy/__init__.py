@@ -16,6 +16,7 @@ _HOMES = {
     "guarantee.budget": ["Budget", "BudgetExceeded"],
     "guarantee.loss": ["PrivacyLoss"],
     "mechanisms.propose_test_release.acceptance": ["accept_profile"],
+    "verification.audit": ["audit"],
     "verification.strongly_convex": ["falsify_program"],
     "guarantee.composition": ["halting", "parallel", "random_split", "subsample"],
     "mechanisms.exponential": ["pure_exponential", "truncated_exponential"],
@@ -33,6 +34,7 @@ __all__ = [
     "PrivacyLoss",
     "Release",
     "accept_profile",
+    "audit",
     "compose",
     "falsify_program",
     "halting",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote, release_with_margin
     from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
     from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import release_tuple_averages
+    from sosdp.privacy.verification.audit import audit
     from sosdp.privacy.verification.sensitivity import verify_sensitivity
     from sosdp.privacy.verification.strongly_convex import falsify_program
 
