@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import combinations_with_replacement
 from math import gcd, lcm
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +34,7 @@ _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
 _PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
 DEGREE, BITS, DEPTH, WORK, LONG = 1000, 1 << 16, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
+FREE = "sosdp_free_"  # variables of for-all constraints
 MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
 
 
@@ -238,9 +240,13 @@ def _semidefinite(matrix: Iterable[Iterable[Any]]) -> tuple[tuple[Fraction, ...]
 
 
 def integral(p: Polynomial, measure: str = "E") -> Polynomial:
-    """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1."""
+    """mu[p], linear in the moments mu[x^2 y], which are variables; E is a probability measure: E[1] is 1.  (A
+    measure that a problem calls E is E'.)"""
     names = {n for m, _ in _is(p, Polynomial).pairs for n in m}
-    _need(_NAME.fullmatch(_is(measure, str)) and not any("[" in n for n in names), "moments have no integral")
+    _need(
+        _NAME.fullmatch(_is(measure, str).removesuffix("'")) and not any("[" in n for n in names),
+        "moments have no integral",
+    )
     named = [((f"{measure}[{_shown(m) or 1}]",) if m or measure != "E" else (), c) for m, c in p.pairs]
     return _made(dict[tuple[str, ...], int](named), p.den)
 
@@ -249,6 +255,32 @@ def average(theorem: Theorem, measure: str = "E") -> Theorem:
     """p >= 0 (== 0) gives mu[p] >= 0 (== 0) for all measures mu, with moments, on points where that holds."""
     hypotheses = frozenset((f"on {measure}", h) for h in _is(theorem, Theorem).hypotheses)
     return Theorem(_KEY, hypotheses, theorem.relation, integral(theorem.conclusion, measure))
+
+
+def for_all(q: Polynomial, over: Iterable[str], tag: str) -> tuple[tuple[Polynomial, ...], ...]:
+    """Rows of M + sum t_k N_k, positive semidefinite for some t_k (new variables) exactly where q is a sum of
+    squares of polynomials in `over`: q = b^T M b for the monomials b of half its degree (or of at most half),
+    and the N_k span the symmetric matrices with b^T N b = 0."""
+    names, parts = sorted({_is(n, str) for n in over}), dict[tuple[str, ...], Polynomial]()
+    for m, c in _is(q, Polynomial).pairs:
+        inner, rest = (tuple(n for n in m if (n in names) is among) for among in (True, False))
+        parts[inner] = parts.get(inner, ZERO) + _made({rest: c}, q.den)
+    degrees = {len(m) for m in parts}
+    half = max(degrees, default=0) // 2
+    _need(half and max(degrees) == 2 * half, "the degree in the quantified variables is odd, or 0")
+    sizes = range(half if degrees == {2 * half} else 0, half + 1)
+    basis = [m for d in sizes for m in combinations_with_replacement(names, d)]
+    _need(len(basis) <= DEPTH, "a for-all constraint is too large")
+    first, entries = dict[tuple[str, ...], tuple[int, int]](), dict[tuple[int, int], Polynomial]()
+    for i, j in combinations_with_replacement(range(len(basis)), 2):  # what b_i b_j adds, both ways
+        m = tuple(sorted(basis[i] + basis[j]))
+        entries[i, j] = parts.get(m, ZERO)
+        if (place := first.setdefault(m, (i, j))) != (i, j):
+            entries[i, j] = polynomial({(f"{FREE}{tag}_{len(entries)}",): 1})
+            entries[place] -= entries[i, j]
+    halves = {(i, j): _sum([(Fraction(1, 1 + (i < j)), p)]) for (i, j), p in entries.items()}
+    places = range(len(basis))
+    return tuple(tuple(halves[min(i, j), max(i, j)] for j in places) for i in places)
 
 
 class Goal(_Sealed):
@@ -303,6 +335,10 @@ def settle(goal: Goal, facts: Iterable[Theorem], bound: Any = None, empty: bool 
         _need(known, "a theorem has a hypothesis that the problem does not have")
         _need(fact.conclusion == target, f"a theorem is about something else, by {fact.conclusion - target}")
     return Answer(_KEY, goal, None if refuted else end)
+
+
+def _same(p: Polynomial) -> Polynomial:
+    return p
 
 
 class _Reader:
@@ -383,12 +419,19 @@ class _Reader:
             one, two = two, self.times(_sum([(2, x)]), two) - one
         return one
 
-    def set(self, stated: Any, of: Any = lambda p: p) -> frozenset:
-        """The hypotheses that "subject_to" and "psd" state; `of` is applied to every polynomial."""
+    def set(self, stated: Any, of: Any = _same) -> frozenset:
+        """The hypotheses that "subject_to", "psd", "for_all" state; `of` is applied to every polynomial."""
         found: list[frozenset] = []
+        matrices: list[Any] = []
         for rows in _is(_is(stated, dict).get("psd", []), list):
-            matrix = [[of(self.read(p)) for p in _is(row, list)] for row in _is(rows, list)]
-            found.append(quadratic_form(matrix, [ZERO] * len(matrix)).hypotheses)
+            matrices.append([[self.read(p) for p in _is(row, list)] for row in _is(rows, list)])
+        for k, (over, q) in enumerate(_is(stated.get("for_all", []), list)):
+            _need({_is(n, str) for n in _is(over, list)} <= {*self.known}, "a quantified name is no variable")
+            _need(not any(n.startswith(FREE) for n in self.known), "a name is reserved")
+            matrices.append(for_all(self.read(q), over, f"{'es'[of is _same]}{k}"))
+        for rows in matrices:
+            form = quadratic_form([[of(p) for p in row] for row in rows], [ZERO] * len(rows))
+            found.append(form.hypotheses)
         for item in _is(stated.get("subject_to", []), list):
             text = type(item) is str
             parts = re.split("(<=|>=|==)", item) if text else [_is(item, list)[0], *_relation(item[1])]
@@ -409,7 +452,7 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
     beside the engine's: "in_expectation", "squares" and "on" (docs/certificates.md)."""
     stated = {_is(k, str): v for k, v in dict(problem).items()}
     given = {_is(n, str): number(v) for n, v in dict(values or {}).items()}
-    about = {"measures", "subject_to"} if "measures" in stated else {"subject_to", "psd"}
+    about = {"measures", "subject_to"} if "measures" in stated else {"subject_to", "psd", "for_all"}
     mean = stated.keys() & {"in_expectation", "squares"}
     more = mean or {"unknowns", "on"} if "psd" in about else set()
     _need(stated.keys() <= _PLAIN | _ASKED | about | more, "a key is not known")
@@ -443,11 +486,8 @@ def state(problem: Mapping[str, Any], values: Mapping[str, Any] | None = None) -
         _need(len(parts) == 1, "expectations are those of one polynomial")
         p = _sum([(1, integral(parts[0][1])), *((w, q * q) for w, q in squares)])
         return Goal(_KEY, question, "probability distributions", ((str(p), p, means),), "", "", (None,))
-    so, value, before = (
-        "",
-        None,
-        f"with {', '.join(f'{n} = {v}' for n, v in given.items())}: " if given else "",
-    )
+    shown = ", ".join(f"{n} = {v}" for n, v in given.items())
+    so, value, before = "", None, f"with {shown}: " if given else ""
     for sense in asked:
         words = ("least", "most") if sense == "minimize" else ("largest", "least")
         value = fixed.read(stated[sense])
@@ -459,17 +499,18 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
     """The goal of a problem about measures: integrals are linear in the moments."""
     readers: dict[str, _Reader] = {}
     hypotheses, more = frozenset[Any](), []
-    for name, about in _is(stated["measures"], dict).items():
+    labels = {_is(n, str): "E'" if n == "E" else n for n in _is(stated["measures"], dict)}
+    for name, about in stated["measures"].items():
         own = about.get("variables", stated["variables"])
         readers[name] = _Reader({n: known[n] for n in own}, left)
         _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
-        _need(_is(name, str) not in known and name != "E", "the name of a measure is taken")
-        hypotheses |= {(f"on {name}", h) for h in readers[name].set(about)}
+        _need(name not in known, "the name of a measure is taken")
+        hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
         if about.get("mass") is not None:
-            more.append(("==", integral(ONE, name) - _sum([(number(about["mass"]), ONE)])))
+            more.append(("==", integral(ONE, labels[name]) - _sum([(number(about["mass"]), ONE)])))
 
     def moments(parts: dict) -> Polynomial:
-        return _sum([(1, integral(readers[name].read(p), name)) for name, p in parts.items()])
+        return _sum([(1, integral(readers[name].read(p), labels[name])) for name, p in parts.items()])
 
     for parts, said in _is(stated.get("subject_to", []), list):
         relation, right = _relation(said)
@@ -479,7 +520,7 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
     _need(question in ("minimize", "maximize") or stated[question] is True, "measures are for one objective")
     wanted = ZERO if question == "feasible" else moments(_is(stated[question], dict))
     hypotheses = hypotheses.union(*(assume(*m).hypotheses for m in more))
-    about = f"measures {', '.join(readers)}"
+    about = f"measures {', '.join(labels.values())}"
     return Goal(_KEY, question, about, ((str(wanted), wanted, hypotheses),), "", "", tuple(more))
 
 
@@ -540,9 +581,8 @@ def _multiplier(block: dict, claim: dict, names: list[str], mean: bool) -> Theor
 
     def plain(p: list) -> Polynomial:
         places = [(c, [(_pick(names, v), _is(k, int)) for v, k in m]) for c, m in p]
-        _need(
-            all(len(dict(m)) == len(m) and all(k > 0 for _, k in m) for _, m in places), "this is no monomial"
-        )
+        good = all(len(dict(m)) == len(m) and all(k > 0 for _, k in m) for _, m in places)
+        _need(good, "this is no monomial")
         return _sum([(1, polynomial({tuple(n for n, k in m for _ in range(k)): c})) for c, m in places])
 
     def read(p: list) -> Polynomial:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from certificates.find.float_certificate import FloatCertificate, Outcome
+from certificates.find.for_all import matrix_of
 from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
@@ -20,10 +21,8 @@ from certificates.find.univariate import critical_points
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
-from sosdp.algebra.constraint import ForAll
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.model.system import System
-from sosdp.relaxation.assemble.forall import expand
 
 
 def _rescaled(result: Any, claim: Claim, slack: float) -> Proof:
@@ -69,7 +68,7 @@ def extract(result: Any) -> Any:
         "inequalities": tuple(_exact_polynomial(p) for p in system.inequalities),
         "matrices": tuple(
             _exact_matrix(m)
-            for m in (*system.matrices, *(_for_all(c, f"s{k}") for k, c in enumerate(system.foralls)))
+            for m in (*system.matrices, *(matrix_of(c, f"s{k}") for k, c in enumerate(system.foralls)))
         ),
         "expectations": _in_expectation(result.in_expectation),
     }
@@ -147,22 +146,14 @@ def _no_bound(result: Any, bound: Any, reason: str) -> Outcome:
 
 def _in_expectation(constraints: Any) -> InExpectation:
     """Constraints in expectation as a claim states them."""
-    matrices = [
-        _for_all(c.body, f"e{k}") if c.kind == "forall" else c.body
-        for k, c in enumerate(constraints)
-        if c.kind in ("psd", "forall")
-    ]
+    matrices = [c.body for c in constraints if c.kind == "psd"]
+    quantified = [c.body for c in constraints if c.kind == "forall"]
+    matrices += [matrix_of(c, f"e{k}") for k, c in enumerate(quantified)]
     return InExpectation(
         tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "equality"),
         tuple(_exact_polynomial(c.body) for c in constraints if c.kind == "inequality"),
         tuple(_exact_matrix(m) for m in matrices),
     )
-
-
-def _for_all(constraint: ForAll, tag: str) -> np.ndarray:
-    """A matrix with free variables, semidefinite for some of their values where the polynomial is a sum of
-    squares in the quantified variables (docs/proofs/for_all.md)."""
-    return expand(ForAll(constraint.over, constraint.polynomial.as_exact()), tag)[0]
 
 
 def _in_monomials(result: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
+from certificates.find.for_all import places
 from certificates.find.linear import refutation
 from certificates.find.mixture import MixedBlock, MixedDual, mixture
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
@@ -102,16 +103,21 @@ class FloatCertificate(PickledByName):
         if dual is None or not (means or system.foralls):
             return dual
         # for-all constraints are matrices, after the others
-        kinds = ["psd" if c.kind == "forall" else c.kind for c in means]
-        number = [kinds[:k].count(kind) for k, kind in enumerate(kinds)]
+        kinds = [c.kind for c in means]
+        number = [
+            kinds[:k].count(kind) + kinds.count("psd") * (kind == "forall") for k, kind in enumerate(kinds)
+        ]
         blocks = []
         for b in dual.blocks:
-            kind, index = b.kind, tuple(b.index)
+            kind, index, entry, quantified = b.kind, tuple(b.index), b.entry, None
             if kind == "forall":
+                quantified = system.foralls[index[0]]
                 kind, index = "psd", (len(system.matrices) + index[0],)
             elif kind == "expectation":
-                kind, index = "expectation" if b.entry is None else "expectation_psd", (number[index[0]],)
-            blocks.append(MixedBlock(kind, index, b.basis, b.entry, b.gram))
+                quantified = means[index[0]].body if kinds[index[0]] == "forall" else None
+                kind, index = "expectation" if entry is None else "expectation_psd", (number[index[0]],)
+            entry = entry if quantified is None else places(quantified)[entry]
+            blocks.append(MixedBlock(kind, index, b.basis, entry, b.gram))
         plain = len(self.claim.equalities)
         free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
         return MixedDual(tuple(blocks), free, dual.margin)

@@ -23,13 +23,13 @@ from certificates.exact import Terms, add_to, polynomial_of, rational
 from certificates.find.float_certificate import SLACKS, Outcome
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable
-from certificates.find.univariate import multiplier, sum_of_squares
+from certificates.find.univariate import multipliers, sum_of_squares
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id
 
-_LARGEST = 120  # degree of a series
+_LARGEST = 200  # degree of a series
 _C = fmpq_poly([0, 1])
 
 
@@ -101,7 +101,10 @@ class SeriesCertificate:
         if len(self.variables) == 1:
             box = Polynomial(1) - polynomial_of({(c, c): fmpq(1)})
             claim = Claim(kind, (polynomial_of(objective),), bound, inequalities=(box,))
-            made = [multiplier("sos", (), powers, first), multiplier("inequality", (0,), powers[:-1], second)]
+            made = [
+                *multipliers("sos", (), powers, first),
+                *multipliers("inequality", (0,), powers[:-1], second),
+            ]
         else:
             s = self.variables[1]
             basis = (*powers, *(tuple(sorted((s, *row))) for row in powers[:-1]))
@@ -110,7 +113,7 @@ class SeriesCertificate:
             claim = Claim(kind, (polynomial_of(objective),), bound, equalities=(polynomial_of(circle),))
             squared = sum((w * b * b for w, _, b in parts), fmpq_poly([0]))
             cofactor = polynomial_of({(c,) * k: -v for k, v in enumerate(squared.coeffs()) if v != 0})
-            made = [multiplier("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
+            made = [*multipliers("sos", (), basis, rows), Multiplier("equality", (0,), polynomial=cofactor)]
         proof = Proof(claim, tuple(made))
         if not proof.verdict:
             raise NotCertifiable(f"the checker says {proof.verdict}")

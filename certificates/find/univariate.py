@@ -25,6 +25,7 @@ from certificates.proof import Proof
 
 Squares = list[tuple[fmpq, fmpq_poly]]  # weights > 0 and what is squared
 _LARGEST = 400  # degree
+_WIDE = 40  # monomials of one Gram matrix
 _HALVINGS = 4000  # of what is taken off, or doublings of the precision
 _BITS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
@@ -39,7 +40,7 @@ def univariate_proof(claim: Claim) -> Proof:
     squares = sum_of_squares(target)
     basis = tuple((variable,) * k for k in range(target.degree() // 2 + 1))
     rows = [(w, [p[k] if k <= p.degree() else fmpq(0) for k in range(len(basis))]) for w, p in squares]
-    proof = Proof(claim, (multiplier("sos", (), basis, rows),))
+    proof = Proof(claim, tuple(multipliers("sos", (), basis, rows)))
     if not proof.verdict:
         raise NotCertifiable(f"the checker says {proof.verdict}")
     return proof
@@ -72,14 +73,26 @@ def critical_points(claim: Claim) -> list[Fraction]:
     return [Fraction(int(_whole(z * (1 << 64))), 1 << 64) for z in real]
 
 
-def multiplier(kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]) -> Multiplier:
-    """The multiplier that is the sum of weight * (row of coefficients times the basis)^2."""
+def multipliers(
+    kind: str, index: tuple[int, ...], basis: tuple, rows: list[tuple[fmpq, list]]
+) -> list[Multiplier]:
+    """The sum of weight * (row of coefficients times the basis)^2: one Gram matrix, or one for every square
+    where that would be long to eliminate."""
+    if len(basis) > _WIDE and len(rows) > 1:
+        return [m for row in rows for m in multipliers(kind, index, *_used(basis, row))]
     left = fmpq_mat(len(rows), len(basis), [w * v for w, row in rows for v in row])
     right = fmpq_mat(len(rows), len(basis), [v for _, row in rows for v in row])
     whole, denominator = (left.transpose() * right).numer_denom()
     flat = [int(v) for v in whole.entries()]
     gram = tuple(tuple(flat[i : i + len(basis)]) for i in range(0, len(flat), len(basis)))
-    return Multiplier(kind, index, basis, gram, int(denominator))
+    return [Multiplier(kind, index, basis, gram, int(denominator))]
+
+
+def _used(basis: tuple, row: tuple[fmpq, list]) -> tuple[tuple, list[tuple[fmpq, list]]]:
+    """The monomials of one square, and its row."""
+    weight, values = row
+    kept = [k for k, v in enumerate(values) if v != 0]
+    return tuple(basis[k] for k in kept), [(weight, [values[k] for k in kept])]
 
 
 def sum_of_squares(f: fmpq_poly) -> Squares:

@@ -35,7 +35,7 @@ class _Names:
             ids.update(proof.functional.variable_ids.tolist())
         self.position = {identifier: k for k, identifier in enumerate(sorted(ids))}
         self.ids = sorted(ids)
-        self.names = _ascii([variable_name(identifier) for identifier in sorted(ids)])
+        self.names = ascii_names([variable_name(identifier) for identifier in sorted(ids)])
         self._monomials: dict[Monomial, list[list[int]]] = {}
 
     def monomial(self, row: Monomial) -> list[list[int]]:
@@ -53,7 +53,7 @@ class _Names:
         return [[str(Fraction(polynomial.coefs[k])), self.monomial(rows[k])] for k in order]
 
 
-def _ascii(names: list[str]) -> list[str]:
+def ascii_names(names: list[str]) -> list[str]:
     """Names as the format allows them, ASCII and all different: another letter is u and its number."""
     out: list[str] = []
     taken = {name for name in names if name.isascii()}

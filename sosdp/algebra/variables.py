@@ -7,7 +7,6 @@ differ between processes: pickles, files and certificates carry names, never ids
 
 from __future__ import annotations
 
-import keyword
 import threading
 from collections.abc import Iterable
 
@@ -24,10 +23,10 @@ def check_name(name: str) -> str:
     """Return ``name`` if it can name a variable; TypeError or ValueError says why it cannot."""
     if not isinstance(name, str):
         raise TypeError(f"a variable name must be a string, not {type(name).__name__}")
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not name.isidentifier():
         raise ValueError(
             f"{name[:60]!r} cannot name a variable: use letters, digits and underscores, not starting with a "
-            "digit, and no Python keyword"
+            "digit"
         )
     return name
 

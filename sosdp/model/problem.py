@@ -60,11 +60,9 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact.
 
-        ValueError if a polynomial uses a variable that is not declared, or for for-all constraints.
+        ValueError if a polynomial uses a variable that is not declared.
         """
         self._check_names()
-        if self.system.foralls:
-            raise ValueError("problem files have no for-all constraints; state it as a matrix inequality")
         data: dict[str, Any] = {"format": FORMAT, "name": self.name, "variables": list(self.variables)}
         if self.unknowns:
             data["unknowns"] = list(self.unknowns)
@@ -98,6 +96,7 @@ class Problem:
         polynomials = [*self.sos, *([self.objective] if self.objective is not None else [])]
         ids = {*linear.union_of_ids(polynomials).tolist(), *self.system.variable_ids.tolist()}
         ids |= set() if self.chebyshev is None else set(self.chebyshev.variable_ids.tolist())
+        ids |= {v for c in self.system.foralls for v in c.over_ids.tolist()}
         ids |= set() if self.moments is None else self.moments.variable_ids()
         stray = sorted({variable_name(i) for i in ids} - {*self.variables, *self.unknowns})
         if stray:
@@ -197,6 +196,9 @@ def _write_system(system: System) -> dict[str, Any]:
     result["subject_to"] += [_write_constraint(g, ">=") for g in system.inequalities]
     if system.matrices:
         result["psd"] = [[[_write(p) for p in row] for row in m.tolist()] for m in system.matrices]
+    if system.foralls:
+        over = [[variable_name(int(v)) for v in c.over_ids] for c in system.foralls]
+        result["for_all"] = [[n, _write(c.polynomial)] for n, c in zip(over, system.foralls, strict=True)]
     return result
 
 

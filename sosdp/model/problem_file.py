@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 
 from sosdp.algebra.chebyshev import MAX_DEGREE as MAX_CHEBYSHEV_DEGREE
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
-from sosdp.algebra.constraint import PSD, Equality, Inequality
+from sosdp.algebra.constraint import PSD, Equality, ForAll, Inequality
 from sosdp.algebra.parse import ParseError, Reader, read_coefficient, read_number
-from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import check_name, variable_id, variable_name
 from sosdp.model.moments import MeasureSpec, MomentConstraint, MomentProblem, Parts
 from sosdp.model.option_names import did_you_mean
@@ -29,7 +29,10 @@ from sosdp.model.system import System
 CERTIFICATE_FORMAT = "sosdp-certificate/1"
 _SENSES = ("minimize", "maximize", "feasible", "sos")
 _REMARKS = ("name", "description", "comment", "source")
-_KEYS = ("format", "variables", "subject_to", "psd", "degree", "products", "options", "unknowns", "measures")
+_KEYS = (
+    *("format", "variables", "subject_to", "psd", "for_all", "degree", "products", "options", "unknowns"),
+    "measures",
+)
 _MEASURE_KEYS = ("variables", "subject_to", "psd", "mass")
 _KNOWN = frozenset((*_KEYS, *_SENSES, *_REMARKS))
 
@@ -283,6 +286,8 @@ class _Loader:
         ]
         matrices = self._list(data, "psd", "matrices", where)
         constraints += [self._matrix(m, f"{where}psd[{k}]") for k, m in enumerate(matrices)]
+        quantified = self._list(data, "for_all", "for-all constraints", where)
+        constraints += [self._for_all(c, f"{where}for_all[{k}]") for k, c in enumerate(quantified)]
         return System(constraints)
 
     def _list(self, data: Mapping, key: str, what: str, where: str = "") -> Sequence[Any]:
@@ -301,6 +306,15 @@ class _Loader:
         ]
         with self.at(key):
             return PSD(entries)
+
+    def _for_all(self, value: Any, key: str) -> ForAll:
+        if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], list | tuple):
+            self.fail(key, 'expected names and a polynomial, such as [["v"], "x*v**2 + 1"]')
+        stray = [n for n in value[0] if n not in (self.reader.ids or {})]
+        if stray:
+            self.fail(key, f"{short(stray[0])} is not among the variables")
+        with self.at(key):
+            return ForAll([variable(variable_id(n)) for n in value[0]], self._polynomial(value[1], key))
 
     def _sos(self, value: Any) -> tuple[Polynomial, ...]:
         if isinstance(value, str) or _is_term_list(value):
@@ -334,8 +348,8 @@ class _Loader:
             self.fail("measures", 'expected an object such as {"mu": {"subject_to": ["x**2 <= 1"]}}')
         if sense == "sos":
             self.fail("measures", "measures go with minimize, maximize or feasible, not with sos")
-        if "psd" in data:
-            self.fail("psd", "beside measures matrices describe a support: give psd inside a measure")
+        for key in {"psd", "for_all"} & {*data}:
+            self.fail(key, "beside measures only a support has such constraints: give psd inside a measure")
         names = self._names([*given], "measures")
         both = sorted({*names} & {*variables})
         if both:

@@ -149,7 +149,6 @@ def test_values(text, value):
         ("0x10", "operator is missing"),
         ("x\x00", "unexpected character"),
         ("x # y", "unexpected character '#'"),
-        ("lambda", "cannot name a variable"),
         ("x if y else z", "operator is missing"),
         ("__import__('os')", "operator is missing"),
         ("x;y", "unexpected character"),

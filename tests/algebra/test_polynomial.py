@@ -257,7 +257,7 @@ def test_variables_by_name():
     w = variables("w", (3, 2))
     assert w.shape == (3, 2) and w[2, 1].name == "w2_1" and variables("w", 2)[1].name == "w1"
     assert variables("q", 0).shape == (0,)
-    for bad in ("1x", "x-y", "lambda", "x.y", "", "x\n+", "x y z 3"):
+    for bad in ("1x", "x-y", "x.y", "", "x\n+", "x y z 3"):
         with pytest.raises(ValueError):
             variables(bad)
     with pytest.raises(ValueError):

@@ -25,6 +25,7 @@ _KEYS = {
         "sos",
         "subject_to",
         "psd",
+        "for_all",
         "unknowns",
         "measures",
         "mass",
@@ -402,6 +403,29 @@ EMPTY: list[Row] = [
 ]
 
 PROGRAMS: list[Row] = [
+    (
+        "for all, an eigenvalue",
+        least("t", for_all=[[["v", "w"], "t*(v**2 + w**2) - 2*v**2 - 2*v*w - 2*w**2"]]),
+        "3",
+    ),
+    ("for all, a quartic", least("t", for_all=[[["v"], "v**4 - 2*v**2 + t"]]), "1"),
+    (
+        "for all, a form of degree 4",
+        most("x", for_all=[[["v", "w"], "v**4 + w**4 + x*v**2*w**2"], [["v"], "v**2 - x + 3"]]),
+        "3",
+    ),
+    ("for all, empty", none("x <= 1", for_all=[[["v"], "x*v**2 + 2*v + 1/2"]]), "empty"),
+    ("words of Python", least("lambda**2 + 2*lambda*is + 2*is**2 - 2*is"), "-1"),
+    (
+        "a measure E",
+        {
+            "variables": ["x"],
+            "measures": {"E": {"subject_to": ["x**2 <= 1"], "mass": 2}},
+            "minimize": {"E": "x**2"},
+            "subject_to": [[{"E": "x"}, ">= 1"]],
+        },
+        "1/2",
+    ),
     ("a coefficient", {"unknowns": ["c"], "sos": "x**4 + y**4 - c*x**2*y**2", "maximize": "c"}, "2"),
     ("a shift", {"unknowns": ["c"], "sos": "x**4 - 3*x**2 - c", "maximize": "c"}, "-9/4"),
     ("two coefficients", {"unknowns": ["c", "d"], "sos": "c*x**2 - 2*x + d", "minimize": "c + d"}, "2"),
@@ -519,15 +543,10 @@ def _norm_at_most_one() -> Any:
     return sd.maximize(x[0] + x[1], sd.System(sd.for_all(v, v @ v - (x @ v) ** 2 >= 0)), 2)
 
 
-def _spectral() -> Any:
-    t, v, w = sd.variables("t v w")
-    form = t * (v**2 + w**2) - 2 * v**2 - 2 * v * w - 2 * w**2
-    return sd.minimize(t, sd.System(sd.for_all([v, w], form >= 0)), 2)
-
-
-def _quartic_for_all() -> Any:
-    t, v = sd.variables("t v")
-    return sd.minimize(t, sd.System(sd.for_all(v, v**4 - 2 * v**2 + t >= 0)), 2)
+def _norm_in_expectation() -> Any:
+    x, v = sd.variables("x", 2), sd.variables("v", 2)
+    relax = sd.Relaxation(sd.System((x[0] - 3) ** 2 + (x[1] - 3) ** 2 <= 16), 4)
+    return relax.maximize(x[0] + x[1], subject_to=[sd.for_all(v, relax.E(v @ v - (x @ v) ** 2) >= 0)])
 
 
 OTHERS: list[Row] = [
@@ -540,8 +559,7 @@ OTHERS: list[Row] = [
     ("Fejer's kernel", lambda: sd.minimize_trigonometric([5, 8, 6, 4, 2], []), "0"),
     ("a Chebyshev series", _series, "-2"),
     ("for all, a norm", _norm_at_most_one, "1.4142135623730951~"),
-    ("for all, an eigenvalue", _spectral, "3"),
-    ("for all, a quartic", _quartic_for_all, "1"),
+    ("for all, in expectation", _norm_in_expectation, "1.4142135623730951~"),
 ]
 
 STATEMENTS: list[Row] = [

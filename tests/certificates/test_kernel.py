@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import json
 import pickle
 import sys
@@ -36,7 +37,7 @@ SEEDS = [make() for make in CLASSICS.values() if make()["claim"]["kind"] != "no_
 
 def test_it_is_short_and_needs_the_standard_library_only():
     source = Path(kernel.__file__).read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 580
+    assert len(source.splitlines()) <= 620
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
              for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
     assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
@@ -233,10 +234,8 @@ def test_expectations_are_not_points():
         settle(squares, [weighted_sum([(2, once)])], 0)
 
 
-def test_a_measure_named_as_the_expectation_is_refused():
+def test_the_mass_of_a_measure_is_what_the_problem_says():
     """E[1] is 1, the mass of a measure need not be."""
-    with pytest.raises(NotProven):
-        state({"variables": ["x"], "measures": {"E": {}}, "minimize": {"E": "1"}})
     goal = state({"variables": ["x"], "measures": {"mu": {"mass": "1/2"}}, "minimize": {"mu": "1"}})
     with pytest.raises(NotProven):
         settle(goal, [kernel.average(assume(">=", kernel.ZERO), "mu")], 1)
@@ -318,3 +317,62 @@ def test_mutants_change_something():
     changed = sum(mutant(seed, generator) != seed for seed in SEEDS for _ in range(20))
     assert changed > 15 * len(SEEDS)
     assert agree(SEEDS[0]) == "valid"
+
+
+@pytest.mark.parametrize(
+    ("q", "over", "side", "free"),
+    [
+        ({("v", "v"): 1, ("v", "x"): 2, ("y",): 3}, "v", 2, 0),
+        ({("v",) * 4: 1, ("v", "v"): -2, ("t",): 1}, "v", 3, 1),
+        ({("v",) * 4: 1, ("w",) * 4: 1, ("v", "v", "w", "w", "x"): 5}, "vw", 3, 1),
+        ({("v",) * 4: 1, ("v", "w"): 1, ("x",): 1, ("w",) * 4: "1/3"}, "vw", 6, 6),
+    ],
+)
+def test_a_for_all_constraint_is_a_matrix_with_every_free_direction(q, over, side, free):
+    wanted = polynomial(q)
+    rows = kernel.for_all(wanted, over, "s0")
+    names = {n for row in rows for p in row for m in p.terms for n in m if n.startswith(kernel.FREE)}
+    assert (len(rows), len(names)) == (side, free)
+    degrees = [d for d in range(3) for _ in range(10)]
+    basis = [m for d in sorted({*degrees}) for m in itertools.combinations_with_replacement(over, d)][-side:]
+    total = kernel.ZERO
+    for i, j in itertools.product(range(side), repeat=2):
+        assert rows[i][j] == rows[j][i]
+        total += rows[i][j] * polynomial({basis[i] + basis[j]: 1})
+    half = max(sum(n in over for n in m) for m in q) // 2
+    if len(basis[-1]) == half:  # b^T (M + sum t N) b is q, whatever t
+        assert total == wanted
+
+
+def test_for_all_is_read_from_the_problem():
+    stated = {"variables": ["t", "v"], "minimize": "t", "for_all": [[["v"], "v**4 - 2*v**2 + t"]]}
+    (((_, _, hypotheses),),) = (kernel.state(stated).parts,)
+    (kind, rows), t = next(iter(hypotheses)), polynomial({("t",): 1})
+    assert kind == "psd" and len(rows) == 3
+    v = [kernel.ONE, kernel.ZERO, kernel.ONE]  # (1, 0, 1) and (0, 1, 0) together: q at v = 1, as a functional
+    one = kernel.quadratic_form(rows, v)
+    two = kernel.quadratic_form(rows, [kernel.ZERO, kernel.ONE, kernel.ZERO])
+    fact = kernel.weighted_sum([(1, one), (1, two)])
+    assert fact.conclusion == t - kernel.ONE
+    assert kernel.settle(kernel.state(stated), [fact], 1).bound == 1
+    with pytest.raises(NotProven):
+        kernel.settle(kernel.state(stated), [one], 1)  # depends on the free variable
+    for wrong in (
+        {"for_all": [[["v"], "v**3 + t"]]},
+        {"for_all": [[["w"], "v**2 + t"]]},
+        {"for_all": [[["v"], "t"]]},
+        {"variables": ["t", "v", "sosdp_free_s0_0"]},
+        {"measures": {"mu": {}}, "minimize": {"mu": "t"}},
+    ):
+        with pytest.raises((NotProven, ValueError)):
+            kernel.state({**stated, **wrong})
+
+
+def test_a_measure_called_e_is_no_expectation():
+    stated = {"variables": ["x"], "measures": {"E": {"subject_to": ["x >= 1"]}}, "minimize": {"E": "x"}}
+    fact = kernel.average(assume(">=", polynomial({("x",): 1}) - kernel.ONE))  # E[x] >= 1 for probabilities
+    goal = state(stated)
+    with pytest.raises(NotProven):  # a measure of mass 0 has mean 0
+        settle(goal, [fact], 1)
+    assert state({**stated, "measures": {"mu": {}}, "minimize": {"mu": "x"}}).about == "measures mu"
+    assert "E'[x]" in goal.parts[0][0]

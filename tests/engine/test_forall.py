@@ -196,15 +196,17 @@ def test_errors():
         bool(PARABOLA)
 
 
-def test_what_cannot_be_said_elsewhere_is_refused():
-    from certificates import NotCertifiable, extract
+def test_problem_files_and_certificates_state_them():
+    from certificates import extract
 
     result = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10))
-    with pytest.raises(NotCertifiable, match="for-all"):
-        extract(result)
-    problem = sd.Problem("p", ("t0",), "minimize", t, system=sd.System(PARABOLA))
-    with pytest.raises(ValueError, match="for-all"):
-        problem.to_dict()
+    assert extract(result).exact().bound == -2
+    names = tuple(str(v) for v in (t, *PARABOLA.over))
+    problem = sd.Problem("p", names, "minimize", t, system=sd.System(PARABOLA))
+    again = sd.load_problem(problem.to_dict())
+    assert again.system == problem.system and again.solve().bound == pytest.approx(-2, abs=1e-6)
+    with pytest.raises(ValueError, match="not among its variables"):
+        sd.Problem("p", names[:1], "minimize", t, system=sd.System(PARABOLA)).to_dict()
     automatic = sd.minimize(t, sd.System(PARABOLA, t <= 10, t >= -10), symmetry="auto")
     assert automatic.bound == pytest.approx(-2, abs=1e-6)
 

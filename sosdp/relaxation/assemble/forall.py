@@ -31,12 +31,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
     polynomial is homogeneous in them). ``tag`` keeps the unknowns t of different constraints apart. Cost:
     s^2.
     """
-    over = constraint.over_ids.astype(mono.MONOMIAL)
-    degrees = constraint.inner_degrees
-    half = int(degrees.max()) // 2
-    basis = mono.basis(over, half)
-    if (degrees == 2 * half).all():
-        basis = basis[mono.degrees(basis) == half]
+    over, basis = constraint.over_ids.astype(mono.MONOMIAL), inner_basis(constraint)
     side = basis.shape[0]
     row, column = np.triu_indices(side)
     products = mono.multiply(basis[row], basis[column])
@@ -67,6 +62,14 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
     interior[row, column] = gaussian
     interior[column, row] = gaussian
     return matrix, NullSpace(ids, interior)
+
+
+def inner_basis(constraint: ForAll) -> np.ndarray:
+    """The monomials b, shape (s, half the degree)."""
+    degrees = constraint.inner_degrees
+    half = int(degrees.max()) // 2
+    basis = mono.basis(constraint.over_ids.astype(mono.MONOMIAL), half)
+    return basis[mono.degrees(basis) == half] if (degrees == 2 * half).all() else basis
 
 
 def _add(matrix: np.ndarray, i: int, j: int, p: Polynomial) -> None:

@@ -1,0 +1,42 @@
+"""For-all constraints as matrices with free variables, as the kernel states them (docs/proofs/for_all.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import certificates.kernel as kernel
+from certificates.exact import fraction, monomials_of, polynomial_of, rational, terms_of
+from certificates.write.json import ascii_names
+from sosdp.algebra.constraint import ForAll
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.algebra.variables import variable_id, variable_name
+from sosdp.relaxation.assemble.forall import inner_basis
+
+
+def matrix_of(constraint: ForAll, tag: str) -> tuple[tuple[Polynomial, ...], ...]:
+    """The matrix, semidefinite for some values of its free variables where the polynomial is a sum of squares
+    in the quantified ones; `tag` tells its free variables from those of others."""
+    called = _names(constraint)
+    ids = {name: v for v, name in called.items()}
+    terms = terms_of(constraint.polynomial)
+    stated = kernel.polynomial({tuple(called[v] for v in row): fraction(c) for row, c in terms.items()})
+    rows = kernel.for_all(stated, [called[int(v)] for v in constraint.over_ids], tag)
+
+    def read(p: kernel.Polynomial) -> Polynomial:
+        return polynomial_of(
+            {tuple(sorted(ids.get(n) or variable_id(n) for n in m)): rational(c) for m, c in p.terms.items()}
+        )
+
+    return tuple(tuple(read(p) for p in row) for row in rows)
+
+
+def places(constraint: ForAll) -> np.ndarray:
+    """Which row of that matrix belongs to each of the engine's monomials in the quantified variables."""
+    called = _names(constraint)
+    rows = [sorted(called[v] for v in row) for row in monomials_of(inner_basis(constraint))]
+    return np.argsort(sorted(range(len(rows)), key=lambda k: (len(rows[k]), rows[k])))
+
+
+def _names(constraint: ForAll) -> dict[int, str]:
+    ids = sorted({*constraint.polynomial.variable_ids.tolist(), *constraint.over_ids.tolist()})
+    return dict(zip(ids, ascii_names([variable_name(v) for v in ids]), strict=True))
