@@ -21,6 +21,7 @@ _HOMES = {
     "conic.program": ["ConicProgram", "ConicSolution", "ProblemTooLarge", "SolverUnavailable"],
     "estimator.private_estimator": ["MissingFact", "VectorOutput", "private_estimator"],
     "estimator.score_program": ["ScoreProgram"],
+    "laboratory.consensus": ["ConsensusProgram"],
     "laboratory.report": ["NotAPolynomial", "StabilityReport", "Undecided"],
     "laboratory.stability": ["stability"],
     "model.expectation": ["for_all", "sum_squares"],
@@ -47,6 +48,7 @@ _HOMES = {
 }
 _MODULES = (
     "certificates",
+    "laboratory",
     "relaxation.functionals",
     "plot",
     "privacy",

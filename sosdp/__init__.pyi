@@ -1,6 +1,7 @@
 """What type checkers see of ``sosdp``; tests/repo/test_types.py compares it with the table of the package."""
 
 from . import certificates as certificates
+from . import laboratory as laboratory
 from . import plot as plot
 from . import privacy as privacy
 from . import problems as problems
@@ -37,6 +38,7 @@ from .estimator.private_estimator import MissingFact as MissingFact
 from .estimator.private_estimator import VectorOutput as VectorOutput
 from .estimator.private_estimator import private_estimator as private_estimator
 from .estimator.score_program import ScoreProgram as ScoreProgram
+from .laboratory.consensus import ConsensusProgram as ConsensusProgram
 from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided

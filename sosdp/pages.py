@@ -44,6 +44,7 @@ _PAGES = {
     "private quantile": "private_quantile",
     "private scaler": "private_quantile",
     "private sum": "columns",
+    "private_estimator.consensus": "consensus",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",
     "projected-gradient": "mrf_moments",

@@ -2,7 +2,8 @@
 
 `private_estimator(program, ...)` refuses, before any data are read, with the one fact that is missing.
 
-Proofs: docs/proofs/bracket_scores.md (relaxations), docs/proofs/strongly_convex.md (strongly convex programs)
+Proofs: docs/proofs/consensus.md (consensus), docs/proofs/bracket_scores.md (relaxations),
+docs/proofs/strongly_convex.md (strongly convex programs)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
+from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -25,7 +27,7 @@ from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 
-Program = ScoreProgram | StrongConvexProgram
+Program = ScoreProgram | StrongConvexProgram | ConsensusProgram
 
 LISTED = 2000
 """A lattice up to this size is listed; a larger one needs an enclosure."""
@@ -71,9 +73,10 @@ def private_estimator(
     """An estimator with `fit(data)` whose result carries a guarantee.
 
     Args:
-        program: a `ScoreProgram` (system with data, a candidate, a threshold: the exponential mechanism, pure
-            epsilon) or a `StrongConvexProgram` with a solver (output perturbation: Gaussian noise, needs
-            delta > 0 and `output`).
+        program: a `ConsensusProgram` (records pass tests at a candidate: the exponential mechanism, pure
+            epsilon, kind "exact", nothing to be proven), a `ScoreProgram` (system with data, a candidate, a
+            threshold: the exponential mechanism, pure epsilon), or a `StrongConvexProgram` with a solver
+            (output perturbation: Gaussian noise, needs delta > 0 and `output`).
         epsilon, delta: budget.
         output: see `VectorOutput`; output perturbation only.
         sampler: of the exponential mechanism, exact; by default the lattice is listed, or layered rejection.
@@ -136,9 +139,10 @@ class PrivateEstimator(FitFirst, Parameters):
             _check_score_program(self.program, self.sampler)
         elif isinstance(self.program, StrongConvexProgram):
             _check_convex_program(self.program, self.output, self.delta)
-        else:
+        elif not isinstance(self.program, ConsensusProgram):
             raise TypeError(
-                f"a program is a ScoreProgram or a StrongConvexProgram, got {type(self.program).__name__}"
+                "a program is a ConsensusProgram, a ScoreProgram or a StrongConvexProgram, got "
+                f"{type(self.program).__name__}"
             )
 
     def fit(self, X: Any, y: Any = None) -> PrivateEstimator:
@@ -150,6 +154,8 @@ class PrivateEstimator(FitFirst, Parameters):
         self.check()
         if isinstance(self.program, ScoreProgram):
             self.release_ = self._by_score(self.program, X)
+        elif isinstance(self.program, ConsensusProgram):
+            self.release_ = self._by_consensus(self.program, X)
         else:
             self.release_ = self._by_projection(self.program, X)
         value = self.release_.value
@@ -171,6 +177,12 @@ class PrivateEstimator(FitFirst, Parameters):
             program.quantise(data),
             sampler=self.sampler or _default_sampler(program),
         )
+
+    def _by_consensus(self, program: ConsensusProgram, data: Any) -> Release:
+        terms = Terms(
+            epsilon=self.epsilon, mechanism="private_estimator.consensus", insecure_seed=self.insecure_seed
+        )
+        return pure_exponential(terms, program.score_function(self.adjacency), data, sampler=self.sampler)
 
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
         output = self.output

@@ -1,1 +1,7 @@
-"""Sensitivities proven, refuted or undecided by the engine, and estimators made of programs with a proof."""
+"""Sensitivities proven, refuted or undecided by the engine, and private estimators made of programs."""
+
+from sosdp.lazy import lazily
+
+_MODULES = ("consensus", "fits", "report", "stability", "statistic")
+__all__: list[str] = []
+__getattr__, __dir__ = lazily(__name__, {}, _MODULES)

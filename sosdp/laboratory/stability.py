@@ -1,12 +1,14 @@
 """The one door: state a program, get its sensitivity proven, refuted by two neighbours, or undecided.
 
-Proof: docs/proofs/stability_statistics.md
+Proofs: docs/proofs/stability_statistics.md, docs/proofs/consensus.md
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity
 
@@ -27,7 +29,8 @@ def stability(
     Parameters
     ----------
     program
-        A function of the records made of sums and products (see `certify_sensitivity`).
+        A function of the records made of sums and products (see `certify_sensitivity`), or a
+        `ConsensusProgram`.
     records
         n, public; needed for a function.
     low, high, dimension, radius
@@ -48,8 +51,12 @@ def stability(
     TypeError
         Another kind of program, or a function that is no polynomial (`NotAPolynomial`).
     """
+    if isinstance(program, ConsensusProgram):
+        return _consensus(program, claim)
     if not callable(program):
-        raise TypeError(f"stability takes a function of the records, got {type(program).__name__}")
+        raise TypeError(
+            f"stability takes a function of the records or a ConsensusProgram, got {type(program).__name__}"
+        )
     if records is None:
         raise TypeError("stability of a function needs records=, their public number")
     return certify_sensitivity(
@@ -61,4 +68,14 @@ def stability(
         radius=radius,
         claim=claim,
         degree=degree,
+    )
+
+
+def _consensus(program: ConsensusProgram, claim: Any) -> StabilityReport:
+    """One record is one summand in {0, 1}: 1, whatever the tests are."""
+    return StabilityReport(
+        upper=Fraction(1),
+        claimed=None if claim is None else Fraction(claim),
+        records=program.records,
+        statement="one record is one summand in {0, 1} of the count (docs/proofs/consensus.md)",
     )

@@ -18,15 +18,19 @@ from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptCurve, accept_profile
 from sosdp.privacy.scores.levels import BITS, RationalBase, rational_base
+from sosdp.privacy.scores.partition import LazyPartition
 from sosdp.privacy.scores.sampling import BoxLattice, FiniteGrid, Layered, PermuteAndFlip, Sampler
 from sosdp.privacy.scores.score import Levels, Point, ScoreFunction
 from sosdp.privacy.terms import Terms, on_terms
 
 
 def default_sampler(score: ScoreFunction) -> Sampler:
-    """BoxLattice where level sets are boxes, FiniteGrid on small lattices, else Layered."""
+    """BoxLattice where level sets are boxes, LazyPartition where cells have bounds, FiniteGrid on small
+    lattices, else Layered."""
     if score.exact_boxes:
         return BoxLattice()
+    if score.cells:
+        return LazyPartition()
     size = score.lattice.size
     return FiniteGrid() if size is not None and size <= 4096 else Layered()
 

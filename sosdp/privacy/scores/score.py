@@ -152,6 +152,7 @@ class ScoreFunction(ABC):
         exact_counts: whether `count` is exact all the same.
         level0_count: n0, a lower bound, valid for every data set, of the number of points of level <= 0.
         adjacency, assumptions: for the guarantee; the types of the sentences decide its kind.
+        cells: whether levels are bounded over boxes of points (`LazyPartition`).
     """
 
     lattice: Lattice
@@ -165,6 +166,7 @@ class ScoreFunction(ABC):
     level0_count: int = 0
     adjacency: str = ONE_RECORD_REPLACED
     assumptions: tuple[str, ...] = ()
+    cells: bool = False
 
     @property
     def top(self) -> int:

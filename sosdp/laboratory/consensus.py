@@ -1,0 +1,200 @@
+"""Consensus programs: polynomial tests of a record at a candidate become an exactly private estimator.
+
+Nothing has to be proven by the user: a score that counts records has sensitivity 1.
+
+Proof: docs/proofs/consensus.md
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import variables
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
+from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import Lattice
+
+Tests = Callable[[list[Polynomial], list[Polynomial]], Sequence[Any]]
+"""(parameters, record) -> polynomials that are all >= 0 at a record that passes, or a list of such lists, one
+of which has to hold"""
+
+MOST_PARAMETERS = 4
+MOST_POINTS = 10**10
+STEPS = (16, 15, 14, 13, 12, 11, 10, 9, 8)
+
+
+@dataclass(frozen=True)
+class ConsensusPlan:
+    """What a release will be worth, from public numbers and made-up data.
+
+    Attributes:
+        missing: the point drawn fails at most so many records more than the best one, but for `failure`.
+        failure: probability of the opposite.
+        error: mean over the examples of the largest error of a coordinate; None without examples.
+        seconds: mean time of one; None without.
+    """
+
+    missing: int
+    failure: float
+    error: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class ConsensusProgram:
+    """Find parameters at which as many records as possible pass polynomial tests.
+
+    Attributes:
+        tests: of one record, see `Tests`. Give constants as fractions.
+        records, dimension: public number of records, and coordinates of one.
+        lattice: of candidates, bounded, of at most 4 dimensions and 10^10 points.
+        low, high: public bounds of a record's coordinates, numbers or one a coordinate; records are clipped.
+        need: records that have to pass for level 0; by default all.
+        unit: records are rounded to multiples of it; by default the finest power of two for which all
+            integers stay exact, at most 2^16 steps an interval.
+
+    Raises:
+        ValueError: numbers out of range, too many parameters or points, or tests that need longer integers.
+    """
+
+    tests: Tests
+    records: int
+    dimension: int
+    lattice: Lattice
+    low: float | Sequence[float] = -1.0
+    high: float | Sequence[float] = 1.0
+    need: int | None = None
+    unit: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        size = self.lattice.size
+        if size is None or size > MOST_POINTS or self.lattice.dimension > MOST_PARAMETERS:
+            raise ValueError(
+                f"a consensus program takes a bounded lattice of at most {MOST_PARAMETERS} dimensions and "
+                f"{MOST_POINTS:.0e} points: the work grows exponentially with the dimension"
+            )
+        for end in (*self.ends[0], *self.ends[1]):
+            if not math.isfinite(end):
+                raise ValueError(f"the bounds of a record are finite public numbers, got {end!r}")
+        if any(low >= high for low, high in zip(*self.ends, strict=True)):
+            raise ValueError("low must be below high in every coordinate")
+        object.__setattr__(self, "_score", self._made())
+
+    _score: ConsensusScore = field(init=False, repr=False, compare=False)
+
+    @property
+    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """low and high, one number a coordinate."""
+        shape = (self.dimension,)
+        low, high = (np.broadcast_to(np.asarray(end, dtype=float), shape) for end in (self.low, self.high))
+        return tuple(low.tolist()), tuple(high.tolist())
+
+    def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> ConsensusScore:
+        """The score for the exponential mechanism."""
+        return self._score if adjacency == ONE_RECORD_REPLACED else self._made(adjacency)
+
+    def _made(self, adjacency: str = ONE_RECORD_REPLACED) -> ConsensusScore:
+        lows, highs = self.ends
+        widest = max(high - low for low, high in zip(lows, highs, strict=True))
+        units = [Fraction(2) ** (math.ceil(math.log2(widest)) - step) for step in STEPS]
+        refused: ValueError | None = None
+        for unit in units if self.unit is None else [Fraction(self.unit)]:
+            if unit <= 0:
+                raise ValueError(f"the unit of the records must be > 0, got {unit}")
+            ends = [
+                (math.ceil(Fraction(low) / unit), math.floor(Fraction(high) / unit))
+                for low, high in zip(lows, highs, strict=True)
+            ]
+            try:
+                return ConsensusScore(
+                    self.lattice,
+                    self.records,
+                    need=self.records if self.need is None else self.need,
+                    alternatives=self.integer_tests(unit),
+                    units=[float(unit)] * self.dimension,
+                    ends=ends,
+                    adjacency=adjacency,
+                )
+            except ValueError as error:
+                refused = error
+        assert refused is not None
+        raise refused
+
+    def integer_tests(self, unit: Fraction) -> Alternatives:
+        """The tests in lattice points and records counted in units, with integer coefficients.
+
+        Multiplied by the common denominator of all coefficients but the constant one, the rest of a test is
+        an integer, so rounding its constant down changes no answer.
+        """
+        theta = [variables(f"theta_{k}") for k in range(self.lattice.dimension)]
+        record = [variables(f"record_{k}") for k in range(self.dimension)]
+        made = list(self.tests(theta, record))
+        groups = [list(group) for group in made] if made and _is_list(made[0]) else [made]
+        if not groups or not all(groups):
+            raise ValueError("a consensus program needs at least one test")
+        return tuple(tuple(self._integer_test(q, theta, record, unit) for q in group) for group in groups)
+
+    def _integer_test(
+        self, q: Any, theta: list[Polynomial], record: list[Polynomial], unit: Fraction
+    ) -> Test:
+        polynomial = coerce(getattr(q, "polynomial", q)).as_exact()
+        place = {v.name: k for k, v in enumerate([*theta, *record])}
+        if strangers := [v.name for v in polynomial.variables if v.name not in place]:
+            raise ValueError(f"{', '.join(strangers)} is neither a parameter nor a coordinate of the record")
+        p = len(theta)
+        table: dict[tuple[Exponents, Exponents], Fraction] = {}
+        for coefficient, powers in polynomial.terms():
+            exponents = [0] * len(place)
+            for name, power in powers.items():
+                exponents[place[name]] = power
+            alpha, beta = tuple(exponents[:p]), tuple(exponents[p:])
+            scale = self.lattice.spacing ** sum(alpha) * unit ** sum(beta)
+            table[alpha, beta] = Fraction(coefficient) * scale
+        constant = ((0,) * p, (0,) * len(record))
+        others = [c for key, c in table.items() if key != constant]
+        factor = Fraction(math.lcm(*(c.denominator for c in others)))
+        factor /= math.gcd(*(int(c * factor) for c in others)) or 1
+        terms: dict[Exponents, list[tuple[int, Exponents]]] = {}
+        for (alpha, beta), c in table.items():
+            terms.setdefault(alpha, []).append((math.floor(c * factor), beta))
+        return Test(tuple((alpha, tuple(parts)) for alpha, parts in terms.items()))
+
+    def plan(
+        self, epsilon: float, *, failure: float = 0.05, examples: Iterable[tuple[Any, Any]] = ()
+    ) -> ConsensusPlan:
+        """What to expect at this epsilon.
+
+        Args:
+            examples: made-up pairs (records, true parameters) to try it on; never private ones.
+            failure: of the statement about `missing`.
+
+        Source: docs/proofs/consensus.md, "What is missed". No release is made and nothing is spent.
+        """
+        from sosdp.privacy.mechanisms.exponential import pure_exponential
+
+        if not 0 < failure < 1:
+            raise ValueError(f"failure must lie in (0, 1), got {failure}")
+        rate = rational_base(epsilon).rate
+        missing = math.ceil((math.log(self.lattice.size or 1) + math.log(1 / failure)) / rate)
+        errors, seconds = [], []
+        for number, (table, truth) in enumerate(examples):
+            started = time.process_time()
+            release = pure_exponential(self._score, table, epsilon=epsilon, insecure_seed=number)
+            seconds.append(time.process_time() - started)
+            errors.append(float(np.max(np.abs(release.value - np.asarray(truth, dtype=float)))))
+        if not errors:
+            return ConsensusPlan(missing, failure)
+        return ConsensusPlan(missing, failure, float(np.mean(errors)), float(np.mean(seconds)))
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, (list, tuple))
