@@ -31,7 +31,7 @@ COMMANDS = {
             _option(
                 "--solver",
                 metavar="NAME",
-                help="auto (by sizes), clarabel, scs, mosek, sdpa, cvxopt or newton_cg",
+                help="auto (by sizes), clarabel, scs, mosek, sdpa, cvxopt, newton_cg or low_rank",
             ),
             _option("--sparsity", metavar="KIND", help="auto, dense, correlative, term, chordal, ..."),
             _option("--certificate", metavar="OUT.json", help="write an exact certificate here"),

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 
 from .eigenvalues import eigenvectors_between, least_eigenvalue
 
@@ -49,17 +51,51 @@ def least_eigenvalue_bound(matrix: np.ndarray) -> float:
         guess = least_eigenvalue(matrix)
     margin = 4.0 * side * UNIT * scale
     for _ in range(60):
-        shift = guess - margin
-        shifted = matrix.copy(order="F")
-        shifted.flat[:: side + 1] -= shift
-        trace = float(np.abs(shifted.diagonal()).sum())
-        if _cholesky_succeeds(shifted):
-            c = 1.01 * (side + 1) * UNIT
-            # Cholesky's own error, the rounding of the shifted diagonal and of this very sum
-            slack = c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + abs(shift)) + side * _UNDERFLOW
-            return shift - slack
+        found = shifted_least_eigenvalue(matrix, guess - margin)
+        if found > -np.inf:
+            return found
         margin *= 4.0
     return -scale  # Gershgorin: no eigenvalue lies below minus the largest absolute row sum
+
+
+def shifted_least_eigenvalue(matrix: np.ndarray, shift: float) -> float:
+    """A proven lower bound on the least eigenvalue, a little below ``shift``, from one Cholesky factorisation
+    of ``matrix - shift I``; minus infinity where that does not end, or an entry is not finite. The lower
+    triangle is what is judged."""
+    side = matrix.shape[0]
+    shifted = matrix.copy(order="F")
+    shifted.flat[:: side + 1] -= shift
+    trace = float(np.abs(shifted.diagonal()).sum())
+    if not (np.isfinite(trace) and np.isfinite(matrix).all()) or not _cholesky_succeeds(shifted):
+        return -np.inf
+    c = 1.01 * (side + 1) * UNIT
+    # Cholesky's own error, the rounding of the shifted diagonal and of this very sum
+    return shift - (c / (1.0 - c) * trace * 1.01 + 3.0 * UNIT * (trace + abs(shift)) + side * _UNDERFLOW)
+
+
+def sparse_least_eigenvalue(matrix: sp.csr_array, shift: float) -> float:
+    """The same of a sparse symmetric matrix, by any factor F of B = ``matrix - shift I`` that was computed:
+    lambda_min(B) >= -||B - F F'|| in the norm of row sums, the rounding of that product added."""
+    side = matrix.shape[0]
+    whole = sp.csc_array(matrix - shift * sp.eye_array(side))
+    options = {"SymmetricMode": True}
+    try:
+        lu = sla.splu(whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:  # singular
+        return -np.inf
+    pivots = lu.U.diagonal()
+    if not (pivots > 0).all():
+        return -np.inf
+    factor = sp.csr_array(lu.L @ sp.diags_array(np.sqrt(pivots)))
+    order = np.argsort(lu.perm_r)  # of whatever permutation: a wrong one only makes the residual large
+    permuted = sp.csr_array(whole)[order][:, order]
+    residual, sizes, one = abs(permuted - factor @ factor.T), abs(factor), np.ones(side)
+    terms = int(np.diff(factor.indptr).max()) + 2
+    rounding = terms * UNIT / (1 - terms * UNIT) * (sizes @ (sizes.T @ one)) * 1.001
+    # of the products, the difference, the shifted diagonal and these very sums
+    rounding += 3 * UNIT * (abs(permuted) @ one) + 2 * UNIT * abs(shift) + side * _UNDERFLOW
+    worst = float((residual @ one * (1 + 2 * side * UNIT) + rounding).max())
+    return shift - worst * (1 + 1e-12) if np.isfinite(worst) else -np.inf
 
 
 def largest_eigenvalue_bounds(matrix: np.ndarray) -> tuple[float, float]:

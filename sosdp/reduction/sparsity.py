@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,10 +75,21 @@ def _small_adjacency(monos: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix(meet | meet.T)
 
 
-def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
+@overload
+def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]: ...
+
+
+@overload
+def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[np.ndarray] | None: ...
+
+
+def variable_cliques(
+    graph: sp.csr_matrix, ids: np.ndarray, widest: int | None = None
+) -> list[np.ndarray] | None:
     """Maximal cliques (of ids) of a chordal extension of the graph on the positions of ``ids``.
 
-    Minimum-degree elimination; the cliques come in an order with the running intersection property.
+    Minimum-degree elimination; the cliques come in an order with the running intersection property. None
+    where one has more than ``widest`` elements.
     """
     graph = sp.csr_matrix(graph)
     neighbours: dict[int, set[int]] = {
@@ -92,6 +104,8 @@ def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
         degree, v = heapq.heappop(heap)
         if v not in remaining or len(remaining[v]) != degree:
             continue  # an entry that a later one replaced
+        if widest is not None and degree >= widest:
+            return None
         near = remaining.pop(v)
         clique = near | {v}
         if not any(clique <= other for other in containing[v]):

@@ -145,8 +145,9 @@ def minimize(
         Degree of the pseudo-expectation, even or odd; by default the least even one at which the program can
         be stated.
     solver, tolerance, time_limit, certify_bound, verbose
-        ``"auto"`` (by sizes), ``"sos_cone"`` (our own), ``"clarabel"``, ``"scs"``; the solver's tolerance
-        (1e-8); its time limit in seconds; False to skip the certified bound; True to print the solver's log.
+        ``"auto"`` (by sizes), ``"sos_cone"``, ``"low_rank"`` (our own), ``"clarabel"``, ``"scs"``; the
+        solver's tolerance (1e-8); its time limit in seconds; False to skip the certified bound; True to print
+        the solver's log.
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone, basis
         How the relaxation is built, see ``Relaxation``.
 

@@ -35,6 +35,7 @@ from .assemble.identity import ONE, GramProgram, Identity
 from .assemble.plan import Plan, least_degree, plan
 from .assemble.scaling import find_scaling
 from .ladder import State, run
+from .low_rank.answer import low_rank_answer
 from .pseudoexpectation import PseudoExpectation
 from .solve.forms import moment_form
 from .solve.from_solution import nearby
@@ -290,9 +291,9 @@ class Relaxation:
         if near is not None:
             limits: Any = {k: v for k, v in options.solving().items() if k != "solver"}
             state.solve = lambda built: nearby(built.program, built.scalings[0], near, **limits)
-        best = run(state)
         asked = Asked(sense, objective, self.system, self.degree, tuple(constraints), self.options.cone)
-        return answered(state, best, asked)
+        quick = None if state.solve is not None else low_rank_answer(state, asked)
+        return quick or answered(state, run(state), asked)
 
 
 def relaxation_for(
