@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,22 +74,18 @@ def _small_adjacency(monos: list[np.ndarray], ids: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix(meet | meet.T)
 
 
-@overload
-def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]: ...
-
-
-@overload
-def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[np.ndarray] | None: ...
-
-
-def variable_cliques(
-    graph: sp.csr_matrix, ids: np.ndarray, widest: int | None = None
-) -> list[np.ndarray] | None:
+def variable_cliques(graph: sp.csr_matrix, ids: np.ndarray) -> list[np.ndarray]:
     """Maximal cliques (of ids) of a chordal extension of the graph on the positions of ``ids``.
 
-    Minimum-degree elimination; the cliques come in an order with the running intersection property. None
-    where one has more than ``widest`` elements.
+    Minimum-degree elimination; the cliques come in an order with the running intersection property.
     """
+    found = narrow_cliques(graph, ids, ids.size)
+    assert found is not None
+    return found
+
+
+def narrow_cliques(graph: sp.csr_matrix, ids: np.ndarray, widest: int) -> list[np.ndarray] | None:
+    """The same; None as soon as one has more than ``widest`` elements."""
     graph = sp.csr_matrix(graph)
     neighbours: dict[int, set[int]] = {
         v: set(graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist()) - {v} for v in range(ids.size)
@@ -104,7 +99,7 @@ def variable_cliques(
         degree, v = heapq.heappop(heap)
         if v not in remaining or len(remaining[v]) != degree:
             continue  # an entry that a later one replaced
-        if widest is not None and degree >= widest:
+        if degree >= widest:
             return None
         near = remaining.pop(v)
         clique = near | {v}

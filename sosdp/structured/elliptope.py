@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg as sl
 
+from sosdp.conic.low_rank import staircase
 from sosdp.conic.rigorous import least_eigenvalue_bound
 
 from .correlation_gap import normalised_rows
-from .low_rank import staircase
 from .matrix_input import MatrixLike, StructuredMatrix, as_dense, as_matrix
 from .spectrum import ROUNDING
 

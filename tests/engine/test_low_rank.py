@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -90,6 +91,8 @@ def test_what_needs_an_identity_is_made_when_it_is_asked_for(name):
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_allclose(again.moment_matrix(), found.moment_matrix(), atol=1e-12)
     assert again.certified_bound == found.certified_bound
+    copy = pickle.loads(pickle.dumps(replace(found, reason="other")))
+    assert copy.reason == "other" and copy(p) == pytest.approx(found(p))
     assert sum(len(b.gram) for b in found.dual.blocks) == len(found.basis)
     exact = certificates.extract(found).exact()
     assert float(exact.bound) <= found.bound

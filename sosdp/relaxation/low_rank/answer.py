@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...algebra import monomials as mono
-from ...reduction.sparsity import merged, seconds, variable_cliques, work
-from ...structured.low_rank import LowRankPoint, staircase
+from ...conic.low_rank import LowRankPoint, staircase
+from ...reduction.sparsity import merged, narrow_cliques, seconds, work
 from ..answers import Asked, answered
 from ..assemble.identity import RawSolution
 from ..candidate import Ran, State
@@ -49,10 +49,6 @@ class LowRankExpectation(PseudoExpectation):
         found.__dict__.update(light, _moments_of=moments, _make=whole)
         return found
 
-    def __new__(cls, **every: Any) -> Any:
-        """A copy with other fields is an ordinary answer."""
-        return PseudoExpectation(**every)
-
     def __getattr__(self, name: str) -> Any:
         if name not in _HEAVY:
             raise AttributeError(name)
@@ -61,8 +57,10 @@ class LowRankExpectation(PseudoExpectation):
     @cached_property
     def whole(self) -> PseudoExpectation:
         """The same answer with its identity, multipliers and moments."""
-        found: PseudoExpectation = self.__dict__["_make"]()
         own = {f.name: self.__dict__[f.name] for f in fields(PseudoExpectation) if f.name in self.__dict__}
+        if "_make" not in self.__dict__:
+            return PseudoExpectation(**own)
+        found: PseudoExpectation = self.__dict__["_make"]()
         return replace(found, **own | {"sizes": {**self.sizes, **found.sizes}})
 
     def __reduce__(self) -> Any:
@@ -73,13 +71,9 @@ class LowRankExpectation(PseudoExpectation):
         """1 and the variables."""
         return mono.basis(self.variable_ids, 1)
 
-    @cached_property
-    def _atoms(self) -> Any:
-        return self.whole._atoms
-
     def _moment_values(self, monos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found: tuple[np.ndarray, np.ndarray] = self.__dict__["_moments_of"](monos)
-        return found
+        own = self.__dict__.get("_moments_of")  # none in a copy with other fields, which has all of them
+        return super()._moment_values(monos) if own is None else own(monos)
 
 
 def _itself(found: PseudoExpectation) -> PseudoExpectation:
@@ -110,7 +104,7 @@ def _suits(program: UnitBlocks) -> bool:
     side = program.matrix.shape[0]
     if program.side > 1 or seconds([side + 1]) <= _QUICK:
         return program.side > 1 and side > 12
-    cliques = variable_cliques(sp.csr_matrix(program.matrix != 0), np.arange(side), _WIDEST)
+    cliques = narrow_cliques(sp.csr_matrix(program.matrix != 0), np.arange(side), _WIDEST)
     return cliques is None or seconds([c.size + 1 for c in merged(cliques, lambda k: work(k + 1))]) > _QUICK
 
 

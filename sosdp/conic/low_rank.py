@@ -8,7 +8,7 @@ Nothing here is proven. For any block-diagonal L whatever
 
     <C, X> >= tr L + trace(X) min(0, lambda_min(C - L)),
 
-so a caller has the last word with one Cholesky factorisation (`conic.rigorous.shifted_least_eigenvalue`).
+so a caller has the last word with one Cholesky factorisation (`rigorous.shifted_least_eigenvalue`).
 """
 
 from __future__ import annotations
