@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -14,17 +14,23 @@ from ..algebra.build import polynomial, variables
 from ..algebra.coefficients import Number, to_float
 from ..algebra.polynomial import Polynomial
 from ..model.measures import Integral, IntegralConstraint, Measure
-from ..model.options import BuildOptions, SolveOptions, read_options, spelled_out
+from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
 from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.groebner import with_groebner
 from .answers import bound, certified
 from .assemble.plan import least_degree
+from .candidate import Candidate
 from .certify.measures import masses
 from .ladder import State, run
 from .measure_solution import MeasureSolution, laws_of
 from .sos_program import SosProgram
 from .statement import FEASIBLE, MEASURES, Demand, Statement
+
+_EMPTY = (
+    "no measures meet the constraints: of all measures with mass 1 for which they hold up to a common "
+    "factor, that factor is at most 0, by a certified bound"
+)
 
 
 class MeasureProgram:
@@ -170,6 +176,10 @@ class MeasureProgram:
         wanted = self._degree(objective) if degree is None else degree
         state = State(self._statement(signed, sense, wanted), options, started)
         best = run(state)
+        if best.status in ("failed", "inaccurate") and not state.late:
+            refuted = self._refuted(wanted, state.options)
+            if refuted is not None:
+                best = replace(best, status="infeasible", reason=_EMPTY, settled=True)
         built, raw = best.built, best.raw
         turned = np.array([c.kind == "inequality" for c in self.constraints], dtype=bool)
         slopes = raw.unknowns * built.slopes
@@ -196,26 +206,68 @@ class MeasureProgram:
         )
 
     def _statement(self, signed: Integral, sense: str, degree: int) -> Statement:
+        """The program as it was given."""
+        asked = self._stated([signed.of(m) for m in self.measures], self._rows(), degree, signed.constant)
+        asked = replace(asked, sign=_sign(sense))
+        return replace(asked, kind=FEASIBLE) if sense == "feasible" and asked.single else asked
+
+    def _rows(self) -> list[Row]:
+        """The constraints."""
+        return [
+            Row([c.body.of(m) for m in self.measures], -c.body.constant, c.kind == "inequality")
+            for c in self.constraints
+        ]
+
+    def _stated(
+        self, objective: list[Polynomial], rows: list[Row], degree: int, constant: Number = 0
+    ) -> Statement:
         """One demand a measure, one unknown a constraint. An inequality has a multiplier >= 0, which is
         minus an unknown with the limit 0."""
-        turned = [c.kind == "inequality" for c in self.constraints]
-        rows = [[c.body.of(m) for m in self.measures] for c in self.constraints]
-        right = [-c.body.constant for c in self.constraints]
-        for value in right:
-            to_float(value)
-        caps = masses(rows, right, turned) or [None] * len(self.measures)
+        for row in rows:
+            to_float(row.right)
+        caps = masses([r.parts for r in rows], [r.right for r in rows], [r.at_least for r in rows])
         demands = []
-        for k, (measure, cap) in enumerate(zip(self.measures, caps, strict=True)):
-            unknowns = [row[k] if t else -row[k] for row, t in zip(rows, turned, strict=True)]
+        for k, (measure, cap) in enumerate(
+            zip(self.measures, caps or [None] * len(self.measures), strict=True)
+        ):
+            unknowns = [r.parts[k] if r.at_least else -r.parts[k] for r in rows]
             support = measure.support
             if self.options.quotient == "groebner":
                 support = with_groebner(support, degree)
-            demands.append(Demand((signed.of(measure), *unknowns), support, degree, self.options, price=cap))
-        prices = [Fraction(-b if t else b) for b, t in zip(right, turned, strict=True)]
-        upper = tuple(0.0 if t else np.inf for t in turned)
-        sign = _sign(sense)
-        asked = Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(signed.constant), sign)
-        return replace(asked, kind=FEASIBLE) if sense == "feasible" and asked.single else asked
+            demands.append(Demand((objective[k], *unknowns), support, degree, self.options, price=cap))
+        prices = [Fraction(-r.right if r.at_least else r.right) for r in rows]
+        upper = tuple(0.0 if r.at_least else np.inf for r in rows)
+        return Statement(MEASURES, tuple(demands), tuple(prices), upper, Fraction(constant))
+
+    def _refuted(self, degree: int, options: Options) -> Candidate | None:
+        """A proof that no measures meet the constraints, by a program that always has a bound; or None.
+
+        Let mu_k meet them and let constraint j say sum_k mu_k(a_jk) = b_j, not 0. Then the total mass m is
+        positive, and nu_k = mu_k / m have total mass 1, t = sum_k nu_k(a_jk) / b_j = 1 / m > 0, and
+        sum_k nu_k(a_ik) = b_i t (or >=) for the others. A certified bound t <= 0 refutes that, and nothing
+        has to be known of masses.
+        """
+        rows = self._rows()
+        level = max((r for r in rows if not r.at_least), key=lambda r: abs(Fraction(r.right)), default=None)
+        if level is None or not level.right:
+            return None
+        ratio = [p * (1 / Fraction(level.right)) for p in level.parts]
+        others = [
+            Row([p - q * r.right for p, q in zip(r.parts, ratio, strict=True)], 0, r.at_least)
+            for r in rows
+            if r is not level
+        ]
+        whole = Row([polynomial(1)] * len(self.measures), 1, False)
+        best = run(State(self._stated([-q for q in ratio], [*others, whole], degree), options))
+        return best if best.proven is not None and best.proven >= 0 else None
+
+
+class Row(NamedTuple):
+    """A constraint on integrals: ``sum_k mu_k(parts[k])`` is ``right``, or at least it."""
+
+    parts: list[Polynomial]
+    right: Number
+    at_least: bool
 
 
 def _sign(sense: str) -> int:

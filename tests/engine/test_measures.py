@@ -1,6 +1,7 @@
 """Several measures in one program: known values, linear programs over finite sets, and what is charged."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction as F
 from itertools import product
 
@@ -349,3 +350,55 @@ def test_a_measure_that_nothing_is_asked_of_does_not_stand_in_the_way_of_a_proof
     program.measure([x], on=sd.System(x**2 <= 1))  # of any mass
     program.require(mu(x) >= 3)
     assert program.feasible().status == "infeasible"
+
+
+class FailsFirst:
+    """A solver that gives up once: what the program falls back on is seen, whatever a solver can do."""
+
+    FORM = "gram"
+
+    def __init__(self):
+        self.calls = 0
+
+    def solve(self, program, **options):
+        from sosdp.conic import clarabel
+
+        self.calls += 1
+        found = clarabel.solve(program, **options)
+        return replace(found, status="failed", z=0 * found.z, x=0 * found.x) if self.calls == 1 else found
+
+
+UNIT = {"segment": SEGMENT, "interval": S(x >= 1, x <= 2)}
+
+
+@pytest.mark.parametrize(
+    ("on", "stated", "empty"),
+    [
+        ("segment", lambda m: [m.mass == 2, m(x) == 1], False),
+        ("segment", lambda m: [m(x) == 1, m(x**2) >= 1], False),
+        ("segment", lambda m: [m(x) == 1, m(x**2) <= F(1, 2), m.mass <= 1], True),
+        ("segment", lambda m: [m(x) == 1, m(x**2) <= F(1, 2), m.mass <= 3], False),
+        ("interval", lambda m: [m(x) == -1], True),
+        ("interval", lambda m: [m(x) == 1, m(x**2) >= 3], True),
+        ("interval", lambda m: [m(x) == 1, m(x**2) >= F(3, 2)], False),
+        ("interval", lambda m: [m(x) == 1, m(x**2) >= F(1, 2)], False),
+        ("interval", lambda m: [m(x) == 1, m(x**2) <= F(3, 2)], False),
+        ("interval", lambda m: [m(x) == -3, m(x + 1) >= -5], True),
+    ],
+)
+def test_measures_that_do_not_exist_are_refuted_without_their_mass(on, stated, empty):
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=UNIT[on])
+    program.require(stated(mu))
+    assert (program.feasible(degree=4, solver=FailsFirst()).status == "infeasible") == empty
+
+
+def test_a_matrix_that_is_not_completely_positive():
+    """The cycle of five with a diagonal that is too small, on the simplex: solvers break down on it."""
+    A = np.array([[1, 1, 0, 0, 1], [1, 2, 1, 0, 0], [0, 1, 2, 1, 0], [0, 0, 1, 1, 1], [1, 0, 0, 1, 3]])
+    z = sd.variables("z", 5)
+    program = sd.MeasureProgram()
+    mu = program.measure(z, on=S(z >= 0, z.sum() == 1))
+    program.require([mu(z[i] * z[j]) == int(A[i, j]) for i in range(5) for j in range(i, 5)])
+    for found in (program.feasible(degree=4), program.minimize(mu.mass, degree=4)):
+        assert found.status == "infeasible" and found.certified_bound is None
