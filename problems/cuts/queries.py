@@ -104,8 +104,8 @@ class CutQuery(Query):
         self._only_first = np.setdiff1d(self.first, self.both, assume_unique=True)
         self._only_second = np.setdiff1d(self.second, self.both, assume_unique=True)
         both = len(self.both)
-        apart = len(self._only_first) * len(self.second) + both * len(self._only_second)
-        self.sensitivity = (2 if count == "bilinear" else 1) if both >= 2 else int(apart > 0)
+        separated = len(self._only_first) * len(self.second) + both * len(self._only_second)
+        self.sensitivity = (2 if count == "bilinear" else 1) if both >= 2 else int(separated > 0)
 
     def count(self, adjacency: sp.csr_array) -> int:
         """The exact integer answer."""
@@ -136,8 +136,8 @@ class CutQuery(Query):
     def squared_norm(self) -> float:
         """Sum over pairs of the squared weight."""
         inner = len(self.both) * (len(self.both) - 1) / 2.0
-        apart = len(self._only_first) * len(self.second) + len(self.both) * len(self._only_second)
-        return apart + inner * (4.0 if self.mode == "bilinear" else 1.0)
+        separated = len(self._only_first) * len(self.second) + len(self.both) * len(self._only_second)
+        return separated + inner * (4.0 if self.mode == "bilinear" else 1.0)
 
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
         """Rectangles of constant weight."""

@@ -132,12 +132,12 @@ def agreements(
         sound[: min(failures, blocks)] = False
         flat = [answers[:, i, :] for i in range(k)]
         squares = np.stack([_pair_squares(table) for table in flat], axis=0)
-        apart = np.min(
+        gaps = np.min(
             [np.linalg.norm(flat[i] - flat[j], axis=1) for i in range(k) for j in range(i)]
             or [np.full(blocks, np.inf)],
             axis=0,
         )
-        sets.append((np.sqrt(squares.max(axis=0)), np.sqrt(squares.sum(axis=0)), apart, sound))
+        sets.append((np.sqrt(squares.max(axis=0)), np.sqrt(squares.sum(axis=0)), gaps, sound))
     upper = np.triu_indices(blocks, 1)
     largest = np.concatenate([one[0][upper] for one in sets])
     joint = np.concatenate([one[1][upper] for one in sets])
@@ -146,8 +146,8 @@ def agreements(
         r = float(single) if radius is None else radius
         s = min(float(k), max(1.0, (float(both) / r) ** 2))
         scores = []
-        for big, total, apart, sound in sets:
-            valid = sound & (apart > SEPARATION * r)
+        for big, total, gaps, sound in sets:
+            valid = sound & (gaps > SEPARATION * r)
             matches = (big <= r) & (total**2 <= s * r * r) & valid[:, None] & valid[None, :]
             scores.append(h_score(matches) / blocks)
         result.append(Agreement(r, s, float(np.mean(scores)), float(np.std(scores)) * math.sqrt(blocks)))

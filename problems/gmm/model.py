@@ -54,19 +54,19 @@ class SphericalMixture:
 
     def means(self) -> Array:
         """(k, d) means about 0, before rotation and offset."""
-        k, d, wide = self.clusters, self.dimension, self.separation
+        k, d, far_by = self.clusters, self.dimension, self.separation
         result = np.zeros((k, d))
         if d >= k - 1:
-            simplex = np.eye(k) * wide / np.sqrt(2.0)
+            simplex = np.eye(k) * far_by / np.sqrt(2.0)
             simplex -= simplex.mean(axis=0)
             directions = np.linalg.svd(simplex)[2][: max(k - 1, 1)]
             flat = simplex @ directions.T
             result[:, : flat.shape[1]] = flat[:, :d]
         elif d == 1:
-            result[:, 0] = wide * (np.arange(k) - (k - 1) / 2.0)
+            result[:, 0] = far_by * (np.arange(k) - (k - 1) / 2.0)
         else:
             turns = 2.0 * np.pi * np.arange(k) / k
-            circle = wide / (2.0 * np.sin(np.pi / k))
+            circle = far_by / (2.0 * np.sin(np.pi / k))
             result[:, :2] = circle * np.column_stack([np.cos(turns), np.sin(turns)])
         return result
 
@@ -147,11 +147,11 @@ def simulated_answers(
     return plain + noise * spread[:, :, None], np.asarray(counts.min(axis=1) >= 1)
 
 
-def centre_error(found: npt.ArrayLike, means: npt.ArrayLike) -> float:
+def centre_error(centres: npt.ArrayLike, means: npt.ArrayLike) -> float:
     """Largest Euclidean distance between matched centres, over the matching with the least total."""
     from scipy.optimize import linear_sum_assignment
 
-    a, b = np.asarray(found, dtype=np.float64), np.asarray(means, dtype=np.float64)
+    a, b = np.asarray(centres, dtype=np.float64), np.asarray(means, dtype=np.float64)
     distance = np.linalg.norm(a[:, None] - b[None], axis=2)
     row, column = linear_sum_assignment(distance)
     return float(distance[row, column].max())

@@ -241,19 +241,19 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
             if search.n // size < 8:
                 break
             record = try_solver(function, facts, size)
-            found = _search(replace(search, block_size=size), record)
-            if found is not None:
-                made = _finish(found, search, record, "")
+            chosen = _search(replace(search, block_size=size), record)
+            if chosen is not None:
+                made = _finish(chosen, search, record, "")
                 chance = _forecast(made, record)
                 passes = made.feasible and chance >= CONFIDENCE - 0.01
-                tried.append(((passes, min(chance, CONFIDENCE), -made.error), found, record, name))
+                tried.append(((passes, min(chance, CONFIDENCE), -made.error), chosen, record, name))
                 if passes and record.failed <= 1.0 / PILOTS:
                     break
     if not tried:
         return _hopeless(search, solver)
-    _, found, record, label = max(tried, key=lambda one: one[0])
+    _, chosen, record, label = max(tried, key=lambda one: one[0])
     label = label if isinstance(label, str) else "given"
-    plan = _finish(found, search, record, label)
+    plan = _finish(chosen, search, record, label)
     chance = _forecast(plan, record)
     plan = replace(plan, pass_probability=chance, feasible=plan.feasible and chance >= CONFIDENCE - 0.01)
     return plan if plan.feasible else replace(plan, advice=_advice(search, record, plan))
@@ -262,8 +262,8 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
 def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:
     """Pass probability of the finished plan, simulated with its own number of blocks."""
     blocks = min(plan.blocks, 800)
-    found = agreements(plan.facts, plan.block_size, record, plan.radius, blocks, 8)
-    nearest = min(found, key=lambda a: abs(a.spread - plan.spread))
+    chosen = agreements(plan.facts, plan.block_size, record, plan.radius, blocks, 8)
+    nearest = min(chosen, key=lambda a: abs(a.spread - plan.spread))
     return _chance(plan.blocks, nearest, plan.plateau, _base(plan.epsilon_test, plan.delta_test))
 
 
@@ -365,11 +365,11 @@ def _search(search: _Search, record: SolverRecord) -> _Choice | None:
 
 
 def _block_sizes(n: int, k: int) -> list[int]:
-    size, found = 8.0 * k, []
+    size, chosen = 8.0 * k, []
     while size <= n / 8 and size <= 6000:
-        found.append(round(size))
+        chosen.append(round(size))
         size *= _GROWTH
-    return found
+    return chosen
 
 
 _NODES = (-1.8, -1.1, -0.7, -0.35, 0.0, 0.35, 0.7, 1.1, 1.8)
@@ -473,15 +473,15 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     if record.failed > 0.1:
         kind = f"the block solver {plan.solver!r} fails on {record.failed:.0%} of made-up blocks like these"
         return f"expected to decline: {kind}; try another solver, or clusters further apart"
-    found = []
+    chosen = []
     needed = _required(free, record, 10**8)
     if needed is not None:
-        found.append(f"about {needed} records")
+        chosen.append(f"about {needed} records")
     changed = [
         (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
         for factor in (1.5, 2.0, 4.0, 8.0)
     ]
-    found += next(([text] for text, other in changed if _feasible(other, record)), [])
+    chosen += next(([text] for text, other in changed if _feasible(other, record)), [])
     changed = [
         (
             f"a separation of {facts.separation * factor:.3g} sigma",
@@ -489,18 +489,18 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
         )
         for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
     ]
-    found += next(([text] for text, other in changed if _feasible(other, record)), [])
+    chosen += next(([text] for text, other in changed if _feasible(other, record)), [])
     if facts.clusters > 1 and facts.least_weight < 0.99 / facts.clusters:
         equal = replace(free, facts=replace(facts, least_weight=1.0 / facts.clusters))
         if _feasible(equal, record):
-            found.append("a promise that no cluster is lighter than the others (least_weight)")
+            chosen.append("a promise that no cluster is lighter than the others (least_weight)")
     if len(search.scales) > 1 and _feasible(replace(free, scales=search.scales[-1:]), record):
-        found.append("one known sigma instead of a grid")
-    if not found:
+        chosen.append("one known sigma instead of a grid")
+    if not chosen:
         return (
             "these public facts leave no room for blocks that agree: fewer clusters or coordinates are needed"
         )
-    return "expected to decline; it would pass with " + ", or ".join(found)
+    return "expected to decline; it would pass with " + ", or ".join(chosen)
 
 
 def after_refusal(plan: AggregatePlan) -> str:

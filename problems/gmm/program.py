@@ -194,7 +194,7 @@ def pairwise_program(
     w, v = sd.variables("w", n), sd.variables("v", d)
     together = np.array([[w[i] * w[j] for j in range(n)] for i in range(n)], dtype=object)
     held = sd.variables("held", (n, n)) if triples else None
-    apart = sd.variables("apart", (n, n)) if triples else None
+    outside = sd.variables("apart", (n, n)) if triples else None
 
     def in_expectation(relaxation: Any) -> list[Any]:
         e = relaxation.E
@@ -211,8 +211,8 @@ def pairwise_program(
         for order, limit in limits.items():
             spread = _pairs(y, v, order, together)
             made.append(sd.for_all(v, expectation(n**2 / clusters * limit * (v @ v) ** order - spread) >= 0))
-        if held is not None and apart is not None:
-            made += _triple_constraints(e, y, v, w, held, apart, room, clusters, limits)
+        if held is not None and outside is not None:
+            made += _triple_constraints(e, y, v, w, held, outside, room, clusters, limits)
         return made
 
     options: dict[str, Any] = {"sparsity": "correlative" if triples else "dense"}
@@ -225,7 +225,7 @@ def _triple_constraints(
     v: Any,
     w: Any,
     held: Any,
-    apart: Any,
+    outside: Any,
     room: float,
     clusters: int,
     limits: dict[int, float],
@@ -237,7 +237,7 @@ def _triple_constraints(
         for j in range(n):
             for m in range(j + 1):
                 mine = held[i, j] * held[i, m]
-                made.append(e(w[j] * w[m] - mine - apart[i, j] * apart[i, m]) == 0)
+                made.append(e(w[j] * w[m] - mine - outside[i, j] * outside[i, m]) == 0)
                 distinct = sorted({i, j, m})
                 if len(distinct) < 3:  # a repeated point: T is W of the two that are left
                     made.append(e(mine - w[distinct[0]] * w[distinct[-1]]) == 0)

@@ -31,9 +31,9 @@ class EdgeList:
     assumptions: tuple[str, ...] = (VERTICES_STATED,)
 
     @classmethod
-    def of(cls, found: Edges) -> EdgeList:
+    def of(cls, read: Edges) -> EdgeList:
         """The list that was read from rows."""
-        return cls(len(found.nodes), found.pairs, found.weights, found.nodes, found.assumptions)
+        return cls(len(read.nodes), read.pairs, read.weights, read.nodes, read.assumptions)
 
 
 ENDS = (
@@ -79,13 +79,13 @@ def from_frame(frame: Any, *, weighted: bool = False) -> EdgeList:
         )
     by_name = dict(zip(names, frame.columns, strict=True))
     ends = [frame[by_name[first]], frame[by_name[second]]]
-    stated = _categories(ends)
+    categories = _categories(ends)
     weights = floats(frame[by_name["weight"]]) if weighted else None
-    if stated is None:
+    if categories is None:
         return EdgeList.of(read_edges(members(ends[0]), members(ends[1]), weights))
     first_codes, second_codes = (end.cat.codes.tolist() for end in ends)
-    result = read_edges(first_codes, second_codes, weights, len(stated))
-    return EdgeList.of(replace(result, nodes=stated))
+    result = read_edges(first_codes, second_codes, weights, len(categories))
+    return EdgeList.of(replace(result, nodes=categories))
 
 
 def _ends(names: list[str]) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def block_tuples(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: Ra
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Drawn:
     """Averages; centres and noisy counts after two Lloyd steps; the clipping radius of records."""
 
     averages: TupleAverages
@@ -66,19 +66,19 @@ class _Found:
     counts: Array
 
 
-def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> _Found:
+def _find(records: Array, plan: TuplePlan, clusterer: Clusterer, bits: RandomBits) -> _Drawn:
     """Tuples, their averages, and two Lloyd steps: the first with room for the noise of the averages."""
     tuples = block_tuples(records, plan, clusterer, bits)
     drawn = draw_averages(tuples, plan.clusters, plan.dimension, plan.grid, plan.budget, bits)
     # the radius is released and the variance follows from it: what records are clipped at may depend on both
     clip = plan.clip_factor * drawn.radius
-    wide = clip + math.sqrt(drawn.variance) * (math.sqrt(plan.dimension) + 2.0)
+    noisy_clip = clip + math.sqrt(drawn.variance) * (math.sqrt(plan.dimension) + 2.0)
     centres, counts = drawn.centres, np.zeros(plan.clusters)
     if centres is not None:
-        for reach, share in ((wide, 0.4), (clip, 0.6)):
+        for reach, share in ((noisy_clip, 0.4), (clip, 0.6)):
             better = refine(records, centres, reach, share * plan.budget.rho_then * (1.0 - 1e-12), bits)
             centres, counts = better.centres, better.counts
-    return _Found(drawn, clip, centres, counts)
+    return _Drawn(drawn, clip, centres, counts)
 
 
 def kmeans_guarantee(plan: TuplePlan) -> Guarantee:

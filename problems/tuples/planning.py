@@ -12,7 +12,7 @@ import sosdp.privacy.calibrate as calibrate
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
-    WIDE,
+    ALL_RADII,
     RadiusGrid,
     TupleBudget,
     tuple_budget,
@@ -68,7 +68,7 @@ class Known:
     sigma: float | None = None
     separation: float | None = None
     tuples: int | None = None
-    grid: RadiusGrid = WIDE
+    grid: RadiusGrid = ALL_RADII
     plateau: int = 3
     failure: float = 0.01
     then: float = THEN

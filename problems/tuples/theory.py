@@ -31,7 +31,7 @@ def squared_gaps(points: Tuple) -> list[Fraction]:
     return [min(squared_distance(x, y) for j, y in enumerate(points) if j != i) for i, x in enumerate(points)]
 
 
-def far(centres: Tuple, radii: Sequence[Any], ratio: Any) -> bool:
+def are_far(centres: Tuple, radii: Sequence[Any], ratio: Any) -> bool:
     """Whether the balls are ratio-far: |c_i - c_j| >= ratio max(r_i, r_j)."""
     return all(
         squared_distance(centres[i], centres[j])
@@ -88,10 +88,10 @@ def centre_stability(ratio: Any) -> tuple[Fraction, Fraction]:
     Raises:
         ValueError: ratio <= 2.
     """
-    wide = Fraction(ratio)
-    if wide <= 2:
+    between = Fraction(ratio)
+    if between <= 2:
         raise ValueError(f"the bounds hold for ratios above 2, got {ratio}")
-    return (wide + 2) / (wide - 2), 2 / (wide - 2)
+    return (between + 2) / (between - 2), 2 / (between - 2)
 
 
 def fixed_radius_shift() -> int:

@@ -10,12 +10,10 @@ Proofs: docs/proofs/gaussian_release.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sosdp.privacy.guarantee.evidence import Law
 from sosdp.privacy.guarantee.rounding import float_down, float_up
 
 SMALLEST_SMOOTHING = 2.85
@@ -259,177 +257,6 @@ def _largest_rho(epsilon: float, delta: float) -> float:
     return low
 
 
-# ------------------------------------------------------------------------------------------------------------
-# Gaussian noise on a public grid
-
-
-@dataclass(frozen=True)
-class GridGaussian:
-    """Gaussian noise on a power-of-two grid, with what has been proven about it.
-
-    Attributes:
-        grid: the power of two; the released value is `counts * grid`.
-        units: the noise parameter s in grid units, as in `noise.gaussian`.
-        scale: `units * grid`, the noise's standard deviation to within 1e-6 when units >= 2^20.
-        count: number of entries that receive noise.
-        sensitivity: l2 sensitivity of the unrounded values that was charged.
-        shift: the l2 sensitivity in grid units after rounding to the grid: sensitivity/grid + sqrt(count).
-        smoothing: r^2, see the proof page; 0 for the rounded law.
-        charge: delta spent on the law being discrete (an upper bound); 0 for the rounded law.
-        epsilon, delta, rho: what was asked for and is proven.
-        calibration: as asked; with rho the noise is the same for both, only the sensitivity differs.
-        law, backend: to draw with.
-    """
-
-    grid: float
-    units: float
-    count: int
-    sensitivity: float
-    shift: Fraction
-    smoothing: float
-    charge: float
-    epsilon: float | None
-    delta: float | None
-    rho: float | None
-    calibration: str
-    law: str
-    backend: str
-
-    @property
-    def scale(self) -> float:
-        """The noise parameter in the units of the values."""
-        return self.units * self.grid
-
-    def laws(self) -> tuple[Law, ...]:
-        """The law of the noise with its sensitivity, in grid units; none where delta pays for its form."""
-        if self.law == "rounded":
-            return (Law("rounded gaussian", (Fraction(self.units), self.shift)),)
-        if self.rho is not None:
-            return (Law("discrete gaussian", (Fraction(self.units) ** 2, self.shift)),)
-        return ()
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What went into the noise, one sentence each, for the guarantee."""
-        lines = [
-            f"values rounded to the public grid {self.grid!r}; rounding charged as sqrt({self.count}) "
-            "grid units of l2 sensitivity"
-        ]
-        noise = f"{self.law} Gaussian noise of {self.units!r} grid units"
-        if self.rho is None and self.law == "discrete":
-            noise += f"; {self.charge:.3g} of delta pays for the noise being discrete"
-        return (*lines, noise)
-
-
-def grid_gaussian(
-    *,
-    sensitivity: float,
-    count: int,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    calibration: str = "tight",
-    largest: float = 0.0,
-    law: str = "rounded",
-    backend: str = "cells",
-) -> GridGaussian:
-    """Grid and noise for releasing `count` numbers of l2 sensitivity `sensitivity` with Gaussian noise.
-
-    Args:
-        sensitivity: proven upper bound on the l2 distance of the (unrounded) values of two neighbours.
-        count: number of entries of the release (all of them may change).
-        epsilon, delta: the guarantee wanted; or else
-        rho: zero-concentrated differential privacy wanted.
-        calibration: "tight", or "paper" (textbook multiplier; refused where it is not proven).
-        largest: public bound on the absolute value of an entry (the values are clipped to it).
-        law: "rounded" (the analytic Gaussian mechanism, rounded) or "discrete" (through the smoothing bound).
-        backend: what will draw, as in `noise.gaussian`.
-
-    Raises:
-        ValueError: a number out of range; budget and grid that do not fit 64-bit integers; the textbook
-            formula where it is not private.
-
-    Source: docs/proofs/gaussian_release.md, Theorems 1 to 3.
-    """
-    sensitivity = check_positive(sensitivity, "sensitivity")
-    largest = check_positive(largest, "largest", zero=True)
-    count = int(count)
-    if count < 1:
-        raise ValueError(f"count must be at least 1, got {count}")
-    if calibration not in ("tight", "paper"):
-        raise ValueError(f'calibration must be "tight" or "paper", got {calibration!r}')
-    if law not in ("rounded", "discrete") or (backend == "opendp" and law != "discrete"):
-        raise ValueError(f'law must be "rounded" or "discrete" (OpenDP: only the latter), got {law!r}')
-    if rho is not None:
-        if epsilon is not None or delta is not None:
-            raise ValueError("give epsilon and delta, or rho, not both")
-        multiplier = 1.0 / math.sqrt(2.0 * check_positive(rho, "rho"))
-        grid = _choose_grid(sensitivity, count, multiplier, largest)
-        shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
-        return GridGaussian(
-            grid=grid,
-            units=root_up(shift**2 / (2 * Fraction(rho))),
-            count=count,
-            sensitivity=sensitivity,
-            shift=shift,
-            smoothing=0.0,
-            charge=0.0,
-            epsilon=None,
-            delta=None,
-            rho=rho,
-            calibration=calibration,
-            law=law,
-            backend=backend,
-        )
-    if epsilon is None or delta is None:
-        raise ValueError("give epsilon and delta, or rho")
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    smoothing, charge = 0.0, 0.0
-    if law == "discrete":
-        smoothing = _smoothing(epsilon, delta, count)
-        charge = _smoothing_charge(epsilon, count, smoothing)
-    left = Fraction(delta) - Fraction(charge)
-    if calibration == "paper":
-        multiplier = gaussian_sigma_paper(epsilon, delta)
-    else:
-        multiplier = gaussian_sigma_tight(epsilon, float_down(left))
-    grid = _choose_grid(sensitivity, count, multiplier, largest)
-    shift = Fraction(sensitivity) / Fraction(grid) + _sqrt_up(count)
-    if calibration == "paper":
-        units = float_up(Fraction(multiplier) * shift)
-    else:
-        units = root_up((Fraction(multiplier) * shift) ** 2 + Fraction(smoothing))
-
-    def proven(candidate: float) -> bool:
-        variance = Fraction(candidate) ** 2 - Fraction(smoothing)
-        return variance > 0 and delta_at_most(epsilon, shift**2 / variance, left)
-
-    if not proven(units):
-        if calibration == "paper":
-            raise ValueError(
-                f"the published Gaussian formula is not proven private at epsilon = {epsilon}, "
-                f'delta = {delta} with noise on a grid; use calibration="tight"'
-            )
-        step = 1e-15
-        while not proven(units):
-            units = math.nextafter(units * (1.0 + step), math.inf)
-            step *= 2.0
-    return GridGaussian(
-        grid=grid,
-        units=units,
-        count=count,
-        sensitivity=sensitivity,
-        shift=shift,
-        smoothing=smoothing,
-        charge=charge,
-        epsilon=epsilon,
-        delta=delta,
-        rho=None,
-        calibration=calibration,
-        law=law,
-        backend=backend,
-    )
-
-
 def truncated_laplace_delta(units: float, bound: int, shift: int) -> float:
     """Upper bound on the delta of integer data plus `noise.truncated_laplace`, beside epsilon = shift/units.
 
@@ -456,65 +283,6 @@ def truncated_laplace_delta(units: float, bound: int, shift: int) -> float:
         return min(1.0, math.nextafter(float(upper), math.inf))
 
 
-def grid_delta(
-    epsilon: float, *, units: float, shift: float, count: int = 1, smoothing: float = SMALLEST_SMOOTHING
-) -> float:
-    """Delta proven for discrete Gaussian noise of `units` on an integer query of l2 sensitivity `shift`.
-
-    The bound of Theorem 3 of the proof page (float64), for a given smoothing variance r^2 < units^2.
-
-    Raises:
-        ValueError: a number out of range, or smoothing >= units^2.
-    """
-    epsilon = check_epsilon(epsilon)
-    variance = check_positive(units, "units") ** 2 - check_positive(smoothing, "smoothing")
-    if variance <= 0.0:
-        raise ValueError(f"smoothing {smoothing} must be below units^2 = {units**2}: use a finer grid")
-    multiplier = math.sqrt(variance) / check_positive(shift, "shift")
-    return gaussian_delta(epsilon, multiplier) + _smoothing_charge(epsilon, count, smoothing)
-
-
-def _choose_grid(sensitivity: float, count: int, multiplier: float, largest: float) -> float:
-    """A power of two so fine that rounding costs about 2^-20 of the noise, and coarse enough for 64 bits."""
-    rounding = multiplier * math.sqrt(count)
-    if not math.isfinite(rounding) or rounding > 2.0**38:
-        raise ValueError(
-            "this budget asks for noise beyond 64-bit integers on any useful grid; "
-            "use a larger epsilon or delta, or fewer entries"
-        )
-    fineness = min(38, max(20, 20 + math.ceil(math.log2(rounding)) if rounding > 0 else 20))
-    exponent = math.frexp(multiplier * sensitivity)[1] - 1 - fineness
-    if largest > 0.0:
-        # frexp: largest <= 2^e, so this grid keeps |value| / grid below 2^61.
-        exponent = max(exponent, math.frexp(largest)[1] - LARGEST_COUNT_LOG2)
-    if not -960 <= exponent <= 900:
-        raise ValueError(f"sensitivity {sensitivity!r} is too far from 1 for float64; rescale the values")
-    return math.ldexp(1.0, exponent)
-
-
-def _smoothing(epsilon: float, delta: float, count: int) -> float:
-    """r^2 with count * 2 exp(-2 pi^2 r^2) (1 + e^eps) below 2^-20 delta, and never below
-    SMALLEST_SMOOTHING.
-    """
-    log_wanted = math.log(2.0 * count) + _log_one_plus_exp(epsilon) - math.log(delta) + 20.0 * math.log(2.0)
-    return max(SMALLEST_SMOOTHING, math.ceil(100.0 * log_wanted / (2.0 * math.pi**2) + 1.0) / 100.0)
-
-
-def _smoothing_charge(epsilon: float, count: int, smoothing: float) -> float:
-    """Upper bound on (1 + e^eps) * count * eps_r, with eps_r = 2 sum_k exp(-2 pi^2 r^2 k^2).
-
-    The terms from k = 2 on are below the first to the fourth power, times 2: with r^2 >= 2.85 less than
-    2^-160 of it; the factor covers them and the float rounding of the exponent.
-    """
-    log_charge = math.log(2.0 * count) + _log_one_plus_exp(epsilon) - 2.0 * math.pi**2 * smoothing
-    rounding = 1e-14 * (epsilon + 2.0 * math.pi**2 * smoothing)
-    return math.exp(log_charge) * (1.0 + 1e-9 + rounding) + 5e-324
-
-
-def _log_one_plus_exp(x: float) -> float:
-    return x + math.log1p(math.exp(-x))
-
-
 def root_up(number: Fraction) -> float:
     """A float64 at least the square root of `number` >= 0, within one step of it; exact for exact squares.
 
@@ -530,7 +298,3 @@ def root_up(number: Fraction) -> float:
     root = math.isqrt(scaled)
     root += root * root < scaled
     return float_up(Fraction(root, 1 << shift))
-
-
-def _sqrt_up(number: int) -> Fraction:
-    return Fraction(root_up(Fraction(number)))

@@ -179,8 +179,8 @@ def _row(line: bytes | None) -> tuple[str, str, float] | None:
     mark = next((mark for mark in (",", ";", "\t") if mark in text), None)
     fields = [part.strip().strip('"') for part in text.split(mark)]
     if brace:
-        stated = _WEIGHT.search(attributes)
-        fields = [*fields, *([stated[1]] if stated else [])] if len(fields) == 2 else []
+        given = _WEIGHT.search(attributes)
+        fields = [*fields, *([given[1]] if given else [])] if len(fields) == 2 else []
     if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
         return None
     return fields[0], fields[1], number_in(fields[2]) if len(fields) == 3 else 1.0

@@ -348,9 +348,9 @@ def _flatten(value: Any, shape: tuple[int, ...], flat: list[float]) -> None:
         _flatten(part, shape[1:], flat)
 
 
-def _most_common(found: Any) -> Any:
+def _most_common(kinds: Any) -> Any:
     """The most frequent member; of several the least, so that no order of records matters."""
-    counts = Counter(found)
+    counts = Counter(kinds)
     most = max(counts.values(), default=0)
     return min((key for key, count in counts.items() if count == most), key=repr, default=None)
 

@@ -259,9 +259,9 @@ def test_the_form_is_stated(tmp_path, capsys):
     rows = ["größe;einkommen;ort", *(f"{170 + i % 5};1{i % 7}00,5;Köln" for i in range(400))]
     (tmp_path / "a.csv").write_text("\n".join(rows) + "\n", encoding="latin-1")
     ask = ["private", "gaussian", tmp_path / "a.csv", "--epsilon", 4, "--estimate", "mean", "--json"]
-    stated = ["--header", "--separator", ";", "--decimal", ",", "--encoding", "latin-1"]
+    declared = ["--header", "--separator", ";", "--decimal", ",", "--encoding", "latin-1"]
     both = ["--columns", "größe,einkommen"]
-    code, out, err = _run(capsys, *ask, *stated, *both, "--bounds", "0:300,0:9000")
+    code, out, err = _run(capsys, *ask, *declared, *both, "--bounds", "0:300,0:9000")
     assert code == 0 and not err
     mean = json.loads(out)["value"]["mean"]
     assert abs(mean[0] - 172) < 2 and abs(mean[1] - 1300) < 60

@@ -151,10 +151,10 @@ def test_likelihood_ratios_of_neighbours():
     brackets = [(10.0, 10.0), (10.0, 10.5), (11.0, 11.5), (9.0, 9.0), (10.49, 10.99), (9.99, 9.99)]
     worst = 0.0
     for (low, high), (low2, high2) in itertools.permutations(brackets, 2):
-        apart = max(abs(low - low2), 0) <= 1.0
+        separate = max(abs(low - low2), 0) <= 1.0
         first, second = law(rule, rule.count((low, high))), law(rule, rule.count((low2, high2)))
         ratio = max(math.log(first[k] / second[k]) for k in first)
-        if apart:
+        if separate:
             worst = max(worst, ratio)
     assert epsilon * 0.5 < worst <= epsilon + 1e-9
 

@@ -152,7 +152,7 @@ def test_a_state_in_a_new_process_rests_on_the_word_of_the_caller():
         resumed(first.state_dict(), SpendLedger())
     second = resumed(first.state_dict(), SpendLedger(), only_copy=True)
     assert second.guarantee.kind == "conditional" and "only copy" in second.guarantee.assumptions[0]
-    assert (second.asked, second.used) == (first.asked, first.used)
+    assert (second.questions, second.used) == (first.questions, first.used)
 
 
 def test_contradicting_counters_are_refused():
@@ -179,6 +179,6 @@ def test_arguments():
     for wrong in (0, -1, 1.0, True):
         with pytest.raises(ValueError, match="sensitivity"):
             mechanism.ask(1, wrong, Fraction(0))
-    assert mechanism.asked == 0
+    assert mechanism.questions == 0
     with pytest.raises(ValueError, match="threshold"):
         interaction(1, 3, 1, threshold=0)

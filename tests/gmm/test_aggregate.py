@@ -55,8 +55,8 @@ def test_clipped_integers_are_short_and_nearly_right():
     offsets = points - centres[nearest]
     short = np.linalg.norm(offsets, axis=1) < 3.99
     assert np.abs(whole[short] / refine.RESOLUTION * 4.0 - offsets[short]).max() < 1e-5
-    far = np.linalg.norm(offsets, axis=1) > 4.0
-    assert min(np.sqrt(np.array(lengths, dtype=float)[far])) > 0.99999 * refine.RESOLUTION
+    distant = np.linalg.norm(offsets, axis=1) > 4.0
+    assert min(np.sqrt(np.array(lengths, dtype=float)[distant])) > 0.99999 * refine.RESOLUTION
 
 
 def test_refinement_noise_has_the_variance_that_the_proof_uses():

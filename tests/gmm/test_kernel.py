@@ -139,9 +139,9 @@ def check_pair(one, two, index, clusters, weight):
         rows = [phi[a] for phi in ramps]
         # the point that changed is one atom before and another after
         laws = [row / row.sum() for row in rows]
-        apart = np.delete(np.abs(laws[0] - laws[1]), index).sum() + laws[0][index] + laws[1][index]
+        difference = np.delete(np.abs(laws[0] - laws[1]), index).sum() + laws[0][index] + laws[1][index]
         change = float(np.linalg.norm(np.delete(one.matrix[a] - two.matrix[a], index)))
-        assert apart / 2.0 <= bounds.movement_of(change + room)
+        assert difference / 2.0 <= bounds.movement_of(change + room)
     assert abs(ramps[0].sum() - ramps[1].sum()) <= bounds.statistic_sensitivity
     return kept**2 / dropped_bound(n, cap, weight), moved / value_sensitivity(n, cap, weight)
 

@@ -56,8 +56,8 @@ def programs():
     return points, labels, result
 
 
-def value(found, name):
-    return found[name].expectation.bound
+def value(solved, name):
+    return solved[name].expectation.bound
 
 
 def test_values_are_ordered_as_the_constraints_are(programs):
@@ -117,12 +117,12 @@ def test_higher_degrees_and_the_published_form_with_means():
 def test_dropping_a_sample_breaks_the_form_with_means_and_no_other():
     """A full cluster at one far point: mu moves when a member is dropped, by (1 - h) h^2 |a|^2, h = k/n."""
     share = 2 / 20
-    for far, expected in ((10.0, 0.9), (20.0, 3.6), (100.0, 90.0)):
+    for distant, expected in ((10.0, 0.9), (20.0, 3.6), (100.0, 90.0)):
         points = np.zeros((20, 1))
-        points[10:] = far
+        points[10:] = distant
         assert linked_mean_excess(points, range(10, 20), 2) == pytest.approx(0.0, abs=1e-9)
         result = linked_mean_excess(points, range(11, 20), 2)
-        assert result == pytest.approx((1 - share) * share**2 * far**2, rel=1e-9)
+        assert result == pytest.approx((1 - share) * share**2 * distant**2, rel=1e-9)
         assert result == pytest.approx(expected, rel=1e-9)
         matrix = cluster_matrix(np.arange(20) >= 10)
         for index in (0, 19):

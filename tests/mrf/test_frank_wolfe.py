@@ -169,8 +169,8 @@ def test_two_selections_enumerated_stay_within_rho(radius, rho):
     worst, databases = worst_divergence(radius, rho)
     assert databases == 120
     assert 0.2 < worst <= 1.0
-    undone, _ = worst_divergence(radius, rho, scale_factor=4.0)  # a quarter of the noise
-    assert undone > 1.0
+    mutated, _ = worst_divergence(radius, rho, scale_factor=4.0)  # a quarter of the noise
+    assert mutated > 1.0
 
 
 def test_the_same_for_four_records_of_three_signs():

@@ -23,10 +23,10 @@ def table():
     return grid(2, 3, 0.5).sample(4000, 1)
 
 
-def largest_error(found, table, order):
+def largest_error(released, table, order):
     p = table.shape[1]
     sets = [s for size in range(1, order + 1) for s in itertools.combinations(range(p), size)]
-    return max(abs(found.parity(s) - table[:, list(s)].prod(axis=1).mean()) for s in sets)
+    return max(abs(released.parity(s) - table[:, list(s)].prod(axis=1).mean()) for s in sets)
 
 
 def test_both_approach_the_data(table):

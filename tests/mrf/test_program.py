@@ -36,8 +36,8 @@ def test_grouping_counts_distinct_records():
     table = diamond(5).sample(500, 1)
     distinct, counts = grouped(table)
     assert counts.sum() == 500 and len(np.unique(distinct, axis=0)) == len(distinct)
-    wide = np.ones((4, 30), dtype=np.int8)
-    assert grouped(wide)[0] is wide
+    with_all = np.ones((4, 30), dtype=np.int8)
+    assert grouped(with_all)[0] is with_all
 
 
 def test_ising_coefficients_are_twice_the_parameters():

@@ -16,8 +16,10 @@ import pytest
 import sosdp.privacy.calibrate as calibrate
 from problems.gaussian.model import PackingProblem
 from problems.gaussian.program import QUANTUM, SPREAD, WIDTH, PackingScore
+from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.guarantee import Guarantee, _group_delta, _renyi_epsilon
+from sosdp.privacy.guarantee.forms import group_delta, renyi_epsilon
+from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.mechanisms import bounded_average, report_noisy_max
 from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
 from sosdp.privacy.mechanisms.basic.histogram import calibration
@@ -41,7 +43,7 @@ def exactly(build, digits: int = 300):
 def test_rounding_to_the_grid_is_in_the_sensitivity(budget):
     """On a grid far coarser than the sensitivity, rounding alone moves neighbours by sqrt(count)."""
     count, sensitivity = 16, 1e-3
-    plan = calibrate.grid_gaussian(sensitivity=sensitivity, count=count, largest=2.0**59, **budget)
+    plan = grid_gaussian(sensitivity=sensitivity, count=count, largest=2.0**59, **budget)
     assert plan.grid > 100 * sensitivity
     half = plan.grid / 2
     below, above = np.full(count, half - sensitivity / 10), np.full(count, half + sensitivity / 10)
@@ -65,7 +67,7 @@ def test_renyi_conversion_is_rounded_up():
             a, r, d = (calibrate.ball(x) for x in (order, bound, delta))
             return r + (1 - 1 / a).log() - (d.log() + a.log()) / (a - 1)
 
-        claimed = _renyi_epsilon(order, bound, delta)
+        claimed = renyi_epsilon(order, bound, delta)
         assert claimed == 0.0 or exactly(lambda t=truth, c=claimed: t() - calibrate.ball(c)) <= 0
 
 
@@ -97,7 +99,7 @@ def test_group_delta_is_rounded_up():
         def truth(epsilon=epsilon, delta=delta, size=size):
             return calibrate.ball(delta) * sum((k * calibrate.ball(epsilon)).exp() for k in range(size))
 
-        claimed = _group_delta(epsilon, delta, size)
+        claimed = group_delta(epsilon, delta, size)
         assert exactly(lambda t=truth, c=claimed: t() - calibrate.ball(c)) <= 0
 
 
@@ -221,8 +223,8 @@ def test_the_ball_is_charged_in_l1():
     law = bounded_average(np.zeros((2, 2)), radius=1.0, epsilon=1.0).evidence.laws[0]
     unit = Fraction(1, RESOLUTION)
     corner = [math.sqrt(0.5), math.sqrt(0.5)]
-    apart = sum(map(abs, whole_vector(corner, unit))) * 2
-    assert apart > 2 * RESOLUTION and apart <= law.numbers[1] == law.numbers[0]
+    separate = sum(map(abs, whole_vector(corner, unit))) * 2
+    assert separate > 2 * RESOLUTION and separate <= law.numbers[1] == law.numbers[0]
 
 
 def test_whole_units_are_rounded_up():

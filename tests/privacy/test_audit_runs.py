@@ -46,8 +46,8 @@ def test_vectors_and_outcomes():
     def noisy_vector(data):
         return np.array([value + 0.3 * exact.discrete_laplace(2.0, WORDS) for value in data])
 
-    far = [(np.zeros(3), np.ones(3))]
-    vector = audit_runs(noisy_vector, far, 0.5, runs=2000)
+    distant = [(np.zeros(3), np.ones(3))]
+    vector = audit_runs(noisy_vector, distant, 0.5, runs=2000)
     assert vector.refuted and "projection" in vector.event
 
     def response(data):

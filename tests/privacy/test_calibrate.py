@@ -11,6 +11,7 @@ import pytest
 
 from sosdp.privacy import calibrate
 from sosdp.privacy import randomness as noise
+from sosdp.privacy.grid_gaussian import grid_delta, grid_gaussian
 from sosdp.privacy.verification import audit
 
 TABLE = {  # epsilon: (tight, paper, zCDP) multipliers at delta = 1e-6
@@ -68,9 +69,7 @@ def test_paper_formula_is_refused_where_it_is_not_private(
     with pytest.raises(ValueError, match="tight"):
         calibrate.gaussian_sigma_paper(first_failure, delta)
     with pytest.raises(ValueError, match="tight"):
-        calibrate.grid_gaussian(
-            sensitivity=1.0, count=10, epsilon=first_failure, delta=delta, calibration="paper"
-        )
+        grid_gaussian(sensitivity=1.0, count=10, epsilon=first_failure, delta=delta, calibration="paper")
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "1", None, True])
@@ -107,7 +106,7 @@ def test_unit_shift_table_of_conversions() -> None:
     rows = ((5.0, 0.83498, 0.88127, 0.89994), (20.0, 0.18921, 0.18983, 0.20590))
     for units, exact, smoothed, concentrated in rows:
         assert audit.discrete_gaussian_delta(exact, units, 1) == pytest.approx(1e-6, rel=2e-3)
-        bound = calibrate.grid_delta(smoothed, units=units, shift=1.0, smoothing=2.43)
+        bound = grid_delta(smoothed, units=units, shift=1.0, smoothing=2.43)
         assert bound == pytest.approx(1e-6, rel=2e-3)
         assert calibrate.zcdp_epsilon(1.0 / (2.0 * units**2), 1e-6) == pytest.approx(concentrated, rel=1e-4)
 
@@ -140,7 +139,7 @@ def test_smoothing_bound_dominates_exact_sums(shift: tuple[int, ...]) -> None:
         exact = _exact_delta_of_shift(epsilon, units, shift)
         if exact < 1e-14:
             continue
-        bound = calibrate.grid_delta(epsilon, units=units, shift=length, count=len(shift))
+        bound = grid_delta(epsilon, units=units, shift=length, count=len(shift))
         assert exact <= bound
         closest = max(closest, exact / bound)
     assert closest > 0.9  # the bound is not vacuous
@@ -190,7 +189,7 @@ def test_plan_on_a_coarse_grid_keeps_its_promise_exactly(
     epsilon: float, delta: float, calibration: str, law: str
 ) -> None:
     """A huge public box forces a grid coarse enough for the exact sum to be computed."""
-    plan = calibrate.grid_gaussian(
+    plan = grid_gaussian(
         sensitivity=3.0,
         count=1,
         epsilon=epsilon,
@@ -212,7 +211,7 @@ def test_plan_on_a_coarse_grid_keeps_its_promise_exactly(
 def test_coarse_plan_covers_every_integer_shift(count: int) -> None:
     """Rounding included: all integer shifts within the charged distance, exact law in several dimensions."""
     epsilon, delta = 1.0, 1e-4
-    plan = calibrate.grid_gaussian(
+    plan = grid_gaussian(
         sensitivity=3.0, count=count, epsilon=epsilon, delta=delta, largest=2.0**61, law="discrete"
     )
     reach = int(float(plan.shift))
@@ -225,7 +224,7 @@ def test_coarse_plan_covers_every_integer_shift(count: int) -> None:
 
 
 def test_fine_grid_costs_nothing() -> None:
-    plan = calibrate.grid_gaussian(sensitivity=0.3, count=124_750, epsilon=1.0, delta=1e-6)
+    plan = grid_gaussian(sensitivity=0.3, count=124_750, epsilon=1.0, delta=1e-6)
     ideal = 0.3 * calibrate.gaussian_sigma_tight(1.0, 1e-6)
     assert ideal < plan.scale < ideal * (1 + 1e-5)
     assert math.frexp(plan.grid)[0] == 0.5
@@ -238,7 +237,7 @@ def test_fine_grid_costs_nothing() -> None:
 )
 def test_plan_satisfies_its_inequality_in_exact_arithmetic(law: str, backend: str) -> None:
     for epsilon, delta, count in ((0.1, 1e-9, 1), (1.0, 1e-6, 10**6), (30.0, 1e-12, 10**4)):
-        plan = calibrate.grid_gaussian(
+        plan = grid_gaussian(
             sensitivity=1.7, count=count, epsilon=epsilon, delta=delta, law=law, backend=backend
         )
         assert plan.shift**2 >= (Fraction(1.7) / Fraction(plan.grid)) ** 2 + count
@@ -277,16 +276,16 @@ def test_directed_rounding() -> None:
 
 
 def test_zcdp_plan_is_exact() -> None:
-    plan = calibrate.grid_gaussian(sensitivity=2.0, count=50, rho=0.125)
+    plan = grid_gaussian(sensitivity=2.0, count=50, rho=0.125)
     assert plan.shift**2 / (2 * Fraction(plan.units) ** 2) <= Fraction(0.125)
     assert plan.scale == pytest.approx(4.0, rel=1e-5)
 
 
 def test_rounded_law_costs_nothing_extra() -> None:
-    plan = calibrate.grid_gaussian(sensitivity=1.0, count=10, epsilon=95.0, delta=1e-9)
+    plan = grid_gaussian(sensitivity=1.0, count=10, epsilon=95.0, delta=1e-9)
     assert plan.charge == plan.smoothing == 0.0
     with pytest.raises(ValueError, match="law"):
-        calibrate.grid_gaussian(sensitivity=1.0, count=1, epsilon=1.0, delta=1e-9, backend="opendp")
+        grid_gaussian(sensitivity=1.0, count=1, epsilon=1.0, delta=1e-9, backend="opendp")
 
 
 def test_truncated_laplace_delta_against_sums() -> None:
@@ -325,4 +324,4 @@ def test_truncated_laplace_delta_against_sums() -> None:
 )
 def test_bad_plans_are_refused(arguments: dict) -> None:
     with pytest.raises(ValueError, match=r"[a-z]"):
-        calibrate.grid_gaussian(**arguments)
+        grid_gaussian(**arguments)

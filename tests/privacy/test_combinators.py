@@ -150,12 +150,12 @@ def test_the_table_against_brute_force(combinator, adjacency):
         claim = claimed(combinator, adjacency, kind)
         if claim is None:
             continue
-        stated = kind.split()[0]
+        promised = kind.split()[0]
         private_pieces = combinator == "parallel" and adjacency == "one record (replace)"
         if private_pieces:  # that the pieces are public is a condition, and printed
             assert "which piece" in claim.conditions[0]
-            stated = weakest([stated, "conditional"])
-        assert claim.kind == stated
+            promised = weakest([promised, "conditional"])
+        assert claim.kind == promised
         if "conditional" in kind:
             assert claim.conditions  # still there, whatever was combined
         assert brute(combinator, adjacency) <= claim.epsilon_at(0.0) + 1e-9, (combinator, adjacency, kind)

@@ -22,7 +22,7 @@ class Scripted(bits.RandomBits):
 
     def __init__(self, first: int, size: int, fill: int = 0) -> None:
         super().__init__()
-        self.stock, self.left, self.fill, self.asked = first, size, fill, 0
+        self.stock, self.left, self.fill, self.requested = first, size, fill, 0
 
     def integer(self, count: int) -> int:
         drawn = 0
@@ -30,7 +30,7 @@ class Scripted(bits.RandomBits):
             self.left -= 1
             digit = self.stock >> self.left & 1 if self.left >= 0 else self.fill
             drawn = drawn << 1 | digit
-        self.asked += count
+        self.requested += count
         return drawn
 
 
@@ -81,7 +81,7 @@ def test_decisions_next_to_the_threshold(gamma: Fraction, fill: int) -> None:
         source = Scripted(prefix + offset, 150, fill)
         value = (prefix + offset) << 50 | (fill * ((1 << 50) - 1))
         assert exact.bernoulli_exp(gamma, source) == (value <= threshold)
-        assert source.asked >= 128
+        assert source.requested >= 128
 
 
 def test_decisions_exhaustively_on_eight_digits() -> None:

@@ -26,7 +26,7 @@ class Made(Parameters):
     goal: str = Field(choice("a", "b"), "what for", default="a", kw_only=True)
     width: float | None = Field(optional(part), "how wide", default=None, kw_only=True)
     split: float = Field(share, "of the budget", default=0.5, kw_only=True)
-    found_: int = Fitted()
+    best_: int = Fitted()
 
 
 def test_constructor_checks_and_help_come_from_the_declaration():

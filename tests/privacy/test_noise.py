@@ -139,12 +139,12 @@ def test_starved_laplace(units: float, design: tables.Design) -> None:
     drawn = starved("laplace", units, design, 20_000, 12)
     support, law = law_of("laplace", units, math.ceil(30 * units))
     assert chi_square(drawn, support, law) > FIXED
-    far = math.ceil(design.cover * units)
-    tail = np.abs(drawn) > far
-    beyond = law[np.abs(support) > far].sum()
+    distant = math.ceil(design.cover * units)
+    tail = np.abs(drawn) > distant
+    beyond = law[np.abs(support) > distant].sum()
     assert stats.binomtest(int(tail.sum()), drawn.size, float(beyond)).pvalue > FIXED
     assert 0.01 < beyond < 0.5
-    behind = np.where(np.abs(support) > far, law, 0.0) / beyond
+    behind = np.where(np.abs(support) > distant, law, 0.0) / beyond
     assert chi_square(drawn[tail], support, behind) > FIXED
 
 

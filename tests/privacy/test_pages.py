@@ -14,7 +14,7 @@ from sosdp.privacy import Guarantee, compose
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r'(?:mechanism(?:: str)? ?=? ?= ?f?|on_terms\(\s*|_terms\(\w+, )"([a-z][^"{]*)')
 # What is no mechanism of its own: parts that are composed, refusals, and modules that name another's page.
-ELSEWHERE = {
+OTHER_PAGES = {
     "budget",
     "gaussian.refused",
     "cuts.graph and queries",
@@ -31,7 +31,7 @@ def named() -> list[tuple[str, str]]:
     for folder in ("sosdp", "problems"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for name in NAMED.findall(path.read_text(encoding="utf-8")):
-                if name not in ELSEWHERE and "not_private" not in path.name:
+                if name not in OTHER_PAGES and "not_private" not in path.name:
                     result.add((name, str(path.relative_to(ROOT))))
     return sorted(result)
 

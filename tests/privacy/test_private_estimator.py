@@ -50,11 +50,11 @@ def witness(records, candidate, solution):
     """Drop the farthest records, and then those that pull most to the wrong side."""
     n, away = len(records), records - candidate[0]
     w = variables("w", n)
-    for far, biased in itertools.product(range(n + 1), repeat=2):
-        if far + biased <= n:
-            kept = sorted(range(n), key=lambda i: abs(away[i]))[: n - far]
+    for distant, biased in itertools.product(range(n + 1), repeat=2):
+        if distant + biased <= n:
+            kept = sorted(range(n), key=lambda i: abs(away[i]))[: n - distant]
             side = np.sign(sum(away[i] for i in kept))
-            kept = sorted(kept, key=lambda i: side * away[i])[: n - far - biased]
+            kept = sorted(kept, key=lambda i: side * away[i])[: n - distant - biased]
             yield {w[i]: int(i in kept) for i in range(n)}
 
 

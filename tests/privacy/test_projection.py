@@ -47,14 +47,14 @@ def test_tight_takes_the_least_supplied_bound() -> None:
 
 
 def test_paper_mode_is_refused_outside_its_lemma() -> None:
-    far = StrongConvexProgram(2.0, fixed_set=False, alpha=4.0, radius=1.5)
-    assert far.sensitivity() == pytest.approx(3.5)
+    distant = StrongConvexProgram(2.0, fixed_set=False, alpha=4.0, radius=1.5)
+    assert distant.sensitivity() == pytest.approx(3.5)
     with pytest.raises(ValueError, match="radius"):
-        far.sensitivity("paper")
+        distant.sensitivity("paper")
     with pytest.raises(ValueError, match="alpha"):
         StrongConvexProgram(2.0, lipschitz=1.0).sensitivity("paper")
     with pytest.raises(ValueError, match="mode"):
-        far.sensitivity("best")
+        distant.sensitivity("best")
 
 
 def test_published_constant_really_fails_for_large_radius() -> None:
@@ -138,9 +138,9 @@ def _neighbours() -> list[tuple[np.ndarray, np.ndarray]]:
         pairs.append((matrix, other))
     extreme = np.zeros((4, 4))
     extreme[0, 1] = extreme[1, 0] = -1.0
-    far = extreme.copy()
-    far[0, 1] = far[1, 0] = 1.0
-    return [*pairs, (extreme, far)]
+    distant = extreme.copy()
+    distant[0, 1] = distant[1, 0] = 1.0
+    return [*pairs, (extreme, distant)]
 
 
 def test_falsifier_accepts_the_truth_and_refutes_a_lie() -> None:

@@ -194,8 +194,8 @@ def test_average_release():
         for i in range(800)
     ]
     assert np.std(spread) == pytest.approx(math.sqrt(2), rel=0.2)
-    wide = [bounded_average([[0.0]], radius=1.0, rho=0.5, insecure_seed=i).value[0] for i in range(400)]
-    assert np.std(wide) == pytest.approx(2.0, rel=0.2)
+    large = [bounded_average([[0.0]], radius=1.0, rho=0.5, insecure_seed=i).value[0] for i in range(400)]
+    assert np.std(large) == pytest.approx(2.0, rel=0.2)
     for bad in (
         {"radius": 1.0},
         {"epsilon": None},

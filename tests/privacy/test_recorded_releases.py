@@ -235,7 +235,7 @@ CASES = {
 }
 
 
-def found(name):
+def present(name):
     """The release as it would be written to a file, without the digest, which binds every last digit."""
     text = json.dumps(
         CASES[name]().to_dict(),
@@ -260,11 +260,11 @@ def alike(one, two):
 @pytest.mark.parametrize("name", CASES)
 def test_the_release_is_the_recorded_one(name):
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))[name]
-    release = found(name)
+    release = present(name)
     for part in recorded.keys() | release.keys():
         assert alike(recorded.get(part), release.get(part)), part
 
 
 if __name__ == "__main__":
-    lines = [f"{json.dumps(name)}: {json.dumps(found(name))}" for name in CASES]
+    lines = [f"{json.dumps(name)}: {json.dumps(present(name))}" for name in CASES]
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -423,11 +423,11 @@ def test_five_records_that_are_added_against_their_law(units, top):
     a = math.exp(-1 / units)
     mass = (1 + a - a ** (top + 1)) / (1 - a)
     law = [a ** abs(k) / mass for k in range(top, top - 5, -1)]  # P(L = top), P(L = top - 1), ...
-    apart, together = 1 - (1 - law[0]) ** 5, sum(law)
+    separate, together = 1 - (1 - law[0]) ** 5, sum(law)
     exact = Fraction(units)
     five = price(Law("truncated geometric", (exact, top, 5, 5)), Guarantee(1.0, 0.1)).delta
     one = price(Law("truncated geometric", (exact, top, 5, 1)), Guarantee(1.0, 0.1)).delta
-    assert max(apart, together) <= float(five) * (1 + 1e-12) and float(one) < min(apart, together)
+    assert max(separate, together) <= float(five) * (1 + 1e-12) and float(one) < min(separate, together)
 
 
 def test_what_the_command_prints(tmp_path, capsys):

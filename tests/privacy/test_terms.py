@@ -36,9 +36,9 @@ def test_the_kind_is_the_weakest_that_a_sentence_allows():
     assert kind_of([]) == Kind.EXACT and kind_of(["trust me"]) == Kind.CONDITIONAL
     for sentences in ([order[0]], order[:2], order[:3], order):
         terms = Terms(epsilon=1.0, adjacency="one edge", assumptions=tuple(sentences))
-        found = report_noisy_max(terms, [1, 2], sensitivity=1).guarantee
-        assert found.kind == kind_of(sentences) and found.assumptions[: len(sentences)] == tuple(sentences)
-        assert f"[{found.kind}]" in found.statement()
+        seen = report_noisy_max(terms, [1, 2], sensitivity=1).guarantee
+        assert seen.kind == kind_of(sentences) and seen.assumptions[: len(sentences)] == tuple(sentences)
+        assert f"[{seen.kind}]" in seen.statement()
 
 
 def test_terms_and_keywords_are_the_same_release():
@@ -83,9 +83,9 @@ def vote(adjacency, **more):
 def test_a_vote_of_records_is_exact_for_records_and_conditional_for_users_without_owners():
     assert vote("one record (replace)").kind == "exact" and not vote("one record (replace)").conditions
     for adjacency in (USER, "one person (replace)"):
-        found = vote(adjacency)
-        assert found.kind == "conditional" and "at most one record" in found.conditions[0]
-        assert not found.chains  # and so no group
+        seen = vote(adjacency)
+        assert seen.kind == "conditional" and "at most one record" in seen.conditions[0]
+        assert not seen.chains  # and so no group
     points = [[[0.0], [9.0]]] * 90
     friends = release_by_friends(
         points, 2, 1, radius=2.0, epsilon_test=2.0, delta_test=1e-3, epsilon=1.0, delta=1e-3, adjacency=USER

@@ -178,7 +178,7 @@ def test_isometry(fixed):
         np.fill_diagonal(first, 1.0)
         np.fill_diagonal(second, 1.0)
     isometry = Isometry(5, fixed_diagonal=fixed)
-    apart = np.linalg.norm(isometry.coordinates(first) - isometry.coordinates(second))
+    separate = np.linalg.norm(isometry.coordinates(first) - isometry.coordinates(second))
     assert len(isometry.coordinates(first)) == isometry.count
-    assert apart == pytest.approx(isometry.sensitivity(float(np.linalg.norm(first - second))))
+    assert separate == pytest.approx(isometry.sensitivity(float(np.linalg.norm(first - second))))
     assert np.allclose(isometry.matrix(isometry.coordinates(first)), first)

@@ -22,7 +22,7 @@ PACKAGES = ("sosdp", "problems", "certificates")
 LAZY = ["sosdp.privacy", "sosdp.relaxation", *(f"problems.{p}" for p in ("sbm", "cuts", "gaussian", "mrf"))]
 
 
-def stated(path: Path) -> set[str]:
+def declared(path: Path) -> set[str]:
     """Names that a file imports for type checkers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
@@ -34,7 +34,7 @@ def stated(path: Path) -> set[str]:
 
 
 def test_the_stub_of_the_root_is_its_table():
-    assert stated(ROOT / "sosdp" / "__init__.pyi") == set(dir(sd))
+    assert declared(ROOT / "sosdp" / "__init__.pyi") == set(dir(sd))
 
 
 def test_dir_shows_the_api_and_every_name_of_it_loads():
@@ -47,7 +47,7 @@ def test_dir_shows_the_api_and_every_name_of_it_loads():
 @pytest.mark.parametrize("name", [*LAZY, "certificates"])
 def test_lazy_packages_state_what_they_load(name):
     package = importlib.import_module(name)
-    assert set(package.__all__) <= stated(Path(package.__file__))
+    assert set(package.__all__) <= declared(Path(package.__file__))
     assert all(getattr(package, entry) is not None for entry in package.__all__)
     assert set(package.__all__) <= set(dir(package))
 

@@ -36,10 +36,10 @@ def test_a_path_is_a_path(names):
 def test_names_and_stated_vertices():
     graph = canonical_graph(frame(["b", "c"], ["a", "b"]))
     assert graph.nodes == ("a", "b", "c") and (graph.adjacency.toarray() == PATH).all()
-    stated = frame(["b", "c"], ["a", "b"]).astype(pandas.CategoricalDtype(["d", "c", "b", "a"]))
-    assert canonical_graph(stated).nodes == ("d", "c", "b", "a")
+    declared = frame(["b", "c"], ["a", "b"]).astype(pandas.CategoricalDtype(["d", "c", "b", "a"]))
+    assert canonical_graph(declared).nodes == ("d", "c", "b", "a")
     # with the vertices stated, losing a vertex's last edge changes no vertex
-    assert canonical_graph(stated.iloc[:1]).nodes == ("d", "c", "b", "a")
+    assert canonical_graph(declared.iloc[:1]).nodes == ("d", "c", "b", "a")
 
 
 def test_weights_need_a_public_bound():
@@ -99,7 +99,7 @@ def test_the_vertex_set_is_stated_or_a_condition():
     """With the edge (0, 10) there are 11 vertices, without it 10: then the promise says on what it rests."""
     path = np.arange(9)
     with_it, without = frame([*path, 0], [*(path + 1), 10]), frame(path, path + 1)
-    stated = with_it.astype(pandas.CategoricalDtype(range(11)))
+    declared = with_it.astype(pandas.CategoricalDtype(range(11)))
     for estimator in (
         CertificateRecovery(1.0, 1e-6),
         RandomizedResponseRecovery(1.0),
@@ -111,7 +111,7 @@ def test_the_vertex_set_is_stated_or_a_condition():
             fitted = estimator.fit(graph)
             assert fitted.guarantee_.kind == "conditional", estimator
             assert "show the same vertices" in fitted.guarantee_.conditions[0]
-        fitted = estimator.fit(stated)
+        fitted = estimator.fit(declared)
         assert not any("same vertices" in text for text in fitted.guarantee_.assumptions)
         assert len(fitted.nodes_) == 11 and fitted.guarantee_.kind != "conditional"
         listed = estimator.fit(EdgeList(11, np.c_[path, path + 1]))  # stated by n

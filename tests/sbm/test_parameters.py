@@ -36,7 +36,7 @@ def test_an_eigenvalue_is_enclosed_and_one_that_is_not_counts_as_none(monkeypatc
     low, high = largest_eigenvalue_bounds(matrix)
     assert low <= np.linalg.eigvalsh(matrix)[-1] + 1e-12 and 0.0 < high - low < 2 * parameters.width(60)
     for ends in ((low - 1e-6, high), (-math.inf, high), (low, math.inf), (math.nan, high)):
-        monkeypatch.setattr(parameters, "largest_eigenvalue_bounds", lambda _, found=ends: found)
+        monkeypatch.setattr(parameters, "largest_eigenvalue_bounds", lambda _, estimate=ends: estimate)
         assert eigenvalue_count(sample.adjacency, 0.25) is None
 
 

@@ -120,8 +120,8 @@ def test_graph_xor_flips_is_what_is_released(monkeypatch):
 def test_positions_number_the_pairs():
     second, first = np.array([(v, u) for v in range(1, 60) for u in range(v)]).T
     assert np.array_equal(position_of(first, second), np.arange(60 * 59 // 2))
-    far = np.array([0, 1, 2, (1 << 45) - 1, 10**13])
-    assert np.array_equal(position_of(*pair_at(far)), far)
+    distant = np.array([0, 1, 2, (1 << 45) - 1, 10**13])
+    assert np.array_equal(position_of(*pair_at(distant)), distant)
     assert flipped_positions(0, SkipRule(3.0)).size == 0
     with pytest.raises(ValueError, match="count"):
         flipped_positions(1 << 46, SkipRule(3.0))

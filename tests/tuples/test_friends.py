@@ -242,6 +242,6 @@ def test_separation_keeps_labels():
     ]
     matches = matches_of(table_of(tuples), radius, Fraction(2))
     assert not matches.any()  # 260 apart is less than four radii
-    far = [tuple((3 * x, 3 * y) for x, y in t) for t in tuples]
-    near = matches_of(table_of(far), radius, Fraction(2))
+    distant = [tuple((3 * x, 3 * y) for x, y in t) for t in tuples]
+    near = matches_of(table_of(distant), radius, Fraction(2))
     assert near.diagonal().all() and not near.all()

@@ -72,7 +72,7 @@ def test_f2_f3_points_of_touching_balls_have_the_same_nearest_centre():
             continue
         ratio = Fraction(601, 100)
         r, s = balls(x, ratio), balls(other, ratio)
-        assert theory.far(x, r, ratio)
+        assert theory.are_far(x, r, ratio)
         match = [theory.nearest(c, other) for c in x]
         touching = len(set(match)) == 3 and all(
             theory.squared_distance(x[i], other[j]) <= (r[i] + s[j]) ** 2 for i, j in enumerate(match)
@@ -97,11 +97,11 @@ def test_f2_f3_points_of_touching_balls_have_the_same_nearest_centre():
 def test_f4_tuples_in_balls_that_are_far_enough_partition_each_other():
     generator = np.random.default_rng(3)
     ratio = 7
-    wide = int(theory.correctness_ratio(ratio))
-    assert wide == 16
+    broad = int(theory.correctness_ratio(ratio))
+    assert broad == 16
     for _ in range(200):
         r = 10
-        centres = [(0, 0), (wide * r, 0), (0, wide * r)]  # exactly 16-far
+        centres = [(0, 0), (broad * r, 0), (0, broad * r)]  # exactly 16-far
         tuples = []
         for _ in range(4):
             angle = generator.integers(0, 4, size=3)
@@ -109,9 +109,9 @@ def test_f4_tuples_in_balls_that_are_far_enough_partition_each_other():
             tuples.append([tuple(np.add(c, s).tolist()) for c, s in zip(centres, steps, strict=True)])
         assert all(theory.partitions(a, b, ratio) for a, b in itertools.product(tuples, repeat=2))
     # control: 2 ratio + 1 is not enough
-    centres = [(0, 0), ((wide - 1) * r, 0)]
-    first = [(r, 0), ((wide - 1) * r - r, 0)]
-    second = [(-r, 0), ((wide - 1) * r + r, 0)]
+    centres = [(0, 0), ((broad - 1) * r, 0)]
+    first = [(r, 0), ((broad - 1) * r - r, 0)]
+    second = [(-r, 0), ((broad - 1) * r + r, 0)]
     assert all(theory.partitioned(centres, [r, r], t) for t in (first, second))
     assert not theory.partitions(first, second, ratio)
 
@@ -133,10 +133,10 @@ def test_f5_centres_and_gaps_are_stable(ratio):
         if not (theory.partitions(x, z, ratio) and theory.partitions(y, z, ratio)):
             continue
         a, b = (theory.squared_gaps(t)[0] for t in (x, y))
-        far = max(theory.squared_distance(x[i], y[i]) for i in range(2))
-        assert max(a, b) <= growth**2 * min(a, b) and far <= shift**2 * min(a, b)
+        largest = max(theory.squared_distance(x[i], y[i]) for i in range(2))
+        assert max(a, b) <= growth**2 * min(a, b) and largest <= shift**2 * min(a, b)
         worst[0] = max(worst[0], math.sqrt(max(a, b) / min(a, b)) / float(growth))
-        worst[1] = max(worst[1], math.sqrt(far / min(a, b)) / float(shift))
+        worst[1] = max(worst[1], math.sqrt(largest / min(a, b)) / float(shift))
     assert worst[0] > 0.7 and worst[1] > 0.7
     with pytest.raises(ValueError, match="above 2"):
         theory.centre_stability(2)
@@ -226,8 +226,8 @@ def test_friends_do_not_depend_on_who_else_is_there():
         for a, b in itertools.product(range(30), repeat=2):
             x, y = points[a].tolist(), points[b].tolist()
             sound = all(min(theory.squared_gaps(t)) > (geometry.SEPARATION * r) ** 2 for t in (x, y))
-            apart = [min(theory.squared_distance(p, q) for q in y) for p in x]
-            fits = max(apart) <= r * r and sum(apart) <= 2 * r * r
+            separate = [min(theory.squared_distance(p, q) for q in y) for p in x]
+            fits = max(separate) <= r * r and sum(separate) <= 2 * r * r
             assert full[a, b] == (sound and fits and 7 not in (a, b))
 
 

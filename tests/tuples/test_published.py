@@ -173,15 +173,15 @@ def test_noisy_centres_and_their_public_errors():
 def test_noise_grows_with_the_gap_at_any_distance():
     """Gaps are exact integers: centres 2^12 and 2^45 steps apart give noise in the same proportion."""
     n, spread = 500, []
-    for far in (1 << 12, 1 << 45):
-        points = np.repeat(np.array([[[-far], [far]]]), n, axis=0)
+    for distant in (1 << 12, 1 << 45):
+        points = np.repeat(np.array([[[-distant], [distant]]]), n, axis=0)
         table = TupleTable(points.astype(np.int64), np.ones(n, dtype=bool))
         bits = InsecureBits(1)
         errors = []
         for _ in range(12):
             result = close_tuples.noisy_centers(table, epsilon=1.0, delta=0.05, ratio=900, bits=bits)
-            errors += [] if result is None else np.abs(result - [[-far], [far]]).ravel().tolist()
-        spread.append(float(np.median(errors)) / far)
+            errors += [] if result is None else np.abs(result - [[-distant], [distant]]).ravel().tolist()
+        spread.append(float(np.median(errors)) / distant)
     assert len(errors) > 12 and 0.25 < spread[1] / spread[0] < 4.0
     x = np.array([[0, 0], [3, 4]])
     assert close_tuples.squared_distances(x << 40, x << 40) == [[0, 25 << 80], [25 << 80, 0]]

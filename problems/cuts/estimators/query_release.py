@@ -252,7 +252,7 @@ class QueryRelease(ReleasingEstimator):
 
     def _z(self) -> float:
         """All noises so far are within it with probability 1 - beta, in units of a query's sensitivity."""
-        queries = max(self.expected_queries, self._interaction.asked)
+        queries = max(self.expected_queries, self._interaction.questions)
         # the noise is on a grid of at most one unit: rounded up to the next point
         return float(self._interaction.rounds.scale) * math.log(queries / float(self.beta)) + 1.0
 
@@ -268,7 +268,7 @@ class QueryRelease(ReleasingEstimator):
         return {
             "paid": rounds.paid,
             "used": self._interaction.used,
-            "asked": self._interaction.asked,
+            "asked": self._interaction.questions,
             "scale": float(rounds.scale),
             "threshold": float(self._interaction.threshold),
             "epsilon": float(self.epsilon),

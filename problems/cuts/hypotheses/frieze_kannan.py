@@ -67,8 +67,8 @@ class FriezeKannan(Hypothesis):
     def bound(self, gap: float) -> float:
         """N (n^2 / 4) / g^2 times the worst squared distance of a simple graph from the start, per pair."""
         pairs = self.n * (self.n - 1) / 2.0
-        far = max(self.start, 1.0 - self.start) ** 2 * pairs
-        return far * pairs / gap**2
+        farthest = max(self.start, 1.0 - self.start) ** 2 * pairs
+        return farthest * pairs / gap**2
 
     def matrix(self) -> np.ndarray:
         """The belief as a dense symmetric (n, n) matrix."""

@@ -122,11 +122,13 @@ class FrankWolfeTWise(Iterated, FieldEstimator):
         self.coefficients_ = {tuple(nodes): number for nodes, number in value["coefficients"]}
 
 
-def coefficient_value(found: dict[tuple[int, ...], float], p: int, threshold: float | None) -> dict[str, Any]:
+def coefficient_value(
+    coefficients: dict[tuple[int, ...], float], p: int, threshold: float | None
+) -> dict[str, Any]:
     """The published value: all coefficients as (nodes, number), and the field, pairs and edges in them."""
     weights, field = np.zeros((p, p)), np.zeros(p)
     edges: set[tuple[int, int]] = set()
-    for nodes, number in found.items():
+    for nodes, number in coefficients.items():
         if len(nodes) == 1:
             field[nodes[0]] = number
         if len(nodes) == 2:
@@ -134,7 +136,7 @@ def coefficient_value(found: dict[tuple[int, ...], float], p: int, threshold: fl
         if threshold is not None and abs(number) > threshold:
             edges |= {(i, j) for i in nodes for j in nodes if i < j}
     return {
-        "coefficients": [[list(nodes), number] for nodes, number in found.items()],
+        "coefficients": [[list(nodes), number] for nodes, number in coefficients.items()],
         "weights": weights,
         "field": field,
         "edges": None if threshold is None else tuple(sorted(edges)),

@@ -148,7 +148,7 @@ class CertificateRecovery(WeightedRecovery):
         """Whether the search ends on every graph of this size: public."""
         return n <= CERTIFIED_UP_TO and self.search == "program"
 
-    def _publish(self, graph: CanonicalGraph, found: CertifiedBisection, failure: str | None) -> Release:
+    def _publish(self, graph: CanonicalGraph, bisection: CertifiedBisection, failure: str | None) -> Release:
         tau, tau0 = self._errors(graph.n)
         release = release_if_stable(
             self._terms(
@@ -158,11 +158,11 @@ class CertificateRecovery(WeightedRecovery):
                 COMPLETE if self._complete(graph.n) else WHY,
                 public=self._public(n=graph.n, tau=tau, tau0=tau0, search=self.search),
             ),
-            None if found.labels is None else found.labels.tolist(),
-            found.statistic,
+            None if bisection.labels is None else bisection.labels.tolist(),
+            bisection.statistic,
             error=STATISTIC_ERROR,
             shift=tau0,
-            resolved=found.resolved,
+            resolved=bisection.resolved,
             search_complete=self._complete(graph.n),
             decision=chosen_decision(self.decision, float(self.epsilon)),
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sosdp.estimator.centres import CentresEstimator, array_or_none
 from sosdp.estimator.field import Field, Fitted
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import WIDE, RadiusGrid
+from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import ALL_RADII, RadiusGrid
 
 from ..clustering import Clusterer, clusterer_of
 from ..planning import TuplePlan, tuple_plan
@@ -57,7 +57,7 @@ class TupleEstimator(CentresEstimator):
     grid: RadiusGrid = Field(
         None,
         "public radii; all from 2^-20 to 2^20 in the units of the data by default",
-        default=WIDE,
+        default=ALL_RADII,
         kw_only=True,
     )
 

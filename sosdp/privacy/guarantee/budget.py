@@ -179,17 +179,17 @@ class Budget(OneProcess):
             )
         return result
 
-    def _beyond(self, announced: Guarantee, found: Guarantee) -> str:
+    def _beyond(self, announced: Guarantee, claimed: Guarantee) -> str:
         """What a release claims less, or costs more, than was announced for it; "" if nothing."""
-        if found.is_private and weakest([announced.kind, found.kind]) != announced.kind:
-            return f"under {found.statement()}"
-        if not found.is_private:
+        if claimed.is_private and weakest([announced.kind, claimed.kind]) != announced.kind:
+            return f"under {claimed.statement()}"
+        if not claimed.is_private:
             return "without a guarantee"
-        new = [text for text in found.conditions if text not in announced.conditions]
+        new = [text for text in claimed.conditions if text not in announced.conditions]
         if new:
             return f"under a condition that was not announced ({new[0]})"
-        cost, most = self._cost(found), self._cost(announced)
-        return f"under {found.statement()}" if any(cost[name] > most[name] for name in cost) else ""
+        cost, most = self._cost(claimed), self._cost(announced)
+        return f"under {claimed.statement()}" if any(cost[name] > most[name] for name in cost) else ""
 
     def share(self, parts: int) -> dict[str, float]:
         """An equal share of what is left, rounded down so that all `parts` of them fit.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -117,3 +118,25 @@ def typed(kind: str, assumptions: tuple[str, ...]) -> tuple[str, ...]:
     condition; of any other, whatever is not said to be a condition is a fact."""
     default = Condition if kind == Kind.CONDITIONAL else Fact
     return tuple(text if isinstance(text, Sentence) else default(text) for text in assumptions)
+
+
+def read_assumptions(data: dict[str, Any]) -> tuple[str, ...]:
+    """The sentences with their types; where a file does not say which are conditions, none is a fact.
+
+    Raises:
+        ValueError: types and conditions that contradict each other.
+    """
+    texts = tuple(data.get("assumptions", ()))
+    if "conditions" not in data:
+        return texts
+    held = {entry["text"]: bool(entry["everywhere"]) for entry in data["conditions"]}
+    kinds = data.get("types", ["condition" if text in held else "fact" for text in texts])
+    if len(kinds) != len(texts) or not set(kinds) <= TYPES.keys():
+        raise ValueError(f"types: one of {', '.join(TYPES)} is expected for each assumption")
+    conditions = [text for text, kind in zip(texts, kinds, strict=True) if TYPES[kind] is Condition]
+    if sorted(conditions) != sorted(entry["text"] for entry in data["conditions"]):
+        raise ValueError("conditions: they are not the assumptions of the type condition")
+    return tuple(
+        Condition(text, everywhere=held[text]) if text in held else TYPES[kind](text)
+        for text, kind in zip(texts, kinds, strict=True)
+    )

@@ -19,9 +19,10 @@ from sosdp.privacy.guarantee.adjacency import (
     ONE_VERTEX,
     Adjacency,
 )
-from sosdp.privacy.guarantee.condition import TYPES, Condition, Fact, Kind, kind_of, merged, typed
-from sosdp.privacy.guarantee.loss import Part, PrivacyLoss
-from sosdp.privacy.guarantee.rounding import add_up, float_up
+from sosdp.privacy.guarantee.condition import Condition, Fact, Kind, kind_of, merged, read_assumptions, typed
+from sosdp.privacy.guarantee.forms import Forms, at_delta, check_renyi, group_delta, renyi_epsilon
+from sosdp.privacy.guarantee.loss import PrivacyLoss
+from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.show import html_table
 
 __all__ = [
@@ -112,7 +113,7 @@ class Guarantee:
             )
         object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
         if self.renyi is not None:
-            object.__setattr__(self, "renyi", _check_renyi(self.renyi))
+            object.__setattr__(self, "renyi", check_renyi(self.renyi))
         claims = [claim for claim in (self.epsilon, self.rho, self.renyi, self.loss) if claim is not None]
         if self.kind == "none" and claims:
             raise ValueError('kind "none" promises nothing: epsilon, delta and rho must be None')
@@ -251,7 +252,7 @@ class Guarantee:
             adjacency=data["adjacency"],
             calibration=data["calibration"],
             kind=data["kind"],
-            assumptions=_read_assumptions(data),
+            assumptions=read_assumptions(data),
             mechanism=data.get("mechanism", ""),
             composition=tuple(cls.from_dict(part) for part in data.get("composition", ())),
             renyi=data.get("renyi"),
@@ -278,7 +279,7 @@ class Guarantee:
             if self.rho is not None:
                 result.append(zcdp_epsilon(self.rho, delta))
             if self.renyi is not None:
-                result += [_renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
+                result += [renyi_epsilon(order, bound, delta) for order, bound in self.renyi]
         if self.loss is not None:
             result.append(self.loss.epsilon(delta))
         return min(result)
@@ -317,7 +318,7 @@ class Guarantee:
         epsilon = delta = rho = None
         if self.epsilon is not None:
             epsilon = float_up(size * Fraction(self.epsilon))
-            delta = _group_delta(self.epsilon, self.delta or 0.0, size)
+            delta = group_delta(self.epsilon, self.delta or 0.0, size)
         if self.rho is not None:
             rho = float_up(size**2 * Fraction(self.rho))
         return replace(
@@ -400,37 +401,24 @@ def compose(
         raise ValueError(f"these guarantees speak of different neighbours and do not compose: {adjacencies}")
     kind = weakest(part.kind for part in parts)
     assumptions = merged_assumptions(parts)
-    epsilon: float | None = None
-    total_delta: float | None = None
-    rho: float | None = None
-    renyi: tuple[tuple[float, float], ...] | None = None
-    loss: PrivacyLoss | None = None
+    forms = Forms.added(parts) if kind != "none" else Forms()
     if kind != "none":
-        if all(part.epsilon is not None for part in parts):
-            epsilon = add_up([part.epsilon or 0.0 for part in parts])
-            total_delta = add_up([part.delta or 0.0 for part in parts])
-        if all(part.rho is not None for part in parts):
-            rho = add_up([part.rho or 0.0 for part in parts])
-        renyi, loss = _add_renyi(parts), _add_losses(parts)
         if delta is not None:
-            epsilon, total_delta, note = _at_delta(parts, delta, rho, epsilon, total_delta, renyi, loss)
+            epsilon, total, note = at_delta(parts, delta, forms)
+            forms = replace(forms, epsilon=epsilon, delta=total)
             assumptions = (*assumptions, Fact(note)) if note else assumptions
-        if epsilon is None and rho is None and renyi is None and loss is None:
+        if forms == Forms():
             raise ValueError("some parts are zCDP and some are not: give the total delta to convert to")
-        if total_delta is not None and total_delta >= 1.0:
-            raise ValueError(f"the deltas add up to {total_delta:.3g} >= 1: nothing is promised")
+        if forms.delta is not None and forms.delta >= 1.0:
+            raise ValueError(f"the deltas add up to {forms.delta:.3g} >= 1: nothing is promised")
     return Guarantee(
-        epsilon=epsilon,
-        delta=total_delta,
-        rho=rho,
+        **vars(forms),
         adjacency=adjacencies[0],
         calibration="tight" if all(part.calibration == "tight" for part in parts) else "paper",
         kind=kind,
         assumptions=assumptions,
         mechanism=mechanism or " + ".join(part.mechanism or "release" for part in parts),
         composition=parts,
-        renyi=renyi,
-        loss=loss,
     )
 
 
@@ -451,140 +439,3 @@ def _check_sampling(loss: PrivacyLoss | None, adjacency: Adjacency | str) -> Non
             "the numeric form of a Poisson sample is for one unit that is added or removed, not for "
             f"{str(adjacency)!r}"
         )
-
-
-def _read_assumptions(data: dict[str, Any]) -> tuple[str, ...]:
-    """The sentences with their types; where a file does not say which are conditions, none is a fact.
-
-    Raises:
-        ValueError: types and conditions that contradict each other.
-    """
-    texts = tuple(data.get("assumptions", ()))
-    if "conditions" not in data:
-        return texts
-    held = {entry["text"]: bool(entry["everywhere"]) for entry in data["conditions"]}
-    kinds = data.get("types", ["condition" if text in held else "fact" for text in texts])
-    if len(kinds) != len(texts) or not set(kinds) <= TYPES.keys():
-        raise ValueError(f"types: one of {', '.join(TYPES)} is expected for each assumption")
-    conditions = [text for text, kind in zip(texts, kinds, strict=True) if TYPES[kind] is Condition]
-    if sorted(conditions) != sorted(entry["text"] for entry in data["conditions"]):
-        raise ValueError("conditions: they are not the assumptions of the type condition")
-    return tuple(
-        Condition(text, everywhere=held[text]) if text in held else TYPES[kind](text)
-        for text, kind in zip(texts, kinds, strict=True)
-    )
-
-
-def _check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
-    result = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
-    if not result or not all(
-        math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
-        for order, bound in result
-    ):
-        raise ValueError("renyi needs pairs (order > 1, finite bound >= 0)")
-    if len({order for order, _ in result}) < len(result):
-        raise ValueError("renyi has the same order twice")
-    return result
-
-
-def _renyi_epsilon(order: float, bound: float, delta: float) -> float:
-    """Canonne, Kamath and Steinke 2020, Proposition 12, with an allowance for float64."""
-    converted = bound + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
-    return max(0.0, converted + 1e-12 * (1.0 + abs(converted)))
-
-
-def _group_delta(epsilon: float, delta: float, size: int) -> float:
-    """delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), with an allowance for float64."""
-    if delta > 0.0 and (size - 1) * epsilon > 700.0:
-        raise ValueError(
-            f"for a group of {size} the delta is beyond e^700 times {delta:.3g}: nothing is promised"
-        )
-    total = delta * math.fsum(math.exp(k * epsilon if delta else 0.0) for k in range(size)) * (1.0 + 1e-12)
-    if total >= 1.0:
-        raise ValueError(f"for a group of {size} the delta reaches {total:.3g} >= 1: nothing is promised")
-    return total
-
-
-def _add_renyi(parts: tuple[Guarantee, ...]) -> tuple[tuple[float, float], ...] | None:
-    """Rényi bounds add at every order that some part names, where every part has a bound."""
-    orders = sorted({order for part in parts for order, _ in part.renyi or ()})
-    sums = [(order, [part.renyi_at(order) for part in parts]) for order in orders]
-    return tuple((order, add_up(bounds)) for order, bounds in sums if max(bounds) < math.inf) or None
-
-
-def _add_losses(parts: tuple[Guarantee, ...]) -> PrivacyLoss | None:
-    """Numeric losses concatenate where every part has one, or parameters that stand in for it."""
-    if all(part.loss is None for part in parts):
-        return None
-    losses = [
-        part.loss
-        or (None if part.epsilon is None else PrivacyLoss((Part("parameters", (part.epsilon, part.delta)),)))
-        for part in parts
-    ]
-    known = [loss for loss in losses if loss is not None]
-    return known[0].compose(known[1:]) if len(known) == len(losses) else None
-
-
-def _at_delta(
-    parts: tuple[Guarantee, ...],
-    delta: float,
-    rho: float | None,
-    epsilon: float | None,
-    sum_delta: float | None,
-    renyi: tuple[tuple[float, float], ...] | None,
-    loss: PrivacyLoss | None,
-) -> tuple[float, float, str]:
-    """The best (epsilon, delta, sentence for the assumptions) among the forms that the parts share."""
-    result: list[tuple[float, float, str]] = []
-    if all(part.epsilon is not None or part.rho is not None for part in parts):
-        result.append(_compose_to_delta(parts, delta, rho, epsilon, sum_delta))
-    if renyi is not None and delta > 0.0:
-        result.append((min(_renyi_epsilon(order, bound, delta) for order, bound in renyi), delta, ""))
-    if loss is not None:
-        note = "evaluated with dp-accounting (pessimistic privacy loss distributions, float64)"
-        result.append((loss.epsilon(delta), delta, note))
-    result = [choice for choice in result if choice[0] < math.inf]
-    if not result:
-        raise ValueError(f"the parts share no form that gives a finite epsilon at delta = {delta}")
-    return min(result, key=lambda choice: choice[0])
-
-
-def _compose_to_delta(
-    parts: tuple[Guarantee, ...],
-    delta: float,
-    rho: float | None,
-    epsilon: float | None,
-    sum_delta: float | None,
-) -> tuple[float, float, str]:
-    """(epsilon, delta, sentence for the assumptions) of the composition at the wanted total delta."""
-    from sosdp.privacy.calibrate import check_delta, zcdp_epsilon
-
-    delta = check_delta(delta)
-    if rho is not None:
-        candidate = zcdp_epsilon(rho, delta)
-        if epsilon is None or sum_delta is None or sum_delta > delta or candidate < epsilon:
-            return candidate, delta, ""
-        return epsilon, sum_delta, ""
-    concentrated = [part.rho for part in parts if part.epsilon is None and part.rho is not None]
-    plain = [(part.epsilon, part.delta or 0.0) for part in parts if part.epsilon is not None]
-    share = delta
-    base = 0.0
-    if concentrated:
-        share = delta / 2.0
-        base = zcdp_epsilon(add_up(concentrated), delta / 2.0)
-    composed = _privacy_loss_epsilon(plain, share)
-    plain_sum = add_up([pair[0] for pair in plain])
-    if add_up([pair[1] for pair in plain]) <= share and plain_sum <= composed:
-        return add_up([base, plain_sum]), delta, ""
-    if math.isinf(composed):
-        raise ValueError(f"delta = {delta} is below what the parts already spend; give a larger total delta")
-    note = "composed with dp-accounting (pessimistic privacy loss distributions, float64)"
-    return add_up([base, composed]), delta, note
-
-
-def _privacy_loss_epsilon(pairs: list[tuple[float, float]], delta: float) -> float:
-    """Epsilon at `delta` of the adaptive composition of (epsilon, delta) mechanisms."""
-    if not pairs:
-        return 0.0
-    losses = [PrivacyLoss((Part("parameters", pair),)) for pair in pairs]
-    return losses[0].compose(losses[1:]).epsilon(delta)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
@@ -390,25 +391,21 @@ def release_vector(
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise ValueError(f"the public box must be finite with low <= high, got [{low}, {high}]")
     bound = calibrate.float_up(sensitivity) if isinstance(sensitivity, Fraction) else sensitivity
-    plan = calibrate.grid_gaussian(
+    plan = grid_gaussian(
+        terms,
         sensitivity=bound,
         count=array.size,
-        epsilon=terms.epsilon,
-        delta=terms.delta,
-        rho=terms.rho,
-        calibration=terms.calibration,
         largest=max(abs(low), abs(high)),
         law="discrete" if terms.backend == "opendp" else "rounded",
-        backend=terms.backend,
     )
     counts = noise.quantise(array, plan.grid, low=low, high=high)
-    bits = None if plan.backend == "opendp" else terms.bits()
+    bits = None if terms.backend == "opendp" else terms.bits()
     drawn = noise.gaussian(
         array.shape,
         plan.scale,
         plan.grid,
         law=plan.law,
-        backend=plan.backend,
+        backend=terms.backend,
         source=bits,
         insecure_seed=None if bits else terms.insecure_seed,
     )
@@ -416,7 +413,7 @@ def release_vector(
     facts = map(basis, plan.assumptions())
     return terms.seal(
         NoisyArray(noise.add(counts, drawn), plan.grid, plan.scale),
-        terms.guarantee(*facts, epsilon=plan.epsilon, delta=plan.delta, rho=plan.rho),
+        terms.guarantee(*facts),
         bits or noise.generator_assumption(terms.backend),
         evidence=proven_by("gaussian_release", *plan.laws()),
         private=private_diagnostics,

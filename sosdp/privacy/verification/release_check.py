@@ -190,32 +190,32 @@ def check_release(data: Mapping[str, Any], verify: Verify | None = None) -> Rele
         laws = tuple(Law.from_dict(entry) for entry in evidence.get("laws", ()))
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"not a release: {error}") from error
-    found = ReleaseCheck("valid", "", tuple(law.describe() for law in laws), trusted=tuple(_names(data)))
+    verdict = ReleaseCheck("valid", "", tuple(law.describe() for law in laws), trusted=tuple(_names(data)))
     lacking = sorted(FIELDS - data["guarantee"].keys())
     refusal = f"the guarantee lacks {', '.join(lacking)}" if lacking else _not_recomputable(guarantee, laws)
     if refusal:
         refusal += "" if lacking or data["guarantee"]["digest"] == digest_of(data) else f"; {EDITED}"
-        return replace(found, status="not recomputable", reason=refusal)
+        return replace(verdict, status="not recomputable", reason=refusal)
     try:
         total = _total_price(guarantee, laws)
         wrong = _short(guarantee, total) or _foreign(guarantee) or _contradiction(data, guarantee)
         theorems = () if wrong else _certified(evidence.get("sensitivity"), laws, verify)
     except TooLong as problem:
-        return replace(found, status="not recomputable", reason=str(problem))
+        return replace(verdict, status="not recomputable", reason=str(problem))
     except ValueError as problem:
-        return replace(found, status="invalid", reason=str(problem))
+        return replace(verdict, status="invalid", reason=str(problem))
     except (OverflowError, ArithmeticError) as problem:
-        return replace(found, status="invalid", reason=f"a law out of range: {problem}")
+        return replace(verdict, status="invalid", reason=f"a law out of range: {problem}")
     if wrong:
-        return replace(found, status="invalid", reason=wrong)
+        return replace(verdict, status="invalid", reason=wrong)
     conditions = f", under {len(guarantee.conditions)} condition(s)" if guarantee.conditions else ""
     return replace(
-        found,
+        verdict,
         reason=f"the laws prove {guarantee.statement()}{conditions}",
         theorems=theorems,
-        recomputed=tuple(name for name in RECOMPUTED if name in found.trusted),
+        recomputed=tuple(name for name in RECOMPUTED if name in verdict.trusted),
         weaker=tuple(_weaker(data["guarantee"]["kind"], guarantee, laws, total)),
-        trusted=tuple(name for name in found.trusted if name not in RECOMPUTED),
+        trusted=tuple(name for name in verdict.trusted if name not in RECOMPUTED),
     )
 
 

@@ -195,11 +195,11 @@ def _interval(low: float, high: float) -> tuple[Fraction, int, int]:
     return step, math.ceil(ends[0] / step), math.floor(ends[1] / step)
 
 
-def _clipped(found: Fraction | float, step: Fraction, least: int, highest: int) -> int:
+def _clipped(number_read: Fraction | float, step: Fraction, least: int, highest: int) -> int:
     """A number in whole steps, moved into [least, highest]."""
-    if isinstance(found, float):  # an infinity
-        return highest if found > 0 else least
-    return min(max(found // step, least), highest)
+    if isinstance(number_read, float):  # an infinity
+        return highest if number_read > 0 else least
+    return min(max(number_read // step, least), highest)
 
 
 def _most(unit: Unit) -> dict[str, int]:

@@ -122,7 +122,7 @@ class OnlineInteraction(OneProcess):
         self.rounds = rounds
         self.threshold = positive(threshold, "threshold")
         self.adjacency = adjacency
-        self.asked = 0
+        self.questions = 0
         self.used = 0
         self._read = read
         self._ledger = ledger
@@ -156,8 +156,8 @@ class OnlineInteraction(OneProcess):
         if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
             raise ValueError(f"a query's sensitivity must be an integer >= 1, got {sensitivity!r}")
         self._check_process()
-        self._ledger.advance(self._name, self.asked)
-        self.asked += 1
+        self._ledger.advance(self._name, self.questions)
+        self.questions += 1
         answer = self._read(query) + exact.discrete_laplace(self.rounds.scale * sensitivity, self._bits)
         if abs(answer - guess) <= self.threshold * sensitivity:
             return Outcome(None)
@@ -185,7 +185,7 @@ class OnlineInteraction(OneProcess):
         """Public counters, ready for json: nothing of the data, no randomness."""
         return {
             "name": self._name,
-            "asked": self.asked,
+            "asked": self.questions,
             "used": self.used,
             "scale": str(self.rounds.scale),
             "threshold": str(self.threshold),
@@ -233,7 +233,7 @@ class OnlineInteraction(OneProcess):
         unseen = not ledger.known(state["name"])
         ledger.adopt(state["name"], int(state["asked"]))
         made = cls(rounds, Fraction(state["threshold"]), read, ledger=ledger, adjacency=adjacency)
-        made._name, made.asked, made.used = state["name"], int(state["asked"]), int(state["used"])
+        made._name, made.questions, made.used = state["name"], int(state["asked"]), int(state["used"])
         made._resumed = unseen or bool(state["resumed"])
         made._seeded = bool(state["seeded"])
         return made

@@ -82,7 +82,7 @@ def unpartitioned(table: TupleTable, sample: Sequence[int], ratio: Fraction | in
     Exact integers; n for a tuple with a repeated point or an unusable one. ratio > 2.
     """
     n, k = len(table), table.clusters
-    wide = Fraction(ratio)
+    far_ratio = Fraction(ratio)
     rows = np.array(sample, dtype=np.intp)
     cap = (1 << 53) - 1
     near = nearest_squared(table.points[rows], table.points, cap)
@@ -93,7 +93,7 @@ def unpartitioned(table: TupleTable, sample: Sequence[int], ratio: Fraction | in
             result.append(n)
             continue
         # ratio^2 d^2 <= a_i^2 in integers; a ball beyond the cap is cut off there
-        limits = [min(gap * wide.denominator**2 // wide.numerator**2, cap - 1) for gap in gaps]
+        limits = [min(gap * far_ratio.denominator**2 // far_ratio.numerator**2, cap - 1) for gap in gaps]
         inside = (near[place] <= np.array(limits, dtype=np.int64)).all(axis=1) & table.usable
         result.append(n - int(inside.sum()))
     return result
@@ -158,15 +158,15 @@ def noisy_centers(
         ValueError: epsilon > 1, k = 1, a ratio <= 6, or too few tuples.
     """
     k, d = table.clusters, table.dimension
-    wide = _check_ratio(epsilon, k, ratio)
+    far_ratio = _check_ratio(epsilon, k, ratio)
     sizes = partition_sizes(len(table), epsilon / 2.0, delta / 4.0, beta / 2.0)
     _check_enough(len(table), sizes)
-    result = find_partition(table, sizes, wide, bits)
+    result = find_partition(table, sizes, far_ratio, bits)
     if result.centre is None:
         return None
     centres = table.points[result.centre]
     gaps = squared_gaps(centres)  # exact at any distance: too small a gap would mean too little noise
-    growth = math.log(float((wide + 2) / (wide - 2))) * (1.0 + 1e-9)
+    growth = math.log(float((far_ratio + 2) / (far_ratio - 2))) * (1.0 + 1e-9)
     unit = growth / LOG_STEPS
     # a step more for rounding the logarithm, which float64 gives to far less than a step
     scale = float(Fraction(LOG_STEPS + 2) / Fraction(epsilon / (4.0 * k))) * (1.0 + 1e-12)
@@ -178,7 +178,7 @@ def noisy_centers(
     for centre, gap in zip(centres.tolist(), gaps, strict=True):
         steps = math.ceil(math.log(gap) / 2.0 / unit) + exact.discrete_laplace(Fraction(scale), bits) + raised
         # at least the distance 2 a / (ratio - 2) that a centre may move, except with the probability above
-        reach = Fraction(math.exp(min(steps * unit, 500.0))) * 2 / (wide - 2) * (1 + Fraction(1, 10**9))
+        reach = Fraction(math.exp(min(steps * unit, 500.0))) * 2 / (far_ratio - 2) * (1 + Fraction(1, 10**9))
         variance = (reach * Fraction(each[calibration])) ** 2
         noisy.append([c + exact.discrete_gaussian(variance, bits) for c in centre])
     return np.array(sorted(noisy), dtype=np.float64).reshape(k, d)
@@ -211,10 +211,10 @@ def squared_gaps(points: npt.NDArray[np.int64]) -> list[int]:
 
 
 def _check_ratio(epsilon: float, k: int, ratio: Any) -> Fraction:
-    wide = positive(ratio, "ratio")
-    if k < 2 or wide <= 6 or epsilon > 1.0:
+    far_ratio = positive(ratio, "ratio")
+    if k < 2 or far_ratio <= 6 or epsilon > 1.0:
         raise ValueError(f"proven for k >= 2, ratio > 6 and epsilon <= 1, got {k}, {ratio} and {epsilon}")
-    return wide
+    return far_ratio
 
 
 def _check_enough(n: int, sizes: PartitionSizes) -> None:

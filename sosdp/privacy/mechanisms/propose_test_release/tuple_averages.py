@@ -85,7 +85,7 @@ class RadiusGrid:
         return tuple(float(STEPS[j % size] * self.unit(j // size)) for j in range(self.count + MARGIN))
 
 
-WIDE = RadiusGrid(2.0**-20, 80)
+ALL_RADII = RadiusGrid(2.0**-20, 80)
 """Radii from 2^-20 to 2^20: nothing known about the scale of the data costs a logarithm."""
 
 
@@ -292,7 +292,7 @@ def release_tuple_averages(
     clusters: int,
     dimension: int,
     *,
-    grid: RadiusGrid = WIDE,
+    grid: RadiusGrid = ALL_RADII,
     plateau: int = 3,
     failure: float = 0.01,
     average: str = "friends",

@@ -184,8 +184,8 @@ def neighbourhoods(table: TupleTable, radii: Sequence[int], spread: Fraction) ->
     cap = (SEPARATION * radii[-1]) ** 2 + 1
     if cap * d * k >= _EXACT:
         raise ValueError(f"a radius of {radii[-1]} steps is too fine a grid for exact arithmetic")
-    apart = least_separation(table, cap)
-    valid = np.searchsorted([(SEPARATION * r) ** 2 for r in radii], apart, side="left") - 1
+    least_gap = least_separation(table, cap)
+    valid = np.searchsorted([(SEPARATION * r) ** 2 for r in radii], least_gap, side="left") - 1
     single = np.array([r * r for r in radii], dtype=np.int64)
     joint = np.array([math.floor(spread * r * r) for r in radii], dtype=np.int64)
     levels = np.full((n, n), len(radii), dtype=np.int16)
