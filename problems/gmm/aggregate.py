@@ -24,7 +24,8 @@ from sosdp.privacy.mechanisms.propose_test_release.friendly_core import Friendsh
 from sosdp.privacy.terms import Terms
 
 from .blocks import BlockSolver, block_solver
-from .planning import GRID, AggregatePlan, after_refusal
+from .plan import AggregatePlan, after_refusal
+from .planning import GRID
 
 CONDITION = Condition("the h-score of the blocks is at most the reach of the test")
 OWN_BLOCK = Fact("the block solver uses nothing but its block, public facts and randomness of its own")

@@ -7,12 +7,13 @@ blocks will answer is forecast with made-up data (`forecast.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.estimator.planner import least
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
@@ -22,12 +23,7 @@ from sosdp.privacy.terms import gathering
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver
 from .model import Facts
-
-CONFIDENCE = 0.99
-"""Pass probability a plan must reach to be called feasible."""
-
-FAILURE = Fraction(1, 400)
-"""Probability with which the test refuses tuples as alike as the plan expects."""
+from .plan import CONFIDENCE, FAILURE, AggregatePlan
 
 GRID = 2.0**-14
 """Public grid of the blocks' points, in units of sigma."""
@@ -36,74 +32,6 @@ _TEST_SHARES = (0.25, 0.35, 0.45, 0.6)
 _MEAN_SHARES = (0.1, 0.2, 0.35, 0.5)
 _GROWTH = 1.25
 _LARGER = (1.0, 1.3, 1.7, 2.2)
-
-
-@dataclass(frozen=True)
-class AggregatePlan:
-    """Public parameters of one run of the aggregate mode. Lengths are in units of sigma.
-
-    Attributes:
-        n, dimension, clusters, separation, epsilon, delta: the facts it was made from.
-        least_weight, elongation: promises about the clusters, see `aggregate_plan`.
-        scales: sigma, or the grid of sigmas that are tried from the smallest on.
-        solver: name of the block solver, or "given" for a function of the user.
-        blocks, block_size: B and m = floor(n / B); the other n - B m records serve in the refinement only.
-        radius, spread: two blocks are friends if each of the k points of one has one of the other's within
-            `radius`, and the squares of these distances sum to at most spread * radius^2.
-        plateau: h-scores (all but h blocks agree with all but h) up to this pass.
-        epsilon_test, delta_test: budget of the test at each scale.
-        epsilon_then, delta_then: budget of the noise; rho_mean, rho_refine (a round): what it buys in zCDP.
-        rounds, refine_radius: of the refinement on all records.
-        pass_probability: forecast for the least favourable data within the promises.
-        rough_error, error: expected largest distance of a centre, before and after the refinement.
-        feasible: whether it should be run at all.
-        seconds: estimated time of the blocks on this machine.
-        advice: what to change if not feasible, from public facts.
-    """
-
-    n: int
-    dimension: int
-    clusters: int
-    separation: float
-    epsilon: float
-    delta: float
-    least_weight: float
-    elongation: float
-    scales: tuple[float, ...]
-    solver: str
-    blocks: int
-    block_size: int
-    radius: float
-    spread: float
-    plateau: int
-    epsilon_test: float
-    delta_test: float
-    epsilon_then: float
-    delta_then: float
-    rho_mean: float
-    rho_refine: float
-    rounds: int
-    refine_radius: float
-    pass_probability: float
-    rough_error: float
-    error: float
-    feasible: bool
-    seconds: float = field(default=0.0, compare=False)
-    advice: str = ""
-
-    def rule(self) -> AgreementRule:
-        """The calibrated test of one scale."""
-        return agreement_rule(self.epsilon_test, self.delta_test, FAILURE, self.plateau)
-
-    @property
-    def can_pass(self) -> bool:
-        """Whether there are enough blocks for the test to pass at all."""
-        return self.blocks >= 3 * self.rule().reach + 3
-
-    @property
-    def facts(self) -> Facts:
-        """The promises about the mixture."""
-        return Facts(self.dimension, self.clusters, self.separation, self.least_weight, self.elongation)
 
 
 @dataclass(frozen=True)
@@ -191,8 +119,8 @@ def aggregate_plan(
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     separation = calibrate.check_positive(separation, "separation")
     elongation = calibrate.check_positive(promises.elongation, "elongation")
-    least, block_size, radius = promises.least_weight, fixed.block_size, fixed.radius
-    light = 1.0 / (2 * k) if least is None else calibrate.check_positive(least, "least_weight")
+    lightest, block_size, radius = promises.least_weight, fixed.block_size, fixed.radius
+    light = 1.0 / (2 * k) if lightest is None else calibrate.check_positive(lightest, "least_weight")
     if k == 1:
         light = 1.0
     if light * k > 1.0 + 1e-9 or elongation < 1.0:
@@ -262,8 +190,8 @@ def _at_budget(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
 def _forecast(plan: AggregatePlan, record: SolverRecord) -> float:
     """Pass probability of the finished plan, simulated with its own number of blocks."""
     blocks = min(plan.blocks, 800)
-    chosen = agreements(plan.facts, plan.block_size, record, plan.radius, blocks, 8)
-    nearest = min(chosen, key=lambda a: abs(a.spread - plan.spread))
+    simulated = agreements(plan.facts, plan.block_size, record, plan.radius, blocks, 8)
+    nearest = min(simulated, key=lambda a: abs(a.spread - plan.spread))
     return _chance(plan.blocks, nearest, plan.plateau, _base(plan.epsilon_test, plan.delta_test))
 
 
@@ -282,26 +210,14 @@ def required_n(
 
     For an untried solver; `aggregate_plan` tries it.
     """
-    scales, least = tuple(sorted(map(float, promises.scales))), promises.least_weight
-    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if least is None else float(least)
+    scales, lightest = tuple(sorted(map(float, promises.scales))), promises.least_weight
+    light = 1.0 / k if k == 1 else 1.0 / (2 * k) if lightest is None else float(lightest)
     facts = Facts(d, k, float(separation), light, float(promises.elongation))
     return _required(_Search(1, facts, float(epsilon), float(delta), scales), before_trial(facts), most)
 
 
 def _required(search: _Search, record: SolverRecord, most: int) -> int | None:
-    high = 64
-    while not _feasible(replace(search, n=high), record):
-        high *= 2
-        if high > most:
-            return None
-    low = high // 2
-    while high > 1.05 * low:
-        middle = (low + high) // 2
-        if _feasible(replace(search, n=middle), record):
-            high = middle
-        else:
-            low = middle
-    return high
+    return least(lambda n: _feasible(replace(search, n=n), record), 64, most, 1.05)
 
 
 def _feasible(search: _Search, record: SolverRecord) -> bool:
@@ -365,11 +281,11 @@ def _search(search: _Search, record: SolverRecord) -> _Choice | None:
 
 
 def _block_sizes(n: int, k: int) -> list[int]:
-    size, chosen = 8.0 * k, []
+    size, sizes = 8.0 * k, []
     while size <= n / 8 and size <= 6000:
-        chosen.append(round(size))
+        sizes.append(round(size))
         size *= _GROWTH
-    return chosen
+    return sizes
 
 
 _NODES = (-1.8, -1.1, -0.7, -0.35, 0.0, 0.35, 0.7, 1.1, 1.8)
@@ -464,6 +380,11 @@ def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     return replace(made, advice=_advice(search, record, made))
 
 
+def _first(group: list[tuple[str, _Search]], works: Callable[[_Search], bool]) -> list[str]:
+    """The first text of a group whose change works, if one does."""
+    return next(([text] for text, other in group if works(other)), [])
+
+
 def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     """What would help, tried in turn on public facts."""
     facts = search.facts
@@ -473,48 +394,29 @@ def _advice(search: _Search, record: SolverRecord, plan: AggregatePlan) -> str:
     if record.failed > 0.1:
         kind = f"the block solver {plan.solver!r} fails on {record.failed:.0%} of made-up blocks like these"
         return f"expected to decline: {kind}; try another solver, or clusters further apart"
-    chosen = []
     needed = _required(free, record, 10**8)
-    if needed is not None:
-        chosen.append(f"about {needed} records")
-    changed = [
-        (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
-        for factor in (1.5, 2.0, 4.0, 8.0)
+    larger: list[list[tuple[str, _Search]]] = [
+        [
+            (f"epsilon = {free.epsilon * factor:.3g}", replace(free, epsilon=free.epsilon * factor))
+            for factor in (1.5, 2.0, 4.0, 8.0)
+        ],
+        [
+            (
+                f"a separation of {facts.separation * factor:.3g} sigma",
+                replace(free, facts=replace(facts, separation=facts.separation * factor)),
+            )
+            for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
+        ],
     ]
-    chosen += next(([text] for text, other in changed if _feasible(other, record)), [])
-    changed = [
-        (
-            f"a separation of {facts.separation * factor:.3g} sigma",
-            replace(free, facts=replace(facts, separation=facts.separation * factor)),
-        )
-        for factor in (1.25, 1.5, 2.0, 3.0, 5.0)
-    ]
-    chosen += next(([text] for text, other in changed if _feasible(other, record)), [])
     if facts.clusters > 1 and facts.least_weight < 0.99 / facts.clusters:
         equal = replace(free, facts=replace(facts, least_weight=1.0 / facts.clusters))
-        if _feasible(equal, record):
-            chosen.append("a promise that no cluster is lighter than the others (least_weight)")
-    if len(search.scales) > 1 and _feasible(replace(free, scales=search.scales[-1:]), record):
-        chosen.append("one known sigma instead of a grid")
-    if not chosen:
+        larger.append([("a promise that no cluster is lighter than the others (least_weight)", equal)])
+    if len(search.scales) > 1:
+        larger.append([("one known sigma instead of a grid", replace(free, scales=search.scales[-1:]))])
+    helps = [] if needed is None else [f"about {needed} records"]
+    helps += [text for group in larger for text in _first(group, lambda other: _feasible(other, record))]
+    if not helps:
         return (
             "these public facts leave no room for blocks that agree: fewer clusters or coordinates are needed"
         )
-    return "expected to decline; it would pass with " + ", or ".join(chosen)
-
-
-def after_refusal(plan: AggregatePlan) -> str:
-    """What a refusal that was paid for says, from public facts alone: promises, and what to try next."""
-    scales = ", ".join(f"{s:g}" for s in plan.scales)
-    promises = (
-        f"{plan.clusters} clusters, none with less than {plan.least_weight:.3g} of the records, means at "
-        f"least {plan.separation:g} sigma apart, sigma = {scales}, no cluster longer than "
-        f"{plan.elongation:g} sigma"
-    )
-    if plan.pass_probability < CONFIDENCE - 0.01:
-        return f"a refusal was to be expected (forecast {plan.pass_probability:.2f}): {plan.advice}"
-    return (
-        f"for data as promised ({promises}) {plan.pass_probability:.0%} of runs pass: most likely a promise "
-        "does not hold. With fresh budget try a larger sigma or a grid of them, a smaller least_weight, a "
-        "larger elongation, or another number of clusters; PrivateKMeans needs fewer promises"
-    )
+    return "expected to decline; it would pass with " + ", or ".join(helps)

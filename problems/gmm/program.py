@@ -17,6 +17,7 @@ import numpy.typing as npt
 import sosdp as sd
 from sosdp.model.expectation import expectation
 from sosdp.model.options import SolveOptions, spelled_out
+from sosdp.privacy.terms import gathering
 
 Array = npt.NDArray[np.float64]
 
@@ -69,18 +70,32 @@ class ClusteringSolution:
     expectation: Any
 
 
-def literal_program(
-    points: npt.ArrayLike,
-    clusters: int,
-    *,
-    order: int = 1,
-    bound: float | None = None,
-    cap: float | None = None,
-    degree: int | None = None,
-    form: str = "pairwise",
-    symmetric: bool = False,
-    products: bool = True,
-) -> ClusteringProgram:
+@dataclass(frozen=True)
+class Literal:
+    """Which of the published systems: see `literal_program`."""
+
+    order: int = 1
+    bound: float | None = None
+    cap: float | None = None
+    degree: int | None = None
+    form: str = "pairwise"
+    symmetric: bool = False
+    products: bool = True
+
+    def __post_init__(self) -> None:
+        if self.form not in ("pairwise", "means"):
+            raise ValueError(f'form must be "pairwise" or "means", got {self.form!r}')
+        if self.symmetric and (self.order > 1 or self.form == "means"):
+            raise ValueError("label permutations are used for pairs with t = 1 only: leave out symmetric")
+
+    @property
+    def least(self) -> int:
+        """The degree of the pseudo-expectations."""
+        return self.degree or (2 if self.form == "pairwise" else 2 * self.order + 2)
+
+
+@gathering(Literal, "system")
+def literal_program(points: npt.ArrayLike, clusters: int, *, system: Literal) -> ClusteringProgram:
     """The published system: indicators z_il, at most one label a point, at most s points a label, and
 
         for all v:  (k/n)^2 sum_ij z_il z_jl <(y_i - y_j)/sqrt 2, v>^2t <= B |v|^2t      (form "pairwise"),
@@ -88,74 +103,70 @@ def literal_program(
 
     each with a sum-of-squares proof in v whose coefficients are polynomials in z.
 
-    Args:
-        points: (n, d); clusters: k.
-        order: t = 1, 2, ...
-        bound: B; by default (2t)^t, as published.
-        cap: s, n / k by default.
-        degree: of the pseudo-expectations; the least possible by default (2 for pairs, 2t + 2 for means).
-        products: at degree 2, also the quadratic constraints z_il z_jl >= 0, z_il (s - sum_j z_jl) >= 0 and
-            their like, which a higher degree implies.
-        symmetric: use that labels may be permuted; for pairs with t = 1, where the constraint for all v is
-            written as the matrix inequality that it is.
+    Parameters
+    ----------
+    points, clusters
+        (n, d), and k.
+    system
+        The fields of `Literal`, as keywords. order: t = 1, 2, ... bound: B; by default (2t)^t, as published.
+        cap: s, n / k by default. degree: of the pseudo-expectations; the least possible by default (2 for
+        pairs, 2t + 2 for means). products: at degree 2, also the quadratic constraints z_il z_jl >= 0,
+        z_il (s - sum_j z_jl) >= 0 and their like, which a higher degree implies. symmetric: use that labels
+        may be permuted; for pairs with t = 1, where the constraint for all v is written as the matrix
+        inequality that it is.
 
-    Raises:
-        ValueError: unknown form, or `symmetric` for another program.
+    Raises
+    ------
+    ValueError
+        Unknown form, or `symmetric` for another program.
 
     Source: Algorithm 6.5 of the private mixture paper (means); docs/proofs/gmm_program.md (pairs). Cost: n k
     up to about 30 at degree 2 and about 12 at degree 4 in a minute.
     """
     y = np.asarray(points, dtype=np.float64)
     n, d = y.shape
-    limit = float((2 * order) ** order) if bound is None else bound
-    room = n / clusters if cap is None else cap
-    if form not in ("pairwise", "means"):
-        raise ValueError(f'form must be "pairwise" or "means", got {form!r}')
-    if symmetric and (order > 1 or form == "means"):
-        raise ValueError("label permutations are used for pairs with t = 1 only: leave out symmetric")
+    order, share = system.order, clusters / n
+    limit = float((2 * order) ** order) if system.bound is None else system.bound
+    room = n / clusters if system.cap is None else system.cap
     z, v = sd.variables("z", (n, clusters)), sd.variables("v", d)
+    constraints = _labellings(z, room, products=system.products and system.least == 2)
+    for label in z.T:
+        if system.symmetric:
+            constraints.append(sd.PSD(_pair_matrix(y, limit, share**2, _products(label))))
+            continue
+        if system.form == "pairwise":
+            spread: Any = _pairs(y, v, order, _products(label)) * share**2
+        else:
+            away = [y[i] - share * (label @ y) for i in range(n)]
+            spread = sum(label[i] * (away[i] @ v) ** (2 * order) for i in range(n)) * share
+        constraints.append(sd.for_all(v, limit * (v @ v) ** order - spread >= 0))
+    return ClusteringProgram(
+        sd.System(*constraints),
+        np.array([[zi @ zj for zj in z] for zi in z], dtype=object),
+        system.least,
+        tuple(sd.interchange(z.T)) if system.symmetric else (),
+        lambda relaxation: None,
+        {"sparsity": "dense"},
+    )
+
+
+def _labellings(z: Any, room: float, *, products: bool) -> list[Any]:
+    """Indicators (n, k) of at most one label a point and at most `room` points a label."""
+    n, clusters = z.shape
     constraints: list[Any] = [(zi * zi).equals(zi) for zi in z.reshape(-1)]
     constraints += [
         (z[i, a] * z[i, b]).equals(0) for i in range(n) for a in range(clusters) for b in range(a)
     ]
     constraints += [sum(z[i]) <= 1 for i in range(n)]
     constraints += [sum(z[:, a]) <= room for a in range(clusters)]
-    least = 2 if form == "pairwise" else 2 * order + 2
-    if products and (degree or least) == 2:
-        for a in range(clusters):
-            constraints += [z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(i)]
-            constraints += [z[i, a] - z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(n) if j != i]
-            constraints += [z[i, a] * (room - 1) - z[i, a] * (sum(z[:, a]) - z[i, a]) >= 0 for i in range(n)]
-            constraints += [
-                z[i, a] * z[j, b] >= 0 for b in range(a) for i in range(n) for j in range(n) if j != i
-            ]
-    length = (v @ v) ** order
-    for a in range(clusters):
-        if symmetric:
-            scale = (clusters / n) ** 2
-            constraints.append(sd.PSD(_pair_matrix(y, limit, scale, _products(z[:, a]))))
-            continue
-        if form == "pairwise":
-            spread: Any = _pairs(y, v, order, _products(z[:, a])) * (clusters / n) ** 2
-        else:
-            mean = [clusters / n * sum(z[i, a] * y[i, j] for i in range(n)) for j in range(d)]
-            spread = sum(
-                z[i, a] * sum((y[i, j] - mean[j]) * v[j] for j in range(d)) ** (2 * order) for i in range(n)
-            )
-            spread = spread * (clusters / n)
-        constraints.append(sd.for_all(v, limit * length - spread >= 0))
-    together = np.empty((n, n), dtype=object)
-    for i in range(n):
-        for j in range(n):
-            together[i, j] = sum(z[i, a] * z[j, a] for a in range(clusters))
-    return ClusteringProgram(
-        sd.System(*constraints),
-        together,
-        degree or least,
-        tuple(sd.interchange(z.T)) if symmetric else (),
-        lambda relaxation: None,
-        {"sparsity": "dense"},
-    )
+    for a in range(clusters) if products else ():
+        constraints += [z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(i)]
+        constraints += [z[i, a] - z[i, a] * z[j, a] >= 0 for i in range(n) for j in range(n) if j != i]
+        constraints += [z[i, a] * (room - 1) - z[i, a] * (sum(z[:, a]) - z[i, a]) >= 0 for i in range(n)]
+        constraints += [
+            z[i, a] * z[j, b] >= 0 for b in range(a) for i in range(n) for j in range(n) if j != i
+        ]
+    return constraints
 
 
 def pairwise_program(
@@ -212,26 +223,21 @@ def pairwise_program(
             spread = _pairs(y, v, order, together)
             made.append(sd.for_all(v, expectation(n**2 / clusters * limit * (v @ v) ** order - spread) >= 0))
         if held is not None and outside is not None:
-            made += _triple_constraints(e, y, v, w, held, outside, room, clusters, limits)
+            made += _triples(e, w, held, outside, room)
+            for i in range(n):
+                for order, limit in limits.items():
+                    spread = _pairs(y, v, order, _products(held[i])) * (clusters / n) ** 2
+                    within = limit * w[i] * w[i] * (v @ v) ** order - spread
+                    made.append(sd.for_all(v, expectation(within) >= 0))
         return made
 
     options: dict[str, Any] = {"sparsity": "correlative" if triples else "dense"}
     return ClusteringProgram(sd.System(), together, 2, (), in_expectation, options)
 
 
-def _triple_constraints(
-    e: Any,
-    y: Array,
-    v: Any,
-    w: Any,
-    held: Any,
-    outside: Any,
-    room: float,
-    clusters: int,
-    limits: dict[int, float],
-) -> list[Any]:
+def _triples(e: Any, w: Any, held: Any, outside: Any, room: float) -> list[Any]:
     """Moments of `held[i]` are T^(i), those of `apart[i]` are W - T^(i)."""
-    n = len(y)
+    n = len(w)
     made: list[Any] = []
     for i in range(n):
         for j in range(n):
@@ -249,9 +255,6 @@ def _triple_constraints(
         for j in range(n):
             row = sum(held[i, j] * held[i, m] for m in range(n))
             made.append(e(room * w[i] * w[j] - row) >= 0)
-        for order, limit in limits.items():
-            spread = _pairs(y, v, order, _products(held[i])) * (clusters / n) ** 2
-            made.append(sd.for_all(v, expectation(limit * w[i] * w[i] * (v @ v) ** order - spread) >= 0))
     return made
 
 

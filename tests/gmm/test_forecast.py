@@ -9,7 +9,7 @@ from problems.gmm import PrivateGaussianMixture, SphericalMixture, aggregate_pla
 from problems.gmm.blocks import block_solver, check_solver
 from problems.gmm.forecast import agreements, before_trial, try_solver
 from problems.gmm.model import Facts, simulated_answers
-from problems.gmm.planning import after_refusal
+from problems.gmm.plan import after_refusal
 
 
 def test_light_and_long_clusters_are_forecast():

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import gc
 import operator
-import secrets
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
@@ -83,7 +83,7 @@ class Budget(OneProcess):
         self._rho = None if rho is None else calibrate.check_positive(rho, "rho")
         self._adjacency = as_typed(adjacency)
         self._allow = allow
-        self._name = secrets.token_hex(16)
+        self._name = uuid.uuid4().hex
         _HERE[self._name] = self
         self._spent: list[Guarantee] = []
         self._lock = threading.Lock()

@@ -86,6 +86,7 @@ def group_delta(epsilon: float, delta: float, size: int) -> float:
 
 
 def check_renyi(pairs: Iterable[Iterable[float]]) -> tuple[tuple[float, float], ...]:
+    """The pairs as floats in order; ValueError for an order that is no number above 1, or stands twice."""
     result = tuple(sorted((float(order), float(bound)) for order, bound in pairs))
     if not result or not all(
         math.isfinite(order) and order > 1.0 and math.isfinite(bound) and bound >= 0.0
