@@ -13,9 +13,7 @@ from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
 from certificates.find.redundant import boxed_proof
-from certificates.find.rescale import rescaled_proof
 from certificates.find.rounding import NotCertifiable
-from certificates.find.scaled import scaled_certificate
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points
 from certificates.identity import Claim, InExpectation
@@ -25,20 +23,8 @@ from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.model.system import System
 
 
-def _rescaled(result: Any, claim: Claim, slack: float) -> Proof:
-    return rescaled_proof(result, claim, slack, extract)
-
-
 def _boxed(result: Any, claim: Claim, slack: float) -> Proof:
     return boxed_proof(result, claim, slack, extract)
-
-
-def _divided(result: Any, claim: Claim) -> Any:
-    return scaled_certificate(result, claim, extract)
-
-
-# Other problems with the same answer, tried in this order when the problem as stated is not proven.
-CHANGED = (("in shifted variables", _rescaled), ("with a redundant box", _boxed))
 
 
 def extract(result: Any) -> Any:
@@ -98,7 +84,7 @@ def extract(result: Any) -> Any:
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
         ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in critical_points(claim)]
         value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
-        return FloatCertificate(result, claim, value, squares, CHANGED, None if quadratic else _divided)
+        return FloatCertificate(result, claim, value, squares, _boxed)
     if sense == "feasible" and status != "optimal":
         # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
         return FloatCertificate(result, Claim("infeasible", **parts), None)
@@ -106,12 +92,6 @@ def extract(result: Any) -> Any:
         raise NotCertifiable(
             "the relaxation found no contradiction in the system, so there is nothing to certify"
         )
-    if sense in ("minimize", "maximize") and not quadratic:
-        kind = "lower_bound" if sense == "minimize" else "upper_bound"
-        claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
-        scaled = _divided(result, claim)
-        if scaled is not None:
-            return scaled
     raise NotCertifiable(
         f"the solver gave no usable answer (status {status}): {result.reason or 'no reason given'}"
     )

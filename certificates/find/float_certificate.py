@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -21,6 +21,7 @@ from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
 from certificates.find.univariate import univariate_proof
+from certificates.find.ways import SLACKS, Way, first, proven
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
@@ -31,7 +32,6 @@ from sosdp.reduction.facial import find_zeros
 from sosdp.relaxation.pseudoexpectation import dual_data
 from sosdp.relaxation.solve.solve import cubic_work, solve_program
 
-SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
 BEYOND_DOUBLES = 1e-10  # slacks below it are proven in higher precision at once
 BITS = (20, 34, 53)
@@ -41,17 +41,6 @@ _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before 
 _NICE_WORK = 1e6  # sum of R^3 over the blocks up to which that is made
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
-
-_ADVICE = (
-    "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
-    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone, with a kernel that is not "
-    "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
-    "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
-)
-
-
-ChangedProblem = Callable[[Any, Claim, float], Proof]
-Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
 
 
 @dataclass(frozen=True)
@@ -71,18 +60,15 @@ class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
 
     `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
-    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `changed`:
-    ways of proving the claim from another problem with the same answer, (words, function of the result, the
-    claim and a slack), tried when the problem as stated is not proven; `divided`: the certificate of the
-    objective divided by a number, or None (see `certificates.find.scaled`).
+    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `boxed`:
+    the way of proving the claim with a redundant box, tried when the problem as stated is not proven.
     """
 
     result: Any = field(repr=False)
     claim: Claim
     value: float | None
     squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
-    changed: tuple[tuple[str, ChangedProblem], ...] = field(default=(), repr=False)
-    divided: Callable[[Any, Claim], Any] | None = field(default=None, repr=False)
+    boxed: Callable[[Any, Claim, float], Proof] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
@@ -162,7 +148,7 @@ class FloatCertificate(PickledByName):
         if self.value is None:
             if bound is not None or slack is not None:
                 raise ValueError(f"a claim of kind {self.claim.kind!r} has no bound and no slack")
-            return _proven(self._ways(self.claim, places))
+            return proven(self._ways(self.claim, places))
         if bound is not None:
             return self._at(replace(self.claim, bound=exact_number(bound)), places)
         if slack is not None and slack < BEYOND_DOUBLES:
@@ -179,7 +165,7 @@ class FloatCertificate(PickledByName):
         ways: list[Way] = [
             ("", lambda: self._nice(places) if slacks == SLACKS else None),
             ("", lambda: self._from_inside(slacks)),
-            ("", lambda: self._from_proven(slacks)),
+            ("", lambda: self._fromproven(slacks)),
             ("", lambda: self._mixed(slacks, places)),
             ("", lambda: self._optimum_within(slacks[-1])),
             (
@@ -188,12 +174,13 @@ class FloatCertificate(PickledByName):
             ),
             ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
         ]
-        for words, changed in self.changed:
-            ways.append((words, partial(_first, partial(changed, self.result, self.claim), slacks)))
+        if self.boxed is not None:
+            boxed = partial(self.boxed, self.result, self.claim)
+            ways.append(("with a redundant box", lambda: first(boxed, slacks)))
         # perhaps no multipliers are positive definite at any bound
-        ways.append(("on a face of the cone", lambda: _first((self.sharper or self)._on_face_near, slacks)))
-        ways.append(("in one variable", lambda: _first(self._univariate_near, slacks)))
-        return _proven(ways)
+        ways.append(("on a face of the cone", lambda: first((self.sharper or self)._on_face_near, slacks)))
+        ways.append(("in one variable", lambda: first(self._univariate_near, slacks)))
+        return proven(ways)
 
     def _optimum_within(self, slack: float) -> Proof | None:
         """The proof at the exact optimum, where that is within the slack."""
@@ -211,7 +198,7 @@ class FloatCertificate(PickledByName):
         found = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
         for bound in dict.fromkeys(b for b in found if b is not None):
             try:
-                return _proven(self._ways(replace(self.claim, bound=bound), places))
+                return proven(self._ways(replace(self.claim, bound=bound), places))
             except NotCertifiable:
                 continue
         return None
@@ -242,7 +229,7 @@ class FloatCertificate(PickledByName):
                 continue
         return None
 
-    def _from_proven(self, slacks: tuple[float, ...]) -> Proof | None:
+    def _fromproven(self, slacks: tuple[float, ...]) -> Proof | None:
         """A proof from the multipliers that the certified bound rests on, or None: where they were moved
         inside the cone (chains of squares) they need only be rounded."""
         proven = self.result.certified_bound
@@ -397,7 +384,7 @@ class FloatCertificate(PickledByName):
                 "so this degree cannot prove it: try a higher degree"
             )
         last: Way = ("in higher precision", lambda: self._refined(bound=claim.bound, quick=True))
-        return _proven([*self._ways(claim, places), last])
+        return proven([*self._ways(claim, places), last])
 
     def _ways(self, claim: Claim, places: tuple[int, ...]) -> list[Way]:
         """The ways to a proof of exactly this claim, in their order."""
@@ -436,32 +423,6 @@ class FloatCertificate(PickledByName):
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
         return Rounder(claim, dual, self.squares).proof(places)
-
-
-def _proven(ways: Sequence[Way]) -> Proof:
-    """The proof of the first way that has one; NotCertifiable with what stopped each of them."""
-    reasons = []
-    for words, way in ways:
-        try:
-            proof = way()
-            if proof is not None:
-                return proof
-        except NotCertifiable as error:
-            reasons.append(f"{words}: {error}" if words else str(error))
-    said = "; ".join(dict.fromkeys(reasons))
-    raise NotCertifiable(
-        f"no exact certificate found ({said}); {_ADVICE}", attempts=(reasons[0], reasons[-1])
-    )
-
-
-def _first(way: Callable[[float], Proof], slacks: tuple[float, ...]) -> Proof:
-    """The proof at the first slack that has one; raises what the last one raised."""
-    for slack in slacks[:-1]:
-        try:
-            return way(slack)
-        except NotCertifiable:
-            continue
-    return way(slacks[-1])
 
 
 def _no_interior(inner: Any) -> str:

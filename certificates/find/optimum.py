@@ -63,15 +63,9 @@ class Optimum:
             except NotCertifiable as error:
                 words = f"{words}, where {error}"
         attempts = (words, reason) if words else (reason,)
-        known = "; ".join(attempts)
-        other = None if self.of.divided is None else self.of.divided(self.of.result, self.of.claim)
-        if other is not None:
-            try:
-                return other.optimum()
-            except NotCertifiable as error:
-                last = f"with the objective divided by {other.factor}: {error}"
-                known, attempts = f"{known}; {last}", (attempts[0], last)
-        raise NotCertifiable(f"no proof at the exact optimum found ({known})", attempts=attempts)
+        raise NotCertifiable(
+            f"no proof at the exact optimum found ({'; '.join(attempts)})", attempts=attempts
+        )
 
     def _with_point(self, proof: Proof, point: dict[int, Fraction] | None) -> Proof | None:
         """The proof with a point that attains its bound; without, where a minimiser is seen to; or None."""

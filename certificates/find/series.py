@@ -15,15 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import fmpq, fmpq_poly
 
 from certificates.exact import Terms, add_to, polynomial_of, rational
-from certificates.find.float_certificate import SLACKS, Outcome
+from certificates.find.float_certificate import Outcome
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.rounding import NotCertifiable
 from certificates.find.univariate import multipliers, sum_of_squares
+from certificates.find.ways import SLACKS, proven
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra.polynomial import Polynomial
@@ -51,25 +53,13 @@ class SeriesCertificate:
         """A proof that the checker accepts, at `bound`, at a short fraction near the value, or at a slack."""
         if bound is not None:
             return self._proof(exact_number(bound))
-        reason = ""
-        if (
-            slack is None
-            and (nice := nice_fraction(self.value, 1e-7 * max(1.0, abs(self.value)))) is not None
-        ):
-            try:
-                return self._proof(nice)
-            except NotCertifiable as error:
-                reason = str(error)
-        sign = -1 if self.sense == "maximize" else 1
-        for room in SLACKS if slack is None else (slack,):
-            room = room * max(1.0, abs(self.value))
-            try:
-                return self._proof(
-                    sign * short_decimal(sign * self.value - room, sign * self.value - room / 2)
-                )
-            except NotCertifiable as error:
-                reason = str(error)
-        raise NotCertifiable(f"no exact certificate found ({reason})")
+        sign, size = (-1 if self.sense == "maximize" else 1), max(1.0, abs(self.value))
+        value = sign * self.value
+        rooms = [room * size for room in (SLACKS if slack is None else (slack,))]
+        bounds = [sign * short_decimal(value - room, value - room / 2) for room in rooms]
+        nice = nice_fraction(self.value, 1e-7 * size) if slack is None else None
+        tried = bounds if nice is None else [nice, *bounds]
+        return proven([("", partial(self._proof, bound)) for bound in tried])
 
     def decide(self, bound: Any = None, slack: float | None = None) -> Outcome:
         """`exact` without exceptions."""

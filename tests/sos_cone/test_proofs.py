@@ -11,6 +11,7 @@ import pytest
 import certificates
 import sosdp as sd
 from certificates.checker import semidefinite
+from certificates.find import extract as _loaded  # noqa: F401 (before solvers are patched)
 from certificates.find.chebyshev import proof_from_inside
 from certificates.into_kernel import replay
 from sosdp.algebra import monomials as mono

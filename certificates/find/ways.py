@@ -1,0 +1,44 @@
+"""Several ways to a proof: the first that has one, and what stopped the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from certificates.find.rounding import NotCertifiable
+from certificates.proof import Proof
+
+SLACKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the value or the size of the objective, see `exact`
+Way = tuple[str, Callable[[], Proof | None]]  # in words, and None or NotCertifiable where it has no proof
+
+_ADVICE = (
+    "usual causes and cures: the set is not described compactly (add a ball you can justify, such as "
+    "x**2 + y**2 <= R**2); the polynomial lies on the boundary of the cone, with a kernel that is not "
+    "rational or not visible; the data are badly scaled (rescale the variables); the slack is below "
+    "the solver's accuracy (ask for a larger one: exact(slack=1e-3))"
+)
+
+
+def proven(ways: Sequence[Way]) -> Proof:
+    """The proof of the first way that has one; NotCertifiable with what stopped each of them."""
+    reasons = []
+    for words, way in ways:
+        try:
+            proof = way()
+            if proof is not None:
+                return proof
+        except NotCertifiable as error:
+            reasons.append(f"{words}: {error}" if words else str(error))
+    said = "; ".join(dict.fromkeys(reasons))
+    raise NotCertifiable(
+        f"no exact certificate found ({said}); {_ADVICE}", attempts=(reasons[0], reasons[-1])
+    )
+
+
+def first(way: Callable[[float], Proof], slacks: tuple[float, ...]) -> Proof:
+    """The proof at the first slack that has one; raises what the last one raised."""
+    for slack in slacks[:-1]:
+        try:
+            return way(slack)
+        except NotCertifiable:
+            continue
+    return way(slacks[-1])
