@@ -45,6 +45,7 @@ _PAGES = {
     "private scaler": "private_quantile",
     "private sum": "columns",
     "private_estimator.consensus": "consensus",
+    "private table": "tables",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",
     "projected-gradient": "mrf_moments",

@@ -81,14 +81,14 @@ COMMANDS = {
             _option(
                 "name",
                 metavar="NAME",
-                help="sbm (communities), cuts (of a graph); gaussian, gmm, tuples (clusters), mrf (of a "
-                "table)",
+                help="count, sum, mean, quantile, histogram, table (with --schema); gaussian, gmm, tuples "
+                "(clusters), mrf (of a table); sbm (communities), cuts (of a graph)",
             ),
             _option(
                 "input",
                 metavar="INPUT",
                 help="edge list, GML, GraphML, .npz matrix, builtin:karate; or CSV, .npy, Parquet, "
-                "builtin:iris",
+                "builtin:iris; - (standard input) and folders for statistics of tables",
             ),
             _option("--epsilon", type=float, required=True, help="privacy budget"),
             _option("--delta", type=float, help="probability allowed outside the budget, for example 1e-6"),
@@ -190,6 +190,15 @@ COMMANDS = {
                 "there are",
             ),
             _option("--schema", metavar="S.json", help="tables: public types and bounds of the columns"),
+            _option("--column", metavar="C", help="statistics: of this column (table: of these, A,B)"),
+            _option("--by", metavar="C", help="statistics: for each category of this column"),
+            _option("--quantiles", metavar="Q,Q", help="quantile: which ones (0.25,0.5,0.75)"),
+            _option("--bins", metavar="N|A,B,C", help="histogram: how many bins (10), or their edges"),
+            _option(
+                "--adjacency",
+                metavar="HOW",
+                help="statistics: neighbours 'add or remove' a record or owner (default), or 'replace' one",
+            ),
             _option("--separator", metavar="MARK", help="tables: what separates entries (, or tab, ...)"),
             _option("--decimal", metavar="MARK", help="tables: the decimal mark, . (default) or a comma"),
             _option("--encoding", metavar="NAME", help="tables: utf-8 (default), latin-1, cp1252, ..."),

@@ -117,6 +117,9 @@ def publish(arguments: Namespace, release: Mapping[str, Any], fields: Callable[[
     """
     from sosdp.privacy.guarantee.release import with_digest
 
+    surprise = surprising(release)
+    if surprise:
+        warn(f"warning: {surprise}")
     line = _line(with_digest(plain(release)))
     lost = []
     if arguments.out is not None:
@@ -139,6 +142,24 @@ def publish(arguments: Namespace, release: Mapping[str, Any], fields: Callable[[
     kept = keep(line)
     where = f"the release is kept in {kept}" if kept else "the release is lost, and its budget spent"
     raise InputError(f"{'; '.join(lost)}; {where}")
+
+
+LARGE_EPSILON = 20.0
+LARGE_DELTA = 1e-3
+
+
+def surprising(release: Mapping[str, Any]) -> str:
+    """What of the public numbers of a release is unusual, in one line; "" if nothing."""
+    epsilon, delta = (release["guarantee"].get(name) or 0.0 for name in ("epsilon", "delta"))
+    n = release["public"].get("n")
+    found = []
+    if epsilon > LARGE_EPSILON:
+        found.append(f"epsilon = {epsilon:g} promises almost nothing (it is usually at most 10)")
+    few = n if isinstance(n, int) and n > 0 else 1
+    if delta > LARGE_DELTA or (few > 1 and delta * few * few > 1):
+        over = f"1/n^2 = {1 / few**2:.2g}" if delta <= LARGE_DELTA else f"{LARGE_DELTA:g}"
+        found.append(f"delta = {delta:g} is above {over}: some person's record may be shown")
+    return "; ".join(found)
 
 
 def check_out(arguments: Namespace) -> None:

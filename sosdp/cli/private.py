@@ -12,8 +12,16 @@ from argparse import Namespace
 from sosdp.cli.output import InputError, check_out
 from sosdp.cli.tables import FORM
 
+AGGREGATE = ("schema", "column", "by", "adjacency", "delta")
+
 # Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "count": ("private_aggregates", AGGREGATE),
+    "sum": ("private_aggregates", AGGREGATE),
+    "mean": ("private_aggregates", AGGREGATE),
+    "quantile": ("private_aggregates", (*AGGREGATE, "quantiles")),
+    "histogram": ("private_aggregates", (*AGGREGATE, "bins")),
+    "table": ("private_aggregates", AGGREGATE),
     "sbm": (
         "private_sbm",
         ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes", "header"),

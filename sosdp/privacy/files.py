@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
 import os
 import re
 import zlib
@@ -26,6 +27,7 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.extras import need
 from sosdp.privacy.guarantee.condition import Condition, Fact
 from sosdp.privacy.inputs import check_schema, floats, number_in
 from sosdp.privacy.schema import Schema
@@ -120,8 +122,8 @@ class Table:
 def physical_lines(source: str | Path) -> Iterator[bytes | None]:
     """The lines of a file without their ends, one at a time; None for one longer than `LONGEST_LINE`.
 
-    A last line without an end counts where it holds a byte. A name that ends in .gz is decompressed. A byte
-    order mark at the beginning is no part of the first line.
+    A last line without an end counts where it holds a byte. A name that ends in .gz or .zst is decompressed,
+    "-" is standard input. A byte order mark at the beginning is no part of the first line.
 
     Raises:
         InputFileError: the file cannot be read as a file; nothing in it is repeated.
@@ -145,14 +147,20 @@ def physical_lines(source: str | Path) -> Iterator[bytes | None]:
 
 
 def _opened(source: str | Path) -> IO[bytes]:
-    zipped = str(source).lower().endswith(".gz")
-    return cast(IO[bytes], gzip.open(source, "rb")) if zipped else open(source, "rb")
+    """The bytes of a file, decompressed where its name says so; of standard input for "-"."""
+    ending = Path(source).suffix.lower()
+    if ending == ".gz":
+        return cast(IO[bytes], gzip.open(source, "rb"))
+    if ending == ".zst":
+        arrow = need("pyarrow", "a file compressed by zstd")
+        return io.BufferedReader(arrow.input_stream(str(source), compression="zstd"))
+    return open(0, "rb", closefd=False) if str(source) == "-" else open(source, "rb")
 
 
 def suffix_of(source: str | Path) -> str:
-    """The ending that says the format, without .gz."""
+    """The ending that says the format, without .gz or .zst."""
     path = Path(source)
-    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+    return (Path(path.stem) if path.suffix.lower() in (".gz", ".zst") else path).suffix.lower()
 
 
 def require_file(source: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.extras import need
 from sosdp.privacy.guarantee.evidence import Evidence
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.show import html_table
@@ -129,6 +130,17 @@ class Release:
             private_diagnostics=self.private_diagnostics,
             evidence=self.evidence,
         )
+
+    def frame(self) -> Any:
+        """The rows of a table that was released, as a frame of pandas.
+
+        Raises:
+            TypeError: the value has no rows. MissingPackage: pandas is not installed.
+        """
+        rows = self.value.get("rows") if isinstance(self.value, Mapping) else None
+        if rows is None:
+            raise TypeError(f"the value of {self.mechanism or 'this release'} has no rows")
+        return need("pandas", "a frame").DataFrame(rows)
 
     def statement(self) -> str:
         """What is promised and what it rests on, in two sentences."""

@@ -144,7 +144,7 @@ def private_mean(
     step = _interval(low, high)[0]
     middle = (Fraction(low) + Fraction(high)) / 2
     total, count = deviations(kept(values, users, unit), step, middle)
-    laws = mean_laws(unit, epsilon)
+    laws = mean_laws(unit, epsilon, STEPS)
     bits = terms.bits()
     deviation = total + exact.discrete_laplace(laws[0].numbers[0], bits)
     entries = count + exact.discrete_laplace(laws[1].numbers[0], bits)
@@ -165,16 +165,16 @@ def deviations(entries: Sequence[Any], step: Fraction, middle: Fraction) -> tupl
     return sum(_clipped(value, step, -STEPS // 2, STEPS // 2) for value in shifted), len(result)
 
 
-def mean_laws(unit: Unit, epsilon: float) -> tuple[Law, Law]:
+def mean_laws(unit: Unit, epsilon: float | Fraction, steps: int) -> tuple[Law, Law]:
     """Noise of the deviation and of the count, each with its sensitivity at one of the worst neighbours.
 
     A replaced unit moves the two together (docs/proofs/columns.md, "Mean"): a full move of the deviation
-    leaves the count where it is.
+    leaves the count where it is. `steps`: of the grid, in the length of the interval; even.
     """
     rate = Fraction(epsilon) / unit.most
-    moves = (unit.most * STEPS, 0) if unit.replaced else (unit.most * STEPS // 2, unit.most)
+    moves = (unit.most * steps, 0) if unit.replaced else (unit.most * steps // 2, unit.most)
     return (
-        Law("discrete laplace", (STEPS / rate, moves[0])),
+        Law("discrete laplace", (steps / rate, moves[0])),
         Law("discrete laplace", (2 / rate, moves[1])),
     )
 

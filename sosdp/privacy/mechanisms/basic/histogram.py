@@ -69,25 +69,38 @@ def calibration(epsilon: float, delta: float, adjacency: str) -> tuple[Fraction,
         raise ValueError(
             f"a histogram is proven for one record replaced, or added or removed, not {adjacency!r}"
         )
+    return truncation(epsilon, delta, moves)
+
+
+def truncation(epsilon: float, delta: float, moves: int, new: int = 1) -> tuple[Fraction, int]:
+    """Scale and top of the noise where counts of neighbours differ by `moves` units in all, of which at most
+    `new` are in values that one of them does not have (docs/proofs/releases.md).
+
+    Raises:
+        ValueError: a budget outside what is proven.
+    """
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     if delta > 0.5 or delta > -math.expm1(-epsilon / moves) * (1 - 1e-12):
         raise ValueError(
             f"delta must be at most 1/2 and at most 1 - exp(-epsilon/{moves}), got {delta}: lower delta"
         )
     units = Fraction(calibrate.float_up(moves / Fraction(epsilon)))
-    guess = float(units) * math.log(math.tanh(0.5 / float(units)) / delta)
-    top = max(1, math.floor(guess) - 2)
-    while not _top_at_most(units, top, delta):
+    several = math.log(math.expm1(new / float(units)) / math.expm1(1 / float(units)))
+    guess = float(units) * (math.log(math.tanh(0.5 / float(units)) / delta) + several)
+    top = max(new, math.floor(guess) - 2)
+    while not _top_at_most(units, top, delta, new):
         top += 1
     return units, top
 
 
-def _top_at_most(units: Fraction, top: int, delta: float) -> bool:
-    """Whether P(top) = a^top (1 - a) / (1 + a - a^(top + 1)) <= delta is proven, a = exp(-1 / units)."""
+def _top_at_most(units: Fraction, top: int, delta: float, new: int) -> bool:
+    """Whether P(top) + ... + P(top - new + 1) <= delta is proven, P(k) = a^k (1 - a) / (1 + a - a^(top + 1))
+    for a = exp(-1 / units)."""
 
     def excess() -> Any:
         a = (-1 / calibrate.ball(units)).exp()
-        return a**top * (1 - a) / (1 + a - a ** (top + 1)) - calibrate.ball(delta)
+        several = sum(a ** (top - k) for k in range(new))
+        return several * (1 - a) / (1 + a - a ** (top + 1)) - calibrate.ball(delta)
 
     return calibrate.decide(excess) is False
 

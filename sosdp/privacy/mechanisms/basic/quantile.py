@@ -65,12 +65,13 @@ class Run:
     level: int
 
 
-def runs(indices: Sequence[int], size: int, level: Callable[[int, int], int]) -> list[Run]:
+def runs(indices: Sequence[int] | Counter[int], size: int, level: Callable[[int, int], int]) -> list[Run]:
     """The grid cut at the data; `level(below, above)` of the numbers of records strictly below and above."""
     result: list[Run] = []
-    n = len(indices)
+    counts = Counter(indices)
+    n = counts.total()
     below, start = 0, 0
-    for index, count in sorted(Counter(indices).items()):
+    for index, count in sorted(counts.items()):
         if start < index:
             result.append(Run(start, index - 1, level(below, n - below)))
         result.append(Run(index, index, level(below, n - below - count)))

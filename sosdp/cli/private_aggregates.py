@@ -1,0 +1,110 @@
+"""`sosdp private count|sum|mean|quantile|histogram|table`: statistics of tables, with intervals."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from sosdp.cli.files import read_json
+from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish
+from sosdp.privacy.calibrate import check_delta
+from sosdp.privacy.files import InputFileError
+from sosdp.privacy.schema import Schema, SchemaError
+from sosdp.privacy.table import Asked, Table
+
+QUARTILES = "0.25,0.5,0.75"
+
+
+def run(arguments: Namespace) -> int:
+    """Answer the question about the table and print the release."""
+    problem = ""
+    try:
+        asked = _asked(arguments, _schema(arguments))
+        with fitting(arguments):
+            release = asked.release()
+    except (InputFileError, SchemaError) as error:
+        problem = one_line(error)
+    except ValueError as error:  # of the options, which are public
+        problem = f"sosdp private {arguments.name}: {one_line(error)}"
+    if problem:
+        raise InputError(problem)
+    shown = release.to_dict()
+    return publish(arguments, shown, lambda: _fields(shown))
+
+
+def _schema(arguments: Namespace) -> Schema:
+    if arguments.schema is None:
+        raise InputError(f"sosdp private {arguments.name}: --schema: a schema file is needed")
+    try:
+        return Schema.from_dict(read_json(arguments.schema))
+    except SchemaError as error:
+        raise InputError(f"{arguments.schema}: {one_line(error)}") from error
+
+
+def _asked(arguments: Namespace, schema: Schema) -> Asked:
+    """The table with its question; raises InputError and ValueError for options that make none."""
+    name, column = arguments.name, arguments.column
+    if column is None and name not in ("count", "table"):
+        raise InputError(f"sosdp private {name}: --column: which column?")
+    if arguments.delta is not None:
+        check_delta(arguments.delta)
+    asked = Table(
+        arguments.input,
+        schema,
+        arguments.epsilon,
+        adjacency=arguments.adjacency,
+        insecure_seed=arguments.insecure_seed,
+    )
+    if arguments.by is not None:
+        if schema.column(arguments.by).type != "category":
+            raise SchemaError(f"--by: column {arguments.by!r} has no categories")
+        asked = asked.by(arguments.by)
+    if name == "quantile":
+        shares = (arguments.quantiles or QUARTILES).split(",")
+        return asked.quantiles(column, [share.strip() for share in shares])
+    if name == "histogram":
+        return (
+            asked.histogram(column)
+            if arguments.bins is None
+            else asked.histogram(column, _bins(arguments.bins))
+        )
+    if name == "table":
+        return asked.describe(None if column is None else [part.strip() for part in column.split(",")])
+    return getattr(asked, name)(column)
+
+
+def _bins(text: str) -> Any:
+    """A number of bins, or edges."""
+    try:
+        parts = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError("sosdp private histogram: --bins: a number, or edges such as 0,18,65") from None
+    return int(text) if len(parts) == 1 and text.strip().isdecimal() else parts
+
+
+def _fields(release: dict[str, Any]) -> Fields:
+    confidence = release["public"].get("confidence")
+    return {
+        **promise_fields(release),
+        "interval": None
+        if confidence is None
+        else f"{confidence:.0%}, for the noise, of this table's entries",
+        "value": "\n".join(_lines(release["value"]["rows"])),
+    }
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows as lines, aligned."""
+    names = [name for name in rows[0] if any(row.get(name) is not None for row in rows)] if rows else []
+    names = list(dict.fromkeys([*names, *(name for row in rows for name in row if row[name] is not None)]))
+    table = [names, *([_text(row.get(name)) for name in names] for row in rows)]
+    widths = [max(len(line[place]) for line in table) for place in range(len(names))]
+    return ["  ".join(f"{text:>{w}}" for text, w in zip(line, widths, strict=True)) for line in table]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return " to ".join(map(_text, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

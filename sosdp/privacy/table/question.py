@@ -1,0 +1,225 @@
+"""The public question: which statistics of which columns, of all records or of each group.
+
+Proof: docs/proofs/tables.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sosdp.privacy.contributions import Unit
+from sosdp.privacy.guarantee.adjacency import (
+    ONE_RECORD_ADDED,
+    ONE_RECORD_REPLACED,
+    ONE_USER_ADDED,
+    ONE_USER_REPLACED,
+    Adjacency,
+)
+from sosdp.privacy.schema import Column, Schema, SchemaError
+from sosdp.privacy.table.quantiles import Quantiles
+from sosdp.privacy.table.statistics import Count, Histogram, Mean, Statistic, Sum
+
+BINS = 10
+RELATIONS = ("replace", "add or remove")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """By which column the records are divided.
+
+    Attributes:
+        column: its name. public: the public keys, each of which has rows; None where keys are released, too.
+    """
+
+    column: str
+    public: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a table; public.
+
+    Attributes:
+        schema: of the table. unit: what neighbours differ in. groups: None for all records together.
+        statistics: what is asked of every group. interval: whether answers have low and high.
+    """
+
+    schema: Schema
+    unit: Unit
+    groups: Groups | None = None
+    statistics: tuple[Statistic, ...] = ()
+    interval: bool = True
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read as numbers, each once."""
+        found = {s.column.name: s.column for s in self.statistics if s.column is not None}
+        return tuple(found.values())
+
+    @property
+    def texts(self) -> tuple[str | None, str | None]:
+        """Names of the columns that are read as texts: the keys', the owners'."""
+        owner = self.schema.owner[0] if self.schema.owner else None
+        return (self.groups.column if self.groups else None), owner
+
+    @property
+    def tallied(self) -> tuple[Statistic, ...]:
+        """What is computed of every group: with private keys, its size too, the last."""
+        private = self.groups is not None and self.groups.public is None
+        return (*self.statistics, Count(None)) if private else self.statistics
+
+    @property
+    def shared(self) -> tuple[Unit, int]:
+        """The unit for which every statistic is priced, and how often it is: a unit that is replaced leaves
+        groups and enters others, so it is priced as one removed and one added."""
+        if self.groups is None or not self.unit.replaced:
+            return self.unit, 1
+        return Unit(ADDED[self.unit.adjacency], self.unit.most), 2
+
+    def asking(self, statistic: Statistic) -> Question:
+        """The question with one statistic more."""
+        return replace(self, statistics=(*self.statistics, statistic))
+
+
+ADDED = {ONE_RECORD_REPLACED: ONE_RECORD_ADDED, ONE_USER_REPLACED: ONE_USER_ADDED}
+
+
+def unit_in(schema: Schema, adjacency: Adjacency | str | None) -> Unit:
+    """The unit of protection: a record, or the owner of records where the schema names a column of owners.
+
+    Args:
+        adjacency: one of the four known ones, or only its relation; by default "add or remove".
+
+    Raises:
+        ValueError: another one, or one of another unit.
+    """
+    said = RELATIONS[1] if adjacency is None else str(adjacency)
+    unit = "user" if schema.owner else "record"
+    allowed = {relation: Adjacency(f"one {unit} ({relation})") for relation in RELATIONS}
+    named = allowed.get(said) or Adjacency(said)
+    if named not in allowed.values():
+        names = " or ".join(repr(str(name)) for name in allowed.values())
+        raise ValueError(f"adjacency must be {names} with this schema, got {said!r}")
+    return Unit(named, schema.owner[1] if schema.owner else 1)
+
+
+def numbers(schema: Schema, name: str, what: str) -> Column:
+    """A column of numbers or dates.
+
+    Raises:
+        SchemaError: no such column, or of texts.
+    """
+    column = schema.column(name)
+    if column.type == "category" or (what == "sum" and column.type == "date"):
+        kind = "categories" if column.type == "category" else "dates"
+        raise SchemaError(f"column {name!r} holds {kind}, which have no {what}")
+    return column
+
+
+def counts(schema: Schema, name: str | None, *, missing: bool = False) -> Count:
+    """The number of records, or of entries of a column."""
+    if name is None and missing:
+        raise ValueError("missing entries are those of a column: name it")
+    return Count(None if name is None else schema.column(name), missing)
+
+
+def sums(schema: Schema, name: str) -> Sum:
+    """The sum of a column."""
+    return Sum(numbers(schema, name, "sum"))
+
+
+def means(schema: Schema, name: str) -> Mean:
+    """The mean of a column."""
+    return Mean(numbers(schema, name, "mean"))
+
+
+def quantiles(schema: Schema, name: str, shares: Iterable[Any], *, interval: bool) -> Quantiles:
+    """Quantiles of a column.
+
+    Raises:
+        ValueError: no share, or one outside [0, 1].
+    """
+    found = []
+    for share in shares:
+        try:
+            fraction = Fraction(share if not isinstance(share, float) else str(share))
+        except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+            fraction = Fraction(-1)
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"quantiles must lie in [0, 1], got {share!r}")
+        found.append(fraction.limit_denominator(1000))
+    if not found:
+        raise ValueError("quantiles: at least one is expected, for example 0.5")
+    return Quantiles(numbers(schema, name, "quantile"), tuple(found), interval)
+
+
+def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> Histogram:
+    """Counts of the categories, or of entries between edges.
+
+    Args:
+        bins: how many of equal width between the bounds, or their edges, in ascending order.
+
+    Raises:
+        ValueError: edges that do not ascend, or bins for categories.
+    """
+    column = schema.column(name)
+    if column.type == "category":
+        if bins is not BINS:
+            raise ValueError(f"bins: column {name!r} has categories, which are its bins")
+        return Histogram(column)
+    low, high = column.bounds
+    if isinstance(bins, int) and not isinstance(bins, bool):
+        if not 1 <= bins <= 10_000:
+            raise ValueError(f"bins must be between 1 and 10000, got {bins}")
+        edges = np.linspace(low, high, bins + 1).tolist() if high > low else [low, high]
+        whole = column.type == "integer" and all(float(edge).is_integer() for edge in edges)
+        edges = [int(edge) for edge in edges] if whole else edges
+    else:
+        edges = [float(edge) for edge in bins]  # type: ignore[union-attr]
+    ascending = all(a < b for a, b in zip(edges, edges[1:], strict=False)) or (
+        low == high and len(edges) == 2
+    )
+    if len(edges) < 2 or not ascending:
+        raise ValueError("bins: a number, or at least two edges in ascending order")
+    return Histogram(column, edges=tuple(edges))
+
+
+def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
+    """By a column: with the public keys that are given, else the categories of the schema; of a column that
+    the schema does not have, the keys that occur often enough are released.
+
+    Raises:
+        ValueError: keys that are not distinct, or that a column of categories does not have. SchemaError: a
+            column of numbers without keys.
+    """
+    column = next((column for column in schema.columns if column.name == name), None)
+    listed = None if keys is None else tuple(str(key).strip() for key in keys)
+    if listed is not None and (not listed or len(set(listed)) < len(listed)):
+        raise ValueError("keys must be distinct, and at least one")
+    if column is None:
+        return Groups(name, listed)
+    if column.type != "category":
+        raise SchemaError(f"column {name!r} holds {column.type}s: groups need a column of categories")
+    if listed is None:
+        return Groups(name, column.values)
+    foreign = [key for key in listed if key not in column.values]
+    if foreign:
+        raise ValueError(f"keys: {foreign[0]!r} is no category of column {name!r}")
+    return Groups(name, listed)
+
+
+def described(schema: Schema, names: Iterable[str], *, interval: bool) -> tuple[Statistic, ...]:
+    """The number of records; of every column of numbers mean and quartiles, of categories the counts."""
+    result: list[Statistic] = [counts(schema, None)]
+    for name in names:
+        if schema.column(name).type == "category":
+            result.append(histogram(schema, name))
+        else:
+            result.append(means(schema, name))
+            result.append(quantiles(schema, name, (0.25, 0.5, 0.75), interval=interval))
+    return tuple(result)

@@ -1,0 +1,343 @@
+"""Tables as chunks of records: files of lines, Parquet, frames, columns, and whatever is made of such parts.
+
+Every line, or row, is one record; every entry has one meaning, that of the schema, a function of this entry.
+Proof: docs/proofs/tables.md, "Reading"
+"""
+
+from __future__ import annotations
+
+import datetime as dates
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.extras import need
+from sosdp.privacy.files import Form, InputFileError, physical_lines, require_file, suffix_of
+from sosdp.privacy.inputs import as_float, plain
+from sosdp.privacy.schema import Column, Schema
+from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.table.question import Question
+
+ROWS = 1 << 16
+"""Records of a chunk."""
+
+TEXTS = (".csv", ".tsv", ".txt", "")
+STDIN = "-"
+_DAY = dates.timedelta(1)
+_EPOCH = dates.datetime(1970, 1, 1)
+_REMEMBERED = 1 << 16
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some records in their order.
+
+    Attributes:
+        count: how many. numbers: (count,) float64 by column, NaN for what cannot be read.
+        groups, owners: texts, None for what is none; None where nobody asks for them.
+    """
+
+    count: int
+    numbers: dict[str, npt.NDArray[np.float64]]
+    groups: list[str | None] | None
+    owners: list[str | None] | None
+
+
+def parts(source: Any) -> list[Any]:
+    """What a source is made of, in order: the files of a folder, the partitions of Dask, a list of sources.
+
+    Raises:
+        InputFileError: an empty folder.
+    """
+    if isinstance(source, str | Path) and str(source) != STDIN and Path(source).is_dir():
+        found = sorted(
+            path for path in Path(source).iterdir() if path.is_file() and not path.name.startswith((".", "_"))
+        )
+        if not found:
+            raise InputFileError(str(source), "folder", "no files")
+        return [str(path) for path in found]
+    if hasattr(source, "to_delayed"):  # Dask: frames and bags
+        return list(source.to_delayed())
+    if isinstance(source, list | tuple) and source and not _is_record(source[0]):
+        return list(source)
+    return [source]
+
+
+def _is_record(thing: Any) -> bool:
+    """Whether a member of a list is a record, by names, rather than a table."""
+    return isinstance(thing, Mapping) and not any(
+        isinstance(column, list | tuple | np.ndarray) for column in thing.values()
+    )
+
+
+def chunks(source: Any, question: Question) -> Iterator[Chunk]:
+    """The records of one part.
+
+    Args:
+        source: a path (.csv, .tsv, .txt, each also .gz or .zst; .parquet; "-" for standard input), a data
+            frame, a mapping of names to columns, a list of records by names, or a computation of Dask.
+
+    Raises:
+        InputFileError: no such file or format, or no such column. TypeError: none of these.
+    """
+    if isinstance(source, str | Path):
+        name = str(source)
+        if name != STDIN:
+            require_file(name)
+        if suffix_of(name) == ".parquet":
+            yield from _parquet(name, question)
+        elif suffix_of(name) in TEXTS:
+            yield from _lines(name, question)
+        else:
+            raise InputFileError(
+                name, "file", "a text table (.csv, .tsv, .txt, .gz, .zst) or .parquet is expected"
+            )
+        return
+    if hasattr(source, "compute"):  # Dask's, of whatever it is
+        source = source.compute()
+    if isinstance(source, list | tuple):
+        columns = {name: [_of(record, name) for record in source] for name in _wanted(question)}
+        yield from _columns(columns, len(source), question)
+        return
+    yield from _frame(source, question)
+
+
+def _of(record: Any, name: str) -> Any:
+    return record.get(name) if isinstance(record, Mapping) else None
+
+
+def _wanted(question: Question) -> list[str]:
+    """The names of all columns that are read, each once."""
+    texts = [name for name in question.texts if name is not None]
+    return list(dict.fromkeys([*(column.name for column in question.columns), *texts]))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Lines
+
+
+def form_of(schema: Schema) -> Form:
+    """How the lines are written; raises ValueError for a separator or encoding that is none."""
+    return Form(schema.separator, schema.header, schema.encoding)
+
+
+def _lines(source: str, question: Question) -> Iterator[Chunk]:
+    schema = question.schema
+    form, lines = form_of(schema), physical_lines(source)
+    names = [column.name for column in schema.columns]
+    if form.header:
+        heading = form.fields(next(lines, None))
+        if heading is None:
+            raise InputFileError(source, "header", "the first line names no columns in the stated encoding")
+        names = [name.strip() for name in heading]
+    stated = names if not form.header else [column.name for column in schema.columns]
+    for name in [*stated, *_wanted(question)]:
+        if names.count(name) != 1:
+            reason = "no such column" if name not in names else "several columns have this name"
+            raise InputFileError(source, "header" if form.header else "schema", f"{name}: {reason}")
+    places = {name: names.index(name) for name in _wanted(question)}
+    readers = {column.name: _Reader(column) for column in question.columns}
+    while batch := list(islice(lines, ROWS)):
+        records = [form.fields(line) for line in batch]
+        taken = {
+            name: [record[place] if record and len(record) == len(names) else None for record in records]
+            for name, place in places.items()
+        }
+        numbers = {
+            name: np.array([math.nan if text is None else read(text) for text in taken[name]])
+            for name, read in readers.items()
+        }
+        yield Chunk(len(batch), numbers, *(_stripped(taken, name) for name in question.texts))
+
+
+def _stripped(taken: Mapping[str, list[str | None]], name: str | None) -> list[str | None] | None:
+    if name is None:
+        return None
+    return [None if text is None else text.strip() for text in taken[name]]
+
+
+class _Reader:
+    """`Column.read` with a memory of the texts that came first."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.known: dict[str, float] = {}
+
+    def __call__(self, text: str) -> float:
+        result = self.known.get(text)
+        if result is None:
+            result = self.column.read(text)
+            if len(self.known) < _REMEMBERED:
+                self.known[text] = result
+        return result
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Frames
+
+
+def _parquet(source: str, question: Question) -> Iterator[Chunk]:
+    pandas, parquet = need("pandas", "a Parquet file"), need("pyarrow.parquet", "a Parquet file")
+    problem, result = "", None
+    try:
+        with no_warnings():
+            result = parquet.ParquetFile(source)
+            names = list(result.schema_arrow.names)
+    except Exception:  # what a library says may quote the file
+        problem = "not a Parquet file that can be read here"
+    if problem or result is None:
+        raise InputFileError(source, "file", problem)
+    _check_names(source, names, question)
+    batches = result.iter_batches(batch_size=ROWS, columns=_wanted(question) or names[:1])
+    kinds = _nullable(pandas)
+    while True:
+        try:
+            with no_warnings():
+                batch = next(batches, None)
+                frame = None if batch is None else batch.to_pandas(types_mapper=kinds)
+        except Exception:  # as above
+            problem = "a part of it cannot be read"
+        if problem:
+            raise InputFileError(source, "file", problem)
+        if frame is None:
+            return
+        yield from _frame(frame, question)
+
+
+def _nullable(pandas: Any) -> Any:
+    """Whole numbers stay whole where entries are missing."""
+    pyarrow = need("pyarrow", "a Parquet file")
+    known = {
+        kind: getattr(pandas, f"{name}Dtype")()
+        for name, kind in (
+            ("Int64", pyarrow.int64()),
+            ("Int32", pyarrow.int32()),
+            ("boolean", pyarrow.bool_()),
+        )
+        if hasattr(pandas, f"{name}Dtype")
+    }
+    return known.get
+
+
+def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
+    """A data frame or a mapping of columns, in chunks."""
+    if not isinstance(frame, Mapping) and not hasattr(frame, "columns"):
+        raise TypeError(
+            f"a file, a data frame or a mapping of columns is expected, got {type(frame).__name__}"
+        )
+    names = [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
+    _check_names("the table", names, question)
+    wanted = _wanted(question)
+    taken = {name: _listed(frame[name]) for name in wanted}
+    lengths = {len(column) for column in taken.values()} | {_length(frame)}
+    if len(lengths) > 1:
+        raise ValueError("the columns of a table have one length")
+    yield from _columns(taken, lengths.pop(), question)
+
+
+def _columns(taken: Mapping[str, Any], count: int, question: Question) -> Iterator[Chunk]:
+    """The chunks of columns of one length."""
+    for start in range(0, count, ROWS):
+        part = slice(start, min(start + ROWS, count))
+        numbers = {column.name: entries(taken[column.name][part], column) for column in question.columns}
+        texts = [None if name is None else [text_of(e) for e in taken[name][part]] for name in question.texts]
+        yield Chunk(part.stop - start, numbers, *texts)
+
+
+def _length(frame: Any) -> int:
+    return len(next(iter(frame.values()), ())) if isinstance(frame, Mapping) else len(frame)
+
+
+def _check_names(source: str, names: Sequence[str], question: Question) -> None:
+    for name in _wanted(question):
+        if names.count(name) != 1:
+            reason = "no such column" if name not in names else "several columns have this name"
+            raise InputFileError(source, "columns", f"{name}: {reason}")
+
+
+def _listed(column: Any) -> Any:
+    """The entries of a column: an array where its type, which is public, is one of numbers."""
+    if isinstance(column, np.ma.MaskedArray):
+        return column.astype(object).tolist()
+    if hasattr(column, "to_numpy"):
+        zone = getattr(getattr(column, "dtype", None), "tz", None)
+        if zone is not None:
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        column = column.to_numpy()
+    return column if isinstance(column, np.ndarray) else list(column)
+
+
+def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
+    """The numbers of some entries, as `Column.read` gives them for texts."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    with no_warnings():
+        if kind in "biuf" and column.type != "category":
+            numbers = np.asarray(values, dtype=np.float64)
+        elif kind == "M" and column.type == "date":
+            there = ~np.isnat(values)
+            days = values.astype("datetime64[us]").astype(np.int64) / 86_400_000_000
+            numbers = np.where(there, days, math.nan)
+        else:
+            return np.array([_entry(value, column) for value in _plain_list(values)], dtype=np.float64)
+        if column.type == "integer":
+            numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
+        numbers = np.where(np.isinf(numbers), math.nan, numbers) if column.type != "date" else numbers
+        return np.clip(numbers, *column.bounds)
+
+
+def _plain_list(values: Any) -> list[Any]:
+    return (
+        values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "biufSU" else list(values)
+    )
+
+
+def _entry(value: Any, column: Column) -> float:
+    """One entry of any kind: a text as in a file, a number as such, a date in days; never raises."""
+    if column.type == "category":
+        text = text_of(value)
+        return math.nan if text is None else column.read(text)
+    if issubclass(type(value), str):
+        return column.read(str.__str__(value))
+    number = _days(value) if column.type == "date" else as_float(value)
+    if not math.isfinite(number) or (column.type == "integer" and number != math.floor(number)):
+        return math.nan
+    return min(max(number, column.low), column.high)
+
+
+def _days(value: Any) -> float:
+    """Days since 1970 of a date or time (in UTC where it has a zone), NaN for everything else."""
+    kind = type(value)
+    if kind is np.datetime64:
+        days = value.astype("datetime64[us]").astype(np.int64) / 86_400_000_000
+        return math.nan if np.isnat(value) else float(days)
+    if kind is dates.datetime or (
+        kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp"
+    ):
+        moment = value.astimezone(dates.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+        return float((moment - _EPOCH) / _DAY)
+    if kind is dates.date:
+        return float(value.toordinal() - _EPOCH.toordinal())
+    return math.nan
+
+
+def text_of(value: Any) -> str | None:
+    """A key or an owner as a text: texts without blanks at their ends, whole numbers; None for all else."""
+    result = plain(value)
+    if type(result) is str:
+        return result.strip()
+    if type(result) is float and math.isfinite(result):
+        return str(int(result)) if result.is_integer() and abs(result) < 1 << 53 else repr(result)
+    return str(result) if type(result) is int or type(result) is bool else None
+
+
+def all_chunks(source: Any, question: Question) -> Iterator[Chunk]:
+    """The records of all parts, one after the other."""
+    found: Iterable[Any] = parts(source)
+    for part in found:
+        yield from chunks(part, question)

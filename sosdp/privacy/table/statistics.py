@@ -1,0 +1,383 @@
+"""What is asked of a table: counts, sums, means, histograms and quantiles, as vectors of integers.
+
+Every record adds one integer code to one cell of each statistic, so a table is a sum over its records, exact
+and the same however they are divided. `laws` says with which noise the sum is released.
+
+Proof: docs/proofs/tables.md
+"""
+
+from __future__ import annotations
+
+import datetime as dates
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sosdp.privacy.contributions import Unit
+from sosdp.privacy.guarantee.evidence import Law
+from sosdp.privacy.guarantee.rounding import float_near
+from sosdp.privacy.mechanisms.basic.columns import contribution, mean_laws
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.randomness.bits import RandomBits
+from sosdp.privacy.schema import Column
+from sosdp.privacy.table import intervals
+
+MISSING = int(np.iinfo(np.int64).min)
+"""The code of a record that adds nothing."""
+
+DIGITS = 40
+"""Sums and means are computed on a grid of 2^40 steps."""
+
+Codes = npt.NDArray[np.int64]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What a statistic is drawn with.
+
+    Attributes:
+        unit: what neighbours differ in. epsilon: the share of the budget. bits: random bits.
+        alpha: probability that an interval misses.
+    """
+
+    unit: Unit
+    epsilon: Fraction
+    alpha: float
+    bits: RandomBits
+
+    def laplace(self, law: Law, value: int) -> int:
+        """The value with the discrete Laplace noise of the law."""
+        return value + exact.discrete_laplace(law.numbers[0], self.bits)
+
+
+@dataclass(frozen=True)
+class Statistic(ABC):
+    """One question about one column (about whole records where it is None)."""
+
+    column: Column | None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As rows call it."""
+
+    @property
+    def width(self) -> int:
+        """Number of integers of one cell."""
+        return 1
+
+    @property
+    def answers(self) -> int:
+        """Number of rows of one cell."""
+        return 1
+
+    @abstractmethod
+    def code(self, values: npt.NDArray[np.float64]) -> Codes:
+        """One integer a record, a function of its entry; MISSING where it adds nothing."""
+
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
+        """(count, width) sums over the records of each key: how often each code occurs."""
+        kept = (codes != MISSING) & (keys >= 0)
+        places = keys[kept] * self.width + codes[kept]
+        return np.bincount(places, minlength=count * self.width).reshape(count, self.width)
+
+    @abstractmethod
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """The noise of every cell, with the sensitivity that the unit has in all cells together."""
+
+    @abstractmethod
+    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+        """Draw the answers of one cell: value, low and high, and what tells several apart."""
+
+    @abstractmethod
+    def spread(self, unit: Unit, epsilon: Fraction) -> float:
+        """Expected error in records: what so many records of the largest size change."""
+
+    @property
+    def size(self) -> float:
+        """The largest change of an answer by one record of a cell of one."""
+        return 1.0
+
+    def error(self, unit: Unit, epsilon: Fraction, n: float) -> float:
+        """Expected absolute error of a cell of n records."""
+        return self.spread(unit, epsilon) * self.size
+
+    def shown(self, value: Any, side: int = 0) -> Any:
+        """The value as it is printed; side -1 and 1 for the ends of an interval."""
+        return value
+
+
+@dataclass(frozen=True)
+class Count(Statistic):
+    """How many records there are, or have an entry that can be read (or, `missing`, cannot)."""
+
+    missing: bool = False
+
+    @property
+    def name(self) -> str:
+        """As rows call it."""
+        return "missing" if self.missing else "count"
+
+    def code(self, values: npt.NDArray[np.float64]) -> Codes:
+        """0 where the record counts."""
+        if self.column is None:
+            return np.zeros(len(values), dtype=np.int64)
+        return np.where(np.isnan(values) == self.missing, 0, MISSING)
+
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """A unit adds 0 to `most` records."""
+        return (Law("discrete laplace", (unit.most / epsilon, unit.most)),)
+
+    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+        """One row."""
+        return [counted(cell[0], self.laws(noise.unit, noise.epsilon)[0], noise)]
+
+    def spread(self, unit: Unit, epsilon: Fraction) -> float:
+        """The scale of the noise."""
+        return float_near(Fraction(self.laws(unit, epsilon)[0].numbers[0]))
+
+
+def counted(value: int, law: Law, noise: Noise) -> Row:
+    """A noisy count with its interval; neither is below 0."""
+    noisy = noise.laplace(law, value)
+    away = intervals.margin(Fraction(law.numbers[0]), noise.alpha)
+    return {"value": max(noisy, 0), "low": max(noisy - away, 0), "high": max(noisy + away, 0)}
+
+
+@dataclass(frozen=True)
+class Histogram(Count):
+    """How many entries lie in each category, or between the edges (the last bin holds its upper edge)."""
+
+    edges: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As rows call it."""
+        return "histogram"
+
+    @property
+    def width(self) -> int:
+        """Number of bins."""
+        return len(_column(self).values) or len(self.edges) - 1
+
+    @property
+    def answers(self) -> int:
+        """One row a bin."""
+        return self.width
+
+    def code(self, values: npt.NDArray[np.float64]) -> Codes:
+        """The place of the bin; entries outside all edges count nowhere."""
+        there = ~np.isnan(values)
+        places = values
+        if not _column(self).values:
+            edges = np.array(self.edges)
+            there &= (values >= edges[0]) & (values <= edges[-1])
+            places = np.minimum(np.searchsorted(edges, values, side="right") - 1, self.width - 1)
+        return np.where(there, np.where(there, places, 0).astype(np.int64), MISSING)
+
+    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+        """One row a bin."""
+        law = self.laws(noise.unit, noise.epsilon)[0]
+        return [{"bin": self._bin(k)} | counted(int(value), law, noise) for k, value in enumerate(cell)]
+
+    def _bin(self, place: int) -> Any:
+        column = _column(self)
+        if column.values:
+            return column.values[place]
+        return [in_column(column, edge) for edge in self.edges[place : place + 2]]
+
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """A unit that is replaced leaves bins and enters others."""
+        moved = unit.most * (2 if unit.replaced else 1)
+        return (Law("discrete laplace", (moved / epsilon, moved)),)
+
+
+@dataclass(frozen=True)
+class Sum(Statistic):
+    """The sum of the entries, each rounded to a grid of a power of two: 1 for integers."""
+
+    @property
+    def name(self) -> str:
+        """As rows call it."""
+        return "sum"
+
+    @property
+    def step(self) -> Fraction:
+        """The step of the grid."""
+        largest = max(map(abs, _column(self).bounds))
+        step = _power(largest)
+        return max(step, Fraction(1)) if _column(self).type == "integer" else step
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the largest code."""
+        low, high = _column(self).bounds
+        return round(Fraction(low) / self.step), round(Fraction(high) / self.step)
+
+    def code(self, values: npt.NDArray[np.float64]) -> Codes:
+        """The entry in steps."""
+        return _rounded(values / float(self.step), *self.ends)
+
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
+        """Sums of the codes, as integers of any size."""
+        return _summed(codes, keys, count)[:, None]
+
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """A unit adds at most `most` codes."""
+        moved = unit.most * contribution(*self.ends, replaced=unit.replaced)
+        return (Law("discrete laplace", (max(moved, 1) / epsilon, moved)),)
+
+    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+        """One row; where all entries have one sign, so have value and interval."""
+        law = self.laws(noise.unit, noise.epsilon)[0]
+        noisy = noise.laplace(law, int(cell[0]))
+        away = intervals.margin(Fraction(law.numbers[0]), noise.alpha)
+        least, most = self.ends
+        row: Row = {"value": noisy, "low": noisy - away, "high": noisy + away}
+        for name, units in row.items():
+            units = max(units, 0) if least >= 0 else units
+            units = min(units, 0) if most <= 0 else units
+            row[name] = int(self.step * units) if self.step >= 1 else float_near(self.step * units)
+        return [row]
+
+    def spread(self, unit: Unit, epsilon: Fraction) -> float:
+        """The scale of the noise."""
+        return float_near(self.step * Fraction(self.laws(unit, epsilon)[0].numbers[0])) / self.size
+
+    @property
+    def size(self) -> float:
+        """The largest entry."""
+        return max(map(abs, _column(self).bounds)) or 1.0
+
+
+@dataclass(frozen=True)
+class Mean(Statistic):
+    """The mean of the entries, from the sum of their deviations from the middle and their number."""
+
+    @property
+    def name(self) -> str:
+        """As rows call it."""
+        return "mean"
+
+    @property
+    def width(self) -> int:
+        """Deviations, and number."""
+        return 2
+
+    @property
+    def middle(self) -> float:
+        """Of the bounds."""
+        low, high = _column(self).bounds
+        return low / 2 + high / 2
+
+    @property
+    def step(self) -> Fraction:
+        """The step of the grid."""
+        low, high = _column(self).bounds
+        return _power(high / 2 - low / 2)
+
+    @property
+    def half(self) -> int:
+        """The largest deviation in steps, at least 1."""
+        low, high = _column(self).bounds
+        return max(1, math.ceil((Fraction(high) - Fraction(low)) / 2 / self.step))
+
+    def code(self, values: npt.NDArray[np.float64]) -> Codes:
+        """The deviation in steps."""
+        return _rounded((values - self.middle) / float(self.step), -self.half, self.half)
+
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
+        """Sum of the deviations, and number of entries."""
+        kept = keys[(codes != MISSING) & (keys >= 0)]
+        entries = np.bincount(kept, minlength=count).astype(object)
+        return np.stack([_summed(codes, keys, count), entries], axis=1)
+
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """Deviation and number share one budget."""
+        return mean_laws(unit, epsilon, 2 * self.half)
+
+    def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
+        """One row within the bounds."""
+        laws = self.laws(noise.unit, noise.epsilon)
+        total, count = (noise.laplace(law, int(n)) for law, n in zip(laws, cell, strict=True))
+        scales = Fraction(laws[0].numbers[0]), Fraction(laws[1].numbers[0])
+        ends = intervals.quotient((total, count), scales, self.half, noise.alpha)
+        quotients = [Fraction(total, max(count, 1)), *map(Fraction, ends)]
+        low, high = map(Fraction, _column(self).bounds)
+        found = [min(max(Fraction(self.middle) + self.step * q, low), high) for q in quotients]
+        value, least, most = map(float_near, found)
+        if (least, most) == _column(self).bounds:  # nothing is known, and the noise alone is at the bounds
+            value = self.middle
+        return [{"value": value, "low": min(least, value), "high": max(most, value)}]
+
+    def spread(self, unit: Unit, epsilon: Fraction) -> float:
+        """At most 1.5 scales of the noise of the deviation."""
+        return 1.5 * float_near(Fraction(self.laws(unit, epsilon)[0].numbers[0]) / (2 * self.half))
+
+    def error(self, unit: Unit, epsilon: Fraction, n: float) -> float:
+        """At most half the interval."""
+        return self.size * min(self.spread(unit, epsilon) / n, 0.5)
+
+    @property
+    def size(self) -> float:
+        """The length of the interval."""
+        return float_near(2 * self.step * self.half)
+
+    def shown(self, value: Any, side: int = 0) -> Any:
+        """Dates as texts."""
+        return in_column(_column(self), value, side)
+
+
+def _column(statistic: Statistic) -> Column:
+    assert statistic.column is not None
+    return statistic.column
+
+
+def _power(largest: float) -> Fraction:
+    """The power of two of which 2^DIGITS are at least the number; 1 for 0."""
+    return Fraction(2) ** (math.frexp(largest)[1] - DIGITS) if largest else Fraction(1)
+
+
+def _rounded(steps: npt.NDArray[np.float64], least: int, most: int) -> Codes:
+    """The nearest integers, moved into [least, most]; MISSING for NaN."""
+    there = ~np.isnan(steps)
+    near = np.rint(np.where(there, steps, 0.0))
+    whole = np.clip(near, float(least), float(most)).astype(np.int64)
+    return np.where(there, whole, MISSING)
+
+
+def _summed(codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
+    """(count,) sums of codes below 2^42 of at most 2^20 records, as Python's integers."""
+    kept = (codes != MISSING) & (keys >= 0)
+    total = np.zeros(count, dtype=np.int64)
+    np.add.at(total, keys[kept], codes[kept])
+    return total.astype(object)
+
+
+_EPOCH = dates.datetime(1970, 1, 1)
+_TIMES = ("%H", "%I", "%M", "%S", "%f", "%X", "%c")
+
+
+def is_timed(column: Column) -> bool:
+    """Whether the dates of a column have a time of the day."""
+    return column.type == "date" and any(mark in column.format for mark in _TIMES)
+
+
+def in_column(column: Column, value: float, side: int = 0) -> Any:
+    """A number as the column writes it: dates as ISO texts, the ends of an interval rounded outwards."""
+    if column.type != "date":
+        return value
+    timed = is_timed(column)
+    parts = 86400 if timed else 1
+    turned = (round, math.ceil, math.floor)[side](Fraction(value) * parts)
+    least, most = (Fraction(end) * parts for end in column.bounds)
+    kept = min(max(turned, math.floor(least)), math.ceil(most))
+    day = _EPOCH + dates.timedelta(seconds=kept * (86400 // parts))
+    return day.isoformat() if timed else day.date().isoformat()

@@ -1,0 +1,201 @@
+"""Tables: ask for statistics, see what they will cost in accuracy, then release them from one budget.
+
+Proof: docs/proofs/tables.md
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sosdp.privacy.guarantee.adjacency import Adjacency
+from sosdp.privacy.guarantee.budget import Budget
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_down, root_down
+from sosdp.privacy.schema import Schema, SchemaError
+from sosdp.privacy.table import question as ask
+from sosdp.privacy.table.answers import priced, release_table
+from sosdp.privacy.table.plan import Plan, planned
+from sosdp.privacy.table.question import Question
+from sosdp.privacy.table.records import all_chunks, chunks, form_of, parts
+from sosdp.privacy.table.state import State, fold, merge_into
+from sosdp.privacy.terms import Terms
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table and what is asked of it; every method that asks gives a new one.
+
+    Attributes:
+        source: where the records are. question: public. terms: the budget.
+        budget: what is drawn from, None where an epsilon was given.
+    """
+
+    source: Any
+    question: Question
+    terms: Terms
+    budget: Budget | None = None
+
+    def _asking(self, statistic: Any) -> Asked:
+        return replace(self, question=self.question.asking(statistic))
+
+    def count(self, column: str | None = None, *, missing: bool = False) -> Asked:
+        """The number of records; of a column, of entries that can be read, or that cannot (`missing`)."""
+        return self._asking(ask.counts(self.question.schema, column, missing=missing))
+
+    def sum(self, column: str) -> Asked:
+        """The sum of a column's entries within their bounds."""
+        return self._asking(ask.sums(self.question.schema, column))
+
+    def mean(self, column: str) -> Asked:
+        """The mean of a column's entries within their bounds; of dates a date."""
+        return self._asking(ask.means(self.question.schema, column))
+
+    def quantiles(self, column: str, shares: Iterable[Any] = (0.25, 0.5, 0.75)) -> Asked:
+        """Quantiles of a column: .5 is the median."""
+        interval = self.question.interval
+        return self._asking(ask.quantiles(self.question.schema, column, shares, interval=interval))
+
+    def histogram(self, column: str, bins: int | Sequence[float] = ask.BINS) -> Asked:
+        """How many entries are in each category, or between edges (`bins`: how many, or the edges)."""
+        return self._asking(ask.histogram(self.question.schema, column, bins))
+
+    def describe(self, columns: Iterable[str] | None = None) -> Asked:
+        """The number of records; mean and quartiles of columns of numbers, counts of categories."""
+        schema, groups = self.question.schema, self.question.groups
+        if columns is None:
+            every = [column.name for column in schema.columns]
+            columns = [name for name in every if groups is None or name != groups.column]
+        found = ask.described(schema, columns, interval=self.question.interval)
+        return replace(self, question=replace(self.question, statistics=found))
+
+    def by(self, column: str, keys: Iterable[Any] | None = None) -> Asked:
+        """All statistics for each group of records.
+
+        Args:
+            column: of categories; then their values are the keys, and every one has its rows. Any other
+                column of the table needs `keys`, or a delta: then keys that occur often enough are released.
+            keys: public.
+        """
+        return replace(
+            self, question=replace(self.question, groups=ask.groups(self.question.schema, column, keys))
+        )
+
+    def plan(self, n: float = 1000) -> Plan:
+        """Shares of the budget and expected errors in a group of n records; nothing is read or spent."""
+        laws, choice = priced(self.question, self._budgeted())
+        return planned(self.question, laws, choice, n)
+
+    def fold(self, part: Any) -> State:
+        """The exact integers of one part of the table (a file, a frame, a partition); private, not spent."""
+        return fold(self.question, chunks(part, self.question))
+
+    def merge(self, first: State, second: State) -> State:
+        """The state of two parts together, the first before the second."""
+        result = State()
+        for state in (first, second):
+            merge_into(self.question, result, state)
+        return result
+
+    def release(self, state: State | None = None, *, executor: Any = None) -> Release:
+        """Read the table, spend the budget, and answer.
+
+        Args:
+            state: of the whole table, made by `fold` and `merge`; by default the source is read.
+            executor: a `concurrent.futures.Executor` that folds the parts of the source.
+
+        Returns:
+            Release of {"rows": [...]}; `release.frame()` is a table of pandas with the columns value, low and
+            high.
+
+        Raises:
+            ValueError, TypeError: public arguments, or a source of another form. BudgetExceeded: it does not
+                fit. Whatever is raised while the table is read, nothing has been spent.
+        """
+        terms = self._budgeted()
+        priced(self.question, terms)
+        whole = self._read(executor) if state is None else state
+        if self.budget is not None:
+            self.budget.spend(self._promise(terms))
+        return release_table(terms, self.question, whole)
+
+    def _read(self, executor: Any) -> State:
+        if executor is None:
+            return fold(self.question, all_chunks(self.source, self.question))
+        result = State()
+        for state in executor.map(partial(_folded, self.question), parts(self.source)):
+            merge_into(self.question, result, state)
+        return result
+
+    def _budgeted(self) -> Terms:
+        """The terms with the epsilon that is left, where a budget was given."""
+        if self.budget is None:
+            return self.terms
+        left = self.budget.remaining()
+        if "rho" in left:
+            return replace(self.terms, epsilon=float_down(root_down(2 * Fraction(left["rho"]))))
+        return replace(self.terms, epsilon=left["epsilon"], delta=left["delta"] or None)
+
+    def _promise(self, terms: Terms) -> Any:
+        """What the release will promise, from public facts."""
+        return release_table(replace(terms, insecure_seed=None), self.question, State()).guarantee
+
+
+def Table(
+    source: Any,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    budget: float | Budget,
+    *,
+    delta: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    interval: bool = True,
+    insecure_seed: int | None = None,
+) -> Asked:
+    """A table whose statistics are released with differential privacy.
+
+        Table("people.csv", "people.schema.json", 1.0).by("region").mean("income").release().frame()
+
+    Args:
+        source: a file of lines, a Parquet file, a folder of such files, a data frame, a mapping of columns, a
+            Dask frame or bag, or a list of these. Read when something is released.
+        schema: public: a `Schema`, the object of its JSON file, or the path of that file.
+        budget: epsilon, or a `Budget`, of which everything that is left is spent.
+        delta: for groups whose keys are private.
+        adjacency: "add or remove" (default: how many records there are is private) or "replace", of one
+            record, or of one user where the schema names the column of owners.
+        interval: whether every value comes with an interval that holds it with probability .95; quantiles
+            spend half of their budget on it, other statistics nothing.
+        insecure_seed: for tests: predictable noise, no guarantee.
+
+    Raises:
+        ValueError: public arguments out of range. SchemaError: not a schema.
+    """
+    known = _schema(schema)
+    try:
+        form_of(known)
+    except ValueError as error:
+        raise SchemaError(str(error)) from error
+    whole = budget if isinstance(budget, Budget) else None
+    said = whole.adjacency if whole is not None and adjacency is None else adjacency
+    question = Question(known, ask.unit_in(known, said), interval=interval)
+    terms = Terms(epsilon=None if whole else budget, delta=delta, insecure_seed=insecure_seed)  # type: ignore[arg-type]
+    if whole is None:
+        terms.pure  # noqa: B018
+    return Asked(source, question, terms, whole)
+
+
+def _schema(schema: Schema | Mapping[str, Any] | str | Path) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | Path):
+        return Schema.from_dict(json.loads(Path(schema).read_text(encoding="utf-8-sig")))
+    return Schema.from_dict(schema)
+
+
+def _folded(question: Question, part: Any) -> State:
+    return fold(question, chunks(part, question))

@@ -1,0 +1,69 @@
+"""Small tables with every neighbour, for tests that enumerate them."""
+
+from __future__ import annotations
+
+import itertools
+
+from sosdp.privacy.guarantee.adjacency import (
+    ONE_RECORD_ADDED,
+    ONE_RECORD_REPLACED,
+    ONE_USER_ADDED,
+    ONE_USER_REPLACED,
+)
+from sosdp.privacy.schema import Schema
+from sosdp.privacy.table import Table
+
+COLUMNS = {
+    "v": {"type": "integer", "low": -1, "high": 2},
+    "d": {"type": "date", "low": "2000-01-01", "high": "2000-01-04", "format": "%Y-%m-%d"},
+    "g": {"type": "category", "values": ["N", "S"]},
+}
+ADJACENCIES = (ONE_RECORD_REPLACED, ONE_RECORD_ADDED, ONE_USER_REPLACED, ONE_USER_ADDED)
+UNITS = [
+    (adjacency, most) for adjacency in ADJACENCIES for most in ((1, 2) if adjacency.unit == "user" else (1,))
+]
+
+
+def schema(most: int | None = None, **more) -> dict:
+    owner = {"owner": {"column": "who", "records": most}} if most else {}
+    return {"format": "sosdp-schema/1", "columns": COLUMNS, **owner, **more}
+
+
+def asked(adjacency, most, epsilon=1.0, **more):
+    """A table of this unit with nothing asked of it yet."""
+    return Table([], Schema.from_dict(schema(most if adjacency.unit == "user" else None)), epsilon,
+                 adjacency=adjacency, **more)  # fmt: skip
+
+
+def tables(adjacency, values=("-1", "2", "x"), keys=("N", "S")) -> list[tuple]:
+    """All tables of up to two records (three where a record is the unit and has no key)."""
+    owners = "ab" if adjacency.unit == "user" else "a"
+    rows = list(itertools.product(values, keys, owners))
+    size = 3 if len(rows) < 5 else 2
+    return [table for k in range(size + 1) for table in itertools.product(rows, repeat=k)]
+
+
+def records(table) -> list[dict]:
+    return [{"v": v, "g": g, "who": who, "d": "2000-01-02"} for v, g, who in table]
+
+
+def neighbours(every, adjacency):
+    """All pairs of neighbours among the tables, by the definition of docs/proofs/columns.md."""
+    if adjacency == ONE_RECORD_ADDED:
+        return [(t, t[:i] + t[i + 1 :]) for t in every for i in range(len(t))]
+    if adjacency == ONE_RECORD_REPLACED:
+        pairs = itertools.combinations(every, 2)
+        return [
+            (t, s)
+            for t, s in pairs
+            if len(t) == len(s) and sum(a != b for a, b in zip(t, s, strict=True)) == 1
+        ]
+    rest: dict = {}
+    for t in every:
+        for owner in "ab":
+            rest.setdefault((owner, tuple(r for r in t if r[2] != owner)), []).append(t)
+    pairs = []
+    for (_, others), group in rest.items():
+        added = adjacency == ONE_USER_ADDED
+        pairs += [(others, t) for t in group if t != others] if added else itertools.combinations(group, 2)
+    return pairs

@@ -1,0 +1,193 @@
+"""Tables as people use them: answers near the truth, plans, budgets, entries of every kind, refusals."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+
+import numpy as np
+import pytest
+
+from sosdp.privacy import Budget, BudgetExceeded, Release, Table
+from sosdp.privacy.files import InputFileError
+from sosdp.privacy.schema import SchemaError
+from sosdp.privacy.verification.release_check import check_release
+from tests.table.test_parts import OWNED, SCHEMA, asked, frame
+
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def people():
+    return frame(6000, 2)
+
+
+def test_answers_are_near_and_have_every_key(people):
+    release = asked(people, budget=20.0).release()
+    result = release.frame().set_index(["statistic", "column", "key"])
+    assert isinstance(release, Release) and {"value", "low", "high"} <= set(result.columns)
+    inside = people[people.region == "N"]
+    near = result.loc[("mean", "age", "N")]
+    assert abs(near.value - inside.age.mean()) < 1 and near.low <= near.value <= near.high
+    assert abs(result.loc[("sum", "pay", "S")].value / people[people.region == "S"].pay.sum() - 1) < 0.05
+    median = result.loc[("quantile", "born", "N")]
+    assert median.low <= f"{inside.born.median():%Y-%m-%d}" <= median.high and len(median.value) == 10
+    assert check_release(release.to_dict()).status == "valid"
+    json.dumps(release.to_dict())
+
+
+def test_groups_with_and_without_public_keys(people):
+    def keys(table):
+        return set(table.release().frame().key)
+
+    assert keys(Table(people, SCHEMA, 1.0).by("region").count()) == {"N", "S"}  # the others count nowhere
+    assert keys(Table(people, SCHEMA, 1.0).by("region", ["S"]).count()) == {"S"}
+    assert keys(Table(people, SCHEMA, 1.0).by("who", ["p1", "nobody"]).count()) == {"p1", "nobody"}
+    columns = {**SCHEMA["columns"]}
+    columns.pop("region")
+    private = Table(people, {**SCHEMA, "columns": columns}, 1.0, delta=1e-6).by("region").mean("age")
+    assert keys(private) == {"N", "S", "elsewhere"} and private.plan().least > 10
+    with pytest.raises(ValueError, match="delta"):
+        Table(people, {**SCHEMA, "columns": columns}, 1.0).by("region").count().release()
+
+
+def test_a_plan_is_public_and_costs_nothing():
+    budget = Budget(epsilon=2.0, adjacency="one user (add or remove)")
+    table = asked("/no/such/file.csv", OWNED, budget=budget)
+    plan = table.plan(n=500)
+    assert not budget.spent and len(plan.rows) == 7 and "nothing is read" in repr(plan)
+    assert sum(row["epsilon"] for row in plan.rows) <= 2.0
+    assert math.isclose(sum(row["epsilon"] for row in plan.rows), 2.0, rel_tol=1e-9)
+    by_name = {(row["statistic"], row["column"]): row for row in plan.frame().to_dict("records")}
+    assert by_name["histogram", "age"]["answers"] == 8
+    with pytest.raises(InputFileError):
+        table.release()
+    assert not budget.spent
+
+
+def test_a_plan_foresees_the_errors(people):
+    table = Table(people, SCHEMA, 1.0).count().sum("pay").mean("pay").quantiles("age", [0.5])
+    plan = {row["statistic"]: row["error"] for row in table.plan(n=5400).rows}
+    truth = {"count": 6000, "sum": people.pay.clip(-50, 1e5).sum(), "mean": people.pay.clip(-50, 1e5).mean(),
+             "quantile": people.age.median()}  # fmt: skip
+    errors = {name: [] for name in truth}
+    for _ in range(60):
+        for row in table.release().value["rows"]:
+            errors[row["statistic"]].append(abs(row["value"] - truth[row["statistic"]]))
+    for name in ("count", "sum", "mean"):
+        assert 0.4 < np.mean(errors[name]) / plan[name] < 1.8, name
+    assert np.mean(errors["quantile"]) < 2 + 2 * plan["quantile"]
+
+
+def test_a_budget_is_spent_before_anything_is_drawn(people):
+    budget = Budget(rho=0.5, adjacency="one record (replace)")
+    release = Table(people, SCHEMA, budget).mean("age").release()
+    assert release.guarantee.adjacency == "one record (replace)" and math.isclose(
+        release.guarantee.epsilon, 1.0
+    )
+    with pytest.raises((BudgetExceeded, ValueError)):
+        Table(people, SCHEMA, budget).mean("age").release()
+    with pytest.raises(ValueError, match="adjacency"):
+        Table(people, OWNED, budget)
+
+
+def test_entries_of_every_kind_have_one_meaning():
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    days = [
+        "2000-01-02",
+        datetime.date(2000, 1, 2),
+        datetime.datetime(2000, 1, 2),
+        datetime.datetime(2000, 1, 2, 5, tzinfo=zone),
+        np.datetime64("2000-01-02"),
+        pandas.Timestamp("2000-01-02"),
+        "second of May", None, pandas.NaT, 5 + 1j, [1], object(), math.inf, "1e999", b"2000-01-02",
+    ]  # fmt: skip
+    table = Table({"born": days}, SCHEMA, 1.0).mean("born").count("born", missing=True)
+    ((deviation, count), missing) = table.fold({"born": days}).cells[None]
+    one = table.fold({"born": days[:1]}).cells[None][0]
+    assert count == 6 and missing[0] == 9 and deviation == 6 * one[0]
+    ages = [
+        "7",
+        7,
+        7.0,
+        np.int8(7),
+        np.float32(7),
+        True,
+        "7.5",
+        7.5,
+        "-3",
+        400,
+        "x",
+        math.nan,
+        None,
+        "",
+        "inf",
+    ]
+    table = Table({"age": ages}, SCHEMA, 1.0).sum("age").count("age")
+    cells = table.fold({"age": ages}).cells[None]
+    assert int(cells[0][0]) == 5 * 7 + 1 + 0 + 120 and int(cells[1][0]) == 8
+    decimal = {**SCHEMA, "columns": {"pay": {"type": "number", "low": 0, "high": 9, "decimal": ","}}}
+    halves = Table({"pay": ["1,5", "1.5", "1,5,5"]}, decimal, 1.0).count("pay")
+    assert int(halves.fold(halves.source).cells[None][0][0]) == 1
+
+
+def test_no_records_and_bounds_that_agree_have_answers():
+    columns = {"v": {"type": "number", "low": 3, "high": 3}, "w": {"type": "integer", "low": 0, "high": 0}}
+    flat = {"format": "sosdp-schema/1", "columns": columns}
+    for source in ({"v": [3.0] * 50, "w": [0] * 50}, {"v": [], "w": []}):
+        table = Table(source, flat, 1.0).sum("v").mean("v").quantiles("v").histogram("v").sum("w").mean("w")
+        rows = table.release().value["rows"]
+        assert [row["value"] for row in rows[1:5]] == [3.0] * 4
+        assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_answers_stay_within_public_bounds():
+    for seed in range(30):
+        rows = asked(frame(8), budget=0.01, insecure_seed=seed).release().value["rows"]
+        for row in rows:
+            assert row["low"] <= row["value"] <= row["high"]
+            if row["statistic"] in ("count", "missing", "histogram"):
+                assert row["low"] >= 0
+            if row["column"] == "born":
+                assert "1900-01-01" <= row["low"] and row["high"] <= "2030-01-01"
+            if (row["statistic"], row["column"]) == ("mean", "age"):
+                assert 0 <= row["low"] and row["high"] <= 120
+
+
+def test_without_intervals_quantiles_have_the_whole_budget(people):
+    with_it = Table(people, SCHEMA, 1.0).quantiles("age", [0.5])
+    without = Table(people, SCHEMA, 1.0, interval=False).quantiles("age", [0.5])
+    assert set(without.release().value["rows"][0]) == {"key", "quantile", "value"}
+    assert without.plan().rows[0]["error"] < 0.6 * with_it.plan().rows[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "words"),
+    [
+        (lambda t: t.release(), ValueError, "nothing is asked"),
+        (lambda t: t.mean("region"), SchemaError, "categories"),
+        (lambda t: t.sum("born"), SchemaError, "dates"),
+        (lambda t: t.mean("nothing"), SchemaError, "no column"),
+        (lambda t: t.count(missing=True), ValueError, "name it"),
+        (lambda t: t.quantiles("age", [2]), ValueError, "quantiles"),
+        (lambda t: t.quantiles("age", []), ValueError, "at least one"),
+        (lambda t: t.quantiles("age", [math.nan]), ValueError, "quantiles"),
+        (lambda t: t.histogram("age", 0), ValueError, "bins"),
+        (lambda t: t.histogram("age", [1, 1]), ValueError, "bins"),
+        (lambda t: t.histogram("region", 4), ValueError, "bins"),
+        (lambda t: t.by("age"), SchemaError, "categories"),
+        (lambda t: t.by("region", ["N", "N"]), ValueError, "distinct"),
+        (lambda t: t.by("region", ["X"]), ValueError, "no category"),
+        (lambda t: t.count().plan(n=0), ValueError, "n must"),
+    ],
+)
+def test_questions_that_are_none_are_refused(people, ask, error, words):
+    with pytest.raises(error, match=words):
+        ask(Table(people, SCHEMA, 1.0))
+
+
+@pytest.mark.parametrize("source", [5, None, np.zeros((3, 2)), {"age": [1, 2], "pay": [1]}])
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises((TypeError, ValueError)):
+        Table(source, SCHEMA, 1.0).sum("age").sum("pay").release()
