@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .estimators.gaussian import PrivateGaussian
     from .estimators.mean import PrivateMean
     from .estimators.not_private import FilteredMean, RobustMean
+    from .estimators.regression import PrivateLinearRegression
     from .model import PackingProblem
     from .planning import NotOffered, Plan, TooFewRecords
     from .program import PackingScore, packing_score
@@ -29,6 +30,7 @@ __all__ = [
     "Plan",
     "PrivateCovariance",
     "PrivateGaussian",
+    "PrivateLinearRegression",
     "PrivateMean",
     "RobustMean",
     "TooFewRecords",
@@ -39,6 +41,7 @@ _HOMES = {
     "estimators.covariance": ["PrivateCovariance"],
     "estimators.gaussian": ["PrivateGaussian"],
     "estimators.mean": ["PrivateMean"],
+    "estimators.regression": ["PrivateLinearRegression"],
     "estimators.not_private": ["FilteredMean", "RobustMean"],
     "model": ["PackingProblem"],
     "planning": ["NotOffered", "Plan", "TooFewRecords"],

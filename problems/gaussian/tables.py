@@ -11,7 +11,7 @@ from sosdp.privacy.inputs import check_schema, floats
 UNREADABLE = {"M": "dates", "m": "times", "V": "structures"}
 
 
-def read_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
+def read_table(X: Any, least: int = 2) -> tuple[np.ndarray, list[str] | None]:
     """(n, d) float64 entries, NaN for what is no number, and column names of a data frame.
 
     Arrays, lists of rows, sparse matrices and data frames whose columns are numbers or booleans, nullable
@@ -19,7 +19,7 @@ def read_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
 
     Raises:
         TypeError: column types that are no numbers (`check_schema`), arrays of dates or structures.
-        ValueError: no table of at least two records; complex numbers.
+        ValueError: no table of at least so many records; complex numbers.
     """
     check_schema(X)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -34,8 +34,8 @@ def read_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
         entries = floats(X)
     if entries.ndim == 1:
         entries = entries[:, None]
-    if entries.ndim != 2 or entries.shape[0] < 2 or entries.shape[1] < 1:
-        raise ValueError(f"X must have shape (n, d) with n >= 2 and d >= 1, got {entries.shape}")
+    if entries.ndim != 2 or entries.shape[0] < least or entries.shape[1] < 1:
+        raise ValueError(f"X must have shape (n, d) with n >= {least} and d >= 1, got {entries.shape}")
     return entries, names
 
 

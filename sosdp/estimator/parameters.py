@@ -26,7 +26,8 @@ class Parameters:
     Attributes
     ----------
     _estimator_type
-        ``"classifier"``, ``"clusterer"`` or None: what scikit-learn's tags say of the estimator.
+        ``"classifier"``, ``"regressor"``, ``"clusterer"`` or None: what scikit-learn's tags say of the
+        estimator.
     _without
         Parameters of the bases that this estimator does not have.
     """
@@ -118,15 +119,16 @@ class Parameters:
     def __sklearn_tags__(self) -> Any:
         tags = need("sklearn.utils", "a tag of scikit-learn")
         classifier = tags.ClassifierTags() if self._estimator_type == "classifier" else None
+        regressor = tags.RegressorTags(poor_score=True) if self._estimator_type == "regressor" else None
         return tags.Tags(
             # what is missing has a fixed meaning, and noise is of the operating system
             input_tags=tags.InputTags(sparse=True, allow_nan=True),
             non_deterministic=True,
             estimator_type=self._estimator_type,
-            target_tags=tags.TargetTags(required=classifier is not None),
+            target_tags=tags.TargetTags(required=bool(classifier or regressor)),
             transformer_tags=tags.TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=classifier,
-            regressor_tags=None,
+            regressor_tags=regressor,
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted
 
-from ..columns import Columns, bounds_by_name, public_columns
+from ..columns import Columns, bounds_by_name, flags_by_name, public_columns
 from ..planning import Budget, MeanTask, Plan, checked_budget
 from ..tables import boolean_columns, read_table
 
@@ -96,6 +96,26 @@ class TableEstimator(ReleasingEstimator):
         counts = int(columns.tight.sum()), columns.bounded, contamination, level, int(columns.known.sum())
         task = MeanTask(n, d, *counts)
         return columns, task
+
+    def _schema(self, d: int) -> tuple[Any, Any]:
+        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
+        flags = np.array(self._booleans, dtype=bool)
+        bounds, stated = (
+            self._bounds_of(d),
+            flags_by_name("tight", getattr(self, "tight", False), self._names_of(d)),
+        )
+        named = isinstance(self.bounds, Mapping)
+        listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
+        if not flags.any() or np.shape(stated) not in ((), (d,)):
+            return bounds, stated
+        if bounds is not None and not (listed and any(pair is None for pair in bounds)):
+            return bounds, stated
+        given = [None] * d if bounds is None else list(bounds)
+        tight = np.broadcast_to(stated, (d,)).copy()
+        for j in np.flatnonzero(flags):
+            if given[j] is None:
+                given[j], tight[j] = (0.0, 1.0), True
+        return given, tight
 
     def _bounds_of(self, d: int) -> Any:
         """The bounds, those by name in the order of the columns."""

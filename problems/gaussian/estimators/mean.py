@@ -5,7 +5,6 @@ Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_whole_means.md (con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -106,20 +105,3 @@ class PrivateMean(TableEstimator):
                 word.replace("clipped mean", "mean") + end if "clipped" in word else word
                 for word, end in zip(self.estimates_, ends, strict=True)
             )
-
-    def _schema(self, d: int) -> tuple[Any, Any]:
-        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
-        flags = np.array(self._booleans, dtype=bool)
-        bounds, stated = self._bounds_of(d), flags_by_name("tight", self.tight, self._names_of(d))
-        named = isinstance(self.bounds, Mapping)
-        listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
-        if not flags.any() or np.shape(stated) not in ((), (d,)):
-            return bounds, stated
-        if bounds is not None and not (listed and any(pair is None for pair in bounds)):
-            return bounds, stated
-        given = [None] * d if bounds is None else list(bounds)
-        tight = np.broadcast_to(stated, (d,)).copy()
-        for j in np.flatnonzero(flags):
-            if given[j] is None:
-                given[j], tight[j] = (0.0, 1.0), True
-        return given, tight

@@ -1,0 +1,444 @@
+"""Linear regression of a raw table: whiten, one question for the curvature, one bounded-influence Newton
+step.
+
+Every question is asked of rows of a ball: a row's leverage is bounded by a weight that depends on the
+regressors alone, its residual by a function that is held (and, with wrong rows promised, returns to 0). The
+last question is a sum in a ball.
+
+Privacy: docs/proofs/gaussian_regression.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import ndtri
+from scipy.stats import norm
+
+from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
+
+from .columns import Columns
+from .fold import combined, image, integers, norms
+from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
+from .planning import Budget, MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
+from .whitening import (
+    CLEAR,
+    RADIUS_RANK,
+    UNITS,
+    Whitening,
+    entry_deviation,
+    noise_norm,
+    radius_epsilon,
+    radius_price,
+    schedule,
+)
+
+BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
+FRAME = 0.10  # of that
+COARSE, POLISH = Fraction(50, 100), Fraction(35, 100)  # of what the frame leaves; the rest is for intervals
+SHARP, DULL = 0.2, 0.4  # relative noise of the curvature: enough, and too much
+LEAST_REACH, ENOUGH_REACH = 30.0, 1e4  # condition of the correlations
+HELD = 2.5  # residual scales at which a residual is held
+WIDEST = 8.0
+ROOM = 0.35  # of the sampling error, for the noise of a wider hold; and of the noise of the scores' squares
+SCALE_RANK = 0.6
+LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
+LEAST_CURVATURE = 0.3
+LEAST_VARIANCE = 0.2
+BIG = 1 << 20  # steps of a radius of the last ball
+LARGEST = 50  # regressors
+UNSEEN_SHARE = 0.01  # of a coefficient's variance along directions that were not seen
+
+
+def plan_regression(task: MeanTask, budget: Budget) -> Plan:
+    """Shares and predicted error of a regression on task.d - 1 columns; task counts the target as a column.
+
+    private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations.
+
+    Raises:
+        TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
+    """
+    if budget.rho is None:
+        raise NotOffered("a private regression needs delta > 0 or rho")
+    if task.d - 1 > LARGEST:
+        raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
+    plan = _planned(task, budget)
+    if plan is None:
+        needed = enough_records(task, lambda more: _planned(more, budget) is not None)
+        raise TooFewRecords(
+            f"n = {task.n} records of {task.d - 1} regressors are too few at this budget: about {needed} "
+            "would do",
+            needed,
+        )
+    return plan
+
+
+def _planned(task: MeanTask, budget: Budget) -> Plan | None:
+    """The least share before the last question at which the curvature is seen; None for too few records."""
+    best: tuple[float, Plan] | None = None
+    for share in BEFORE:
+        found = _with_share(task, budget, Fraction(budget.rho) * share)  # type: ignore[arg-type]
+        if found is not None:
+            best = found
+            if found[0] <= SHARP and found[1].condition >= ENOUGH_REACH:
+                break
+    if best is None or best[0] > DULL or best[1].condition < LEAST_REACH:
+        return None
+    return best[1]
+
+
+def _with_share(task: MeanTask, budget: Budget, before: Fraction) -> tuple[float, Plan] | None:
+    """The relative noise of the curvature, and the plan."""
+    n, d = task.n, task.d - 1
+    frame, each, needed = frame_share(task, float(before), FRAME)
+    rest = before - frame
+    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE)
+    spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
+    spent["interval"] = before - sum(spent.values(), Fraction(0))
+    if not task.interval:
+        spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
+    polish = float(spent["polish"] - 3 * radius_price(n))
+    if not steps or polish <= 0:
+        return None
+    squared = leverage_quantile(d)
+    noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2 + 1.0, polish))
+    radius = math.sqrt(squared + 1.0) * HELD
+    if budget.epsilon is None:
+        spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
+    deviation = last_deviation(budget, spent, d + 1)
+    if not deviation:
+        return None
+    private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + noise)
+    private /= slope_of(HELD, redescend=task.contamination > 0)
+    seconds = 0.3 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + 2e-3 * d
+    plan = Plan("one step", each, spent, private, math.sqrt(d / n), seconds, condition=reach, steps=steps)
+    return noise, plan
+
+
+def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
+    """Deviation of the noise of a coordinate of the last sum in diameters of its ball; 0 where nothing is
+    left."""
+    if "sum" in spent:
+        return 1.0 / math.sqrt(2.0 * float(spent["sum"]))
+    if dimension > LARGEST_DIMENSION:
+        return 0.0
+    assert budget.epsilon is not None
+    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), dimension)
+    return math.sqrt(dimension + 1.0) / rate if rate else 0.0
+
+
+def leverage_quantile(d: int) -> float:
+    """The square of the radius at which leverage is held, of Gaussian regressors."""
+    from scipy.stats import chi2
+
+    return float(chi2.ppf(LEVERAGE, d))
+
+
+def held(e: np.ndarray, k: float, *, redescend: bool) -> np.ndarray:
+    """Residuals e up to k; then k, or down to 0 at 3 k. At most k in size."""
+    size = np.abs(e)
+    result = np.sign(e) * np.minimum(size, k)
+    return result * np.clip(3.0 - size / k, 0.0, 1.0) if redescend else result
+
+
+def slope_of(k: float, *, redescend: bool) -> float:
+    """Average slope of `held` at standard normal residuals."""
+    inner = norm.cdf(k) - norm.cdf(-k)
+    return float(inner - (2.0 * (norm.cdf(3.0 * k) - norm.cdf(2.0 * k)) if redescend else 0.0))
+
+
+def leverage_weights(sizes: np.ndarray, radius: float, *, redescend: bool) -> np.ndarray:
+    """min(1, C^2 / |z|^2), and with wrong rows promised to 0 at 3 C: a weight (n,) of each row."""
+    weights = np.minimum(1.0, (radius / np.maximum(sizes, radius)) ** 2)
+    return weights * np.clip(3.0 - sizes / radius, 0.0, 1.0) if redescend else weights
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Where whitening left the kept regressors and the target, in the frame.
+
+    root: (d, d) upper triangular, root^T root their covariance; coef: (d,) regression in the frame; scale:
+    residual deviation; centre: (d + 1,) of regressors and target.
+    """
+
+    root: np.ndarray
+    coef: np.ndarray
+    scale: float
+    centre: np.ndarray
+
+    @classmethod
+    def of(cls, whitening: Whitening) -> Pilot:
+        """By an orthogonal factor of the transform: no matrix is squared."""
+        rows, last = whitening.transform[:-1], whitening.transform[-1]
+        q, root = np.linalg.qr(rows.T)
+        diagonal = np.diag(root).copy()
+        least = 1e-14 * np.abs(root).max(axis=0, initial=1e-250)
+        small = np.abs(diagonal) < least
+        root[np.diag_indices_from(root)] = np.where(small, least, diagonal)
+        along = q.T @ last
+        length = float(np.linalg.norm(last))
+        scale = math.sqrt(max(length**2 - float(along @ along), (1e-12 * length) ** 2))
+        return cls(root, solve_triangular(root, along), scale, whitening.centre)
+
+    def inverse(self) -> np.ndarray:
+        """(d, d): z = inverse (x - centre) has covariance 1."""
+        result: np.ndarray = solve_triangular(self.root.T, np.eye(len(self.root)), lower=True)
+        return result
+
+
+def private_regression(
+    entries: np.ndarray,
+    columns: Columns,
+    task: MeanTask,
+    budget: Budget,
+    plan: Plan,
+    insecure_seed: int | None,
+) -> Release:
+    """Coefficients of the last column of (n, d + 1) entries, which `columns` has clipped, on the others.
+
+    Value: see `Step.answer`. A regressor that is mostly one value is left out: its column of the last ball
+    is zeros.
+    """
+    queries = IntegerQueries(
+        task.n,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        rho=None if budget.epsilon is not None else budget.rho,
+        before=None if "sum" in plan.spent else sum(plan.spent.values(), Fraction(0)),
+        dimension=None if "sum" in plan.spent else task.d,
+        insecure_seed=insecure_seed,
+    )
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    kept = np.flatnonzero(~frame.degenerate[:-1])
+    if frame.degenerate[-1] or not kept.size:
+        value = nothing(frame)
+    else:
+        value = _Step(queries, frame, kept, task, plan).answer(frame.into(entries), columns)
+    public = {
+        "records": task.n,
+        "dimension": task.d - 1,
+        "method": plan.method,
+        "contamination": task.contamination,
+        "bounds": columns.bounds,
+    }
+    return queries.seal(value, mechanism="gaussian.regression", public=public)
+
+
+def nothing(frame: Frame) -> dict[str, object]:
+    """The answer where the target, or every regressor, is mostly one value: its median, and no
+    coefficient."""
+    d = len(frame.scale) - 1
+    return {
+        "coef": np.zeros(d),
+        "intercept": float(frame.centre[-1]),
+        "interval": np.full((d, 2), np.nan),
+        "noise_scale": np.full(d, np.nan),
+        "sigma": float(frame.scale[-1]),
+        "r2": 0.0,
+        "left_out": np.ones(d, dtype=bool),
+        "seen": np.zeros(d, dtype=bool),
+        "covariance": np.diag(frame.scale[:-1] ** 2),
+        "centre": frame.centre[:-1],
+        "frame": frame_dict(frame),
+    }
+
+
+@dataclass
+class _Step:
+    """The questions after the frame, and the answer."""
+
+    queries: IntegerQueries
+    frame: Frame
+    kept: np.ndarray
+    task: MeanTask
+    plan: Plan
+
+    def answer(self, y: np.ndarray, columns: Columns) -> dict[str, object]:
+        """coef (d,), intercept, interval (d, 2) or None, noise_scale (d,), sigma (residual deviation), r2,
+        left_out (d,), seen (d,): coefficients that the noise did not hide; covariance (d, d) and centre
+        (d,) of the regressors; frame."""
+        n, far, plan = self.task.n, self.task.contamination > 0, self.plan
+        both = np.append(self.kept, len(self.frame.scale) - 1)
+        heaps = (columns.tight | self.frame.degenerate)[both]
+        whitening = Whitening(self.queries, y[:, both], self.task.contamination, heaps)
+        whitening.coarse(plan.spent["coarse"], plan.steps)
+        polish = sum((plan.spent[name] for name in ("frame", "coarse", "polish")), Fraction(0))
+        polish -= self.queries.spent + 3 * radius_price(n)
+        pilot = Pilot.of(whitening)
+        z, weights, radius = self._leverage(whitening, pilot)
+        e = combined(whitening.y - pilot.centre, np.append(-pilot.coef, 1.0) / pilot.scale)
+        first = self._scale(e)
+        e = e / first
+        curvature, seen, vectors, score = self._curvature(
+            z, weights, held(e, HELD, redescend=far), radius, polish
+        )
+        step = np.linalg.solve(curvature, score) / slope_of(HELD, redescend=far)
+        e = e - step[-1] - combined(z, step[:-1])
+        second = self._scale(e)
+        k = self._hold(radius)
+        rows = z_and_one(z) * (weights * held(e / second, k, redescend=far))[:, None]
+        reach = math.sqrt(radius**2 + 1.0) * k * (1.0 + 1e-12)
+        squares = self._squares(rows, reach)
+        total, deviation = self._last(rows, reach)
+        slope = slope_of(k, redescend=far)
+        newton = np.linalg.inv(curvature) / slope
+        theta = first * pilot.scale * (step + second * newton @ total)
+        spread = first * second * pilot.scale * newton
+        noise = deviation**2 * spread @ spread.T
+        sampling = None if squares is None else spread @ squares @ spread.T / n
+        return self._unpacked(pilot, theta, (seen, vectors), (noise, sampling), first * second * pilot.scale)
+
+    def _leverage(self, whitening: Whitening, pilot: Pilot) -> tuple[np.ndarray, np.ndarray, float]:
+        """Regressors z (n, d), a weight each, and the radius C at which their leverage is held; one
+        question."""
+        from scipy.stats import chi2
+
+        d, far = len(self.kept), self.task.contamination > 0
+        z = image(whitening.y[:, :-1] - pilot.centre[:-1], pilot.inverse())
+        size = norms(z)
+        rank = RADIUS_RANK * (1.0 - self.task.contamination)
+        quantile = radius_quantile(self.queries, size, rank, d, radius_epsilon(self.task.n))
+        radius = quantile * math.sqrt(leverage_quantile(d) / chi2.ppf(RADIUS_RANK, d))
+        return z, leverage_weights(size, radius, redescend=far), radius
+
+    def _scale(self, e: np.ndarray) -> float:
+        """Deviation of residuals e (n,), by a quantile of the logarithm of their size; one question."""
+        rank = SCALE_RANK * (1.0 - self.task.contamination)
+        _, size = log_quantile(self.queries, np.abs(e), rank, (-14.0, 20), radius_epsilon(self.task.n))
+        return size / float(ndtri((1.0 + rank) / 2.0))
+
+    def _curvature(
+        self, z: np.ndarray, weights: np.ndarray, residuals: np.ndarray, radius: float, rho: Fraction
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Average of g (z, 1)(z, 1)^T, which of its directions are seen, these, and of g (z, 1) psi; one
+        question."""
+        n, d = z.shape
+        rows = np.column_stack([z_and_one(z), residuals]) * np.sqrt(weights)[:, None]
+        reach = math.sqrt(radius**2 + 1.0 + HELD**2) * (1.0 + 1e-12)
+        squares = np.array(self.queries.squares(integers(rows, reach / UNITS), UNITS, rho), dtype=np.float64)
+        squares *= (reach / UNITS) ** 2 / n
+        values, vectors = np.linalg.eigh(squares[:-1, :-1])
+        noise = noise_norm(d + 1, entry_deviation(n, d + 2, reach**2, float(rho)))
+        seen = values >= CLEAR / 2.0 * noise
+        curvature = (vectors * np.maximum(values, LEAST_CURVATURE)) @ vectors.T
+        return curvature, seen, vectors, squares[:-1, -1]
+
+    def _hold(self, radius: float) -> float:
+        """Where residuals are held in the last question: as far as noise allows where all rows count."""
+        if self.task.contamination > 0:
+            return HELD
+        n, d = self.task.n, len(self.kept)
+        wide = ROOM * math.sqrt(n * d) / (2.0 * math.sqrt((radius**2 + 1.0) * (d + 1)) * self._deviation())
+        return max(HELD, min(WIDEST, wide))
+
+    def _deviation(self) -> float:
+        """Deviation of the noise of the last question in diameters of its ball."""
+        budget = Budget(self.queries.epsilon, self.queries.delta, None)
+        return last_deviation(budget, self.plan.spent, self.task.d)
+
+    def _squares(self, rows: np.ndarray, reach: float) -> np.ndarray | None:
+        """Average of the squares of the scores (n, d + 1), raised by the deviation of its noise; pooled
+        where that would hide it. None without intervals."""
+        n, d = rows.shape
+        rho = self.plan.spent["interval"]
+        if not rho:
+            return None
+        noise = entry_deviation(n, d, reach**2, float(rho))
+        if noise <= ROOM:
+            counts = integers(rows, reach / UNITS)
+            squares = np.array(self.queries.squares(counts, UNITS, rho), dtype=np.float64)
+            values, vectors = np.linalg.eigh(squares * (reach / UNITS) ** 2 / n + noise * np.eye(d))
+            return (vectors * np.maximum(values, LEAST_VARIANCE)) @ vectors.T
+        lengths = integers(norms(rows)[:, None] ** 2, reach**2 / BIG)
+        total = self.queries.gaussian_sum(np.minimum(lengths, BIG), BIG, rho, shape="positive")[0]
+        pooled = (total / BIG + 1.0 / math.sqrt(2.0 * float(rho))) * reach**2 / (n * d)
+        return max(pooled, LEAST_VARIANCE) * np.eye(d)
+
+    def _last(self, rows: np.ndarray, reach: float) -> tuple[np.ndarray, float]:
+        """Average score (d + 1,) of kept regressors and the constant, and the deviation of its noise. In
+        the ball, the regressors that are left out are columns of zeros."""
+        wide = np.zeros((len(rows), self.task.d))
+        wide[:, self.kept], wide[:, -1] = rows[:, :-1], rows[:, -1]
+        counts = integers(wide, reach / BIG)
+        if "sum" in self.plan.spent:
+            sums = self.queries.gaussian_sum(counts, BIG, self.plan.spent["sum"])
+        else:
+            sums, _ = self.queries.ball_sum(counts, BIG)
+        average = np.array(sums, dtype=np.float64) * reach / (BIG * self.task.n)
+        deviation = 2.0 * reach * self._deviation() / self.task.n
+        return np.append(average[self.kept], average[-1]), deviation
+
+    def _unpacked(
+        self,
+        pilot: Pilot,
+        theta: np.ndarray,
+        spectrum: tuple[np.ndarray, np.ndarray],
+        spreads: tuple[np.ndarray, np.ndarray | None],
+        residual: float,
+    ) -> dict[str, object]:
+        """The answer in the units of the table, from the correction theta (d + 1,) of the pilot."""
+        d, kept = len(self.kept), self.kept
+        inverse, (seen, vectors) = pilot.inverse(), spectrum
+        b = pilot.coef + inverse.T @ theta[:-1]
+        hidden = np.linalg.qr(vectors[:-1, ~seen])[0] if not seen.all() else np.zeros((d, 0))
+        along = pilot.root @ b
+        b = inverse.T @ (along - hidden @ (hidden.T @ along))
+        units = self.frame.scale[-1] / self.frame.scale[kept]
+        lost = ((inverse.T @ hidden) ** 2).sum(axis=1) > UNSEEN_SHARE * (inverse**2).sum(axis=0)
+        jacobian = inverse.T * units[:, None]
+        noise = _deviations(spreads[0], jacobian)
+        level = float(ndtri((1.0 + self.task.interval) / 2.0)) if self.task.interval else 0.0
+        coef = b * units
+        half = None if spreads[1] is None else level * np.hypot(_deviations(spreads[1], jacobian), noise)
+        middle = self.frame.centre[:-1].copy()
+        middle[kept] += self.frame.scale[kept] * pilot.centre[:-1]
+        explained = float(np.linalg.norm(pilot.root @ b)) ** 2
+        constant = self.frame.centre[-1] + self.frame.scale[-1] * (pilot.centre[-1] + theta[-1])
+        spread = self.frame.scale[kept]
+        covariance = np.diag(self.frame.scale[:-1] ** 2)
+        covariance[np.ix_(kept, kept)] = spread[:, None] * (pilot.root.T @ pilot.root) * spread
+        wide = _wide(kept, len(middle))
+        return {
+            "coef": wide(coef, 0.0),
+            "intercept": float(constant - coef @ middle[kept]),
+            "interval": None
+            if half is None
+            else wide(np.where(lost[:, None], np.nan, np.stack([coef - half, coef + half], axis=1)), np.nan),
+            "noise_scale": wide(noise, np.nan),
+            "sigma": float(residual * self.frame.scale[-1]),
+            "r2": explained / (explained + residual**2),
+            "left_out": wide(np.zeros(d, dtype=bool), True),
+            "seen": wide(~lost, False),
+            "covariance": covariance,
+            "centre": middle,
+            "frame": frame_dict(self.frame),
+        }
+
+
+def _deviations(covariance: np.ndarray, jacobian: np.ndarray) -> np.ndarray:
+    """Deviations (d,) of coefficients, of the covariance (d + 1, d + 1) of the correction."""
+    result: np.ndarray = np.sqrt(np.diag(jacobian @ covariance[:-1, :-1] @ jacobian.T))
+    return result
+
+
+def z_and_one(z: np.ndarray) -> np.ndarray:
+    """(n, d + 1): a column of ones after the regressors."""
+    return np.column_stack([z, np.ones(len(z))])
+
+
+def _wide(kept: np.ndarray, d: int) -> Callable[[np.ndarray, float | bool], np.ndarray]:
+    """Arrays of the kept columns as arrays of all of them."""
+
+    def wide(values: np.ndarray, missing: float | bool) -> np.ndarray:
+        result = np.full((d, *values.shape[1:]), missing, dtype=values.dtype)
+        result[kept] = values
+        return result
+
+    return wide

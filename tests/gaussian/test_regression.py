@@ -1,0 +1,234 @@
+"""Private regression: rows within their balls, the pipeline on all neighbours, coefficients, the contract."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_regressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from problems.gaussian import NotOffered, PrivateLinearRegression, TooFewRecords, regression, whitening
+from problems.gaussian.columns import public_columns
+from problems.gaussian.planning import MeanTask, Plan, checked_budget
+from problems.gaussian.regression import held, leverage_weights, plan_regression, slope_of, z_and_one
+from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
+
+ENTRIES = [-3.0, 0.25, 1.0, 1e308, math.nan]
+BEFORE = Fraction(1, 2)
+
+
+def small_plan(columns, ball: bool) -> Plan:
+    """Shares of three records, with nearly free order statistics, in two coarse steps."""
+    each = Fraction(1, 5)
+    frame = 2 * int((~columns.tight).sum()) * each**2 / 8
+    rest = BEFORE - frame
+    spent = {"frame": frame, "coarse": rest / 2, "polish": rest * 35 / 100, "interval": rest * 15 / 100}
+    if not ball:
+        spent["sum"] = Fraction(1, 4)
+    return Plan("one step", each, spent, 0.0, 0.0, 0.0, steps=2)
+
+
+def run_on(table, columns, contamination, ball):
+    budget = checked_budget(9.0, 1e-2, None) if ball else checked_budget(None, 0.0, 0.75)
+    d = len(table[0])
+    task = MeanTask(3, d, int(columns.tight.sum()), columns.bounded, contamination, 0.95)
+    entries = columns.clipped(np.array(table, dtype=float))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regression.private_regression(entries, columns, task, budget, small_plan(columns, ball), 1)
+    return Transcript.seen
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    monkeypatch.setattr(regression, "IntegerQueries", Transcript)
+    monkeypatch.setattr(whitening, "NATS", 0.02)
+    yield
+    Transcript.script = None
+
+
+@pytest.mark.parametrize(("bounds", "tight", "contamination", "ball"), [
+    (None, False, 0.0, True),
+    (None, False, 0.1, True),
+    (None, False, 0.1, False),
+    ([(-4.0, 4.0), None], [True, False], 0.0, True),
+    ([(-4.0, 4.0), (-4.0, 4.0), None], [False, False, False], 0.0, False),
+])  # fmt: skip
+def test_every_neighbour_of_small_tables(recorded, bounds, tight, contamination, ball):
+    d = 2 if bounds is None else len(bounds)
+    columns = public_columns(bounds, np.array(tight) if bounds else False, d)
+    g = np.random.default_rng(0)
+    rows = [list(row) for row in itertools.product(ENTRIES, repeat=d)]
+    allowed = float(sum(small_plan(columns, ball).spent.values()))
+    worst, asked = 0.0, set()
+    for _ in range(6):
+        table = [rows[i] for i in g.integers(0, len(rows), 3)]
+        Transcript.script = None
+        own = run_on(table, columns, contamination, ball)
+        asked |= {kind for kind, *_ in own}
+        Transcript.script = own
+        for i in range(3):
+            for other in g.permutation(len(rows))[:12]:
+                neighbour = [rows[other] if k == i else table[k] for k in range(3)]
+                worst = max(worst, loss(own, run_on(neighbour, columns, contamination, ball)))
+    assert 0.01 * allowed < worst <= allowed * (1.0 + 1e-9)
+    assert {"order", "squares", "ball" if ball else "sum"} <= asked
+
+
+def test_residuals_that_look_at_the_first_record_are_caught(recorded, monkeypatch):
+    """Control: every residual has the sign of the first one."""
+    monkeypatch.setattr(
+        regression, "held", lambda e, k, *, redescend: np.full(len(e), math.copysign(k, e[0]))
+    )
+    columns = public_columns(None, False, 2)
+    first = run_on([[0.0, 1e6], [1.0, 3.0], [2.0, -1.0]], columns, 0.0, True)
+    Transcript.script = first
+    with pytest.raises(OthersMoved):
+        loss(first, run_on([[0.0, -1e6], [1.0, 3.0], [2.0, -1.0]], columns, 0.0, True))
+
+
+def test_rows_lie_in_their_balls():
+    """Polish rows: g (|z|^2 + 1 + psi^2) <= C^2 + 1 + k^2; scores: g |(z, 1)| |psi| <= k sqrt(C^2 + 1)."""
+    g = np.random.default_rng(1)
+    for redescend in (False, True):
+        for C, k in ((0.4, 0.7), (2.0, 2.5), (5.0, 8.0)):
+            z = g.standard_normal((4000, 2))
+            sizes = C * 10.0 ** g.uniform(-2, 2, 4000)
+            z *= (sizes / np.linalg.norm(z, axis=1))[:, None]
+            psi = held(k * 10.0 ** g.uniform(-2, 2, 4000) * g.choice([-1, 1], 4000), k, redescend=redescend)
+            weights = leverage_weights(sizes, C, redescend=redescend)
+            full = z_and_one(z)
+            polish = weights * ((full**2).sum(axis=1) + psi**2)
+            scores = weights * np.linalg.norm(full, axis=1) * np.abs(psi)
+            most = np.array([C**2 + 1.0 + k**2, k * math.sqrt(C**2 + 1.0)])
+            reached = np.array([polish.max(), scores.max()]) / most
+            assert (reached <= 1.0 + 1e-12).all() and (reached > 0.95).all()
+
+
+def test_the_slope_is_that_of_held_residuals():
+    e, h = np.random.default_rng(2).standard_normal(400_000), 1e-3
+    for redescend in (False, True):
+        slope = (held(e + h, 1.2, redescend=redescend) - held(e - h, 1.2, redescend=redescend)).mean() / (
+            2 * h
+        )
+        assert slope_of(1.2, redescend=redescend) == pytest.approx(slope, abs=0.005)
+
+
+def linear(n: int, run: int, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Regressors of condition 100 in some units, the target, and the coefficients."""
+    g = np.random.default_rng([run, n])
+    d = len(units)
+    root = np.linalg.qr(g.standard_normal((d, d)))[0] * np.sqrt(np.geomspace(1.0, 0.01, d))
+    X, b = g.standard_normal((n, d)) @ root.T, g.standard_normal(d)
+    return (X + 5.0) * units, X @ b + g.standard_normal(n) + 2.0, b / units
+
+
+def excess(model, X, y, b) -> float:
+    away = (X - X.mean(axis=0)) @ (model.coef_ - b)
+    return float(np.sqrt((away**2).mean()))
+
+
+def test_coefficients_in_any_units():
+    units = np.array([1e-6, 1.0, 1e5, 3.0])
+    X, y, b = linear(20000, 0, units)
+    for options in ({"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.2}):
+        model = PrivateLinearRegression(bounds=None, contamination=0.0, **options).fit(X, y)
+        assert excess(model, X, y, b) < 3.0 * model.plan_.total_error < 0.12
+        assert np.all(np.abs(model.coef_ - b) < 2.5 * (model.interval_[:, 1] - model.interval_[:, 0]))
+        assert model.sigma_ == pytest.approx(1.0, abs=0.25) and model.seen_.all()
+        assert np.abs(model.predict(X) - y).mean() < 1.0 and model.score(X, y) > 0.2
+        assert model.guarantee_.kind == "exact" and not model.left_out_.any()
+
+
+def test_wrong_rows_do_not_move_it():
+    X, y, b = linear(20000, 1, np.ones(4))
+    X[:600], y[:600] = 40.0, -500.0
+    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.05).fit(X, y)
+    assert excess(model, X[600:], y[600:], b) < 0.1
+
+
+def test_a_column_of_one_value_is_left_out_and_the_rate_stays():
+    """Its column of the last ball is zeros: the noise is that of the dimension said in public."""
+    X, y, b = linear(20000, 2, np.ones(4))
+    options = {"delta": 1e-6, "bounds": None, "contamination": 0.0, "insecure_seed": 1}
+    model = PrivateLinearRegression(1.0, **options)
+    full = model.fit(X, y).noise_scale_
+    X[:, 2] = 7.0
+    part = model.fit(X, y)
+    assert part.left_out_.tolist() == [False, False, True, False] and part.coef_[2] == 0.0
+    assert np.isnan(part.interval_[2]).all() and np.isfinite(part.interval_[[0, 1, 3]]).all()
+    assert 0.2 < (part.noise_scale_ / full)[[0, 1, 3]].max() < 5.0
+    constant = model.fit(X, np.full(20000, 3.0))
+    assert constant.left_out_.all() and constant.intercept_ == pytest.approx(3.0, abs=1e-6)
+
+
+def test_indicators_with_their_bounds():
+    g = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": g.normal(40, 10, 20000), "smokes": g.random(20000) < 0.2})
+    y = 0.5 * frame["age"] - 8.0 * frame["smokes"] + 3.0 * g.standard_normal(20000)
+    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.0).fit(frame, y)
+    assert model.coef_ == pytest.approx([0.5, -8.0], rel=0.1) and model.feature_names_in_[1] == "smokes"
+    ridge = PrivateLinearRegression(
+        1.0, delta=1e-6, bounds=None, contamination=0.0, ridge=1e5, insecure_seed=1
+    ).fit(frame, y)
+    assert abs(ridge.coef_[1]) < 2.0  # 20000 records of variance .16, against a penalty of 1e5
+    assert np.abs(ridge.predict(frame).mean() - y.mean()) < 1.0
+
+
+def test_refusals_rest_on_public_facts():
+    unread = np.full((500, 5), "secret", dtype=object)
+    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.0)
+    with pytest.raises(TooFewRecords, match="would do") as refusal:
+        model.fit(unread, unread[:, 0])
+    model.plan(refusal.value.needed, 5)
+    with pytest.raises(NotOffered, match="delta"):
+        PrivateLinearRegression(1.0, bounds=None, contamination=0.0).fit(np.zeros((9, 2)), np.zeros(9))
+    with pytest.raises(ValueError, match="at most 50"):
+        model.plan(10**6, 51)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(np.zeros((9, 2)), np.zeros(8))
+
+
+def test_contract():
+    X, y, _ = linear(20000, 4, np.ones(2))
+    model = PrivateLinearRegression(1.0, delta=1e-6, bounds=None, contamination=0.0, interval=None)
+    assert is_regressor(model) and clone(model).get_params() == model.get_params()
+    piped = make_pipeline(FunctionTransformer(), model).fit(X, y)
+    assert piped.predict(X[:5]).shape == (5,) and piped[-1].interval_ is None
+    with pytest.raises(ValueError, match="features"):
+        model.fit(X, y).predict(X[:, :1])
+    with pytest.raises(ValueError, match="requires y"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("interval", [0.95, None])
+def test_shares_add_up(interval):
+    for budget in (checked_budget(1.0, 1e-6, None), checked_budget(None, 0.0, 0.1)):
+        task = MeanTask(30000, 6, 0, False, 0.0, interval or 0.0)
+        spent = plan_regression(task, budget).spent
+        total = sum(spent.values())
+        assert total == Fraction(budget.rho) if "sum" in spent else total < Fraction(budget.rho)
+
+
+def test_the_rows_of_the_last_ball_are_not_lost(monkeypatch):
+    """Rows at the edge of their ball reach the sum: a radius without the constant would count them as 0."""
+    seen = []
+
+    class Counting(regression.IntegerQueries):
+        def ball_sum(self, counts, bound):
+            inside = self._inside(counts, bound, "ball")
+            seen.append((np.any(counts, axis=1) & ~np.any(inside, axis=1)).sum())
+            return super().ball_sum(counts, bound)
+
+    monkeypatch.setattr(regression, "IntegerQueries", Counting)
+    X, y, _ = linear(5000, 5, np.ones(1))
+    y[::20] += 1000.0 * np.sign(y[::20])  # residuals that are held
+    PrivateLinearRegression(4.0, delta=1e-6, bounds=None, contamination=0.0).fit(X, y)
+    assert seen == [0]
