@@ -12,17 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Condition
-from sosdp.privacy.guarantee.guarantee import Guarantee
-from sosdp.privacy.terms import Terms
-
 from .theory import DirectBounds, published_log10_n, ramp
 
 Array = npt.NDArray[np.float64]
-
-EXACT_SOLVER = Condition("condition: the program is solved exactly (exact-solver)")
-"""What the direct mode would rest on: its test's sensitivity is that of exact minimisers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,47 +40,6 @@ def trace(points: npt.ArrayLike, matrix: npt.ArrayLike, bounds: DirectBounds) ->
     saturated = mass >= (1.0 - bounds.saturation) * bounds.cap / bounds.high
     weights = np.where(saturated[:, None], phi / np.maximum(mass, 1e-300)[:, None], 0.0)
     return Trace(float(phi.sum()), saturated, weights, weights @ y)
-
-
-def direct_guarantee(
-    test: tuple[float, float],
-    rows: tuple[float, float],
-    bins: tuple[float, float],
-    means: tuple[float, float],
-    arbitrary: int,
-    sample_failure: float,
-) -> Guarantee:
-    """What steps 2 to 9 would promise, with up to q arbitrary rows in the sample.
-
-    Args:
-        test, rows, bins, means: (epsilon, delta) of the test, the Gaussian noise on rows that move by at most
-            r_theta, the histogram and the averages (both for one changed row).
-        arbitrary: q.
-        sample_failure: bound on the probability that more than q arbitrary rows are sampled.
-
-    Returns:
-        epsilon = e0 + e1 + q (e2 + e3), delta = d0 + d1 + q e^((q-1)(e2 + e3)) (d2 + d3) + failure, on the
-        condition that the program is solved exactly; in float64, as no release is ever made under it.
-
-    Raises:
-        ValueError: a delta that reaches 1.
-    """
-    each, slip = bins[0] + means[0], bins[1] + means[1]
-    group = arbitrary * math.exp(max(arbitrary - 1, 0) * each) * slip
-    terms = Terms(
-        epsilon=test[0] + rows[0] + arbitrary * each,
-        delta=test[1] + rows[1] + group + sample_failure,
-        adjacency=ONE_RECORD_REPLACED,
-        mechanism="gmm.direct (exact-solver)",
-    )
-    return terms.guarantee(EXACT_SOLVER)
-
-
-def sample_failure(n: int, arbitrary: float, sample: int, most: int) -> float:
-    """P(more than `most` of `sample` uniform indices hit the `arbitrary` ones among n), hypergeometric."""
-    from scipy.stats import hypergeom
-
-    return float(hypergeom.sf(most, n, min(n, math.ceil(arbitrary)), sample))
 
 
 @dataclass(frozen=True)

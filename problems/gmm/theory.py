@@ -218,9 +218,3 @@ class DirectBounds:
     def arbitrary_rows(self) -> float:
         """b: rows about which nothing is proven, unsaturated ones included; at most n is useful."""
         return 2.0 * self.shortfall * self.n / self.saturation + self.movers + 1.0
-
-    @property
-    def row_movement(self) -> float:
-        """r_theta: bound on how far the mean of an unmoved row moves, along any direction."""
-        order = 2 * self.order
-        return 2.0 * self.moment ** (1.0 / order) * mean_shift_factor(self.movement, self.order)

@@ -44,20 +44,6 @@ def gibbs_samples(weights: Array, field: Array, n: int, sweeps: int, generator: 
     return signs.astype(np.int8)
 
 
-def dobrushin_sweeps(weights: Array, error: float) -> int | None:
-    """Sweeps until total variation is at most `error`; None where the influence is not below 1.
-
-    Source: Dyer, Goldberg and Jerrum 2008, for systematic scans: c < 1 the largest row sum of the influences
-    tanh |A_ij|, log(p / error) / (1 - c) sweeps.
-    """
-    influence = float(np.tanh(np.abs(weights)).sum(axis=1).max())
-    if influence >= 1.0:
-        return None
-    if influence == 0.0:
-        return 1
-    return max(1, int(np.ceil(np.log(len(weights) / error) / (1.0 - influence))))
-
-
 def coupled_samples(
     weights: Array, field: Array, n: int, generator: Any, *, most: int = 1 << 12
 ) -> tuple[Signs, int]:

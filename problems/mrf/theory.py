@@ -56,12 +56,6 @@ def balanced_iterations(radius: float, n: int, rho: float, candidates: int, beta
     return max(2, math.ceil((top / math.log(candidates / beta)) ** (2.0 / 3.0)))
 
 
-def generalisation_bound(radius: float, n: int, features: int, beta: float) -> float:
-    """sup over the ball of |population loss - loss|, with probability 1 - beta."""
-    rademacher = 2.0 * radius * math.sqrt(2.0 * math.log(2 * features) / n)
-    return rademacher + radius * math.sqrt(math.log(2.0 / beta) / (2.0 * n))
-
-
 def parameter_error(width: float, excess_loss: float) -> float:
     """|A - Ahat|_inf of one node of an Ising model whose regression has this excess population loss.
 

@@ -32,9 +32,3 @@ def passes(statistic: int, unit: int, epsilon: float, false_pass: float, bits: R
     rule = accept_rule(epsilon, false_pass, unit)
     drawn = int(noise.laplace(1, rule.units, 1, source=bits)[0])
     return statistic + drawn >= rule.margin
-
-
-def vote_needed(epsilon: float, false_pass: float, failure: float = 0.01) -> float:
-    """The least vote, in edges, that passes with probability at least 1 - failure: for planning."""
-    rule = accept_rule(epsilon, false_pass, 1 << 20)
-    return (rule.statistic_needed(failure) - rule.sensitivity) / (1 << 20)

@@ -6,7 +6,6 @@ docs/proofs/tuples_geometry.md (F1 to F6), docs/proofs/tuples_averages.md (the r
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -72,33 +71,6 @@ def nearest(x: Point, centres: Tuple) -> int:
     return min(range(len(centres)), key=lambda i: squared_distance(x, centres[i]))
 
 
-def same_partition(ratio: Any) -> tuple[Fraction, Fraction]:
-    """F2: points of one ball are within 2 r_i, of two balls at least (ratio - 2) max(r_i, r_j) apart."""
-    return Fraction(2), Fraction(ratio) - 2
-
-
-def correctness_ratio(ratio: Any) -> Fraction:
-    """F4: tuples that 2 ratio + 2 far balls partition are partitioned by the balls about each of them."""
-    return 2 * Fraction(ratio) + 2
-
-
-def centre_stability(ratio: Any) -> tuple[Fraction, Fraction]:
-    """F5: bounds on a'_i / a_i, and on |c_i - c'_i| / min(a_i, a'_i), where both families partition a tuple.
-
-    Raises:
-        ValueError: ratio <= 2.
-    """
-    between = Fraction(ratio)
-    if between <= 2:
-        raise ValueError(f"the bounds hold for ratios above 2, got {ratio}")
-    return (between + 2) / (between - 2), 2 / (between - 2)
-
-
-def fixed_radius_shift() -> int:
-    """F6: with separation above 4 r, centres of families that partition a common tuple differ by <= 2 r."""
-    return 2
-
-
 # ------------------------------------------------------------------------------------------------------------
 # Utility
 
@@ -115,28 +87,3 @@ def lloyd_factor(gamma: float) -> float:
     if not 0.0 <= gamma < 0.5:
         raise ValueError(f"gamma must lie in [0, 1/2), got {gamma}")
     return ((1.0 + 2.0 * gamma) / (1.0 - 2.0 * gamma)) ** 2
-
-
-def label_error(gap: float, sigma: float = 1.0) -> float:
-    """P(|X - a_i| >= |X - a_j|) <= exp(-t^2 / 2), t = gap / (2 sigma), gap = |mu_i - a_j| - |mu_i - a_i|.
-
-    In any dimension: only the line through a_i and a_j matters.
-    """
-    return math.exp(-((max(gap, 0.0) / (2.0 * sigma)) ** 2) / 2.0)
-
-
-def block_size_for_means(
-    ratio: float, separation: float, least_weight: float, d: int, k: int, tuples: int, beta: float
-) -> int:
-    """Records a block needs so that the means of its k clusters fit ratio-far balls in all tuples.
-
-    Args:
-        ratio: ball ratio asked of the tuples.
-        separation: of the means, in units of the larger of two standard deviations.
-        least_weight, d, k, tuples: of the mixture and the plan.
-        beta: failure probability.
-    """
-    logs = math.log(12.0 * k * tuples / beta)
-    counts = 8.0 / least_weight * logs
-    radius = (math.sqrt(d) + math.sqrt(2.0 * logs)) ** 2
-    return math.ceil(max(counts, 2.0 / least_weight * (ratio / separation) ** 2 * radius))

@@ -9,7 +9,7 @@ import sosdp as sd
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import cluster_matrix
 from problems.gmm.program import linked_mean_excess, literal_program, pairwise_program
-from problems.gmm.published import direct_guarantee, direct_verdict, paper_verdict, sample_failure, trace
+from problems.gmm.published import direct_verdict, paper_verdict, trace
 from problems.gmm.theory import (
     DirectBounds,
     bin_mean_sensitivity,
@@ -240,16 +240,6 @@ def test_bin_means_move_within_their_bound():
         moved = np.linalg.norm(np.concatenate(before) - np.concatenate(after))
         worst = max(worst, moved / bin_mean_sensitivity(1.0, least))
     assert 0.3 < worst <= 1.0
-
-
-def test_the_direct_guarantee_is_conditional_on_an_exact_solver():
-    made = direct_guarantee((0.5, 1e-7), (0.2, 1e-7), (0.01, 1e-9), (0.01, 1e-9), 4, 1e-7)
-    assert made.kind == "conditional" and "exact-solver" in made.assumptions[0]
-    assert made.epsilon == pytest.approx(0.78)
-    assert made.delta == pytest.approx(3e-7 + 4 * np.exp(0.06) * 2e-9)
-    assert sample_failure(100, 10.0, 5, 5) == 0.0
-    exact = 1.0 - (90 * 89 + 2 * 10 * 90) / (100 * 99)  # at least two of two hits are one below certain
-    assert sample_failure(100, 10.0, 2, 1) == pytest.approx(exact)
 
 
 def test_published_constants_need_more_records_than_there_are():

@@ -284,7 +284,6 @@ def test_the_check_draws_this_law_and_knows_its_unit():
     assert abs(share - expected) < 5 * math.sqrt(expected * (1 - expected) / 1500)
     weighted = [afterwards.passes(2 << 20, 1 << 20, 1.0, 0.05, open_bits(seed)) for seed in range(1500)]
     assert abs(np.mean(weighted) - 0.5 * math.exp(2 - math.log(10))) < 0.06  # nearly continuous
-    assert afterwards.vote_needed(1.0, 0.05, 0.05) == pytest.approx(2 * math.log(1 / 0.1), abs=0.02)
 
 
 def test_wrong_labels_are_withheld_and_right_ones_come_out():

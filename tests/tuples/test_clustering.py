@@ -11,7 +11,6 @@ import pytest
 from problems.gmm.model import SphericalMixture, centre_error
 from problems.tuples import PrivateGaussianMixtureFit, PrivateKMeans, recommend, theory, tuple_plan
 from problems.tuples.clustering import kmeans_guarantee
-from sosdp.privacy import calibrate
 from sosdp.privacy.mechanisms.basic import clipped_moments
 
 FAST = {"epsilon": 8.0, "delta": 1e-3, "least_weight": 1.0 / 3.0}
@@ -202,6 +201,4 @@ def test_labels_of_fresh_records_do_not_get_worse_with_the_dimension():
         second[0] = 6.0
         points = generator.normal(size=(20000, d))
         wrong = np.mean(np.linalg.norm(points - second, axis=1) <= np.linalg.norm(points - first, axis=1))
-        assert wrong <= theory.label_error(6.0)
-    assert theory.block_size_for_means(14.0, 40.0, 0.25, 4, 4, 400, 0.05) > 100
-    assert calibrate.zcdp_rho(1.0, 1e-6) > 0.0
+        assert wrong <= math.exp(-(3.0**2) / 2.0)
