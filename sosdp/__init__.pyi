@@ -39,6 +39,9 @@ from .estimator.private_estimator import VectorOutput as VectorOutput
 from .estimator.private_estimator import private_estimator as private_estimator
 from .estimator.score_program import ScoreProgram as ScoreProgram
 from .laboratory.consensus import ConsensusProgram as ConsensusProgram
+from .laboratory.convex import ConvexLoss as ConvexLoss
+from .laboratory.domain import Domain as Domain
+from .laboratory.falsify import falsify as falsify
 from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided

@@ -2,6 +2,6 @@
 
 from sosdp.lazy import lazily
 
-_MODULES = ("consensus", "fits", "report", "stability", "statistic")
+_MODULES = ("consensus", "convex", "domain", "falsify", "fits", "report", "stability", "statistic")
 __all__: list[str] = []
 __getattr__, __dir__ = lazily(__name__, {}, _MODULES)

@@ -5,12 +5,17 @@ Proofs: docs/proofs/stability_statistics.md, docs/proofs/consensus.md
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
+from sosdp.laboratory.convex import ConvexLoss, curvature
+from sosdp.laboratory.falsify import falsify
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 
 
 def stability(
@@ -29,10 +34,11 @@ def stability(
     Parameters
     ----------
     program
-        A function of the records made of sums and products (see `certify_sensitivity`), or a
-        `ConsensusProgram`.
+        A function of the records made of sums and products (see `certify_sensitivity`); a
+        `ConsensusProgram`; a `ConvexLoss`; or a `ScoreProgram` or `StrongConvexProgram`, whose own claim is
+        attacked and never proven.
     records
-        n, public; needed for a function.
+        n, public; needed for a function and a `ConvexLoss`.
     low, high, dimension, radius
         Public set of one record of a function: a box in so many dimensions, or a ball about 0.
     claim
@@ -53,10 +59,12 @@ def stability(
     """
     if isinstance(program, ConsensusProgram):
         return _consensus(program, claim)
+    if isinstance(program, ConvexLoss):
+        return _convex(program, records, claim, degree)
+    if isinstance(program, ScoreProgram | StrongConvexProgram):
+        return _attacked(program, claim)
     if not callable(program):
-        raise TypeError(
-            f"stability takes a function of the records or a ConsensusProgram, got {type(program).__name__}"
-        )
+        raise TypeError(f"stability takes a function or a program, got {type(program).__name__}")
     if records is None:
         raise TypeError("stability of a function needs records=, their public number")
     return certify_sensitivity(
@@ -78,4 +86,42 @@ def _consensus(program: ConsensusProgram, claim: Any) -> StabilityReport:
         claimed=None if claim is None else Fraction(claim),
         records=program.records,
         statement="one record is one summand in {0, 1} of the count (docs/proofs/consensus.md)",
+    )
+
+
+def _convex(program: ConvexLoss, records: int | None, claim: Any, degree: int | None) -> StabilityReport:
+    """Curvature and Lipschitz constant hold for every n; the sensitivity is theirs at one."""
+    if records is None:
+        raise TypeError("stability of a ConvexLoss needs records=, their public number")
+    known = curvature(program, degree)
+    return StabilityReport(
+        upper=None if known.missing else known.sensitivity(records),
+        claimed=None if claim is None else Fraction(claim),
+        records=records,
+        certificates=known.certificates,
+        statement="l2 distance of minimisers: Lipschitz constant / (records kappa)",
+        missing=known.missing,
+    )
+
+
+def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> StabilityReport:
+    """What a program says of itself is refuted, or undecided: it is stated without its records."""
+    said = Fraction(program.sensitivity if isinstance(program, ScoreProgram) else program.sensitivity())
+    claimed = said if claim is None else Fraction(claim)
+    if isinstance(program, ScoreProgram):
+        found = falsify(replace(program, sensitivity=float(claimed)))
+        return StabilityReport(
+            upper=None,
+            lower=max(Fraction(0), Fraction(found.excess) + claimed) if found.refuted else Fraction(0),
+            claimed=claimed,
+            neighbours=found.worst if found.refuted else None,
+            records=program.records,
+            statement="values of a program, by certified brackets",
+            missing="a certificate: state the program as a Family",
+        )
+    return StabilityReport(
+        upper=None,
+        claimed=claimed,
+        statement="l2 distance of minimisers",
+        missing="certified constants: state the objective as a ConvexLoss",
     )

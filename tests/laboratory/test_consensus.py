@@ -30,7 +30,7 @@ def band(theta, x):
 
 def ring(theta, x):
     squared = (x[0] - theta[0]) ** 2 + (x[1] - theta[1]) ** 2
-    return [(theta[0] + F(3, 2)) ** 2 - squared, squared - F(1, 3)]
+    return [(theta[0] + F(3, 2)) ** 2 - squared, squared - F(1, 3) + theta[0] * theta[1]]
 
 
 def either(theta, x):
@@ -43,7 +43,9 @@ def program(tests=band, n=12, **changes):
 
 
 def records(n=12, seed=0):
-    return np.random.default_rng(seed).uniform(-1.1, 1.1, (n, 2))
+    data = np.random.default_rng(seed).uniform(-1.1, 1.1, (n, 2))
+    data[0] = 9 / 64, -1.0  # between 1/7 and the next larger unit of 1/64
+    return data
 
 
 def passes(tests, theta, record):

@@ -1,0 +1,172 @@
+"""Strongly convex minimisers: curvature and Lipschitz constant certified from the objective alone, for all n.
+
+Proof: docs/proofs/strongly_convex.md, section "Constants by certificate"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sosdp.algebra import variables
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.report import Undecided
+from sosdp.laboratory.statistic import Bound, exactly
+from sosdp.model.system import System
+from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
+from sosdp.relaxation.relaxation import Relaxation
+
+Loss = Callable[[Sequence[Polynomial], Sequence[Polynomial]], Any]
+"""(parameters, record) -> polynomial"""
+
+
+@dataclass(frozen=True)
+class ConvexLoss:
+    """Minimise regulariser(x) + mean over the records of loss(x, record) over a fixed convex set.
+
+    Attributes
+    ----------
+    loss, regulariser
+        Polynomials of the parameters (and of one record); the regulariser does not see the data.
+    inside
+        Public set of the parameters, a box or a ball: closed and convex by its type.
+    record
+        Public sets of the parts of one record, one after the other: boxes and balls.
+    """
+
+    loss: Loss
+    regulariser: Callable[[Sequence[Polynomial]], Any]
+    inside: Domain
+    record: Domain | tuple[Domain, ...]
+
+    @property
+    def parts(self) -> tuple[Domain, ...]:
+        """The sets of a record's parts."""
+        return self.record if isinstance(self.record, tuple) else (self.record,)
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """What is certified about a `ConvexLoss`, for every number of records.
+
+    Attributes
+    ----------
+    kappa
+        The objective is kappa-strongly convex on the set, for all data; None if no kappa > 0 is certified.
+    lipschitz
+        loss(., d') - loss(., d) has gradients of at most this length; None if no bound is certified.
+    certificates
+        Exact certificates of the two, None where the bound is certified in floats.
+    missing
+        What has no certificate; empty where nothing is missing.
+    """
+
+    kappa: Fraction | None
+    lipschitz: Fraction | None
+    certificates: tuple[Mapping[str, Any] | None, ...]
+    missing: str = ""
+
+    def sensitivity(self, records: int) -> Fraction:
+        """A proven bound on the distance of neighbours' minimisers: lipschitz / (n kappa).
+
+        Raises
+        ------
+        Undecided
+            One of the two constants is not certified.
+        """
+        if records < 1:
+            raise ValueError(f"at least one record is needed, got {records}")
+        if self.kappa is None or self.lipschitz is None:
+            raise Undecided(self.missing)
+        return self.lipschitz / (records * self.kappa)
+
+    def program(self, records: int, solve: Solver | None = None) -> StrongConvexProgram:
+        """The program for output perturbation, with the certified constants and their proof."""
+        self.sensitivity(records)
+        assert self.kappa is not None and self.lipschitz is not None
+        kappa = -float_up(-self.kappa)
+        kind = "exact" if all(c is not None for c in self.certificates) else "certified"
+        return StrongConvexProgram(
+            kappa=kappa,
+            lipschitz=float_up(self.lipschitz / records),
+            proof=Fact(f"curvature and Lipschitz constant by {kind} bounds of polynomials"),
+            solve=solve,
+        )
+
+
+def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
+    """Certify kappa and the Lipschitz constant from one symbolic record.
+
+    Parameters
+    ----------
+    degree
+        Of the relaxations; by default the least that takes the polynomials.
+
+    Cost: three relaxations in the parameters twice and one or two records.
+    """
+    size = program.inside.dimension
+    x = [variables(f"x_{k}") for k in range(size)]
+    u = [variables(f"direction_{k}") for k in range(size)]
+    count = sum(part.dimension for part in program.parts)
+    d, e = ([variables(f"{name}_{k}") for k in range(count)] for name in "de")
+    loss = coerce(program.loss(x, d)).as_exact()
+    whole = loss + coerce(program.regulariser(x)).as_exact()
+    known = {v.name for v in [*x, *d]}
+    if strangers := [v.name for v in whole.variables if v.name not in known]:
+        raise ValueError(f"{', '.join(strangers)} is neither a parameter nor a coordinate of the record")
+    other = loss.subs(dict(zip(d, e, strict=True)))
+    here = [*program.inside.constraints(x), *_inside(program.parts, d)]
+    both = [*here, *_inside(program.parts, e)]
+    unit = sum(v * v for v in u).equals(1)
+    bend = sum(
+        (whole.diff(a).diff(b) * u[i] * u[j] for i, a in enumerate(x) for j, b in enumerate(x)), coerce(0)
+    )
+    least = _largest(-bend, [*here, unit], degree)
+    steep = _largest(_along(other - loss, x, u), [*both, unit], degree)
+    single = _largest(_along(loss, x, u), [*here, unit], degree)
+    # the gradients of two records differ by at most twice the longest one
+    double = Bound(None if single.upper is None else 2 * single.upper, single.certificate, single.why)
+    slope = min((b for b in (steep, double) if b.upper is not None), key=_upper, default=steep)
+    kappa = None if least.upper is None or least.upper >= 0 else -least.upper
+    missing = []
+    if kappa is None:
+        missing.append(f"no strong convexity on the set: {least.why or 'the least curvature is not above 0'}")
+    if slope.upper is None:
+        missing.append(f"no Lipschitz constant: {slope.why}")
+    return Curvature(kappa, slope.upper, (least.certificate, slope.certificate), "; ".join(missing))
+
+
+def _inside(parts: Sequence[Domain], record: Sequence[Polynomial]) -> list[Any]:
+    """Inequalities of one record, part by part."""
+    result, first = [], 0
+    for part in parts:
+        result += part.constraints(record[first : first + part.dimension])
+        first += part.dimension
+    return result
+
+
+def _upper(bound: Bound) -> Fraction:
+    assert bound.upper is not None
+    return bound.upper
+
+
+def _along(p: Polynomial, x: Sequence[Polynomial], u: Sequence[Polynomial]) -> Polynomial:
+    """The derivative of p in the direction u: at most the length of the gradient for |u| = 1, attained."""
+    return sum((v * p.diff(a) for a, v in zip(x, u, strict=True)), coerce(0))
+
+
+def _largest(p: Polynomial, constraints: Sequence[Any], degree: int | None) -> Bound:
+    """A certified upper bound of a polynomial on a set; 0 for the polynomial 0."""
+    if not p.degree and not any(c for c, _ in p.terms()):
+        return Bound(Fraction(0))
+    system = System(*constraints)
+    needed = max(2, p.degree + p.degree % 2, degree or 0)
+    solved = Relaxation(system, needed).maximize(p)
+    width = len(system.variable_ids)
+    return exactly(solved, math.comb(width + needed // 2, width))

@@ -1,0 +1,145 @@
+"""Strongly convex minimisers: certified constants, what neighbours do, and wrong claims that are refuted."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.estimator.private_estimator import VectorOutput
+from sosdp.laboratory.convex import ConvexLoss, curvature
+from sosdp.laboratory.domain import Domain
+from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
+from tests.privacy.test_private_estimator import program as score_program
+
+F = Fraction
+
+
+def square(v):
+    return sum(a * a for a in v)
+
+
+def ridge_loss(x, r):
+    return (r[-1] - sum(a * b for a, b in zip(x, r[:-1], strict=True))) ** 2 * F(1, 2)
+
+
+def quartic(x, r):
+    m = r[0] * x[0]
+    return m**2 * F(1, 8) - m**4 * F(1, 192) - m * F(1, 2)
+
+
+RIDGE = ConvexLoss(
+    ridge_loss, lambda x: square(x) * F(1, 4), Domain(1, radius=F(3, 2)), (Domain(1, -1, 1), Domain(1, -1, 1))
+)
+QUARTIC = ConvexLoss(quartic, lambda x: square(x) * F(1, 20), Domain(1, radius=2), Domain(1, -1, 1))
+MEAN = ConvexLoss(
+    lambda x, r: square([a - b for a, b in zip(x, r, strict=True)]),
+    lambda x: 0,
+    Domain(2, -1, 1),
+    Domain(2, -1, 1),
+)
+
+
+def solve_ridge(data):
+    a, y = np.asarray(data, dtype=float).T
+    return np.array([a @ y / (a @ a + len(y) / 2)]), 0.0
+
+
+@pytest.mark.parametrize(
+    ("program", "kappa", "lipschitz"),
+    [(RIDGE, 0.5, 2.6875), (QUARTIC, 0.1, 1.0), (MEAN, 2.0, 2 * 8**0.5)],
+)
+def test_certified_constants(program, kappa, lipschitz):
+    known = curvature(program)
+    assert kappa * (1 - 1e-5) <= known.kappa <= kappa * (1 + 1e-9)
+    assert lipschitz * (1 - 1e-2) <= known.lipschitz <= lipschitz * (1 + 1e-2)
+    made = known.program(20)
+    assert F(made.sensitivity()) >= known.sensitivity(20) and isinstance(made.proof, Fact)
+    assert sd.stability(program, records=20).upper == known.sensitivity(20)
+
+
+def test_neighbours_of_all_small_tables_stay_within_the_bound():
+    marks = [(a, y) for a in (-1.0, 0.0, 0.5, 1.0) for y in (-1.0, 1.0)]
+    for n in (1, 2):
+        bound, worst = float(curvature(RIDGE).sensitivity(n)), 0.0
+        for data in itertools.product(marks, repeat=n):
+            for i, new in itertools.product(range(n), marks):
+                other = (*data[:i], new, *data[i + 1 :])
+                worst = max(worst, abs(float(solve_ridge(data)[0][0] - solve_ridge(other)[0][0])))
+        assert 0.2 * bound < worst <= bound
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        replace(QUARTIC, inside=Domain(1, radius=4)),
+        replace(RIDGE, regulariser=lambda x: 0),
+        replace(MEAN, loss=lambda x, r: -square(x), regulariser=lambda x: square(x) * F(1, 2)),
+        replace(MEAN, loss=lambda x, r: x[0] * x[1] * 3, regulariser=square),
+    ],
+)
+def test_what_is_not_strongly_convex_is_not_proven(program):
+    report = sd.stability(program, records=10)
+    assert report.status == "undecided" and "strong convexity" in report.missing
+    with pytest.raises(sd.Undecided):
+        curvature(program).program(10)
+
+
+def test_a_report_makes_a_certified_estimator():
+    made = curvature(RIDGE).program(200, solve=solve_ridge)
+    output = VectorOutput(1, -1.5, 1.5, 1e-9, always_reached=Fact("a closed form in float64"))
+    data = np.array([[1.0, 0.5]] * 200)
+    fitted = sd.private_estimator(made, epsilon=2.0, delta=1e-6, output=output).fit(data)
+    assert fitted.guarantee_.kind == "certified"
+    bare = StrongConvexProgram(kappa=0.5, lipschitz=made.lipschitz, proof="by hand", solve=solve_ridge)
+    claimed = sd.private_estimator(bare, epsilon=2.0, delta=1e-6, output=output).fit(data)
+    assert claimed.guarantee_.kind == "heuristic"
+
+
+def draw(generator):
+    marks = [[a, y] for a in (-1.0, 0.0, 1.0) for y in (-1.0, 1.0)]
+    return [generator.choice(marks) for _ in range(4)], marks
+
+
+def test_a_wrong_constant_is_refuted_and_a_certified_one_is_not():
+    right = curvature(RIDGE).program(4, solve=solve_ridge)
+    assert not sd.falsify(right, draw=draw).refuted
+    assert sd.falsify(replace(right, lipschitz=right.lipschitz / 4), draw=draw).refuted
+    with pytest.raises(TypeError, match="draw"):
+        sd.falsify(right)
+    with pytest.raises(TypeError, match="takes"):
+        sd.falsify(len)
+    assert sd.stability(right).status == "undecided"
+
+
+def test_scores_are_attacked_by_their_brackets():
+    right = score_program(2)
+    report = sd.falsify(right, attempts=2, steps=6)
+    assert not report.refuted and report.largest > 0
+    build = right.build
+
+    def doubled(records, candidate):
+        system, dropped = build(records, candidate)
+        return system, 2 * dropped
+
+    wrong = replace(right, build=doubled, largest=4, integral=False)
+    found = sd.stability(wrong)
+    assert found.status == "refuted" and found.lower > 1 and found.neighbours is not None
+
+
+@pytest.mark.slow
+def test_a_sentence_is_no_proof_of_a_score():
+    assert sd.stability(score_program(2)).status == "undecided"
+
+
+def test_the_search_repeats():
+    first, second = (random.Random(3) for _ in range(2))
+    assert draw(first) == draw(second)
+    right = curvature(RIDGE).program(4, solve=solve_ridge)
+    assert sd.falsify(right, draw=draw, seed=1).distances == sd.falsify(right, draw=draw, seed=1).distances
