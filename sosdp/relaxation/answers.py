@@ -62,7 +62,13 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
     if best.status == "infeasible" and theorem is not None:
         unknowns = theorem.unknowns
     dual = given_dual(built, gram, free, unknowns)[0]
-    known = raw.has_values and best.status in ("optimal", "inaccurate")
+    moments = None
+    if raw.has_values and best.status in ("optimal", "inaccurate") or best.status == "refuted":
+        moments = built.moments_of(raw.moments)[0]
+    if moments is not None and best.status == "refuted":  # a functional of any size
+        one = built.pieces[0].constant_column()
+        mass = float(moments[one]) if one >= 0 else 0.0
+        moments = moments / (mass if mass > 0 else float(np.abs(moments).max()))
     identity, layout = built.statement.demands[0].assembled
     found = PseudoExpectation(
         status=best.status,
@@ -79,7 +85,7 @@ def answered(state: State, best: Candidate, asked: Asked) -> PseudoExpectation:
         sizes=sizes_of(identity, asked.degree, asked.cone, _report(state, best, layout)),
         times=state.times,
         identity=identity,
-        moments=built.moments_of(raw.moments)[0] if known else None,
+        moments=moments,
         dual=dual,
         program=program,
         scaling=scaling,

@@ -153,6 +153,8 @@ def candidates(pe: Any, wanted: int | None, threshold: float) -> tuple[np.ndarra
         if wanted > basis.shape[0]:
             return None, f"a moment matrix of side {basis.shape[0]} has no {wanted} points"
         rank = wanted
+    if not rank:
+        return None, "no moment of a square is positive"
     degree = mono.degrees(basis)
     factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
     for top in range(int(degree.max()) - 1, -1, -1):

@@ -24,7 +24,8 @@ from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
 from .assemble.scaling import Scaling, find_scaling, power_of_two, scale, with_unknowns
 from .assemble.stack import stack
-from .statement import Demand, Statement, data_size
+from .solve.solve import with_margin
+from .statement import PROOF, Demand, Statement, data_size
 
 _FAR = 1.25  # |middle| over half-width of a deduced range from which a variable is moved
 _FAR_END = 1e2  # size of the one end of a range from which on a variable is measured from there
@@ -322,6 +323,8 @@ def build(statement: Statement, change: Change, units: Units = (), height: float
     scalings, tall = _units(there, pieces, units, height)
     scaled = [scale(p, s) for p, s in zip(pieces, scalings, strict=True)]
     slopes = scalings[0].unknowns_of(np.ones(len(there.prices)))
+    if there.kind == PROOF:  # a margin of the matrices that the solver gets
+        scaled, slopes = [with_margin(p) for p in scaled], np.ones(1)
     rates = np.array([float(c) for c in there.prices]) * slopes
     unit = power_of_two(float(np.abs(rates).max(initial=0.0)))
     upper = np.array(there.upper) / np.where(slopes > 0, slopes, 1.0)
@@ -345,7 +348,7 @@ def _units(
     if known:
         found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
         found = found if single else with_unknowns(pieces, found)
-    elif alone or not statement.prices:
+    elif alone or statement.kind == PROOF:
         found = [find_scaling(p, b) for p, b in zip(pieces, bounds, strict=True)]
     else:
         found = program_scalings(pieces, bounds)

@@ -17,6 +17,7 @@ from ..conic.program import ProblemTooLarge, SolverUnavailable
 from .attained import attained, feasible_point
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
+from .certify.proof import decomposed
 from .certify.without_optimum import falling, without_optimum
 from .judge import (
     ENOUGH,
@@ -30,7 +31,7 @@ from .judge import (
     tolerance,
     violation,
 )
-from .statement import FEASIBLE, PROGRAM
+from .statement import FEASIBLE, PROGRAM, PROOF
 from .steps import Step
 from .steps.centre import centred, seen
 from .steps.centre import when as may_centre
@@ -104,6 +105,8 @@ def _take(state: State, name: str, what: Callable[[State], Candidate | None]) ->
 
 def _judged(state: State, found: Candidate) -> Candidate:
     built, raw = found.built, found.raw
+    if built.statement.kind == PROOF:
+        return decomposed(found)
     if not raw.has_values:
         return without_optimum(state, found)
     if built.statement.kind == FEASIBLE:
@@ -184,7 +187,7 @@ def _feasible(state: State, found: Candidate) -> Candidate:
 def _joined(state: State) -> Candidate:
     """The best candidate, with the best proven bound and the best point of all of them."""
     best = state.best
-    if best.settled or state.statement.kind == FEASIBLE or not best.raw.has_values:
+    if best.settled or state.statement.kind in (FEASIBLE, PROOF) or not best.raw.has_values:
         return best
     theorems = [c.theorem for c in state.found if c.proven is not None and c.theorem is not None]
     top = max(theorems, key=lambda t: t.value or 0, default=None)

@@ -8,7 +8,8 @@ A statement is
 ``minimize p on K`` has one demand (p, -1): the largest gamma with p - gamma a sum of squares on K.
 ``feasible`` has (0, -1): a positive gamma refutes the set, and is then as large as one likes. A
 ``SosProgram`` has one demand a constraint, a ``MeasureProgram`` one a measure and one unknown a constraint.
-Numbers are those that were written; a float is the binary number that it is.
+``prove_sos`` has (p): the unknown is the least eigenvalue of the Gram matrices in the solver's units, at
+most one. Numbers are those that were written; a float is the binary number that it is.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .assemble.identity import Identity
 from .assemble.plan import Plan, plan
 from .assemble.symmetry import with_symmetry
 
-BOUND, FEASIBLE, PROGRAM, MEASURES = "bound", "feasible", "program", "measures"
+BOUND, FEASIBLE, PROGRAM, MEASURES, PROOF = "bound", "feasible", "program", "measures", "proof"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +128,8 @@ class Demand:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """What is asked (see the module docstring). ``kind``: ``bound``, ``feasible``, ``program`` or
-    ``measures``;
+    """What is asked (see the module docstring). ``kind``: ``bound``, ``feasible``, ``program``,
+    ``measures`` or ``proof``;
     ``sign``: -1 where the door states the negative of what it is asked; ``curves``: empty, or one an
     unknown."""
 
@@ -154,7 +155,8 @@ class Statement:
         """The mass of the one measure that pairs with a statement about a bound, by whatever door: the
         objective is
         at most ``constant + mass * parts[0](x)`` for every point x of the set. None for other statements."""
-        if len(self.demands) != 1 or self.kind == FEASIBLE or self.curves or len(self.prices) != 1:
+        none = self.kind in (FEASIBLE, PROOF)
+        if none or len(self.demands) != 1 or self.curves or len(self.prices) != 1:
             return None
         demand, (price,) = self.demands[0], self.prices
         level = demand.parts[1]
@@ -165,7 +167,7 @@ class Statement:
     @property
     def single(self) -> bool:
         """Whether one identity is asked, and its bound is the unknown: by whatever door, one program."""
-        return self.kind in (BOUND, FEASIBLE) or self.mass is not None
+        return self.kind in (BOUND, FEASIBLE, PROOF) or self.mass is not None
 
     @property
     def coefficients(self) -> tuple[list[Any], list[list[Any]]]:
@@ -180,7 +182,7 @@ class Statement:
         """The statement that refutes the sets; None where that is what is asked already, or nothing is a
         set."""
         demand = self.demands[0]
-        asked = self.single and self.kind != FEASIBLE
+        asked = self.single and self.kind not in (FEASIBLE, PROOF)
         if not asked or (len(demand.system) == 0 and not demand.in_expectation):
             return None
         # variables of the objective alone may hide a proof, but coefficients are to follow from it

@@ -28,3 +28,21 @@ def test_a_matrix_on_a_variety_gets_a_certified_bound():
     program = sd.SosProgram([c]).require_psd([[c, x], [x, 1]], on=S(x**2 + z**2 == 2))
     found = program.minimize(c)
     assert found.bound == pytest.approx(2, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("p", "system", "status"),
+    [
+        ((x - 200) ** 2 - 1, None, "refuted"),
+        ((x - 200) ** 2 + 1, None, "proved"),
+        ((x - 190) * (210 - x) + 1, S((x - 190) * (210 - x) >= 0), "proved"),
+        ((x - 2000) ** 2 * (y - 7) ** 2 - (x - 2000) * (y - 7), None, "refuted"),
+        (x**2 - x * y**2 + y**4 + 1, None, "proved"),
+    ],
+)
+def test_proofs_take_the_steps_of_every_answer(p, system, status):
+    found = sd.prove_sos(p, system)
+    assert found.status == status and found.steps[0].name == "first"
+    assert len(found.steps) > 1 or status == "proved"
+    if found.moments is not None:
+        assert found(p) < 0 <= found((x - 200) ** 2)
