@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sosdp.lazy import lazily
 
 if TYPE_CHECKING:
+    from .estimators.components import PrivatePCA
     from .estimators.covariance import PrivateCovariance
     from .estimators.gaussian import PrivateGaussian
     from .estimators.mean import PrivateMean
@@ -32,12 +33,14 @@ __all__ = [
     "PrivateGaussian",
     "PrivateLinearRegression",
     "PrivateMean",
+    "PrivatePCA",
     "RobustMean",
     "TooFewRecords",
     "packing_score",
 ]
 
 _HOMES = {
+    "estimators.components": ["PrivatePCA"],
     "estimators.covariance": ["PrivateCovariance"],
     "estimators.gaussian": ["PrivateGaussian"],
     "estimators.mean": ["PrivateMean"],
