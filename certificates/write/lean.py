@@ -37,6 +37,7 @@ _USED = frozenset(
     "absurd add_nonneg False key le_of_le_of_eq le_refl mul_eq_zero_of_right mul_nonneg "
     "positive sq_nonneg sub_nonneg symm total".split()
 )
+FIRST = "-- No Lean compiler of this project has seen this text; `read_lean` has read it back."
 _FACT = re.compile(r"[hestz]\d+")
 
 
@@ -70,7 +71,7 @@ def proof_lean(proof: Identity, name: str = "claim") -> str:
     hypotheses = [f"(h{k} : 0 ≤ {_text(g, called)})" for k, g in enumerate(claim.inequalities)]
     hypotheses += [f"(e{k} : {_text(h, called)} = 0)" for k, h in enumerate(claim.equalities)]
     names = " ".join(sorted(called.values())) or "_x"
-    lines = ["import Mathlib.Tactic", "", f"theorem {name} ({names} : ℝ)"]
+    lines = [FIRST, "import Mathlib.Tactic", "", f"theorem {name} ({names} : ℝ)"]
     lines += [f"    {h}" for h in hypotheses]
     lines[-1] += f" :\n    {_conclusion(proof, called)} := by"
     summands, nonneg = [], []

@@ -33,12 +33,12 @@ def run(arguments: Namespace) -> int:
     longest = 10**9 if arguments.full else LONGEST
     verdict = check_file(arguments.file, arguments.against, longest=longest)
     if verdict and targets:
-        for option, why_not in emit(loaded(arguments.file), targets).items():
+        for option, why_not in emit(loaded(arguments.file, arguments.against), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
     if verdict and arguments.kernel:
         print(f"kernel: {replayed(arguments.file, arguments.against)}")
     if verdict and arguments.agda:
-        accepted, said = agda(arguments.file)
+        accepted, said = agda(arguments.file, arguments.against)
         print(f"agda: {'accepted' if accepted else f'refused: {said}'}")
         if not accepted:
             return 1
@@ -58,12 +58,19 @@ def run(arguments: Namespace) -> int:
     return verdict.exit_code
 
 
-def loaded(file: str) -> Proof:
-    """The proof in a valid certificate; InputError where it is one that only the checker can hold."""
+def loaded(file: str, against: str | None = None) -> Proof:
+    """The proof in a valid certificate, of the problem's own statement where one is given and is polynomial;
+    InputError where it is one that only the checker can hold."""
     from certificates import load
+    from certificates.restate import NotRestated, restated
+    from sosdp.model.problem_file import load_problem
 
     try:
-        return load(file)
+        proof = load(file)
+        return proof if against is None else restated(proof, load_problem(against))
+    except NotRestated as error:
+        warn(f"{file}: stated as the certificate does, not as the problem: {error}")
+        return proof
     except ValueError as error:  # names the file
         raise InputError(one_line(error)) from error
 
@@ -84,8 +91,9 @@ def replayed(file: str, against: str | None) -> str:
         raise InputError(f"{file}: --kernel: {error}") from None
 
 
-def agda(file: str) -> tuple[bool, str]:
-    """Whether Agda accepts a valid certificate, and what it says otherwise.
+def agda(file: str, against: str | None = None) -> tuple[bool, str]:
+    """Whether Agda accepts a valid certificate (its theorem stated from the problem, where one is given), and
+    what it says otherwise.
 
     Raises InputError where the claim has no Agda form, or Agda is not installed.
     """
@@ -93,7 +101,7 @@ def agda(file: str) -> tuple[bool, str]:
     from certificates.write.agda import NoAgda, proof_agda
 
     try:
-        source = proof_agda(loaded(file))
+        source = proof_agda(loaded(file, against))
         with tempfile.TemporaryDirectory() as folder:
             return accepts(source, prepare(folder))
     except (NoAgda, AgdaMissing) as error:

@@ -7,7 +7,7 @@ import pytest
 
 import sosdp as sd
 from certificates import extract
-from certificates.write.lean import NoLean, agrees, proof_lean, read_lean
+from certificates.write.lean import FIRST, NoLean, agrees, proof_lean, read_lean
 
 x, y, z = sd.variables("x y z")
 
@@ -43,7 +43,7 @@ def test_the_text_read_back_is_the_proof(name):
         assert "fun_" in text and "h1_" in text and not re.search(r"\bfun\b", text)
         return
     assert agrees(text, proof) == ""
-    assert text.startswith("import Mathlib.Tactic") and "theorem main (" in text
+    assert text.startswith(f"{FIRST}\nimport Mathlib.Tactic") and "theorem main (" in text
     for tactic in ("nlinarith", "positivity", "linarith", "polyrith", "sorry", "decide", "simp\n"):
         assert tactic not in text
 
