@@ -20,7 +20,7 @@ from certificates.find.optimum import FEW_VARIABLES, LIMITS, Optimum, satisfies
 from certificates.find.refine import refined_proof
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
-from certificates.find.univariate import univariate_proof
+from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Way, first, proven
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
@@ -179,7 +179,8 @@ class FloatCertificate(PickledByName):
             ways.append(("with a redundant box", lambda: first(boxed, slacks)))
         # perhaps no multipliers are positive definite at any bound
         ways.append(("on a face of the cone", lambda: first((self.sharper or self)._on_face_near, slacks)))
-        ways.append(("in one variable", lambda: first(self._univariate_near, slacks)))
+        if is_univariate(self.claim):
+            ways.append(("in one variable", lambda: first(self._univariate_near, slacks)))
         return proven(ways)
 
     def _optimum_within(self, slack: float) -> Proof | None:
@@ -409,7 +410,9 @@ class FloatCertificate(PickledByName):
         ]
         if infeasible:
             return [*ways, ("by linear algebra", lambda: refutation(claim, self.result.degree))]
-        return [*ways, ("in one variable", lambda: univariate_proof(claim))]
+        if is_univariate(claim):
+            ways.append(("in one variable", lambda: univariate_proof(claim)))
+        return ways
 
     def _refined(
         self, slack: float | None = None, bound: Fraction | None = None, quick: bool = False

@@ -62,13 +62,20 @@ def _polynomial(claim: Claim) -> tuple[int, fmpq_poly]:
     return ids[0], fmpq_poly(coefficients)
 
 
+def is_univariate(claim: Claim) -> bool:
+    """Whether a claim is about one polynomial in one variable, without constraints."""
+    try:
+        return bool(_polynomial(claim))
+    except NotCertifiable:
+        return False
+
+
 def critical_points(claim: Claim) -> list[Fraction]:
     """Rational numbers near the real zeros of the derivative of the target of a claim in one variable without
     constraints, to 64 bits; none for other claims."""
-    try:
-        derivative = _polynomial(claim)[1].derivative()
-    except NotCertifiable:
+    if not is_univariate(claim):
         return []
+    derivative = _polynomial(claim)[1].derivative()
     real = (z.real for z in _roots(derivative) if z.imag == 0) if derivative.degree() > 0 else ()
     return [Fraction(int(_whole(z * (1 << 64))), 1 << 64) for z in real]
 

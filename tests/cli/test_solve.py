@@ -249,7 +249,7 @@ def test_why_there_is_no_certificate_is_a_line_and_in_full_once(tmp_path, capsys
     assert result["latex_reason"] == "see certificate_reason"
     first, second, third = error.splitlines()
     assert first.startswith(f"{targets[1]}: not written: no exact certificate found: no multipliers strictly")
-    assert "higher precision" in first and len(first) - len(targets[1]) <= 300
+    assert "on a face of the cone" in first and len(first) - len(targets[1]) <= 300
     assert second == f"{targets[3]}: not written: as {targets[1]}"
     assert third.startswith("--optimum: ") and "slack" not in third  # nothing is proven
 
