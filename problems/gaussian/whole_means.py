@@ -93,7 +93,7 @@ def whole_mean(
         "tight": columns.tight,
         "estimates": whole_targets(columns),
     }
-    return queries.seal(value, mechanism="gaussian.mean", public=public)
+    return queries.seal(value, mechanism="gaussian.whole_mean", public=public)
 
 
 def whole_targets(columns: Columns) -> tuple[str, ...]:

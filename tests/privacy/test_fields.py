@@ -76,6 +76,7 @@ RoundsRecovery(1.0, 1e-6, 0.5, 20.0, 3)
 """
 
 
+@pytest.mark.slow
 def test_type_checkers_see_the_constructor(tmp_path):
     pytest.importorskip("mypy")
     path = tmp_path / "script.py"
