@@ -53,6 +53,7 @@ _PAGES = {
     "private_estimator.score": "bracket_scores",
     "projected-gradient": "mrf_moments",
     "projection.gaussian": "gaussian_release",
+    "sbm.auto": "sbm_auto",
     "sbm.certificate": "sbm_certificate",
     "sbm.communities": "sbm_communities",
     "sbm.edge_count": "sbm_parameters",

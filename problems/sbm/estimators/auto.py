@@ -5,6 +5,7 @@ Statement and proof: docs/proofs/sbm_auto.md
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from sosdp.estimator.field import (
@@ -16,12 +17,27 @@ from sosdp.estimator.field import (
     positive,
     privacy_delta_or_zero,
 )
+from sosdp.privacy.guarantee.composition import split
+from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness import exact
+from sosdp.privacy.terms import Terms, join
 
 from ..edges import CanonicalEdges, canonical_edges
 from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
-from .base import RecoveryEstimator, WeightedRecovery
+from ..rounds_planning import plan_rounds
+from .base import ADJACENCY, RecoveryEstimator, WeightedRecovery, release_value
 from .rounds import RoundsRecovery
+
+LEARNT_FROM = 3_000
+"""Graphs of more vertices, of which no model is public, are done by rounds whose model is learnt."""
+
+DEGREE_SHARE = Fraction(1, 50)
+"""Part of epsilon for the number of edges, where the mean degree is not public."""
+
+CONTRASTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1)
+ENOUGH = 0.05
+"""A contrast at which so many labels are expected to be wrong can be planned for."""
 
 
 class AutoRecovery(WeightedRecovery):
@@ -41,8 +57,9 @@ class AutoRecovery(WeightedRecovery):
         optional(positive),
         "contrast and mean degree of the block model. With both, the method with the best "
         "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
-        "edge flips, which need neither, up to `planning.LARGEST_DENSE` vertices; larger "
-        "graphs need both",
+        "edge flips, which need neither, up to `LEARNT_FROM` vertices; beyond, the degree is "
+        "learnt from a fiftieth of the budget, and rounds are planned for the least contrast "
+        "that can be seen at this degree (weighted graphs need both)",
         default=None,
         kw_only=True,
     )
@@ -50,8 +67,9 @@ class AutoRecovery(WeightedRecovery):
         optional(positive),
         "contrast and mean degree of the block model. With both, the method with the best "
         "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
-        "edge flips, which need neither, up to `planning.LARGEST_DENSE` vertices; larger "
-        "graphs need both",
+        "edge flips, which need neither, up to `LEARNT_FROM` vertices; beyond, the degree is "
+        "learnt from a fiftieth of the budget, and rounds are planned for the least contrast "
+        "that can be seen at this degree (weighted graphs need both)",
         default=None,
         kw_only=True,
     )
@@ -79,8 +97,8 @@ class AutoRecovery(WeightedRecovery):
         if self.gamma is None or self.average_degree is None:
             if n > LARGEST_DENSE:
                 raise ValueError(
-                    f"{n} vertices are too many for the methods that need no model: give the public "
-                    "average_degree and gamma"
+                    f"{n} vertices are too many for the methods that need no model: a fit learns the degree, "
+                    "or give the public average_degree and gamma (of weighted graphs both)"
                 )
             if weighted and self.delta == 0:
                 raise ValueError("weighted graphs need delta > 0, or the public average_degree and gamma")
@@ -98,8 +116,63 @@ class AutoRecovery(WeightedRecovery):
             method = chosen_method(advice, weighted)
         return make_estimator(method, known, options)
 
+    def learns(self, n: int) -> bool:
+        """Whether a fit on n vertices spends a part of the budget on the model."""
+        unknown = self.gamma is None or self.average_degree is None
+        return unknown and self.weight_bound is None and n > LEARNT_FROM
+
+    def _degree(self, data: CanonicalEdges, epsilon: float) -> Release:
+        """The mean degree from a noisy number of edges, which one edge changes by 1."""
+        terms = Terms(
+            epsilon=epsilon,
+            adjacency=ADJACENCY,
+            assumptions=data.assumptions,
+            mechanism="sbm.edge_count",
+            insecure_seed=self.insecure_seed,
+        )
+        bits, law = terms.bits(), Law("discrete laplace", (1 / Fraction(epsilon), 1))
+        noisy = len(data.first) + exact.discrete_laplace(law.numbers[0], bits)
+        edges = min(max(noisy, 1), data.n * (data.n - 1) // 2)
+        return terms.seal(2 * edges / data.n, terms.guarantee(), bits, evidence=proven_by("sbm_auto", law))
+
+    def _learnt(self, data: CanonicalEdges) -> Release:
+        """Rounds with a degree that is learnt, planned for the least contrast that it lets one see."""
+        parts, rest, degree = [], float(self.epsilon), self.average_degree
+        if degree is None:
+            first, rest = split(float(self.epsilon), (DEGREE_SHARE, 1 - DEGREE_SHARE))
+            parts = [self._degree(data, first)]
+            degree = parts[0].value
+        gamma = self.gamma
+        if gamma is None:
+            gamma = least_contrast(data.n, float(degree), rest, float(self.delta))
+        facts = {"average_degree": float(degree), "gamma": gamma}
+        if gamma is None:
+            self.chosen_ = "nothing"
+            return join(parts, release_value(None, data, "auto"), mechanism="sbm.auto", public=facts)
+        chosen = RoundsRecovery(
+            rest, float(self.delta), gamma, float(degree), insecure_seed=self.insecure_seed
+        )
+        self.chosen_ = type(chosen).__name__
+        labels = chosen._release(data)
+        return join([*parts, labels], labels.value, mechanism="sbm.auto", public=labels.public | facts)
+
     def _release(self, data: CanonicalEdges) -> Release:
+        if self.learns(data.n):
+            return self._learnt(data)
         chosen = self.choose(data.n)
         chosen._check_parameters()
         self.chosen_ = type(chosen).__name__
         return chosen._release(data if isinstance(chosen, RoundsRecovery) else data.graph())
+
+
+def least_contrast(n: int, average_degree: float, epsilon: float, delta: float) -> float | None:
+    """The least contrast of a list at which rounds are forecast to find most labels; None where there is none.
+
+    A plan for a small contrast serves a larger one too: it has more rounds than that would need.
+    """
+    result = None
+    for gamma in CONTRASTS:
+        if plan_rounds(n, average_degree, gamma, epsilon, delta).error > ENOUGH:
+            break
+        result = gamma
+    return result

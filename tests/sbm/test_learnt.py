@@ -1,0 +1,67 @@
+"""Large graphs of which no model is public: the degree is learnt, and the budget adds up."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import networkx
+import pytest
+
+from problems.sbm import AutoRecovery, StochasticBlockModel, error_rate
+from problems.sbm.estimators import auto
+from problems.sbm.estimators.auto import DEGREE_SHARE, least_contrast
+from sosdp.cli import main
+from sosdp.privacy.verification.release_check import check_release
+
+
+def test_the_number_of_edges_exhaustively(monkeypatch):
+    """All neighbouring graphs on four vertices: the loss of the noisy count is its share of epsilon, exactly."""
+    monkeypatch.setattr(auto, "LEARNT_FROM", 3)
+    pairs = list(itertools.combinations(range(4), 2))
+    estimator = AutoRecovery(1.0)
+    counts, scales = {}, set()
+    for chosen in (set(c) for k in range(7) for c in itertools.combinations(pairs, k)):
+        graph = networkx.empty_graph(4)
+        graph.add_edges_from(chosen)
+        data = estimator._canonical(graph, None)
+        release = estimator._degree(data, 0.02)
+        counts[frozenset(chosen)] = len(data.first)
+        assert check_release(release.to_dict()).status == "valid"
+        scales.add(release.evidence.laws[0].numbers[0])
+    (scale,) = scales
+    moved = max(abs(counts[c] - counts[c ^ {pair}]) for c in counts for pair in pairs)
+    assert moved / scale == Fraction(0.02)
+    assert moved / (scale / 2) > Fraction(0.02)  # control
+
+
+def test_the_budget_adds_up_and_the_labels_are_found(tmp_path, capsys):
+    sample = StochasticBlockModel(4000, 120, 0.8).sample(1)
+    fitted = AutoRecovery(3.0, 1e-6).fit(sample.adjacency)
+    guarantee = fitted.guarantee_
+    assert error_rate(fitted.labels_, sample.labels) < 0.01 and fitted.chosen_ == "RoundsRecovery"
+    degree, labels = guarantee.composition
+    assert Fraction(degree.epsilon) + Fraction(labels.epsilon) <= Fraction(3.0)
+    assert Fraction(degree.epsilon) <= 3 * DEGREE_SHARE and guarantee.delta == 1e-6
+    assert guarantee.epsilon <= 3.0 and guarantee.kind == "exact"
+    assert fitted.release_.public["average_degree"] == pytest.approx(120, rel=0.02)
+    # a public degree costs nothing
+    known = AutoRecovery(3.0, 1e-6, average_degree=120.0).fit(sample.adjacency)
+    assert known.guarantee_.epsilon == 3.0 and len(known.guarantee_.composition) <= 1
+
+
+def test_a_hopeless_graph_costs_a_fiftieth(tmp_path, capsys):
+    path = tmp_path / "g.txt"
+    path.write_text("".join(f"{k} {k + 1}\n" for k in range(4999)))
+    budget = ["--epsilon", "1", "--delta", "1e-9", "--nodes", "5000", "--json"]
+    assert main(["private", "sbm", str(path), "--method", "auto", *budget]) == 0
+    import json
+
+    release = json.loads(capsys.readouterr().out)
+    assert release["value"]["labels"] is None and release["value"]["released"] is False
+    assert release["guarantee"]["epsilon"] <= 0.02 and release["guarantee"]["delta"] == 0.0
+    assert least_contrast(5000, 2.0, 1.0, 1e-9) is None
+
+
+def test_plans_are_functions_of_what_is_released():
+    assert least_contrast(100_000, 100.0, 2.0, 1e-6) <= least_contrast(100_000, 100.0, 0.98, 1e-6) <= 0.7
