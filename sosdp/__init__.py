@@ -25,6 +25,7 @@ _HOMES = {
     "laboratory.convex": ["ConvexLoss"],
     "laboratory.domain": ["Domain"],
     "laboratory.falsify": ["falsify"],
+    "laboratory.family": ["Family", "Part", "score_program"],
     "laboratory.report": ["NotAPolynomial", "StabilityReport", "Undecided"],
     "laboratory.stability": ["stability"],
     "model.expectation": ["for_all", "sum_squares"],

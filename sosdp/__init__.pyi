@@ -42,6 +42,9 @@ from .laboratory.consensus import ConsensusProgram as ConsensusProgram
 from .laboratory.convex import ConvexLoss as ConvexLoss
 from .laboratory.domain import Domain as Domain
 from .laboratory.falsify import falsify as falsify
+from .laboratory.family import Family as Family
+from .laboratory.family import Part as Part
+from .laboratory.family import score_program as score_program
 from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided

@@ -111,7 +111,8 @@ def literal_program(points: npt.ArrayLike, clusters: int, *, system: Literal) ->
         The fields of `Literal`, as keywords. order: t = 1, 2, ... bound: B; by default (2t)^t, as published.
         cap: s, n / k by default. degree: of the pseudo-expectations; the least possible by default (2 for
         pairs, 2t + 2 for means). products: at degree 2, also the quadratic constraints z_il z_jl >= 0,
-        z_il (s - sum_j z_jl) >= 0 and their like, which a higher degree implies. symmetric: use that labels
+        z_il (s - sum_j z_jl) >= 0 and their like, which a higher degree implies; without them dropping a
+        point is not proven to keep the relaxation of degree 2 feasible. symmetric: use that labels
         may be permuted; for pairs with t = 1, where the constraint for all v is written as the matrix
         inequality that it is.
 

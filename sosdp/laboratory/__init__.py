@@ -2,6 +2,17 @@
 
 from sosdp.lazy import lazily
 
-_MODULES = ("consensus", "convex", "domain", "falsify", "fits", "report", "stability", "statistic")
+_MODULES = (
+    "consensus",
+    "convex",
+    "domain",
+    "falsify",
+    "family",
+    "fits",
+    "identities",
+    "report",
+    "stability",
+    "statistic",
+)
 __all__: list[str] = []
 __getattr__, __dir__ = lazily(__name__, {}, _MODULES)

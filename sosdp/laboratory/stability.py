@@ -1,6 +1,6 @@
 """The one door: state a program, get its sensitivity proven, refuted by two neighbours, or undecided.
 
-Proofs: docs/proofs/stability_statistics.md, docs/proofs/consensus.md
+Proofs: docs/proofs/stability_statistics.md, docs/proofs/consensus.md, docs/proofs/witness_transfer.md
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.convex import ConvexLoss, curvature
 from sosdp.laboratory.falsify import falsify
+from sosdp.laboratory.family import Family, transfer
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
@@ -35,8 +36,8 @@ def stability(
     ----------
     program
         A function of the records made of sums and products (see `certify_sensitivity`); a
-        `ConsensusProgram`; a `ConvexLoss`; or a `ScoreProgram` or `StrongConvexProgram`, whose own claim is
-        attacked and never proven.
+        `ConsensusProgram`; a `ConvexLoss`; a `Family`; or a `ScoreProgram` or `StrongConvexProgram`, whose
+        own claim is attacked and never proven.
     records
         n, public; needed for a function and a `ConvexLoss`.
     low, high, dimension, radius
@@ -59,6 +60,8 @@ def stability(
     """
     if isinstance(program, ConsensusProgram):
         return _consensus(program, claim)
+    if isinstance(program, Family):
+        return transfer(program, claim)
     if isinstance(program, ConvexLoss):
         return _convex(program, records, claim, degree)
     if isinstance(program, ScoreProgram | StrongConvexProgram):

@@ -37,6 +37,10 @@ def either(theta, x):
     return [[theta[0] * x[0] - x[1], x[0] - F(1, 7)], [theta[1] ** 3 - x[1] ** 2 * x[0] - F(1, 10)]]
 
 
+def cross(theta, x):
+    return [theta[0] * theta[1] - F(1, 8) + x[0] * F(1, 4)]
+
+
 def program(tests=band, n=12, **changes):
     made = ConsensusProgram(tests, n, 2, cube(F(1, 4), 1, 2), -1.0, 1.0)
     return replace(made, **changes)
@@ -54,7 +58,7 @@ def passes(tests, theta, record):
     return any(all(q >= 0 for q in group) for group in groups)
 
 
-@pytest.mark.parametrize("tests", [band, ring, either])
+@pytest.mark.parametrize("tests", [band, ring, either, cross])
 def test_levels_are_those_of_the_rational_program(tests):
     made = program(tests, unit=F(1, 64))
     levels = made.score_function().on(records())
@@ -66,7 +70,7 @@ def test_levels_are_those_of_the_rational_program(tests):
     assert all(least.level(p) == max(0, levels.level(p) - 7) for p in made.lattice.points())
 
 
-@pytest.mark.parametrize("tests", [band, ring, either])
+@pytest.mark.parametrize("tests", [band, ring, either, cross])
 def test_a_cell_has_a_bound_below_the_levels_of_its_points(tests):
     """And one round over any partition returns every point with probability proportional to r^level."""
     score, base = program(tests).score_function(), rational_base(1.0)

@@ -1,0 +1,313 @@
+"""Programs written as sums over records and pairs, and the proof that their value moves little, for all n.
+
+A substitution T carries every feasible point of one data set to one of its neighbour; each constraint is one
+exact identity that bounds its degree in the solver's variables, so the same holds of the relaxations.
+
+Proof: docs/proofs/witness_transfer.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra import variables
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.estimator.score_program import ScoreProgram, Witness
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.identities import Facts, NoIdentity, degree_in, least_growth, nonnegative
+from sosdp.laboratory.report import StabilityReport
+from sosdp.laboratory.statistic import evaluate, same
+from sosdp.model.system import System
+from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.scores.score import Lattice
+
+Vector = Sequence[Polynomial]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A constraint of a family: constant(n) + sum of single(z_i, x_i) + sum over i < j of pair(...), >= 0.
+
+    Attributes
+    ----------
+    name
+        For reports.
+    constant
+        n -> number; n is public.
+    single
+        (own variables, record) -> polynomial, or None.
+    pair
+        (z, x, other z, other x) -> polynomial, or None; symmetric in the two records.
+    equality
+        The sum is 0 instead.
+    """
+
+    name: str
+    constant: Callable[[int], Any] = field(default=lambda n: 0)
+    single: Callable[[Vector, Vector], Any] | None = None
+    pair: Callable[[Vector, Vector, Vector, Vector], Any] | None = None
+    equality: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """Minimise the sum of objective(z_i, x_i) subject to local constraints of each record and to parts.
+
+    Attributes
+    ----------
+    own
+        Number of solver variables of a record.
+    record
+        Public set of a record.
+    local
+        (z, x) -> (polynomials that are 0, polynomials that are >= 0), of each record.
+    parts
+        Constraints that sum over the records.
+    objective
+        (z, x) -> polynomial.
+    dropped
+        z -> what becomes of the own variables of a replaced record: affine in z, without the data.
+    products
+        (z, other z) -> polynomials that are >= 0 for every pair of records, also constraints of the program.
+    parameters, about
+        Candidates, directions: any public numbers, on which these polynomials are >= 0.
+    """
+
+    own: int
+    record: Domain
+    local: Callable[[Vector, Vector], tuple[Sequence[Any], Sequence[Any]]]
+    parts: tuple[Part, ...]
+    objective: Callable[[Vector, Vector], Any]
+    dropped: Callable[[Vector], Sequence[Any]]
+    products: Callable[[Vector, Vector], Sequence[Any]] | None = None
+    parameters: tuple[Polynomial, ...] = ()
+    about: tuple[Any, ...] = ()
+
+
+def transfer(family: Family, claim: Any = None) -> StabilityReport:
+    """Prove that the value, of the program and of its relaxations, moves by at most s, for every n.
+
+    Parameters
+    ----------
+    claim
+        s; None for the least that is provable.
+
+    Returns
+    -------
+    StabilityReport
+        Proven, or undecided with the constraint and the change that has no certificate: that this transfer
+        fails refutes no sensitivity.
+    """
+    claimed = None if claim is None else Fraction(claim)
+    try:
+        upper, certificates = _transferred(family, claimed)
+        missing = ""
+    except NoIdentity as error:
+        upper, certificates, missing = None, (), str(error)
+    return StabilityReport(
+        upper=upper,
+        claimed=claimed,
+        certificates=certificates,
+        statement="the value of the program, and of its relaxations of even degree >= 2, for every n",
+        missing=missing,
+    )
+
+
+def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tuple[Any, ...]]:
+    size = family.record.dimension
+    z, u = ([variables(f"z_{tag}{k}") for k in range(family.own)] for tag in "ab")
+    x, y, new = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "abc")
+    moved = _affine(list(family.dropped(z)), z)
+    names = frozenset(v.name for v in [*z, *u])
+    known = {v.name for v in [*z, *u, *x, *y, *new, *family.parameters]}
+    equal, above = _pieces(family.local(z, x), known)
+    equal_new, above_new = _pieces(family.local(moved, new), known)
+    equal_other, above_other = _pieces(family.local(u, y), known)
+    public = [*_polynomials(family.about, known), *_inside(family.record, x), *_inside(family.record, new)]
+    alone = Facts(names, (*above, *public), tuple(equal))
+    products = _products(family, z, u, known)
+    others = (*above_other, *_inside(family.record, y), *products)
+    together = Facts(names, (*alone.inequalities, *others), (*equal, *equal_other))
+    proofs: list[Any] = []
+    for h_new, h in zip(equal_new, equal, strict=True):
+        if not (same(h_new, coerce(0)) or same(h_new, h)):
+            raise NoIdentity(f"a local equality becomes {h_new}, which is neither 0 nor the one it was")
+    for g in above_new:
+        proofs.append(nonnegative(g, alone, f"local constraint {g} >= 0 of the replaced record"))
+    for g in _products(family, moved, u, known):
+        proofs.append(nonnegative(g, together, f"product {g} >= 0"))
+    for part in family.parts:
+        for kind, change in _changes(part, (z, x), (moved, new), (u, y), known, names):
+            if part.equality:
+                if not same(change, coerce(0)):
+                    raise NoIdentity(f"{part.name} ({kind}): the equality changes by {change}")
+                continue
+            facts = alone if kind == "single" else together
+            proofs.append(nonnegative(change, facts, f"{part.name} ({kind})"))
+    before = _polynomials([family.objective(z, x)], known)[0]
+    if degree_in(before, names) > 2:
+        raise NoIdentity("the objective has more than degree 2 in the solver's variables")
+    growth = _polynomials([family.objective(moved, new)], known)[0] - before
+    upper, last = least_growth(growth, alone, claimed)
+    return max(upper, Fraction(0)), tuple(item for item in [*proofs, last] if item is not None)
+
+
+@dataclass(frozen=True)
+class FamilyProgram:
+    """`build` of a `ScoreProgram` for a family: its own polynomials with numbers in the place of the data."""
+
+    family: Family
+    records: int
+
+    def __call__(self, records: Any, candidate: Any) -> tuple[System, Polynomial]:
+        """The system and objective for these records and this candidate (the family's parameters)."""
+        family, n = self.family, self.records
+        z = [[variables(f"z{i}_{k}") for k in range(family.own)] for i in range(n)]
+        x = [[variables(f"x{i}_{k}") for k in range(family.record.dimension)] for i in range(n)]
+        values = {v: Fraction(c) for v, c in zip(family.parameters, candidate, strict=True)}
+        for row, record in zip(x, records, strict=True):
+            values |= {v: Fraction(float(c)) for v, c in zip(row, np.ravel(record), strict=True)}
+        constraints: list[Any] = []
+
+        def at(p: Any) -> Polynomial:
+            return coerce(p).as_exact().subs(values)
+
+        for zi, xi in zip(z, x, strict=True):
+            equal, above = family.local(zi, xi)
+            constraints += [at(p).equals(0) for p in equal] + [at(p) >= 0 for p in above]
+        pairs = list(combinations(range(n), 2))
+        if family.products is not None:
+            constraints += [at(p) >= 0 for i, j in pairs for p in family.products(z[i], z[j])]
+        for part in family.parts:
+            total = coerce(part.constant(n)).as_exact()
+            if part.single is not None:
+                total = sum((at(part.single(zi, xi)) for zi, xi in zip(z, x, strict=True)), total)
+            if part.pair is not None:
+                total = sum((at(part.pair(z[i], x[i], z[j], x[j])) for i, j in pairs), total)
+            constraints.append(total.equals(0) if part.equality else total >= 0)
+        objective = sum((at(family.objective(zi, xi)) for zi, xi in zip(z, x, strict=True)), coerce(0))
+        return System(*constraints), objective
+
+
+def score_program(
+    family: Family,
+    records: int,
+    lattice: Lattice,
+    *,
+    largest: float,
+    width: float = 0.5,
+    witness: Witness | None = None,
+    degree: int = 2,
+    integral: bool = False,
+) -> ScoreProgram:
+    """The family as a score whose sensitivity is proven; its parameters are the candidates of the lattice.
+
+    Parameters
+    ----------
+    largest, width, witness, degree, integral
+        See `ScoreProgram`.
+
+    Raises
+    ------
+    Undecided
+        The transfer is not proven.
+    ValueError
+        Records in a ball, other numbers of parameters, a candidate at which `about` fails, an odd degree.
+    """
+    if family.record.radius is not None or len(family.parameters) != lattice.dimension:
+        raise ValueError("a score needs records in a box and a lattice of its parameters")
+    if degree < 2 or degree % 2:
+        raise ValueError(f"the theorem is about relaxations of even degree >= 2, got {degree}")
+    limits = [coerce(p).as_exact() for p in family.about]
+    for point in lattice.points():
+        values = {v.name: lattice.spacing * t for v, t in zip(family.parameters, point, strict=True)}
+        if any(evaluate(p, values) < 0 for p in limits):
+            raise ValueError(f"the candidate {point} does not satisfy what is said about the parameters")
+    report = transfer(family)
+    return ScoreProgram(
+        FamilyProgram(family, records),
+        records,
+        lattice,
+        largest=largest,
+        low=float_up(family.record.low),
+        high=-float_up(-family.record.high),
+        shape=() if family.record.dimension == 1 else (family.record.dimension,),
+        proof=Fact(f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"),
+        width=width,
+        witness=witness,
+        degree=degree,
+        sensitivity=float_up(report.sensitivity),
+        integral=integral,
+    )
+
+
+def _affine(moved: list[Any], z: Vector) -> list[Polynomial]:
+    """The images, checked: affine in the record's own variables, and nothing else in them."""
+    own = {v.name for v in z}
+    result = [coerce(p).as_exact() for p in moved]
+    if len(result) != len(z):
+        raise NoIdentity("dropped must give as many values as a record has own variables")
+    if any(p.degree > 1 or {v.name for v in p.variables} - own for p in result):
+        raise NoIdentity("dropped must be affine in the record's own variables and must not mention data")
+    return result
+
+
+def _polynomials(items: Sequence[Any], known: set[str]) -> list[Polynomial]:
+    """Exact polynomials in the family's own variables, records and parameters alone."""
+    result = [coerce(item).as_exact() for item in items]
+    for p in result:
+        if strangers := [v.name for v in p.variables if v.name not in known]:
+            raise NoIdentity(f"{', '.join(strangers)} is in no record and no parameter")
+    return result
+
+
+def _pieces(pair: tuple[Sequence[Any], Sequence[Any]], known: set[str]) -> tuple[list[Any], list[Any]]:
+    """Equalities and inequalities of one record."""
+    return _polynomials(pair[0], known), _polynomials(pair[1], known)
+
+
+def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
+    return [g.polynomial.as_exact() for g in domain.constraints(record)]
+
+
+def _products(family: Family, z: Vector, u: Vector, known: set[str]) -> list[Polynomial]:
+    return [] if family.products is None else _polynomials(family.products(z, u), known)
+
+
+def _changes(
+    part: Part,
+    here: tuple[Vector, Vector],
+    there: tuple[Vector, Vector],
+    other: tuple[Vector, Vector],
+    known: set[str],
+    names: frozenset[str],
+) -> list[tuple[str, Polynomial]]:
+    """How the summands of a part change: of the record alone, and of one pair; checked to be symmetric and of
+    degree at most 2 in the solver's variables."""
+    result = []
+    if part.single is not None:
+        one, after = _polynomials([part.single(*here), part.single(*there)], known)
+        result.append(("single", one, after))
+    if part.pair is not None:
+        one, after, swapped, swapped_after = _polynomials(
+            [
+                part.pair(*here, *other),
+                part.pair(*there, *other),
+                part.pair(*other, *here),
+                part.pair(*other, *there),
+            ],
+            known,
+        )
+        if not (same(one, swapped) and same(after, swapped_after)):
+            raise NoIdentity(f"{part.name}: the pair is not symmetric in its two records")
+        result.append(("pair", one, after))
+    if any(degree_in(p, names) > 2 for _, one, after in result for p in (one, after)):
+        raise NoIdentity(f"{part.name} has more than degree 2 in the solver's variables")
+    return [(kind, after - one) for kind, one, after in result]

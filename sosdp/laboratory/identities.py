@@ -1,0 +1,238 @@
+"""Exact identities whose degree in the solver's variables is at most 2, so that relaxations obey them too.
+
+q = sum of squares + sum of (sum of squares) g + sum of (polynomial) h, every summand of degree <= 2 in the
+solver's variables: with numbers in the place of the data, every pseudo-expectation of degree 2 has E[q] >= 0.
+
+Proof: docs/proofs/witness_transfer.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from itertools import combinations_with_replacement
+from typing import Any
+
+import certificates
+from sosdp.algebra import variables
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.extras import need
+from sosdp.laboratory.statistic import same
+from sosdp.model.system import System
+from sosdp.relaxation.sos_program import SosProgram
+
+MOST = 2
+"""Degree in the solver's variables: what relaxations of every even degree obey for constraints of degree 1 or
+2, whatever the data make of them."""
+
+
+class NoIdentity(ValueError):
+    """No identity of the required form was found, or a family is not of the form that the theorem takes."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Hypotheses of an identity.
+
+    Attributes
+    ----------
+    names
+        The solver's variables.
+    inequalities, equalities
+        Polynomials that are >= 0, and that are 0.
+    """
+
+    names: frozenset[str]
+    inequalities: tuple[Polynomial, ...]
+    equalities: tuple[Polynomial, ...]
+
+    @property
+    def about_data(self) -> list[Polynomial]:
+        """The inequalities without solver's variables."""
+        return [g for g in self.inequalities if degree_in(g, self.names) == 0]
+
+    @property
+    def booleans(self) -> list[Polynomial]:
+        """Solver's variables v with v^2 = v among the equalities."""
+        return [
+            v
+            for h in self.equalities
+            for v in h.variables
+            if v.name in self.names and (same(h, v * v - v) or same(h, v - v * v))
+        ]
+
+
+def degree_in(p: Polynomial, names: frozenset[str]) -> int:
+    """Degree in these variables, 0 for the polynomial 0."""
+    return max((sum(k for v, k in powers.items() if v in names) for _, powers in p.terms()), default=0)
+
+
+def nonnegative(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None:
+    """An exact certificate that q >= 0; None where it needs none (q is a number >= 0 or an even power).
+
+    Raises
+    ------
+    NoIdentity
+        None was found with degree at most 2 in the solver's variables.
+    """
+    numbers = [c for c, powers in q.terms() if c]
+    if not numbers or (q.degree == 0 and numbers[0] > 0):
+        return None
+    # q = v^2 r modulo v^2 = v, or q = g r with a monomial hypothesis g: r >= 0 about the data is enough
+    for v in facts.booleans:
+        rest = quotient(q, v)
+        if rest is not None and degree_in(rest, facts.names) == 0:
+            return about_data(rest, facts, what)
+    for g in facts.inequalities:
+        rest = quotient(q, g)
+        if rest is not None and degree_in(g, facts.names) <= MOST and degree_in(rest, facts.names) == 0:
+            return about_data(rest, facts, what)
+    if degree_in(q, facts.names) == 0:
+        return about_data(q, facts, what)
+    try:
+        return _bounded(q, facts, None)[1]
+    except certificates.CertificateError as error:
+        raise NoIdentity(f"{what}: no certificate of degree {MOST} that {q} >= 0") from error
+
+
+def about_data(q: Polynomial, facts: Facts, what: str) -> dict[str, Any] | None:
+    """An exact certificate that a polynomial of the data alone is >= 0 on their public set."""
+    if even_power(q):
+        return None
+    system = System(*[g >= 0 for g in facts.about_data])
+    start = max(2, q.degree + q.degree % 2)
+    for degree in (start, start + 2):
+        try:
+            proof = certificates.extract(
+                SosProgram([]).require(q, on=system, degree=degree).feasible()
+            ).exact()
+        except certificates.CertificateError:
+            continue
+        if proof.verify().status == "valid":
+            return proof.to_dict()
+    raise NoIdentity(f"{what}: no certificate that {q} >= 0 for all data")
+
+
+def quotient(q: Polynomial, g: Polynomial) -> Polynomial | None:
+    """q / g for a monomial g with a coefficient > 0; None if g is none or some term is not divisible."""
+    ((c, powers), *more) = list(g.terms()) or [(0, {})]
+    if more or not powers or c <= 0:
+        return None
+    known = {v.name: v for v in q.variables}
+    result = coerce(0)
+    for a, own in q.terms():
+        left = {name: own.get(name, 0) - powers.get(name, 0) for name in {*own, *powers}}
+        if min(left.values(), default=0) < 0:
+            return None
+        term = coerce(Fraction(a) / Fraction(c))
+        for name, power in left.items():
+            if power:
+                term = term * known[name] ** power
+        result = result + term
+    return result
+
+
+def even_power(q: Polynomial) -> bool:
+    """Whether q is a positive number times even powers of polynomials: factored by sympy, checked exactly."""
+    if find_spec("sympy") is None:
+        return False
+    need("sympy", "factors of a polynomial")
+    import sympy
+
+    number, factors = sympy.factor_list(q.to_sympy())
+    scale = Fraction(int(number.p), int(number.q)) if number.is_Rational else Fraction(0)
+    if scale <= 0 or any(power % 2 for _, power in factors):
+        return False
+    product = coerce(scale)
+    for factor, power in factors:
+        product = product * Polynomial.from_sympy(factor) ** int(power)
+    return same(product, q)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Gram matrices in monomials of bounded degree in the solver's variables
+
+
+def least_growth(
+    growth: Polynomial, facts: Facts, claimed: Fraction | None
+) -> tuple[Fraction, dict[str, Any] | None]:
+    """The least s for which s - growth >= 0 has such an identity, or the claim where that has one.
+
+    Raises
+    ------
+    NoIdentity
+        There is none.
+    """
+    if growth.degree == 0:
+        return sum((Fraction(c) for c, _ in growth.terms()), Fraction(0)), None
+    s = variables("least_s")
+    try:
+        if claimed is not None:
+            return claimed, nonnegative(coerce(claimed) - growth, facts, "objective")
+        bound, certificate = _bounded(s - growth, facts, s)
+        assert bound is not None
+        short = bound.limit_denominator(1000)  # the number that is meant, if it can be proven
+        if short < bound:
+            try:
+                return short, nonnegative(coerce(short) - growth, facts, "objective")
+            except NoIdentity:
+                return bound, certificate
+        return bound, certificate
+    except certificates.CertificateError as error:
+        raise NoIdentity("objective: no bound on its growth has a certificate") from error
+
+
+def _bounded(
+    q: Polynomial, facts: Facts, unknown: Polynomial | None
+) -> tuple[Fraction | None, dict[str, Any]]:
+    """An exact identity for q, its `unknown` minimised: (least value, certificate).
+
+    Raises
+    ------
+    certificates.CertificateError
+        There is none, or it cannot be made exact.
+    """
+    every = {v.name: v for p in (q, *facts.inequalities, *facts.equalities) for v in p.variables}
+    if unknown is not None:
+        every.pop(unknown.name, None)
+    inner = [every[name] for name in sorted(every) if name in facts.names]
+    outer = [every[name] for name in sorted(every) if name not in facts.names]
+    total = max(2, q.degree + q.degree % 2)
+    bases = [
+        _monomials(inner, outer, MOST - degree_in(h, facts.names), total - h.degree) for h in facts.equalities
+    ]
+    free = [[variables(f"m{k}_{i}") for i in range(len(basis))] for k, basis in enumerate(bases)]
+    program = SosProgram([*([] if unknown is None else [unknown]), *(v for row in free for v in row)])
+    right = coerce(0)
+    for k, g in enumerate([coerce(1), *facts.inequalities]):
+        room, all_room = (MOST - degree_in(g, facts.names)) // 2, (total - g.degree) // 2
+        basis = _monomials(inner, outer, room, all_room)
+        if basis:
+            gram = program.gram(f"Q{k}_", basis)
+            right = right + g * sum(
+                gram[i, j] * a * b for i, a in enumerate(basis) for j, b in enumerate(basis)
+            )
+    for h, row, basis in zip(facts.equalities, free, bases, strict=True):
+        right = right + h * sum((c * m for c, m in zip(row, basis, strict=True)), coerce(0))
+    program.require_zero(q - right)
+    solved = program.feasible() if unknown is None else program.minimize(unknown)
+    proof = certificates.extract(solved).exact()
+    if proof.verify().status != "valid":
+        raise certificates.CertificateError("the identity is not exact")
+    return proof.bound, proof.to_dict()
+
+
+def _monomials(inner: Sequence[Any], outer: Sequence[Any], most: int, total: int) -> list[Polynomial]:
+    """Monomials of degree at most `most` in the inner variables, `total` in all; none below 0."""
+    result: list[Polynomial] = []
+    for a in range(min(most, total) + 1 if min(most, total) >= 0 else 0):
+        for first in combinations_with_replacement(inner, a):
+            for b in range(total - a + 1):
+                for second in combinations_with_replacement(outer, b):
+                    term = coerce(1)
+                    for v in (*first, *second):
+                        term = term * v
+                    result.append(term)
+    return result

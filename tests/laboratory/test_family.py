@@ -1,0 +1,182 @@
+"""Families: values that move little for all n, and families whose transfer has no certificate."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import certificates
+import sosdp as sd
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.family import Family, FamilyProgram, Part, score_program, transfer
+from sosdp.privacy.scores.score import cube
+
+F = Fraction
+THETA, V0, V1 = sd.variables("theta v0 v1")
+
+
+def boolean(z, x):
+    return [z[0] ** 2 - z[0]], []
+
+
+def kept(z, x):
+    return 1 - z[0]
+
+
+def location(reach=6, keep=boolean):
+    parts = (
+        Part("pull up", lambda n: F(3, 20) * n, lambda z, x: reach * (1 - z[0]) + z[0] * (x[0] - THETA)),
+        Part("pull down", lambda n: F(3, 20) * n, lambda z, x: reach * (1 - z[0]) - z[0] * (x[0] - THETA)),
+        Part("spread", lambda n: F(13, 10) * n, lambda z, x: -z[0] * (x[0] - THETA) ** 2),
+    )
+    return Family(
+        1,
+        Domain(1, -3, 3),
+        keep,
+        parts,
+        kept,
+        lambda z: [0],
+        parameters=(THETA,),
+        about=(3 - THETA, 3 + THETA),
+    )
+
+
+def pairs(power=1, products=True):
+    parts = (
+        Part("close", lambda n: 1, pair=lambda z, x, u, y: -2 * z[0] * u[0] * (x[0] - y[0]) ** (2 * power)),
+        Part("size", lambda n: n, lambda z, x: -z[0]),
+    )
+    more = (lambda z, u: [z[0] * u[0]]) if products else None
+    return Family(1, Domain(1, -1, 1), boolean, parts, kept, lambda z: [0], products=more)
+
+
+def one(
+    part, dimension=1, own=1, local=boolean, dropped=lambda z: [0], objective=kept, parameters=(THETA, V0, V1)
+):
+    return Family(own, Domain(dimension, -3, 3), local, (part,), objective, dropped, parameters=parameters)
+
+
+COPIES = replace(
+    one(Part("mean of copies", single=lambda z, x: z[1] - THETA, equality=True)),
+    own=2,
+    local=lambda z, x: ([z[0] ** 2 - z[0], z[0] * (z[1] - x[0])], []),
+    dropped=lambda z: [0, z[1]],
+)
+PROVEN = {
+    "location": (location(), 1),
+    "copies": (COPIES, 1),
+    "packing": (one(Part("v", single=lambda z, x: -z[0] * (x[0] * V0 + x[1] * V1 - THETA) ** 2), 2), 1),
+    "residuals": (
+        one(Part("v", single=lambda z, x: -z[0] * (x[1] - THETA * x[0]) ** 2 * (x[0] * V0 + V1) ** 2), 2),
+        1,
+    ),
+    "pairs": (pairs(), 1),
+    "fourth powers of pairs": (pairs(2), 1),
+    "three a record": (
+        replace(one(Part("v", single=lambda z, x: -z[0])), objective=lambda z, x: 3 * (1 - z[0])),
+        3,
+    ),
+}
+UNDECIDED = {
+    "a shorter reach": location(5),
+    "a reach too short by 1/1000": location(6 - F(1, 1000)),
+    "no reach": location(0),
+    "weights below 0": location(6, lambda z, x: ([], [1 - z[0] ** 2])),
+    "pairs without products": pairs(products=False),
+    "a pair that is not symmetric": one(Part("p", pair=lambda z, x, u, y: -u[0] * y[0] - (1 - u[0]))),
+    "an equality that changes": one(Part("half", lambda n: -(n // 2), lambda z, x: z[0], equality=True)),
+    "the data pull": one(Part("p", single=lambda z, x: -z[0] * x[0])),
+    "degree 4": one(Part("p", single=lambda z, x: z[0] - x[0] * z[0] ** 4)),
+    "a transfer that sees the data": replace(location(), dropped=lambda z: [sd.variables("x_a0")]),
+    "a transfer that is not affine": replace(location(), dropped=lambda z: [z[0] ** 2]),
+    "a stranger": one(Part("p", single=lambda z, x: -z[0] * sd.variables("stranger") ** 2)),
+    "a local equality that breaks": replace(location(), local=lambda z, x: ([z[0] ** 2 - 1], [])),
+    "an objective of degree 4": replace(location(), objective=lambda z, x: 1 - z[0] ** 4),
+}
+
+
+@pytest.mark.parametrize("name", PROVEN)
+def test_proven_families(name):
+    family, truth = PROVEN[name]
+    report = sd.stability(family)
+    assert report.status == "proven" and report.upper == truth
+    for certificate in report.certificates:
+        assert certificates.check_certificate(certificate).status == "valid"
+    assert transfer(family, truth - F(1, 100)).status == "undecided"
+    assert transfer(family, truth).sensitivity == truth
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_what_has_no_certificate_is_undecided(name):
+    report = sd.stability(UNDECIDED[name])
+    assert report.status == "undecided" and report.missing and report.upper is None
+    with pytest.raises(sd.Undecided):
+        _ = report.sensitivity
+
+
+def values(family, n, data, candidate=()):
+    """The least objective over all 0/1 points, exactly; infinite where none is feasible."""
+    system, objective = FamilyProgram(family, n)(data, candidate)
+    names = [f"z{i}_0" for i in range(n)]
+    least = float("inf")
+    for bits in itertools.product((0, 1), repeat=n):
+        point = dict(zip(names, bits, strict=True))
+
+        def at(p, point=point):
+            return (
+                p.evaluate({v.name: point[v.name] for v in p.variables})
+                if p.variables
+                else F(p.coefficient(1))
+            )
+
+        if all(at(g) >= 0 for g in system.inequalities) and all(at(h) == 0 for h in system.equalities):
+            least = min(least, at(objective))
+    return least
+
+
+@pytest.mark.parametrize(
+    ("family", "marks", "candidate"), [(location(), (-3, 0, 3), (F(1),)), (pairs(), (-1, 0, 1), ())]
+)
+def test_values_of_all_neighbours_differ_by_at_most_the_bound(family, marks, candidate):
+    table = {d: values(family, 3, d, candidate) for d in itertools.product(marks, repeat=3)}
+    moved = [
+        abs(value - table[(*d[:i], y, *d[i + 1 :])])
+        for d, value in table.items()
+        for i in range(3)
+        for y in marks
+    ]
+    assert max(moved) == 1  # attained, and never more
+
+
+def test_values_of_the_relaxation_differ_by_at_most_the_bound():
+    family, generator = location(), np.random.default_rng(0)
+    program = FamilyProgram(family, 4)
+
+    def value(data):
+        system, objective = program(data, (F(1, 2),))
+        return sd.minimize(objective, system, degree=2).certified_bound
+
+    largest = 0.0
+    for _ in range(4):
+        data = generator.choice([-3.0, 3.0, 0.5], size=4)
+        other = data.copy()
+        other[0] = generator.choice([-3.0, 3.0, 0.5])
+        largest = max(largest, abs(value(data) - value(other)))
+    assert 0.1 < largest <= 1 + 1e-4
+
+
+def test_a_family_becomes_a_score_with_a_proof():
+    made = score_program(location(), 4, cube(F(1), 3, 1), largest=4, width=4.0)
+    assert made.sensitivity == 1.0 and made.low == -3.0
+    fitted = sd.private_estimator(made, epsilon=1.0).fit(np.zeros(4))
+    assert fitted.guarantee_.kind == "conditional" and "identities" in fitted.guarantee_.assumptions[0]
+    with pytest.raises(sd.Undecided):
+        score_program(location(5), 4, cube(F(1), 3, 1), largest=4, width=4.0)
+    with pytest.raises(ValueError, match="candidate"):
+        score_program(location(), 4, cube(F(1), 4, 1), largest=4, width=4.0)
+    with pytest.raises(ValueError, match="lattice"):
+        score_program(location(), 4, cube(F(1), 3, 2), largest=4, width=4.0)
