@@ -62,7 +62,7 @@ def simplex(n: int) -> tuple[Any, Any, int]:
     rng = np.random.default_rng(n)
     graph = np.triu(rng.random((n, n)) < 0.5, 1)
     x = sd.variables("x", n)
-    return -2 * (x @ graph.astype(int) @ x), sd.System(sum(x).equals(1), x >= 0), 4
+    return -2 * (x @ graph.astype(int) @ x), sd.System(x.sum() == 1, x >= 0), 4
 
 
 def programs(quick: bool) -> list[Program]:

@@ -121,6 +121,7 @@ class Claim:
             return self.objectives
         if self.kind == "program":
             return tuple(with_values(p, dict(self.values)) for p in self.objectives)
+        assert self.bound is not None
         difference = self.objectives[0] - self.bound
         return (difference if self.kind == "lower_bound" else -difference,)
 

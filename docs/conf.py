@@ -105,6 +105,10 @@ def stage() -> None:
 API = {
     "sosdp": "Relaxations, bounds, proofs: what one imports as `sd`",
     "sosdp.structured": "Structured convex programs with a certified gap",
+    "sosdp.relaxation.functionals": "Functionals: conditioning, mixtures, rounding (`sd.functionals`)",
+    "sosdp.testing": "Conformance tests for solvers and reductions of your own",
+    "sosdp.sweep": "Grids of settings and seeds, resumable",
+    "sosdp.plot": "Pictures of results",
     "sosdp.privacy": "Guarantees, composition, budgets, verification",
     "sosdp.privacy.mechanisms": "Mechanisms that need no program",
     "sosdp.privacy.scores": "Scores for the exponential mechanism",

@@ -10,7 +10,7 @@ from .aliases import install
 from .lazy import lazily
 
 _HOMES = {
-    "answer": ["Answer", "solve_problem"],
+    "answer": ["Answer", "solve", "solve_problem"],
     "algebra": ["Equality", "Inequality", "PSD", "Polynomial", "PolynomialArray", "polynomial", "variables"],
     "algebra.build": ["coefficient", "integrate", "monomials"],
     "algebra.complex": ["ComplexPolynomial", "complex_variables"],
@@ -61,7 +61,13 @@ _MODULES = (
     "sweep",
     "testing",
 )
+_EVERYDAY = (
+    "variables complex_variables polynomial monomials coefficient integrate chebyshev interchange "
+    "System PSD for_all sum_squares minimize maximize feasible prove_sos minimize_ratios "
+    "minimize_trigonometric volume Relaxation SosProgram MeasureProgram solve load_problem "
+    "stability private_estimator nearest_correlation"
+).split()
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
-__getattr__, __dir__ = lazily(__name__, _HOMES, _MODULES)
+__getattr__, __dir__ = lazily(__name__, _HOMES, _MODULES, _EVERYDAY)
 install()

@@ -24,6 +24,7 @@ from .algebra.chebyshev import chebyshev as chebyshev
 from .algebra.complex import ComplexPolynomial as ComplexPolynomial
 from .algebra.complex import complex_variables as complex_variables
 from .answer import Answer as Answer
+from .answer import solve as solve
 from .answer import solve_problem as solve_problem
 from .conic.bridges import from_cvxpy as from_cvxpy
 from .conic.bridges import solve_cvxpy as solve_cvxpy

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sosdp.algebra.polynomial import variable
 from sosdp.algebra.variables import variable_id
+from sosdp.conic.bridges import solve_cvxpy
+from sosdp.conic.choose import solve_conic
+from sosdp.conic.formats.files import read_program
+from sosdp.conic.program import ConicProgram, ConicSolution
 from sosdp.model.measures import Integral
 from sosdp.model.moments import MomentProblem, Parts
 from sosdp.model.problem import OptionError, Problem
+from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.measure_program import MeasureProgram
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.sos_program import SosProgram
@@ -72,6 +78,54 @@ class Answer:
             "solver": self.solver,
         }
         return html_table(self.status, facts)
+
+
+@overload
+def solve(
+    what: ConicProgram,
+    *,
+    solver: Any = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+) -> ConicSolution:
+    """A conic program."""
+
+
+@overload
+def solve(
+    what: Problem, *, solver: Any = None, tolerance: float | None = None, time_limit: float | None = None
+) -> Answer:
+    """A problem."""
+
+
+@overload
+def solve(
+    what: Any, *, solver: Any = None, tolerance: float | None = None, time_limit: float | None = None
+) -> Any:
+    """A problem of cvxpy, or a file."""
+
+
+def solve(
+    what: Any, *, solver: Any = None, tolerance: float | None = None, time_limit: float | None = None
+) -> Any:
+    """Solve what is stated already: a problem, a conic program, one of cvxpy, or the path of a file.
+
+    A ``Problem`` or a problem file gives an ``Answer``; a ``ConicProgram``, a file ``.dat-s`` or ``.cbf`` a
+    ``ConicSolution`` with proven bounds; a problem of cvxpy the same, and the answer is written back into it.
+    TypeError for anything else. What is given here goes before what a file says.
+    """
+    if isinstance(what, (str, os.PathLike)):
+        path = os.fspath(what)
+        what = read_program(path) if path.endswith((".dat-s", ".dat-s.gz", ".cbf")) else load_problem(path)
+    if isinstance(what, Problem):
+        return what.solve(solver=solver, tolerance=tolerance, time_limit=time_limit)
+    if isinstance(what, ConicProgram):
+        return solve_conic(what, solver or "auto", tolerance=tolerance, time_limit=time_limit)
+    if type(what).__module__.partition(".")[0] == "cvxpy":
+        return solve_cvxpy(what, solver or "auto", tolerance=tolerance, time_limit=time_limit)
+    raise TypeError(
+        f"a problem, a conic program or the path of a file is solved, not a {type(what).__name__}"
+    )
 
 
 def solve_problem(problem: Problem) -> Answer:

@@ -27,10 +27,12 @@ from sosdp.conic.plugins import Reduction, Solver, misshapen
 from sosdp.conic.program import Cones, ConicProgram, ConicSolution
 from sosdp.conic.reformulate import checked_ray, optimality_error
 from sosdp.conic.svec import svec
+from sosdp.lazy import listed
 from sosdp.model.system import System
 from sosdp.relaxation.minimize import minimize
 
 __all__ = ["Check", "Reduction", "Solver", "check_reduction", "check_solver"]
+__dir__ = listed(__name__)
 
 _ACCURATE = 1e-5
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,6 +14,26 @@ from sosdp.algebra.array import PolynomialArray
 from sosdp.algebra.polynomial import Polynomial, coerce, variable
 from sosdp.algebra.sparse import to_variable_id
 from sosdp.algebra.variables import check_name, variable_id
+
+if TYPE_CHECKING:
+
+    class Variables(Polynomial):
+        """What type checkers see of ``variables(names)``: a variable, or several to be unpacked; which of the
+        two, only the text says."""
+
+        def __iter__(self) -> Iterator[Polynomial]: ...
+        def __getitem__(self, place: int) -> Polynomial: ...
+        def __len__(self) -> int: ...
+
+
+@overload
+def variables(names: str, shape: int | tuple[int, ...]) -> PolynomialArray:
+    """An array."""
+
+
+@overload
+def variables(names: str, shape: None = None) -> Variables:
+    """One, or several to be unpacked."""
 
 
 def variables(names: str, shape: int | tuple[int, ...] | None = None) -> Any:

@@ -221,7 +221,7 @@ def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, P
 
 def real_parts(ids: list[int]) -> dict[int, tuple[Polynomial, Polynomial]]:
     """New real variables ``z_re``, ``z_im`` for every complex variable."""
-    result = {}
+    result: dict[int, tuple[Polynomial, Polynomial]] = {}
     for i in ids:
         name = variable(i).name
         result[i] = (variables(f"{name}_re"), variables(f"{name}_im"))

@@ -7,7 +7,7 @@ reading of text and of sympy's expressions) is registered in ``above`` when the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -27,7 +27,17 @@ above: dict[str, Callable[..., Any]] = {}
 ``equality`` (of a polynomial, and whether both sides were the same); ``text`` and ``sympy``: readers."""
 
 
-def _operator(operation: Callable[[Any, Any], Any], constraints: bool = False) -> Callable[[Any, Any], Any]:
+class Arithmetic(Protocol):
+    """A bound operator, as type checkers see it: with a polynomial or a number, or element by element."""
+
+    @overload
+    def __call__(self, other: Polynomial | Number, /) -> Polynomial: ...
+
+    @overload
+    def __call__(self, other: np.ndarray[Any, Any], /) -> Any: ...
+
+
+def _operator(operation: Callable[[Any, Any], Any], constraints: bool = False) -> Any:
     """An operator with polynomials, numbers, and element by element with numpy arrays."""
 
     def method(self: Polynomial, other: Any) -> Any:
@@ -96,9 +106,10 @@ class Polynomial(Sparse):
 
     # ------------------------------------------------------------------ arithmetic
 
-    __add__ = __radd__ = _operator(lambda p, q: _add(p, q))
-    __sub__ = _operator(lambda p, q: _add(p, q, negate=True))
-    __rsub__ = _operator(lambda p, q: _add(q, p, negate=True))
+    __add__: Arithmetic = _operator(lambda p, q: _add(p, q))
+    __radd__: Arithmetic = __add__
+    __sub__: Arithmetic = _operator(lambda p, q: _add(p, q, negate=True))
+    __rsub__: Arithmetic = _operator(lambda p, q: _add(q, p, negate=True))
 
     def __neg__(self) -> Polynomial:
         if self._whole is not None:
@@ -108,7 +119,7 @@ class Polynomial(Sparse):
     def __pos__(self) -> Polynomial:
         return self
 
-    def __mul__(self, other: Any) -> Any:
+    def _times(self, other: Any) -> Any:
         if isinstance(other, Polynomial):
             return arithmetic.product(self, other)
         number = as_number(other)
@@ -117,10 +128,10 @@ class Polynomial(Sparse):
         operand = _operand(other)
         return _apply(other, lambda q: self * q) if operand is None else arithmetic.product(self, operand)
 
-    def __rmul__(self, other: Any) -> Any:
-        return self * other
+    __mul__: Arithmetic = _times  # type: ignore[assignment]  # it is bound when it is looked up
+    __rmul__: Arithmetic = _times  # type: ignore[assignment]
 
-    def __truediv__(self, other: Any) -> Any:
+    def _over(self, other: Any) -> Any:
         if isinstance(other, Polynomial):
             if not other.is_constant:
                 raise TypeError(
@@ -134,6 +145,8 @@ class Polynomial(Sparse):
         if number == 0:
             raise ZeroDivisionError("a polynomial was divided by zero")
         return arithmetic.quotient(self, number)
+
+    __truediv__: Arithmetic = _over  # type: ignore[assignment]
 
     def __rtruediv__(self, other: Any) -> Any:
         if not self.is_constant:

@@ -135,8 +135,8 @@ class ConsensusProgram:
         Multiplied by the common denominator of all coefficients but the constant one, the rest of a test is
         an integer, so rounding its constant down changes no answer.
         """
-        theta = [variables(f"theta_{k}") for k in range(self.lattice.dimension)]
-        record = [variables(f"record_{k}") for k in range(self.dimension)]
+        theta: list[Polynomial] = [variables(f"theta_{k}") for k in range(self.lattice.dimension)]
+        record: list[Polynomial] = [variables(f"record_{k}") for k in range(self.dimension)]
         made = list(self.tests(theta, record))
         groups = [list(group) for group in made] if made and _is_list(made[0]) else [made]
         if not groups or not all(groups):

@@ -123,7 +123,7 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     other = loss.subs(dict(zip(d, e, strict=True)))
     here = [*program.inside.constraints(x), *_inside(program.parts, d)]
     both = [*here, *_inside(program.parts, e)]
-    unit = sum(v * v for v in u).equals(1)
+    unit = sum((v * v for v in u), coerce(0)).equals(1)
     bend = sum(
         (whole.diff(a).diff(b) * u[i] * u[j] for i, a in enumerate(x) for j, b in enumerate(x)), coerce(0)
     )

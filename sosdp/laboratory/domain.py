@@ -50,7 +50,7 @@ class Domain:
     def constraints(self, record: Sequence[Polynomial]) -> list[Inequality]:
         """Inequalities that describe the set in these variables."""
         if self.radius is not None:
-            return [self.radius**2 - sum(v * v for v in record) >= 0]
+            return [self.radius**2 - sum((v * v for v in record), Polynomial(0)) >= 0]
         return [(v - self.low) * (self.high - v) >= 0 for v in record]
 
     def __contains__(self, record: Record) -> bool:

@@ -15,7 +15,21 @@ from typing import Any
 import numpy as np
 
 from ..algebra.polynomial import Polynomial
+from ..lazy import listed
 from .pseudoexpectation import PseudoExpectation
+
+__all__ = [
+    "Functional",
+    "Violations",
+    "covariance",
+    "gaussian",
+    "gram_factor",
+    "mix",
+    "push_forward",
+    "reweight",
+    "violations",
+]
+__dir__ = listed(__name__)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,11 +26,15 @@ from typing import Any
 import numpy as np
 
 from sosdp.extras import need
+from sosdp.lazy import listed
 
 from ..model.option_names import did_you_mean
 from ..progress import hidden
 from .grid import Job, Row, as_text, jobs_of
 from .store import Store, read
+
+__all__ = ["load", "run"]
+__dir__ = listed(__name__)
 
 BACKENDS = ("sequential", "threads", "processes", "dask")
 

@@ -293,3 +293,21 @@ def test_a_second_order_cone_is_the_arrow_matrix(size):
     wanted[0, 1:] = wanted[1:, 0] = vector[1:]
     assert matrix == pytest.approx(wanted)
     assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_one_door_for_what_is_stated_already(tmp_path):
+    cp = pytest.importorskip("cvxpy")
+    x = sd.variables("x")
+    conic = sd.Relaxation(sd.System(x**2 <= 1), 2).to_conic(x)
+    sd.write_program(conic, str(tmp_path / "p.dat-s"))
+    (tmp_path / "p.sos.json").write_text(
+        '{"format": "sosdp-problem/1", "variables": ["x"], "minimize": "x", "subject_to": ["x**2 <= 1"]}'
+    )
+    v = cp.Variable()
+    problem = cp.Problem(cp.Maximize(v), [v <= 3])
+    assert sd.solve(conic).value == pytest.approx(-1, abs=1e-6)
+    assert sd.solve(tmp_path / "p.dat-s", solver="clarabel").value == pytest.approx(-1, abs=1e-6)
+    assert sd.solve(str(tmp_path / "p.sos.json")).bound == pytest.approx(-1, abs=1e-6)
+    assert sd.solve(problem).status == "optimal" and problem.value == pytest.approx(3, abs=1e-6)
+    with pytest.raises(TypeError):
+        sd.solve(x)

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +35,17 @@ def declared(path: Path) -> set[str]:
 
 
 def test_the_stub_of_the_root_is_its_table():
-    assert declared(ROOT / "sosdp" / "__init__.pyi") == set(dir(sd))
+    modules = {name for name in dir(sd) if inspect.ismodule(getattr(sd, name))}
+    assert declared(ROOT / "sosdp" / "__init__.pyi") == {*sd.__all__, *modules}
 
 
-def test_dir_shows_the_api_and_every_name_of_it_loads():
-    assert not [name for name in dir(sd) if name.startswith("_") and name != "__version__"]
-    assert all(getattr(sd, name) is not None for name in dir(sd))
+def test_dir_shows_what_is_needed_every_day_and_every_name_loads():
+    modules = {name for name in dir(sd) if inspect.ismodule(getattr(sd, name))}
+    assert len(set(dir(sd)) - modules) <= 30 and set(dir(sd)) - modules <= set(sd.__all__)
+    assert not [name for name in dir(sd) if name.startswith("_")]
+    assert all(getattr(sd, name) is not None for name in (*sd.__all__, *dir(sd)))
+    for module in (sd.functionals, sd.sweep, sd.testing):
+        assert set(dir(module)) == set(module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'minimise'"):
         sd.minimise
 
@@ -94,12 +100,27 @@ def test_no_public_function_takes_keywords_that_it_does_not_name():
 
 
 GOOD = """
+from typing import Any, assert_type
+
 import sosdp as sd
 from sosdp.certificates import extract
 from sosdp.problems.gaussian import PrivateMean
 from sosdp.problems.sbm import CertificateRecovery
 
 x, y = sd.variables("x y")
+c = sd.variables("c")
+assert_type(2 * x**4 / 3 - x * y + 1, sd.Polynomial)
+assert_type(sd.variables("z", 3), sd.PolynomialArray)
+assert_type(sd.minimize(x**4 - 3 * x, x**2 <= 4).bound, float)
+assert_type(sd.SosProgram(c).require(x**4 - c * x**2 + 1).maximize(c).certified_bound, float | None)
+
+
+class Mine:
+    def solve(self, program: sd.ConicProgram, **options: Any) -> sd.ConicSolution:
+        raise NotImplementedError
+
+
+sd.minimize(x, solver=Mine())
 pe: sd.PseudoExpectation = sd.minimize(x**2 + y**2, sd.System(x + y >= 1), degree=4, solver="clarabel")
 bound: float | None = pe.certified_bound
 answer: sd.Answer = sd.load_problem("p.sos.json").solve(time_limit=3.0)
@@ -122,25 +143,32 @@ sd.Relaxation(sd.System(), 2, prune="yes")
 sd.minimise(x)
 CertificateRecovery(epsilon=1.0, delta=1e-6, tua=0.5)
 sd.load_problem("p").solve(degree="4")
+sd.minimize(x, solver=3)
 """
 
 
 @pytest.mark.slow
 def test_mypy_sees_every_public_signature(tmp_path):
     pytest.importorskip("mypy")
-    for name, text in (("good.py", GOOD), ("bad.py", BAD)):
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    readme = programs[0] + "reveal_type(pe.bound)\nreveal_type(pe.certified_bound)\nreveal_type(pe.atoms())\n"
+    for name, text in (("good.py", GOOD), ("bad.py", BAD), ("readme.py", readme)):
         (tmp_path / name).write_text(text, encoding="utf-8")
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nstrict = True\nfollow_imports = silent\nignore_missing_imports = True\n")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(ROOT / ".mypy_cache"),
-         str(tmp_path / "good.py"), str(tmp_path / "bad.py")],
+         *(str(tmp_path / name) for name in ("good.py", "bad.py", "readme.py"))],
         capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert not [line for line in lines if "good.py" in line], done.stdout + done.stderr
+    assert not [line for line in lines if "good.py" in line or "readme.py" in line], done.stdout + done.stderr
+    seen = [
+        line.split('"')[1] for line in done.stdout.splitlines() if "readme.py" in line and "Revealed" in line
+    ]
+    assert seen[:2] == ["float", "float | None"] and seen[2].startswith("numpy.ndarray")
     wrong = {int(line.split("bad.py:")[1].split(":")[0]) for line in lines if "bad.py" in line}
-    assert wrong == {6, 7, 8, 9, 10, 11}, done.stdout
+    assert wrong == {6, 7, 8, 9, 10, 11, 12}, done.stdout
 
 
 def test_both_names_are_one_package():

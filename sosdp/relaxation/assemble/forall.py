@@ -47,7 +47,7 @@ def expand(constraint: ForAll, tag: str) -> tuple[np.ndarray, NullSpace]:
             coefficient if row[at] == column[at] else coefficient * Fraction(1, 2),
         )
     extra = np.setdiff1d(np.arange(row.size), first)
-    free = variables(f"sosdp_null_{tag}_", extra.size) if extra.size else []
+    free: list[Polynomial] = list(variables(f"sosdp_null_{tag}_", extra.size))
     for t, at in zip(free, extra.tolist(), strict=True):
         base = int(first[place[at]])
         # twice an entry on the diagonal counts as much as the two of one off it
