@@ -34,20 +34,25 @@ Point = dict[int, Fraction]
 
 def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, Point | None]:
     """The least objective, what is missed charged, of some points near the means of the moments, and the
-    point in the given variables; infinite where there is none."""
+    point in the given variables; infinite where there is none. Where nothing is proven only points that
+    satisfy every constraint exactly count: there are no multipliers to charge with."""
     demand, mass = built.statement.demands[0], built.statement.mass
-    if mass is None or theorem.value is None or demand.system.foralls:
+    if mass is None or demand.system.foralls:
         return math.inf, None
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
         try:
             for u in (start, _descended(objective, start), _improved(demand, start)):
-                x = _rounded(demand, u)
-                value = constant + mass * at(objective, x)
-                if value < theorem.value or not _nearly_feasible(built, x):
+                x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
+                if x is None:
                     continue
-                paid = float(value) + float(mass) * _charge(built, theorem, x)
+                value = constant + mass * at(objective, x)
+                paid = float(value)
+                if theorem.value is not None:
+                    if value < theorem.value or not _nearly_feasible(built, x):
+                        continue
+                    paid += float(mass) * _charge(built, theorem, x)
                 if paid < best:
                     best, where = paid, x
         except OverflowError:  # values beyond floats: this start shows nothing

@@ -130,7 +130,7 @@ def _judged(state: State, found: Candidate) -> Candidate:
     if built.statement.kind == PROGRAM and not any(built.statement.prices):
         found = replace(found, above=value)  # any coefficients are the best
     answer = closed(found)
-    if answer.doubtful and theorem is not None and theorem.value is not None:
+    if theorem is not None and (answer.doubtful or theorem.value is None):
         above, point = attained(built, raw, theorem)
         answer = closed(replace(found, above=above, point=point))
     return answer
@@ -147,6 +147,7 @@ def closed(found: Candidate) -> Candidate:
         return replace(found, status="optimal", value=min(found.above, max(value, lower)), reason="")
     by_moments = found.missed <= enough and found.violated <= 10 * SATISFIED and abs(value - lower) <= enough
     by_moments = by_moments and (raw.status == "optimal" or proven is not None)
+    by_moments = by_moments and found.above > found.value - enough  # a point below the value contradicts it
     alone = built.statement.kind == PROGRAM and built.statement.mass is None
     if by_moments and (alone or not is_wide(built, raw)):
         why = ""
