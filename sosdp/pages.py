@@ -51,6 +51,7 @@ _PAGES = {
     "private table": "tables",
     "private_estimator.projection": "strongly_convex",
     "private_estimator.score": "bracket_scores",
+    "private_estimator.statistic": "stability_statistics",
     "projected-gradient": "mrf_moments",
     "projection.gaussian": "gaussian_release",
     "sbm.auto": "sbm_auto",

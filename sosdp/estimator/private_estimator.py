@@ -3,7 +3,7 @@
 `private_estimator(program, ...)` refuses, before any data are read, with the one fact that is missing.
 
 Proofs: docs/proofs/consensus.md (consensus), docs/proofs/bracket_scores.md (relaxations),
-docs/proofs/strongly_convex.md (strongly convex programs)
+docs/proofs/strongly_convex.md (strongly convex programs), docs/proofs/stability_statistics.md (statistics)
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
+from sosdp.laboratory.release import check_report, release_statistic
+from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED, Guarantee
 from sosdp.privacy.guarantee.release import Release
@@ -27,7 +29,7 @@ from sosdp.privacy.scores.sampling import FiniteGrid, Layered, Sampler
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.terms import Terms
 
-Program = ScoreProgram | StrongConvexProgram | ConsensusProgram
+Program = ScoreProgram | StrongConvexProgram | ConsensusProgram | StabilityReport
 
 LISTED = 2000
 """A lattice up to this size is listed; a larger one needs an enclosure."""
@@ -76,7 +78,8 @@ def private_estimator(
         program: a `ConsensusProgram` (records pass tests at a candidate: the exponential mechanism, pure
             epsilon, kind "exact", nothing to be proven), a `ScoreProgram` (system with data, a candidate, a
             threshold: the exponential mechanism, pure epsilon), or a `StrongConvexProgram` with a solver
-            (output perturbation: Gaussian noise, needs delta > 0 and `output`).
+            (output perturbation: Gaussian noise, needs delta > 0 and `output`); or the report of a statistic,
+            `sosdp.stability(...)` (discrete Laplace noise, pure epsilon).
         epsilon, delta: budget.
         output: see `VectorOutput`; output perturbation only.
         sampler: of the exponential mechanism, exact; by default the lattice is listed, or layered rejection.
@@ -139,6 +142,8 @@ class PrivateEstimator(FitFirst, Parameters):
             _check_score_program(self.program, self.sampler)
         elif isinstance(self.program, StrongConvexProgram):
             _check_convex_program(self.program, self.output, self.delta)
+        elif isinstance(self.program, StabilityReport):
+            _check_report(self.program)
         elif not isinstance(self.program, ConsensusProgram):
             raise TypeError(
                 "a program is a ConsensusProgram, a ScoreProgram or a StrongConvexProgram, got "
@@ -156,6 +161,9 @@ class PrivateEstimator(FitFirst, Parameters):
             self.release_ = self._by_score(self.program, X)
         elif isinstance(self.program, ConsensusProgram):
             self.release_ = self._by_consensus(self.program, X)
+        elif isinstance(self.program, StabilityReport):
+            terms = Terms(epsilon=self.epsilon, adjacency=self.adjacency, insecure_seed=self.insecure_seed)
+            self.release_ = release_statistic(terms, self.program, X)
         else:
             self.release_ = self._by_projection(self.program, X)
         value = self.release_.value
@@ -216,6 +224,13 @@ class PrivateEstimator(FitFirst, Parameters):
             high=output.high,
             private_diagnostics={"reached": reached},
         )
+
+
+def _check_report(report: StabilityReport) -> None:
+    try:
+        check_report(report)
+    except Undecided as error:
+        raise MissingFact("a proven sensitivity", str(error)) from error
 
 
 def _default_sampler(program: ScoreProgram) -> Sampler:

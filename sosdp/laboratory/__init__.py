@@ -10,6 +10,7 @@ _MODULES = (
     "family",
     "fits",
     "identities",
+    "release",
     "report",
     "stability",
     "statistic",

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.laboratory.domain import Domain
 from sosdp.privacy.guarantee.rounding import float_up
 
 PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "undecided"
@@ -51,6 +52,8 @@ class StabilityReport:
         What has no certificate; empty where nothing is missing.
     polynomial
         What the theorem is about, and what a private estimator evaluates; None for programs.
+    domain
+        The public set of a record of a statistic.
     """
 
     upper: Fraction | None
@@ -64,6 +67,7 @@ class StabilityReport:
     statement: str = ""
     missing: str = ""
     polynomial: Polynomial | None = None
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         if self.upper is not None and self.lower > self.upper:

@@ -104,6 +104,7 @@ def certify_sensitivity(
         statement=f"one of {records} records replaced, of the polynomial that the function returned",
         missing="; ".join(missing),
         polynomial=value,
+        domain=domain,
     )
 
 

@@ -94,7 +94,9 @@ UNDECIDED = {
     "a transfer that sees the data": replace(location(), dropped=lambda z: [sd.variables("x_a0")]),
     "a transfer that is not affine": replace(location(), dropped=lambda z: [z[0] ** 2]),
     "a stranger": one(Part("p", single=lambda z, x: -z[0] * sd.variables("stranger") ** 2)),
-    "a local equality that breaks": replace(location(), local=lambda z, x: ([z[0] ** 2 - 1], [])),
+    "a local equality that breaks": replace(
+        location(), local=lambda z, x: ([z[0] ** 2 - z[0], (1 - z[0]) * x[0]], [])
+    ),
     "an objective of degree 4": replace(location(), objective=lambda z, x: 1 - z[0] ** 4),
 }
 

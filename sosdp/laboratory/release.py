@@ -1,0 +1,102 @@
+"""A statistic with a proven sensitivity, released: its exact value on the grid of the proof, with exact noise.
+
+Proof: docs/proofs/stability_statistics.md, section "Release"
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sosdp.laboratory.domain import Record
+from sosdp.laboratory.report import StabilityReport
+from sosdp.laboratory.statistic import evaluate
+from sosdp.privacy.guarantee.condition import Charged, Fact
+from sosdp.privacy.guarantee.evidence import Evidence, Law
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.guarantee.rounding import float_near
+from sosdp.privacy.inputs import floats, whole
+from sosdp.privacy.mechanisms.basic.average import RESOLUTION, whole_vector
+from sosdp.privacy.randomness.exact import discrete_laplace
+from sosdp.privacy.terms import Terms, on_terms
+
+STEPS = 1 << 10
+"""Steps of the released grid in one sensitivity."""
+
+
+def check_report(report: StabilityReport) -> None:
+    """ValueError (`Undecided`) unless the report is a proven statistic that depends on its records."""
+    if report.polynomial is None or report.domain is None or report.records is None:
+        raise ValueError("this report is about no statistic: pass its program to private_estimator")
+    if not report.sensitivity:
+        raise ValueError("this statistic does not depend on its records: there is nothing to release")
+
+
+@on_terms("private_estimator.statistic", adjacency="one record (replace)")
+def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Release:
+    """The statistic of a proven report, evaluated exactly, plus discrete Laplace noise: pure epsilon.
+
+    Parameters
+    ----------
+    terms
+        epsilon.
+    report
+        Of `sosdp.stability`, status ``"proven"``.
+    data
+        n records of the public shape; each is put into its public set by itself.
+
+    Raises
+    ------
+    ValueError
+        The report proves nothing, or the shape is not the public one; never because of the entries.
+    """
+    check_report(report)
+    epsilon, upper = terms.pure, report.sensitivity
+    counted, step = whole_value(report, data)
+    bits = terms.bits()
+    scale = STEPS / Fraction(epsilon)
+    noisy = counted + discrete_laplace(scale, bits)
+    exact = len(report.certificates) == len(report.positions) and all(report.certificates)
+    held: dict[str, Any] | None = None
+    if exact:
+        held = report.to_dict()
+        held["unit"] = str(STEPS / Fraction(held["upper"]))
+    near = f"sensitivity of the statistic at most {float(upper):.6g}: {report.statement}"
+    return terms.seal(
+        float_near(step * noisy),
+        terms.guarantee(Fact(near) if exact else Charged(near)),
+        bits,
+        evidence=Evidence(
+            "docs/proofs/stability_statistics.md", (Law("discrete laplace", (scale, STEPS)),), held
+        ),
+        public={"n": report.records, "scale": float(step * scale)},
+    )
+
+
+def whole_value(report: StabilityReport, data: Any) -> tuple[int, Fraction]:
+    """The statistic in steps of a public size, rounded down: it moves by at most `STEPS`."""
+    assert report.polynomial is not None and report.domain is not None
+    names = [f"r{i}_{k}" for i in range(report.records or 0) for k in range(report.domain.dimension)]
+    records = inside(report, data)
+    value = evaluate(report.polynomial, dict(zip(names, (c for r in records for c in r), strict=True)))
+    step = report.sensitivity / STEPS
+    return value // step, step
+
+
+def inside(report: StabilityReport, data: Any) -> list[Record]:
+    """Records as exact points of their public set, each by itself; NaN and no numbers become its low end."""
+    domain, count = report.domain, report.records
+    assert domain is not None
+    shape = (domain.dimension,) if domain.dimension > 1 else ()
+    table = floats(data, shape)
+    if table.shape != (count, *shape):
+        raise ValueError(f"data must have the public shape {(count, *shape)}, got {table.shape}")
+    rows = table.reshape(count or 0, domain.dimension).tolist()
+    if domain.radius is not None:
+        unit = domain.radius / RESOLUTION
+        return [tuple(unit * k for k in whole_vector(row, unit)) for row in rows]
+    unit = (domain.high - domain.low) / RESOLUTION
+    return [
+        tuple(domain.low + unit * whole(value, unit, domain.low, 0, RESOLUTION) for value in row)
+        for row in rows
+    ]

@@ -1,0 +1,80 @@
+"""Statistics with a proof, released: exact values, exact noise, and the certificate that travels along."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sosdp as sd
+from sosdp.cli.check_release import proven_bound
+from sosdp.laboratory.release import STEPS, inside, whole_value
+from sosdp.privacy.verification.release_check import check_release
+
+F = Fraction
+
+
+def variance(r):
+    return sum(x * x for x in r) * F(1, len(r)) - (sum(r) * F(1, len(r))) ** 2
+
+
+REPORT = sd.stability(variance, records=3)
+
+
+def test_the_released_integer_moves_by_at_most_the_noise_covers():
+    """Every pair of neighbours with records at hostile and usual numbers."""
+    marks = [math.nan, -math.inf, 0.0, 0.3, 0.5, 1.0, 1e308]
+
+    def integer(data):
+        assert all(0 <= c <= 1 for (c,) in inside(REPORT, list(data)))
+        counted, step = whole_value(REPORT, list(data))
+        assert step * STEPS == F(2, 9)
+        return counted
+
+    every = itertools.product(range(len(marks)), repeat=3)
+    table = {d: integer([marks[k] for k in d]) for d in every}
+    moved = [
+        abs(value - table[(*d[:i], k, *d[i + 1 :])])
+        for d, value in table.items()
+        for i in range(3)
+        for k in range(len(marks))
+    ]
+    assert STEPS * 0.9 < max(moved) <= STEPS
+
+
+def test_the_certificate_travels_and_is_checked():
+    fitted = clone(sd.private_estimator(REPORT, epsilon=1.0)).fit([0.0, 0.5, 1.0])
+    guarantee = fitted.guarantee_
+    assert (guarantee.kind, guarantee.epsilon, guarantee.delta) == ("exact", 1.0, 0.0)
+    kept = fitted.release_.to_dict()
+    assert check_release(kept, verify=proven_bound).status == "valid"
+    law = fitted.release_.evidence.laws[0]
+    assert law.numbers == (STEPS, STEPS)
+    errors = [
+        sd.private_estimator(REPORT, epsilon=50.0, insecure_seed=k).fit([0.0, 0.5, 1.0]).estimate_ - 1 / 6
+        for k in range(20)
+    ]
+    assert np.abs(errors).mean() < 0.05
+
+
+def test_vectors_in_a_ball_stay_in_it():
+    report = sd.stability(lambda r: r[0][0] * r[1][0] + r[0][1] * r[1][1], records=2, dimension=2, radius=1)
+    records = inside(report, [[3.0, 4.0], [math.nan, math.inf]])
+    assert all(sum(c * c for c in record) <= 1 for record in records)
+    assert abs(records[0][0] - F(3, 5)) < F(1, 1000)
+
+
+def test_what_is_not_proven_is_refused():
+    for claim in (F(1, 5), F(2, 10)):
+        with pytest.raises(sd.MissingFact, match="proven"):
+            sd.private_estimator(sd.stability(variance, records=3, claim=claim), epsilon=1.0)
+    with pytest.raises(ValueError, match="depend"):
+        sd.private_estimator(sd.stability(lambda r: 7, records=2), epsilon=1.0)
+    with pytest.raises(ValueError, match="shape"):
+        sd.private_estimator(REPORT, epsilon=1.0).fit([0.0, 1.0])
+    with pytest.raises(ValueError, match="proven for"):
+        sd.private_estimator(REPORT, epsilon=1.0, adjacency="one record (add or remove)").fit([0.0, 0.5, 1.0])
