@@ -373,10 +373,12 @@ def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fra
 
 
 def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
-    """The least number of records (within 2 %) that a planner accepts; public."""
+    """The least number of records (within 2 %) that a planner accepts; NotOffered where none is enough."""
     low, high = task.n, 2 * task.n
-    while not accepts(replace(task, n=high)) and high < MOST_RECORDS:
+    while not accepts(replace(task, n=high)):
         low, high = high, 2 * high
+        if high > MOST_RECORDS:
+            raise NotOffered("no number of records is enough at this budget: another delta is needed")
     while high > 1.02 * low + 1:
         middle = (low + high) // 2
         low, high = (low, middle) if accepts(replace(task, n=middle)) else (middle, high)

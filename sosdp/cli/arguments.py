@@ -81,8 +81,8 @@ COMMANDS = {
             _option(
                 "name",
                 metavar="NAME",
-                help="count, sum, mean, quantile, histogram, table (with --schema); gaussian, gmm, tuples "
-                "(clusters), mrf (of a table); sbm (communities), cuts (of a graph)",
+                help="count, sum, mean, quantile, histogram, table (with --schema); gaussian, regression, "
+                "pca, gmm, tuples (clusters), mrf (of a table); sbm (communities), cuts (of a graph)",
             ),
             _option(
                 "input",
@@ -150,6 +150,11 @@ COMMANDS = {
                 help="public: share of records that may be bad (0.05)",
             ),
             _option("--sigma", type=float, help="public: standard deviation (of a record, of a cluster)"),
+            _option("--target", metavar="C", help="regression: the column that the others explain"),
+            _option(
+                "--ridge", type=float, metavar="L", help="regression: penalty of squared coefficients (0)"
+            ),
+            _option("--components", type=int, metavar="K", help="pca: how many"),
             _option("--clusters", type=int, metavar="K", help="public: number of clusters"),
             _option("--separation", type=float, help="public: distance of clusters in sigmas (10)"),
             _option(

@@ -46,6 +46,11 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
             *FORM,
         ),
     ),
+    "regression": (
+        "private_regression",
+        ("delta", "target", "ridge", "contamination", "tight", *FORM),
+    ),
+    "pca": ("private_regression", ("delta", "components", "contamination", *FORM)),
     "gmm": (
         "private_tables",
         ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", *FORM),

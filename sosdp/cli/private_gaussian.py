@@ -39,8 +39,8 @@ def estimator(arguments: Namespace, table: Table) -> Any:
         "insecure_seed": arguments.insecure_seed,
     }
     if what == "mean":
-        options |= {"tight": _flags(arguments, "tight", table.names)}
-        options |= {"log": _flags(arguments, "log", table.names)}
+        options |= {"tight": flagged(arguments, "tight", table.names)}
+        options |= {"log": flagged(arguments, "log", table.names)}
         method = arguments.method or "auto"
         return gaussian.PrivateMean(arguments.epsilon, method=method, **options)
     for name in ("method", "tight", "log"):
@@ -51,22 +51,22 @@ def estimator(arguments: Namespace, table: Table) -> Any:
     return gaussian.PrivateGaussian(arguments.epsilon, **options)
 
 
-def _flags(arguments: Namespace, option: str, names: list[str] | None) -> Any:
+def flagged(arguments: Namespace, option: str, names: list[str] | None) -> Any:
     """The columns that an option names, (d,) bool, or True for 'all'; InputError for other names."""
     given = getattr(arguments, option)
     if given is None or given == "all":
         return given is not None
     if names is None:
         raise InputError(
-            f"sosdp private gaussian: --{option}: only a text table with --header, and Parquet, name their "
-            f"columns; --{option} all means every one"
+            f"sosdp private {arguments.name}: --{option}: only a text table with --header, and Parquet, name "
+            f"their columns; --{option} all means every one"
         )
     wanted = [name.strip() for name in given.split(",")]
     for name in wanted:
         if names.count(name) != 1:
             reason = "several columns have this name" if name in names else "no such column"
             raise InputError(
-                f"sosdp private gaussian: --{option}: {name}: {reason}; there are: {', '.join(names)}"
+                f"sosdp private {arguments.name}: --{option}: {name}: {reason}; there are: {', '.join(names)}"
             )
     return [name in wanted for name in names]
 
@@ -112,6 +112,8 @@ def fit(model: Any, table: np.ndarray, what: str) -> tuple[Release, dict[str, An
     interval = getattr(model, "interval_", None) if what == "mean" else None
     if interval is not None:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
+    if what != "mean":
+        value |= {"error": model.error_, "condition": model.condition_, "within_plan": model.within_plan_}
     value["released"] = True
     result = {
         "at_bounds": _reached(model, model.mean_, interval) if what == "mean" else [],

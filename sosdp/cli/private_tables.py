@@ -107,7 +107,8 @@ def _fields(release: dict[str, Any]) -> Fields:
         value = {known if name == "mean" else name: numbers for name, numbers in value.items()}
         if known == "mean" and len(set(estimates)) > 1:
             fields["estimates"] = ", ".join(estimates)
-    for name, numbers in value.items():
+    for name, given in value.items():
+        numbers = given if isinstance(given, list) else [str(given) if isinstance(given, bool) else given]
         rows = numbers if numbers and (numbers[0] is None or isinstance(numbers[0], list)) else [numbers]
         fields[name] = "\n".join(
             "none" if row is None else " ".join(x if isinstance(x, str) else f"{x:.6g}" for x in row)

@@ -39,6 +39,8 @@ HOSTILE = {"numbers": NUMBERS, "pairs": [*NUMBERS, *PAIRS]}
 
 ROWS = [f"{2 + 0.01 * (i % 7)}".encode() for i in range(60)]
 TWO = [f"{i % 3},{i % 5}".encode() for i in range(60)]
+WIDE = [f"{i % 3},{i % 5}".encode() for i in range(400)]
+LARGE = ["--epsilon", "8", "--delta", "1e-6", "--header"]  # a budget at which 400 records are enough
 EDGES = [f"{i} {j}".encode() for i in range(6) for j in range(i) if (i + j) % 3]
 NAMED = [f"{'abcdef'[i]},{'abcdef'[j]}".encode() for i in range(6) for j in range(i) if (i + j) % 3]
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
@@ -59,6 +61,12 @@ READERS = {
     "gzip, decimal comma": (
         "t.csv.gz", None, ROWS,
         [*MEAN, "--columns", "1", "--separator", ";", "--decimal", ","], "numbers",
+    ),
+    "regression": (
+        "t.csv", b"a,b", WIDE, ["private", "regression", "{file}", *LARGE, "--target", "b"], "numbers"
+    ),
+    "components": (
+        "t.csv", b"a,b", WIDE, ["private", "pca", "{file}", *LARGE, "--components", "1"], "numbers"
     ),
     "markov field": (
         "t.csv", None, TWO,
@@ -119,7 +127,15 @@ def differences(tmp_path, name, hostile=None) -> Iterator[str]:
                 yield f"{line[:40]!r} at {place}: {result}"
 
 
-SLOW = ("weighted edges", "clusters", "edges, gzip", "edges with a header", "markov field")
+SLOW = (
+    "regression",
+    "components",
+    "weighted edges",
+    "clusters",
+    "edges, gzip",
+    "edges with a header",
+    "markov field",
+)
 
 
 @pytest.mark.parametrize(
