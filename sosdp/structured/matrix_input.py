@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+UNIT = 2.0**-53
+_ROUNDED = 8  # units in the last place of the largest entry by which a symmetric matrix may be off
+
 
 @dataclass(frozen=True, eq=False)
 class StructuredMatrix:
@@ -87,6 +90,25 @@ def as_matrix(matrix: Any) -> MatrixLike:
     if np.any(dense != dense.T):
         raise ValueError("the matrix is not symmetric; use (B + B.T) / 2")
     return dense
+
+
+def symmetrised(matrix: Any) -> tuple[Any, float]:
+    """A dense matrix that is symmetric up to rounding (``np.corrcoef`` returns such), made symmetric, and a
+    bound on the Frobenius distance from its symmetric part; anything else as it is, and 0.
+
+    Symmetric matrices are orthogonal to the antisymmetric part, so it moves no projection onto them.
+    """
+    if isinstance(matrix, StructuredMatrix) or sp.issparse(matrix):
+        return matrix, 0.0
+    dense = np.asarray(matrix, dtype=float)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
+        return matrix, 0.0
+    off = float(np.abs(dense - dense.T).max(initial=0.0))
+    if not 0 < off <= _ROUNDED * UNIT * float(np.abs(dense).max()):
+        return matrix, 0.0
+    found = dense / 2 + dense.T / 2
+    # one rounding of every entry, and halves of tiny ones
+    return found, 1.01 * UNIT * float(np.linalg.norm(found)) + 5e-324 * 2 * len(found)
 
 
 def as_dense(matrix: MatrixLike) -> np.ndarray:

@@ -12,11 +12,13 @@ import scipy.sparse as sp
 from .burer_monteiro import low_rank_projection
 from .correlation_gap import DistanceCertificate, distance_certificate
 from .correlation_newton import interior_point, semismooth_newton
-from .matrix_input import MatrixLike, StructuredMatrix, as_dense, as_matrix
+from .matrix_input import MatrixLike, StructuredMatrix, as_dense, as_matrix, symmetrised
 from .spectrum import Decomposer, Spectrum
 
 # Below this size a Newton step costs less than a low-rank start.
 WARM_START_FROM = 150
+
+_ROUNDING_LEFT = 1.1  # times the part of a distance that is rounding, up to which no step gains
 
 Method = Literal["newton", "interior-point", "none"]
 
@@ -106,8 +108,8 @@ def nearest_correlation(
     """Project a symmetric matrix onto the correlation matrices {C psd, C_ii = 1}, with a certified distance.
 
     Args:
-        matrix: B, any finite symmetric matrix: dense (n, n), scipy sparse, or `StructuredMatrix` (sparse plus
-            rank one). Its diagonal does not matter.
+        matrix: B, any finite symmetric matrix: dense (n, n), symmetric up to rounding, scipy sparse, or
+            `StructuredMatrix` (sparse plus rank one). Its diagonal does not matter.
         tolerance: the certified distance to stop at, in the norm of the problem; at least about
             5e-8 n sqrt(||B||), where rounding ends.
         weights: w > 0, shape (n,): minimise ||W^(1/2) (C - B) W^(1/2)||_F, W = Diag(w), so that entry (i, j)
@@ -129,7 +131,8 @@ def nearest_correlation(
     Bounds on single entries are not offered. Method: dual semismooth Newton (Qi and Sun 2006), certificate of
     docs/proofs/sbm_weak_recovery.md. Cost: two to ten eigendecompositions of size n.
     """
-    checked = as_matrix(matrix)
+    given, moved = symmetrised(matrix)
+    checked = as_matrix(given)
     if not tolerance > 0:
         raise ValueError(f"tolerance must be positive, got {tolerance}")
     if not 0 <= smallest_eigenvalue < 1:
@@ -137,21 +140,22 @@ def nearest_correlation(
     n = checked.shape[0]
     chosen = _checked_weights(weights, n)
     shrink = 1.0 - float(smallest_eigenvalue)
-    if chosen is None and shrink == 1.0:
-        return _project(checked, np.ones(n), tolerance, warm_start, max_iterations)
     # C = least I + shrink K and K' = D K D: project D B D / shrink onto {K' psd, K'_ii = w_i}.
     target = np.ones(n) if chosen is None else chosen
-    roots = np.sqrt(target)
+    plain = chosen is None and shrink == 1.0
+    moved *= float(target.max())  # in the norm of the problem
+    wanted = max(tolerance - moved, tolerance / 2) / shrink
     with np.errstate(all="ignore"):
-        inner = _project(
-            _weighted(checked, roots, shrink), target, tolerance / shrink, warm_start, max_iterations
-        )
+        scaled = checked if plain else _weighted(checked, np.sqrt(target), shrink)
+        inner = _project(scaled, target, wanted, warm_start, max_iterations)
+    # a projection moves no further than what is projected, and the objective by no more than this
+    distance = shrink * inner.distance + moved
     return replace(
         inner,
-        factor=inner.factor / roots[:, None],
-        distance=shrink * inner.distance,
-        gap=shrink**2 * inner.gap,
-        certified=shrink * inner.distance <= tolerance,
+        factor=inner.factor if plain else inner.factor / np.sqrt(target)[:, None],
+        distance=distance,
+        gap=shrink**2 * inner.gap + moved * distance,
+        certified=distance <= tolerance,
         tolerance=tolerance,
         least=float(smallest_eigenvalue),
     )
@@ -189,7 +193,7 @@ def _project(
                 lowest = min(lowest, certificate.floor)
                 if certificate.distance < best.distance:
                     best, method = certificate, name
-                if best.distance <= tolerance:
+                if best.distance <= max(tolerance, _ROUNDING_LEFT * best.floor):
                     break
             # Rounding alone keeps this tolerance out of reach: more steps would not help.
             hopeless = best.floor > tolerance or 10 * tolerance < lowest < float("inf")

@@ -1,5 +1,7 @@
 """The nearest correlation matrix: closed forms, other solvers, and the honesty of the certified distance."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from sosdp.structured import StructuredMatrix, nearest_correlation
 from sosdp.structured.burer_monteiro import low_rank_projection
 from sosdp.structured.correlation_gap import distance_certificate, normalised_rows
 from sosdp.structured.correlation_newton import interior_point, semismooth_newton
+from sosdp.structured.matrix_input import symmetrised
 from sosdp.structured.spectrum import Decomposer
 
 
@@ -325,3 +328,42 @@ def test_the_low_rank_start_forms_no_dense_matrix():
     tracemalloc.stop()
     assert factor.shape == (n, 10) and dual.shape == (n,)
     assert peak < 0.1 * 8 * n * n
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_what_is_symmetric_up_to_rounding_is_projected(n):
+    """The symmetric part is what counts, in exact arithmetic: what rounding moves is in the distance."""
+    generator = np.random.default_rng(n)
+    symmetric = np.corrcoef(generator.normal(size=(n, 2 * n))) * 1.5
+    skew = np.triu(generator.integers(-2, 3, (n, n)) * 2.0**-52, 1)
+    found = nearest_correlation(symmetric + skew - skew.T, tolerance=1e-5)
+    same = nearest_correlation((symmetric + symmetric.T) / 2, tolerance=1e-5)
+    assert found.certified and np.linalg.norm(found.matrix - same.matrix) <= found.distance + same.distance
+    with pytest.raises(ValueError, match="symmetric"):
+        nearest_correlation(symmetric + 100 * (skew - skew.T), tolerance=1e-5)
+
+
+def test_the_rounding_of_a_symmetric_part_is_charged():
+    matrix = np.array([[1.0, 1 + 2.0**-52, 0.1], [1.0, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    whole, moved = symmetrised(matrix)
+    off = [
+        abs((Fraction(a) + Fraction(b)) / 2 - Fraction(c))
+        for a, b, c in zip(*(m.flat for m in (matrix, matrix.T, whole)))
+    ]
+    assert (whole == whole.T).all() and Fraction(moved) ** 2 >= sum(e * e for e in off) > 0
+    assert symmetrised(whole)[1] == 0.0
+
+
+def test_rounding_ends_the_iteration():
+    """No step gets below what rounding alone takes of the distance."""
+    found = nearest_correlation(random_symmetric(200, 5), tolerance=1e-9)
+    assert not found.certified and found.distance < 1e-3 and found.eigendecompositions <= 10
+
+
+def test_what_rounding_moves_is_part_of_the_distance():
+    skew = np.array([[0.0, 2.0**-52], [-(2.0**-52), 0.0]])
+    exact = np.array([[1.0, 0.5], [0.5, 1.0]])
+    found, plain = (nearest_correlation(m, tolerance=1e-6) for m in (exact + skew, exact))
+    moved = symmetrised(exact + skew)[1]
+    assert moved > 0 and found.distance >= plain.distance + 0.5 * moved
+    assert found.gap >= plain.gap
