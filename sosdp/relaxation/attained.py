@@ -83,7 +83,9 @@ def is_full(found: Candidate) -> bool:
     demand, objective = built.statement.demands[0], built.statement.demands[0].parts[0]
     lower = found.value if found.proven is None else float(found.proven)
     for start in _starts(built, found.raw, demand):
-        better = _improved(demand, start) if len(demand.system) else _descended(objective, start)
+        whole = demand.fixed.issuperset(start)  # rounding is all that can be done
+        better = start if whole else _improved(demand, start)
+        better = better if len(demand.system) else _descended(objective, start)
         x = _feasible_near(demand, better)
         value = math.inf if x is None else float(built.statement.constant + mass * at(objective, x))
         if value - lower <= tolerance(built, found.value):
@@ -108,7 +110,10 @@ def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
         return None
 
     try:
-        return satisfying(start) or satisfying(_corrected(equal, least, start))
+        found = satisfying(start)
+        if found is not None or demand.fixed.issuperset(start):
+            return found
+        return satisfying(_corrected(equal, least, start))
     except OverflowError:  # constraints beyond floats
         return None
 
@@ -176,8 +181,32 @@ def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int
         return
     # what a reduction left out has mean zero: a variable that no constraint or objective needs
     means_of = {v: known[v] if v in known else (0.0, 0.0) for v in ids}
+    if not any(m for m, _ in means_of.values()):  # signs may be flipped together
+        spreads = {v: s for v, (_, s) in means_of.items() if 0 < s < math.inf}
+        rules = built.pieces[0].quotient.power.items()
+        spreads |= {v: math.sqrt(c) for v, (high, low, c) in rules if (high, low) == (2, 0) and c > 0}
+        yield dict.fromkeys(means_of, 0.0) | _aligned(built, raw, spreads)
     for side in (0.0, 1.0, -1.0):
         yield {v: m + (side * s if math.isfinite(s) else 0.0) for v, (m, s) in means_of.items()}
+
+
+def _aligned(built: Built, raw: RawSolution, sizes: dict[int, float]) -> dict[int, float]:
+    """Numbers of these sizes whose signs agree with the correlations found, the strongest first."""
+    piece, y = built.pieces[0], built.moments_of(raw.moments)[0]
+    two = np.flatnonzero(((piece.columns > 0).sum(axis=1) == 2) & np.isfinite(y))
+    edges = [(abs(y[k]), *piece.columns[k, -2:].tolist(), y[k]) for k in two]
+    sign = dict.fromkeys(sizes, 1.0)
+    group = {v: [v] for v in sizes}
+    for _, i, j, value in sorted(edges, reverse=True):
+        if i not in group or j not in group or group[i] is group[j]:
+            continue
+        flip = 1.0 if sign[i] * sign[j] * value >= 0 else -1.0
+        for v in group[j]:
+            sign[v] *= flip
+        group[i] += group[j]
+        for v in group[j]:
+            group[v] = group[i]
+    return {v: sign[v] * s for v, s in sizes.items()}
 
 
 def _rounded(demand: Demand, u: dict[int, float], bits: int | None = None) -> Point:

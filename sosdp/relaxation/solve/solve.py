@@ -21,6 +21,9 @@ from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
+_SCS_SIDES = 30, 80  # of the largest block, between which SCS gets a trial,
+_TRIAL = 400  # of so many iterations, or, beside an interior-point method,
+_TRIAL_RATE = 0.0125  # of this times the cube of the side: about half of what that takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
 
@@ -40,6 +43,18 @@ def suits_newton_cg(program: GramProgram) -> bool:
     if side <= INTERIOR_POINT_SIDE or identity.dominance is not None or program.quadratic is not None:
         return False
     return identity.columns.shape[0] >= _NEWTON_COLUMNS * side
+
+
+def suits_scs(program: GramProgram) -> bool:
+    """Whether SCS gets a trial before all others: few blocks, one of them large, with a moment for most of
+    their entries, so that a step of it costs next to nothing beside one of theirs."""
+    identity = program.identity
+    side = max(identity.sides, default=0)
+    if not _SCS_SIDES[0] <= side <= _SCS_SIDES[1] or identity.dominance or program.quadratic is not None:
+        return False
+    entries = sum(svec_length(n) for n in identity.sides)
+    few = len(identity.sides) <= 3 or 2 * identity.columns.shape[0] >= entries
+    return few and is_installed("scs")
 
 
 def solve_program(
@@ -62,6 +77,12 @@ def solve_program(
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     smaller = program.identity.symmetry or program.identity.dominance
     seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
+    if solver == "auto" and smaller is None and suits_scs(program):
+        side = max(program.identity.sides)
+        trial = _TRIAL if side > INTERIOR_POINT_SIDE else min(1000, int(_TRIAL_RATE * side**3))
+        soon = _solve_with(program, "scs", {**options, "max_iterations": trial})
+        if soon.status == "optimal":
+            return soon
     if solver == "auto" and smaller is None and suits_newton_cg(program):
         return _solve_with(program, newton_cg.NAME, options)
     if solver == "auto" and program.identity.dominance is None and prefers(seen):

@@ -1,0 +1,30 @@
+"""The automatic choice proves what the best single setting proves (how long it takes: `benchmarks regret`)."""
+
+import pytest
+
+from benchmarks.regret import QUICK, compared, instances, measured
+
+SAMPLE = {
+    name: (make, arguments) for name, make, arguments in instances() if name in QUICK | {"chain 20, 3, 4"}
+}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLE))
+def test_default_settings_are_never_weaker(name):
+    make, arguments = SAMPLE[name]
+    found = {setting: measured(make, arguments, setting) for setting in ("auto", "dense")}
+    assert compared(found)["as_good"]
+
+
+def test_there_are_forty_instances_and_weaker_bounds_are_seen():
+    assert len(list(instances())) == 40 and len(SAMPLE) == 6
+    fast = {"seconds": 0.1, "bound": -2.0, "proven": -2.0, "solver": ""}
+    slow = {"seconds": 0.4, "bound": -1.0, "proven": -1.0, "solver": ""}
+    assert compared({"auto": fast, "dense": slow}) == {
+        "best": "dense",
+        "seconds": 0.4,
+        "regret": 0.25,
+        "as_good": False,
+    }
+    assert compared({"auto": slow, "dense": fast})["as_good"]
+    assert not compared({"auto": None, "dense": slow})["as_good"]
