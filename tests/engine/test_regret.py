@@ -1,4 +1,4 @@
-"""The automatic choice proves what the best single setting proves (how long it takes: `benchmarks regret`)."""
+"""The automatic choice proves what the best single setting proves (its time: `benchmarks regret`)."""
 
 import pytest
 
