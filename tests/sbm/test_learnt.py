@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 
 import networkx
@@ -16,7 +17,7 @@ from sosdp.privacy.verification.release_check import check_release
 
 
 def test_the_number_of_edges_exhaustively(monkeypatch):
-    """All neighbouring graphs on four vertices: the loss of the noisy count is its share of epsilon, exactly."""
+    """All neighbouring graphs on four vertices: the loss of the noisy count is its share, exactly."""
     monkeypatch.setattr(auto, "LEARNT_FROM", 3)
     pairs = list(itertools.combinations(range(4), 2))
     estimator = AutoRecovery(1.0)
@@ -55,8 +56,6 @@ def test_a_hopeless_graph_costs_a_fiftieth(tmp_path, capsys):
     path.write_text("".join(f"{k} {k + 1}\n" for k in range(4999)))
     budget = ["--epsilon", "1", "--delta", "1e-9", "--nodes", "5000", "--json"]
     assert main(["private", "sbm", str(path), "--method", "auto", *budget]) == 0
-    import json
-
     release = json.loads(capsys.readouterr().out)
     assert release["value"]["labels"] is None and release["value"]["released"] is False
     assert release["guarantee"]["epsilon"] <= 0.02 and release["guarantee"]["delta"] == 0.0

@@ -148,3 +148,19 @@ def test_coverage_on_twelve_laws(law):
     # counts, sums and means no more than they should; quantiles are on the safe side
     if law not in ("at a bound", "few records", "heavy tails"):
         assert rates[:3].max() < 0.985
+
+
+def test_intervals_for_a_population_hold_about_right():
+    """Means and counts of fresh samples: the parameters of the law are inside in about .95 of the runs."""
+    for draw, mean in (
+        (lambda g, n: g.exponential(10, n), 10.0),
+        (lambda g, n: g.choice([10.0, 90.0], n, p=[0.9, 0.1]), 18.0),
+    ):
+        g, hits = np.random.default_rng(7), np.zeros(2)
+        for run in range(200):
+            values = {"v": draw(g, g.poisson(1500))}
+            asked = Table(values, SCHEMA, 1.0, interval="sample", insecure_seed=run).mean("v").count()
+            rows = asked.release().value["rows"]
+            truth = (mean, 1500)
+            hits += [row["low"] <= true <= row["high"] for row, true in zip(rows, truth, strict=True)]
+        assert 0.89 < (hits / 200).min() and (hits / 200).max() < 1

@@ -166,7 +166,7 @@ class AutoRecovery(WeightedRecovery):
 
 
 def least_contrast(n: int, average_degree: float, epsilon: float, delta: float) -> float | None:
-    """The least contrast of a list at which rounds are forecast to find most labels; None where there is none.
+    """The least contrast of a list at which rounds are forecast to find most labels; None without one.
 
     A plan for a small contrast serves a larger one too: it has more rounds than that would need.
     """

@@ -108,7 +108,7 @@ def release_table(terms: Terms, question: Question, state: State) -> Release:
     rows: list[Row] = []
     unit = question.shared[0]
     for place, share in enumerate(laws):
-        noise = Noise(unit, share.epsilon, ALPHA, bits)
+        noise = Noise(unit, share.epsilon, ALPHA, bits, question.interval == "sample")
         for key in shown:
             nothing = [0] * share.statistic.width
             cell = cells[key][place].tolist() if key in cells else nothing
@@ -133,7 +133,7 @@ def _row(question: Question, statistic: Statistic, key: Key, row: Row) -> Row:
         named["statistic"] = statistic.name
     sides = (("value", 0), ("low", -1), ("high", 1))
     shown = {name: statistic.shown(row[name], side) for name, side in sides if name in row}
-    if not question.interval:
+    if question.interval == "none":
         shown = {"value": shown["value"]}
     return named | {name: row[name] for name in row if name not in ("value", "low", "high")} | shown
 
@@ -142,8 +142,8 @@ def _public(question: Question) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "statistics": [f"{s.name}({s.column.name})" if s.column else s.name for s in question.statistics]
     }
-    if question.interval:
-        facts["confidence"] = 1 - ALPHA
+    if question.interval != "none":
+        facts |= {"confidence": 1 - ALPHA, "interval": question.interval}
     if question.groups is not None:
         facts["by"] = question.groups.column
     if question.unit.adjacency.unit == "user":

@@ -22,7 +22,10 @@ from sosdp.privacy.guarantee.adjacency import (
 )
 from sosdp.privacy.schema import Column, Schema, SchemaError
 from sosdp.privacy.table.quantiles import Quantiles
-from sosdp.privacy.table.statistics import Count, Histogram, Mean, Statistic, Sum
+from sosdp.privacy.table.statistics import Count, Histogram, Mean, SampledMean, Statistic, Sum
+
+INTERVALS = ("noise", "sample", "none")
+"""For the statistic of this table; of what its records are a sample of; no interval."""
 
 BINS = 10
 RELATIONS = ("replace", "add or remove")
@@ -46,14 +49,14 @@ class Question:
 
     Attributes:
         schema: of the table. unit: what neighbours differ in. groups: None for all records together.
-        statistics: what is asked of every group. interval: whether answers have low and high.
+        statistics: what is asked of every group. interval: one of INTERVALS, what low and high are for.
     """
 
     schema: Schema
     unit: Unit
     groups: Groups | None = None
     statistics: tuple[Statistic, ...] = ()
-    interval: bool = True
+    interval: str = "noise"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -128,22 +131,29 @@ def counts(schema: Schema, name: str | None, *, missing: bool = False) -> Count:
     return Count(None if name is None else schema.column(name), missing)
 
 
-def sums(schema: Schema, name: str) -> Sum:
+def sums(schema: Schema, name: str, interval: str) -> Sum:
     """The sum of a column."""
+    _of_this_table("sum", interval)
     return Sum(numbers(schema, name, "sum"))
 
 
-def means(schema: Schema, name: str) -> Mean:
+def means(schema: Schema, name: str, interval: str) -> Mean:
     """The mean of a column."""
-    return Mean(numbers(schema, name, "mean"))
+    return (SampledMean if interval == "sample" else Mean)(numbers(schema, name, "mean"))
 
 
-def quantiles(schema: Schema, name: str, shares: Iterable[Any], *, interval: bool) -> Quantiles:
+def _of_this_table(what: str, interval: str) -> None:
+    if interval == "sample":
+        raise ValueError(f'interval="sample" is for counts, histograms and means, not for a {what}')
+
+
+def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -> Quantiles:
     """Quantiles of a column.
 
     Raises:
         ValueError: no share, or one outside [0, 1].
     """
+    _of_this_table("quantile", interval)
     found = []
     for share in shares:
         try:
@@ -155,7 +165,7 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], *, interval: boo
         found.append(fraction.limit_denominator(1000))
     if not found:
         raise ValueError("quantiles: at least one is expected, for example 0.5")
-    return Quantiles(numbers(schema, name, "quantile"), tuple(found), interval)
+    return Quantiles(numbers(schema, name, "quantile"), tuple(found), interval == "noise")
 
 
 def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> Histogram:
@@ -213,13 +223,14 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
     return Groups(name, listed)
 
 
-def described(schema: Schema, names: Iterable[str], *, interval: bool) -> tuple[Statistic, ...]:
+def described(schema: Schema, names: Iterable[str], interval: str) -> tuple[Statistic, ...]:
     """The number of records; of every column of numbers mean and quartiles, of categories the counts."""
     result: list[Statistic] = [counts(schema, None)]
     for name in names:
         if schema.column(name).type == "category":
             result.append(histogram(schema, name))
         else:
-            result.append(means(schema, name))
-            result.append(quantiles(schema, name, (0.25, 0.5, 0.75), interval=interval))
+            result.append(means(schema, name, interval))
+            if interval != "sample":
+                result.append(quantiles(schema, name, (0.25, 0.5, 0.75), interval))
     return tuple(result)

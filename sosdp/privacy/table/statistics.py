@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,20 @@ class Noise:
 
     Attributes:
         unit: what neighbours differ in. epsilon: the share of the budget. bits: random bits.
-        alpha: probability that an interval misses.
+        alpha: probability that an interval misses. sample: whether intervals are for what the records are a
+            sample of.
     """
 
     unit: Unit
     epsilon: Fraction
     alpha: float
     bits: RandomBits
+    sample: bool = False
+
+    @property
+    def normal(self) -> float:
+        """The two-sided quantile of the normal law where intervals are for a population, else 0."""
+        return NormalDist().inv_cdf(1 - self.alpha / 2) if self.sample else 0.0
 
     def laplace(self, law: Law, value: int) -> int:
         """The value with the discrete Laplace noise of the law."""
@@ -148,6 +156,8 @@ def counted(value: int, law: Law, noise: Noise) -> Row:
     """A noisy count with its interval; neither is below 0."""
     noisy = noise.laplace(law, value)
     away = intervals.margin(Fraction(law.numbers[0]), noise.alpha)
+    if noise.sample:
+        away = math.ceil(math.hypot(away, noise.normal * math.sqrt(max(noisy, 1))))
     return {"value": max(noisy, 0), "low": max(noisy - away, 0), "high": max(noisy + away, 0)}
 
 
@@ -306,9 +316,11 @@ class Mean(Statistic):
     def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:
         """One row within the bounds."""
         laws = self.laws(noise.unit, noise.epsilon)
-        total, count = (noise.laplace(law, int(n)) for law, n in zip(laws, cell, strict=True))
+        total, count, *squares = (noise.laplace(law, int(n)) for law, n in zip(laws, cell, strict=True))
         scales = Fraction(laws[0].numbers[0]), Fraction(laws[1].numbers[0])
         ends = intervals.quotient((total, count), scales, self.half, noise.alpha)
+        if squares:
+            ends = self._sampled(total / max(count, 1), ends, count, squares[0], laws[2], noise.normal)
         quotients = [Fraction(total, max(count, 1)), *map(Fraction, ends)]
         low, high = map(Fraction, _column(self).bounds)
         found = [min(max(Fraction(self.middle) + self.step * q, low), high) for q in quotients]
@@ -316,6 +328,17 @@ class Mean(Statistic):
         if (least, most) == _column(self).bounds:  # nothing is known, and the noise alone is at the bounds
             value = self.middle
         return [{"value": value, "low": min(least, value), "high": max(most, value)}]
+
+    def _sampled(
+        self, mean: float, ends: tuple[float, float], count: int, squares: int, law: Law, normal: float
+    ) -> tuple[float, float]:
+        """The ends, for the mean of what the records are a sample of; about right, by the normal law."""
+        records, unit = max(count, 1), (self.half / float(SQUARES)) ** 2
+        least = float(law.numbers[0]) / records * unit  # what noise leaves of a variance of 0
+        variance = max(squares / records * unit - mean * mean, least)
+        away = normal * math.sqrt(variance / records)
+        low, high = min(ends[0], mean), max(ends[1], mean)
+        return mean - math.hypot(mean - low, away), mean + math.hypot(high - mean, away)
 
     def spread(self, unit: Unit, epsilon: Fraction) -> float:
         """At most 1.5 scales of the noise of the deviation."""
@@ -333,6 +356,32 @@ class Mean(Statistic):
     def shown(self, value: Any, side: int = 0) -> Any:
         """Dates as texts."""
         return in_column(_column(self), value, side)
+
+
+SQUARES = 1 << 20
+"""Deviations are squared in so many steps of half the interval."""
+
+
+@dataclass(frozen=True)
+class SampledMean(Mean):
+    """A mean with the squares of the deviations, which have a quarter of its budget."""
+
+    @property
+    def width(self) -> int:
+        """Deviations, number, and squares."""
+        return 3
+
+    def tally(self, codes: Codes, keys: npt.NDArray[np.intp], count: int) -> npt.NDArray[Any]:
+        """Sum of the deviations, number of entries, and sum of the squares."""
+        kept = np.where(codes == MISSING, 0, codes)
+        steps = np.abs(kept) // max(1, self.half // SQUARES)
+        squares = np.where(codes == MISSING, MISSING, np.minimum(steps, SQUARES) ** 2)
+        return np.column_stack([super().tally(codes, keys, count), _summed(squares, keys, count)])
+
+    def laws(self, unit: Unit, epsilon: Fraction) -> tuple[Law, ...]:
+        """Those of a mean, and of a sum of numbers of one sign."""
+        moved = unit.most * SQUARES**2
+        return (*super().laws(unit, epsilon * 3 / 4), Law("discrete laplace", (4 * moved / epsilon, moved)))
 
 
 def _column(statistic: Statistic) -> Column:

@@ -50,16 +50,15 @@ class Asked:
 
     def sum(self, column: str) -> Asked:
         """The sum of a column's entries within their bounds."""
-        return self._asking(ask.sums(self.question.schema, column))
+        return self._asking(ask.sums(self.question.schema, column, self.question.interval))
 
     def mean(self, column: str) -> Asked:
         """The mean of a column's entries within their bounds; of dates a date."""
-        return self._asking(ask.means(self.question.schema, column))
+        return self._asking(ask.means(self.question.schema, column, self.question.interval))
 
     def quantiles(self, column: str, shares: Iterable[Any] = (0.25, 0.5, 0.75)) -> Asked:
         """Quantiles of a column: .5 is the median."""
-        interval = self.question.interval
-        return self._asking(ask.quantiles(self.question.schema, column, shares, interval=interval))
+        return self._asking(ask.quantiles(self.question.schema, column, shares, self.question.interval))
 
     def histogram(self, column: str, bins: int | Sequence[float] = ask.BINS) -> Asked:
         """How many entries are in each category, or between edges (`bins`: how many, or the edges)."""
@@ -71,7 +70,7 @@ class Asked:
         if columns is None:
             every = [column.name for column in schema.columns]
             columns = [name for name in every if groups is None or name != groups.column]
-        found = ask.described(schema, columns, interval=self.question.interval)
+        found = ask.described(schema, columns, self.question.interval)
         return replace(self, question=replace(self.question, statistics=found))
 
     def by(self, column: str, keys: Iterable[Any] | None = None) -> Asked:
@@ -153,7 +152,7 @@ def Table(
     *,
     delta: float | None = None,
     adjacency: Adjacency | str | None = None,
-    interval: bool = True,
+    interval: str | None = "noise",
     insecure_seed: int | None = None,
 ) -> Asked:
     """A table whose statistics are released with differential privacy.
@@ -168,8 +167,10 @@ def Table(
         delta: for groups whose keys are private.
         adjacency: "add or remove" (default: how many records there are is private) or "replace", of one
             record, or of one user where the schema names the column of owners.
-        interval: whether every value comes with an interval that holds it with probability .95; quantiles
-            spend half of their budget on it, other statistics nothing.
+        interval: "noise": every value comes with an interval that holds this table's with probability .95;
+            quantiles spend half of their budget on it, other statistics nothing. "sample": counts, histograms
+            and means come with one for what the records are a sample of, about right by the normal law; means
+            spend a quarter on it. None: no interval.
         insecure_seed: for tests: predictable noise, no guarantee.
 
     Raises:
@@ -182,7 +183,10 @@ def Table(
         raise SchemaError(str(error)) from error
     whole = budget if isinstance(budget, Budget) else None
     said = whole.adjacency if whole is not None and adjacency is None else adjacency
-    question = Question(known, ask.unit_in(known, said), interval=interval)
+    wanted = interval or "none"
+    if wanted not in ask.INTERVALS:
+        raise ValueError(f"interval must be one of {', '.join(ask.INTERVALS)}, got {interval!r}")
+    question = Question(known, ask.unit_in(known, said), interval=wanted)
     terms = Terms(epsilon=None if whole else budget, delta=delta, insecure_seed=insecure_seed)  # type: ignore[arg-type]
     if whole is None:
         terms.pure  # noqa: B018
