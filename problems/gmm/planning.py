@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import sosdp.privacy.calibrate as calibrate
 from sosdp.estimator.planner import least
+from sosdp.model.gathering import gathering
 from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.block_vote import AgreementRule, agreement_rule
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
-from sosdp.privacy.terms import gathering
 
 from .blocks import BlockSolver, block_solver
 from .forecast import PILOTS, Agreement, SolverRecord, agreements, before_trial, try_solver

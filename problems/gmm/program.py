@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 import sosdp as sd
 from sosdp.model.expectation import expectation
+from sosdp.model.gathering import gathering
 from sosdp.model.options import SolveOptions, spelled_out
-from sosdp.privacy.terms import gathering
 
 Array = npt.NDArray[np.float64]
 

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.model.gathering import gathering
 from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.propose_test_release.friendly_core import MOST_TUPLES, mean_sensitivity
 from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
@@ -18,7 +19,6 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import (
     tuple_budget,
 )
 from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import SEPARATION
-from sosdp.privacy.terms import gathering
 
 THEN = 0.5
 """Share of the zCDP (after the test) for the step on all records."""

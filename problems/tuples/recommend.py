@@ -7,7 +7,7 @@ from typing import Any
 
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.planning import aggregate_plan
-from sosdp.privacy.terms import gathering
+from sosdp.model.gathering import gathering
 
 from .estimators.kmeans import PrivateKMeans
 from .estimators.mixture import PrivateGaussianMixtureFit

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -28,6 +29,7 @@ import numpy as np
 from sosdp.extras import need
 from sosdp.lazy import listed
 
+from ..model.gathering import gathering
 from ..model.option_names import did_you_mean
 from ..progress import hidden
 from .grid import Job, Row, as_text, jobs_of
@@ -48,19 +50,38 @@ LAST = ("exception", "seconds")
 """Columns that stand after all others."""
 
 
+@dataclass(frozen=True)
+class Running:
+    """How the rows are computed: see `run`."""
+
+    backend: str | Executor = "processes"
+    jobs: int = -1
+    errors: str = "raise"
+    version: str = ""
+    lease: float = 60.0
+    progress: bool | None = None
+    as_frame: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.backend, "submit") and self.backend not in BACKENDS:
+            hint = did_you_mean(str(self.backend), BACKENDS)
+            raise ValueError(
+                f"backend must be one of {', '.join(BACKENDS)}, or an Executor, got {self.backend!r}{hint}"
+            )
+        if isinstance(self.jobs, bool) or not isinstance(self.jobs, int | np.integer) or self.jobs == 0:
+            raise ValueError(f"jobs must be a number of workers, or -1 for one a core, got {self.jobs!r}")
+        if self.errors not in ("raise", "record"):
+            raise ValueError(f'errors must be "raise" or "record", got {self.errors!r}')
+
+
+@gathering(Running, "running")
 def run(
     function: Callable[..., Any],
     grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
     *,
     seeds: int | Iterable[int] | None = None,
     store: str | os.PathLike[str] | None = None,
-    backend: str | Executor = "processes",
-    jobs: int = -1,
-    errors: str = "raise",
-    version: str = "",
-    lease: float = 60.0,
-    progress: bool | None = None,
-    as_frame: bool | None = None,
+    running: Running,
 ) -> Any:
     """Call `function(**setting, seed=seed)` for every setting and seed that the store does not hold yet.
 
@@ -71,6 +92,7 @@ def run(
             Values must be JSON values: they are the identity of a row.
         seeds: a number of seeds (0, 1, ...), the seeds themselves, or None: the function takes no seed.
         store: SQLite file, created if missing; None keeps the rows in memory only.
+        running: the fields of `Running`, as keywords:
         backend: "sequential", "threads", "processes", "dask" (the active `dask.distributed.Client`; needs
             sosdp[distributed]), or any `concurrent.futures.Executor` (of ipyparallel, mpi4py, ...).
         jobs: rows under way at a time; -1 means as many as there are cores, or workers.
@@ -95,33 +117,24 @@ def run(
 
     Cost: two transactions a row (about a millisecond each).
     """
-    if not hasattr(backend, "submit") and backend not in BACKENDS:
-        hint = did_you_mean(str(backend), BACKENDS)
-        raise ValueError(
-            f"backend must be one of {', '.join(BACKENDS)}, or an Executor, got {backend!r}{hint}"
-        )
-    if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0:
-        raise ValueError(f"jobs must be a number of workers, or -1 for one a core, got {jobs!r}")
-    if errors not in ("raise", "record"):
-        raise ValueError(f'errors must be "raise" or "record", got {errors!r}')
     wanted = jobs_of(function, grid, seeds)
     name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
-    with Store(store, {"function": name, "version": version}, lease) as rows:
+    with Store(store, {"function": name, "version": running.version}, running.lease) as rows:
         done = rows.done()
         waiting = [job for job in wanted if job.key not in done]
-        with _progress(progress, len(wanted), len(wanted) - len(waiting)) as advance:
+        with _progress(running.progress, len(wanted), len(wanted) - len(waiting)) as advance:
             while waiting:
                 free = _free(waiting, rows, waiting := [], advance)
-                with closing(_finished(function, free, backend, jobs)) as finished:
+                with closing(_finished(function, free, running.backend, running.jobs)) as finished:
                     for row in finished:
-                        if row.error is not None and errors == "raise":
+                        if row.error is not None and running.errors == "raise":
                             job = row.job
                             raise RuntimeError(f"{job.setting} with seed {job.seed} failed: {row.error}")
                         rows.write(row)
                         advance()
                 # rows that another run has claimed: it finishes them, or its claims expire
                 rows.wait(job.key for job in waiting)
-        return _table([row.flat() for row in rows.rows(wanted)], as_frame)
+        return _table([row.flat() for row in rows.rows(wanted)], running.as_frame)
 
 
 def load(store: str | os.PathLike[str], *, as_frame: bool | None = None) -> Any:

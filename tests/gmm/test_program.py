@@ -138,6 +138,7 @@ def test_equalities_are_not_closed_under_dropping():
     assert np.linalg.eigvalsh(2 * dropped(w, 0) - 1)[0] == pytest.approx(-2.25, abs=0.01)
 
 
+@pytest.mark.slow
 def test_stability_with_the_eigenvalue_constraint():
     """Theorem S and the corollary on neighbours for the program with all options (R0 to R4), t = 1."""
     generator = np.random.default_rng(0)
@@ -242,6 +243,7 @@ def test_bin_means_move_within_their_bound():
     assert 0.3 < worst <= 1.0
 
 
+@pytest.mark.slow
 def test_published_constants_need_more_records_than_there_are():
     assert published_log10_n(2) == pytest.approx(517, abs=1) and published_log10_n(3) == pytest.approx(
         781, abs=1

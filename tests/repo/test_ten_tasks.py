@@ -116,6 +116,7 @@ def test_there_are_ten_and_each_is_five_lines_at_most():
     } == {}
 
 
+@pytest.mark.slow
 def test_they_run(tmp_path):
     out = run(TASKS, [], tmp_path)
     assert "FAILED" not in out, out

@@ -115,6 +115,7 @@ def test_the_plan_s_separation_is_enough():
         assert released == 3
 
 
+@pytest.mark.slow
 def test_recommendations():
     known = recommend(40000, 5, 3, 1.0, 1e-6, sigma=1.0, separation=10.0)
     assert known.feasible and type(known.estimator).__name__ == "PrivateGaussianMixture"

@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.model.gathering import gathering
 from sosdp.privacy.grid_gaussian import grid_gaussian
 from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
-from sosdp.privacy.terms import Terms, gathering, on_terms
+from sosdp.privacy.terms import Terms, on_terms
 
 Solver = Callable[[Any], tuple[npt.NDArray[np.float64], float]]
 """data -> (approximate minimiser, certified distance to the exact one)"""

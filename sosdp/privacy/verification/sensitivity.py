@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from sosdp.extras import need
+from sosdp.model.gathering import gathering
 from sosdp.privacy.randomness.bits import InsecureBits
 from sosdp.privacy.randomness.exact import random_below
-from sosdp.privacy.terms import gathering
 
 Pick = Callable[[int], int]
 """n -> a (pseudo-)random integer in 0..n-1"""

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 import sosdp.privacy.calibrate as calibrate
+from sosdp.model.gathering import gathering
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
-from sosdp.privacy.terms import gathering
 from sosdp.privacy.verification.sensitivity import Neighbours, Search, SensitivityReport, verify_sensitivity
 
 Array = npt.NDArray[np.float64]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.model.gathering import gathering
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.evidence import proven_by
@@ -40,7 +41,7 @@ from sosdp.privacy.mechanisms.propose_test_release.tuple_geometry import (
 )
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import RandomBits
-from sosdp.privacy.terms import Terms, gathering, on_terms
+from sosdp.privacy.terms import Terms, on_terms
 
 MOST_TUPLES = 1 << 14
 

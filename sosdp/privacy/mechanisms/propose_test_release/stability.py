@@ -21,13 +21,14 @@ from typing import Any
 
 import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
+from sosdp.model.gathering import gathering
 from sosdp.privacy.guarantee.condition import Charged, Condition
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import number
 from sosdp.privacy.mechanisms.propose_test_release import acceptance as accept
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.terms import Terms, gathering, on_terms
+from sosdp.privacy.terms import Terms, on_terms
 
 DEFAULT_GRID = 2.0**-20
 
