@@ -49,13 +49,14 @@ class Sparse:
     float64. No coefficient is zero; the zero polynomial has t = 0.
     """
 
-    __slots__ = ("monos", "coefs", "keys", "_hash", "_scale", "_whole", "_second", "_summands")
+    __slots__ = ("monos", "coefs", "keys", "_hash", "_scale", "_least", "_whole", "_second", "_summands")
 
     monos: np.ndarray
     coefs: np.ndarray
     keys: np.ndarray
     _hash: int | None
-    _scale: Scale | None  # of the coefficients, when it was wanted; not always the least one
+    _scale: Scale | None  # of the coefficients, when it was wanted
+    _least: bool  # whether it is known to be the least one
     # of what was computed from floats and had to be done in integers: these, of which ``coefs`` are made when
     # they are read: times ``2**_scale.unit``
     _whole: np.ndarray | None
@@ -83,6 +84,7 @@ class Sparse:
         _set(self, "keys", keys)
         _set(self, "_hash", None)
         _set(self, "_scale", scale)
+        _set(self, "_least", False)
         _set(self, "_whole", None)
         _set(self, "_second", None)
         _set(self, "_summands", None)
@@ -103,6 +105,7 @@ class Sparse:
         """The sum of the first elements of a list, which is merged when it is first looked at."""
         self = object.__new__(cls)
         _set(self, "_hash", None)
+        _set(self, "_least", False)
         _set(self, "_second", None)
         _set(self, "_summands", (summands, count))
         return self
@@ -196,8 +199,9 @@ class Sparse:
 
     def scale(self, least: bool = False) -> Scale:
         """A scale of the coefficients, the least one if wanted."""
-        if self._scale is None or (least and self._whole is None):
+        if self._scale is None or (least and not self._least and self._whole is None):
             _set(self, "_scale", scale_of(self.coefs))
+            _set(self, "_least", True)
         return self._scale  # type: ignore[return-value]
 
     def whole(self, scale: Scale) -> np.ndarray:
@@ -288,6 +292,9 @@ def union_of_ids(polynomials: Sequence[Sparse]) -> np.ndarray:
     return merging.distinct_ids(np.concatenate(parts) if parts else np.zeros(0, dtype=mono.MONOMIAL))
 
 
+_ONE = Scale(0, 0)  # that of the number 1
+
+
 class Domain(NamedTuple):
     """The coefficients of some lists of polynomials, in one array a list.
 
@@ -304,11 +311,14 @@ class Domain(NamedTuple):
 
 def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain]:
     """What to try, one after the other, for sums of so many products of one polynomial of each list."""
-    floating = any(p.from_floats for polynomials in lists for p in polynomials)
+    flat = [p for polynomials in lists for p in polynomials]
+    floating = any(p.from_floats for p in flat)
     for least in (False, True):
-        parts = [Scale.sums([p.scale(least) for p in polynomials], 1) for polynomials in lists]
-        scale = Scale(sum(s.unit for s in parts), sum(s.bits for s in parts) + (summands - 1).bit_length())
+        parts = [ps[0].scale(least) if len(ps) == 1 else _common(ps, least) for ps in lists]
+        scale = parts[0].times(parts[1] if len(parts) == 2 else _ONE, summands)
         if scale.fits_integers if not floating else scale.fits_floats:
+            break
+        if all(p._least or p._whole is not None for p in flat):
             break
     if not floating:
         exact = [[p.coefs for p in polynomials] for polynomials in lists]
@@ -316,19 +326,29 @@ def domains(lists: Sequence[Sequence[Sparse]], summands: int) -> Iterator[Domain
         yield Domain([_joined(arrays, small) for arrays in exact], scale)
         return
     if scale.fits_floats and all(s.fits_floats for s in parts):
-        yield Domain([np.concatenate([floats(p.coefs) for p in ps]) for ps in lists], scale)
+        yield Domain([_together([floats(p.coefs) for p in ps]) for ps in lists], scale)
         return
     if scale.bits >= NO_SCALE.bits:
         exact = [[p.as_exact().coefs for p in polynomials] for polynomials in lists]
         yield Domain([_joined(arrays, False) for arrays in exact], scale)
         return
-    if all(p.has_floats for polynomials in lists for p in polynomials):
-        yield Domain([np.concatenate([floats(p.coefs) for p in ps]) for ps in lists], scale, checked=True)
+    if all(p.has_floats for p in flat):
+        yield Domain([_together([floats(p.coefs) for p in ps]) for ps in lists], scale, checked=True)
     arrays = []
     for polynomials, own in zip(lists, parts):
         wide = own if scale.fits_integers else own._replace(bits=scale.bits)
-        arrays.append(np.concatenate([p.whole(wide) for p in polynomials]))
+        arrays.append(_together([p.whole(wide) for p in polynomials]))
     yield Domain(arrays, scale, whole=True)
+
+
+def _common(polynomials: Sequence[Sparse], least: bool) -> Scale:
+    """A scale of all of them."""
+    return Scale.sums([p.scale(least) for p in polynomials], 1)
+
+
+def _together(arrays: list[np.ndarray]) -> np.ndarray:
+    """One array of several; a single one is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _joined(arrays: list[np.ndarray], small: bool) -> np.ndarray:
