@@ -42,21 +42,18 @@ def attained(built: Built, raw: RawSolution, theorem: Theorem) -> tuple[float, P
     objective, constant = demand.parts[0], built.statement.constant
     best, where = math.inf, None
     for start in _starts(built, raw, demand):
-        try:
-            for u in (start, _descended(objective, start), _improved(demand, start)):
-                x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
-                if x is None:
+        for u in (start, _descended(objective, start), _improved(demand, start)):
+            x = _rounded(demand, u) if theorem.value is not None else _feasible_near(demand, u)
+            if x is None:
+                continue
+            value = constant + mass * at(objective, x)
+            paid = near(value)
+            if theorem.value is not None:
+                if value < theorem.value or not _nearly_feasible(built, x):
                     continue
-                value = constant + mass * at(objective, x)
-                paid = float(value)
-                if theorem.value is not None:
-                    if value < theorem.value or not _nearly_feasible(built, x):
-                        continue
-                    paid += float(mass) * _charge(built, theorem, x)
-                if paid < best:
-                    best, where = paid, x
-        except OverflowError:  # values beyond floats: this start shows nothing
-            continue
+                paid += near(mass) * _charge(built, theorem, x)
+            if paid < best:
+                best, where = paid, x
     return best, None if where is None else built.change.point(where)
 
 
@@ -87,7 +84,7 @@ def is_full(found: Candidate) -> bool:
         better = start if whole else _improved(demand, start)
         better = better if len(demand.system) else _descended(objective, start)
         x = _feasible_near(demand, better)
-        value = math.inf if x is None else float(built.statement.constant + mass * at(objective, x))
+        value = math.inf if x is None else near(built.statement.constant + mass * at(objective, x))
         if value - lower <= tolerance(built, found.value):
             return True
     return False
@@ -109,13 +106,10 @@ def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:
                 return x
         return None
 
-    try:
-        found = satisfying(start)
-        if found is not None or demand.fixed.issuperset(start):
-            return found
-        return satisfying(_corrected(equal, least, start))
-    except OverflowError:  # constraints beyond floats
-        return None
+    found = satisfying(start)
+    if found is not None or demand.fixed.issuperset(start):
+        return found
+    return satisfying(_corrected(equal, least, start))
 
 
 def _nearly_feasible(built: Built, x: Point) -> bool:
@@ -128,7 +122,7 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         if value == 0 or value > 0 and not equal:
             continue
         exact = False
-        level = abs(float(p.constant))
+        level = abs(near(p.constant))
         if (
             level > 0
             and abs(value) > LITTLE * level
@@ -136,12 +130,14 @@ def _nearly_feasible(built: Built, x: Point) -> bool:
         ):
             return False
     for m in system.matrices:
-        matrix = np.array([[float(at(p, x)) for p in row] for row in m.tolist()])
+        matrix = np.array([[near(at(p, x)) for p in row] for row in m.tolist()])
+        if not np.isfinite(matrix).all():
+            return False
         least = float(np.linalg.eigvalsh(matrix)[0])
         exact = exact and least >= 0
         if least < -SATISFIED * max(float(np.abs(matrix).max()), 1.0):
             return False
-    given = {v: abs(float(c)) for v, c in built.change.point(x).items()}
+    given = {v: abs(near(c)) for v, c in built.change.point(x).items()}
     return exact or not is_far(given, built.given.demands[0].system)
 
 
@@ -162,6 +158,14 @@ def at(p: Polynomial, point: Point) -> Fraction:
                 term *= point[v]
         total += term
     return total
+
+
+def near(value: Any) -> float:
+    """The float next to a number; infinite beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
@@ -229,7 +233,7 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
         return math.inf
     charge = 0.0
     gram, free = scaling.gram_of(theorem.gram), scaling.free_of(theorem.free)
-    values = {v: float(c) for v, c in x.items()}
+    values = {v: near(c) for v, c in x.items()}
     table = np.array([1.0, *(values.get(v, 0.0) for v in range(1, max(values, default=0) + 1))])
     for block, rows in zip(piece.blocks, piece.slices(), strict=True):
         if block.kind == "sos":
@@ -243,14 +247,14 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
         if missed < 0:
             b = np.prod(table[block.basis], axis=1)
             least = RESOLVED * _size(block.multiplier, {v: Fraction(1) for v in x})
-            charge += max(float(-missed), least) * abs(float(b @ smat(gram[rows], block.side) @ b))
+            charge += max(near(-missed), least) * abs(float(b @ smat(gram[rows], block.side) @ b))
     cursor = 0
     for rows_of in piece.equalities:
         count = rows_of.multipliers.shape[0]
         missed = abs(at(rows_of.polynomial, x))
         if missed:
             b = np.prod(table[rows_of.multipliers], axis=1)
-            charge += float(missed) * abs(float(free[cursor : cursor + count] @ b))
+            charge += near(missed) * abs(float(free[cursor : cursor + count] @ b))
         cursor += count
     return charge if math.isfinite(charge) else math.inf
 
@@ -258,8 +262,8 @@ def _charge(built: Built, theorem: Theorem, x: Point) -> float:
 def _charge_of_matrix(block: Block, gram: np.ndarray, table: np.ndarray, x: Point) -> float:
     """What a matrix lacks of being positive semidefinite at a point, times the trace of its multiplier
     there."""
-    matrix = np.array([[float(at(p, x)) for p in row] for row in block.multiplier.tolist()])
-    least = float(np.linalg.eigvalsh(matrix)[0])
+    matrix = np.array([[near(at(p, x)) for p in row] for row in block.multiplier.tolist()])
+    least = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else -math.inf
     if least >= 0 or block.entry is None:
         return 0.0 if least >= 0 else math.inf
     b, trace = np.prod(table[block.basis], axis=1), 0.0
@@ -284,7 +288,7 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
         if not float(np.abs(y).max()) < far:  # it falls without end
             return np.full(len(polynomials), np.nan)
         point = {v: Fraction(float(c)) for v, c in zip(ids, y, strict=True)}
-        return np.array([float(at(q, point)) for q in polynomials])
+        return np.array([near(at(q, point)) for q in polynomials])
 
     level = values([p], x)[0]
     for _ in range(_ROUNDS):
@@ -354,13 +358,13 @@ def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int
     x = np.array([start[v] for v in ids])
     for _ in range(_ROUNDS):
         point = {v: Fraction(float(c)) for v, c in zip(ids, x, strict=True)}
-        value = np.array([float(at(p, point)) for p in every])
+        value = np.array([near(at(p, point)) for p in every])
         size = np.array([_size(p, point) for p in every])
         missed = np.where(np.arange(value.size) < len(equal), value, np.minimum(value - _ROOM * size, 0.0))
         wrong = np.flatnonzero(missed)
         if not wrong.size:
             break
-        matrix = np.array([[float(at(d, point)) for d in slopes[k]] for k in wrong])
+        matrix = np.array([[near(at(d, point)) for d in slopes[k]] for k in wrong])
         if not (np.isfinite(matrix).all() and np.isfinite(missed).all()):
             break
         x = x - np.linalg.lstsq(matrix, missed[wrong], rcond=None)[0]
@@ -370,4 +374,4 @@ def _corrected(equal: list[Polynomial], least: list[Polynomial], start: dict[int
 def _size(p: Polynomial, point: Point) -> float:
     """The largest of the terms at a point."""
     rows = zip(p.monos.tolist(), p.coefs.tolist(), strict=True)
-    return max((abs(float(c) * math.prod(float(point[v]) for v in row if v)) for row, c in rows), default=0.0)
+    return max((abs(near(c) * math.prod(near(point[v]) for v in row if v)) for row, c in rows), default=0.0)

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..algebra.monomials import degrees
+from ..conic.judge import AGREE
 from ..conic.svec import smat
 from ..model.system import System
 from .assemble.diagonal_dominance import least_eigenvalues
@@ -23,9 +24,7 @@ from .certify.bound import Certified, certify
 from .change import Built
 from .statement import FEASIBLE, MEASURES, data_size
 
-ENOUGH = (
-    1e-5  # relative distance of the two ends of a closed bracket; violation of moments that counts as none
-)
+ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
 SATISFIED = 1e-6  # the same where moments alone decide
 LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
@@ -67,7 +66,7 @@ def proven(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarra
     for demand, piece, scaling, part in parts:
         shown = certify(piece, *part, unknowns, scaling.bounds)
         found.append(shown)
-        final = final or shown.adrift and not demand.equations
+        final = final or shown.unbounded_residual and not demand.equations
         if shown.proves:
             continue
         if demand.equations:

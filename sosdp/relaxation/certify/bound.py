@@ -39,10 +39,10 @@ class Certified:
     """Multipliers after absorption and what is proven about them.
 
     ``loss``: the proven shortfall (infinite if nothing is proven, and then ``reason`` says what is missing);
-    ``margin``: the least proven eigenvalue over the plain blocks. ``adrift``: a coefficient that no plain
-    block can produce belongs to a monomial without a bound, so that not even its rounding error can be paid
-    for: no other multipliers would do better. ``spare``: the proven least eigenvalue of the plain block that
-    has the constant in its basis; so much may be taken from the square of the constant.
+    ``margin``: the least proven eigenvalue over the plain blocks. ``unbounded_residual``: a coefficient that
+    no plain block can produce belongs to a monomial without a bound, so that not even its rounding error can
+    be paid for: no other multipliers would do better. ``spare``: the proven least eigenvalue of the plain
+    block that has the constant in its basis; so much may be taken from the square of the constant.
     """
 
     gram: np.ndarray
@@ -50,7 +50,7 @@ class Certified:
     loss: float
     margin: float
     reason: str
-    adrift: bool = False
+    unbounded_residual: bool = False
     spare: float = -np.inf
 
     @property
@@ -128,11 +128,11 @@ def certify(
                 missing.update(bounds.missing(basis))
             loss += -float(least[k]) * norm * _OUTWARD
     loose = ~reached & (uncertain > 0)
-    adrift = False
+    unbounded_residual = False
     if loose.any():
         sizes = bounds.magnitude(identity.columns[loose])
-        adrift = not np.isfinite(sizes).all()
-        if adrift:
+        unbounded_residual = not np.isfinite(sizes).all()
+        if unbounded_residual:
             missing.update(bounds.missing(identity.columns[loose]))
         loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
     reason = ""
@@ -143,7 +143,7 @@ def certify(
             f"(for example {_ball(sorted(missing))} <= R**2 with a number for R)"
         )
         loss = np.inf
-    return Certified(gram, free, loss * _OUTWARD, margin, reason, adrift, spare)
+    return Certified(gram, free, loss * _OUTWARD, margin, reason, unbounded_residual, spare)
 
 
 @dataclass(frozen=True, eq=False)
