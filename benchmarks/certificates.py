@@ -23,7 +23,7 @@ import sosdp as sd
 from benchmarks.cases import CASES
 from benchmarks.harness import Table
 from certificates import NotCertifiable
-from certificates.find.mixture import mixture
+from certificates.find.float_certificate import mixture
 from certificates.find.rounding import Rounder
 from certificates.proof import Proof
 from sosdp.conic.rigorous import least_eigenvalue_bound

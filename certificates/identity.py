@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from certificates.exact import Monomial, Terms, add_to, monos_of, polynomial_of, rational, terms_of
+from certificates.into_kernel import exact_squares
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.algebra.polynomial import Polynomial
 
@@ -204,18 +205,8 @@ class Multiplier(PickledByName):
         """
         if self.kind in ("psd", "expectation_psd") or self.kind in FREE_KINDS:
             raise ValueError(f"a multiplier of kind {self.kind!r} is not a single sum of squares")
-        rest = self.matrix
-        out: list[tuple[Fraction, Polynomial]] = []
-        for k in range(len(self.basis)):
-            pivot = rest[k, k]
-            if pivot < 0 or pivot == 0 and any(rest[k, k:]):
-                raise ValueError("the Gram matrix is not positive semidefinite")
-            if pivot == 0:
-                continue
-            column = rest[k, k:] / pivot
-            out.append((pivot, Polynomial.from_arrays(monos_of(list(self.basis[k:])), list(column))))
-            rest[k:, k:] = rest[k:, k:] - pivot * np.outer(column, column)
-        return out
+        monos = monos_of(list(self.basis))
+        return [(w, Polynomial.from_arrays(monos, row)) for w, row in exact_squares(self.matrix.tolist())]
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ def squares_of(gram: Sequence[Sequence[Any]]) -> list[Square]:
         matrix[i][j] != matrix[j][i] for i in range(side) for j in range(i)
     ):
         raise NotProven("a Gram matrix is not symmetric")
-    return _dominant(matrix) or _factor(matrix)
+    return _dominant(matrix) or exact_squares(matrix)
 
 
 def _dominant(matrix: list[list[Fraction]]) -> list[Square]:
@@ -138,7 +138,8 @@ def _differences(size: list[list[Fraction]], slack: list[Fraction], unit: list[F
     return out
 
 
-def _factor(matrix: list[list[Fraction]]) -> list[Square]:
+def exact_squares(matrix: Sequence[Sequence[Fraction]]) -> list[Square]:
+    """The same by an exact LDL^T: the squares that a person would find, of numbers that may grow long."""
     rest = [list(row) for row in matrix]
     out: list[Square] = []
     for k in range(len(rest)):

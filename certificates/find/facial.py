@@ -31,7 +31,6 @@ from certificates.exact import (
     fraction,
     monomials_of,
     multiply,
-    polynomial_of,
     terms_of,
     value_at,
 )
@@ -63,12 +62,12 @@ class _System:
     """All numbers that may vary, exactly: entries of Gram matrices, coefficients of equality multipliers.
 
     `effects[k][e]`: what one unit of lower-triangle entry e of block k adds (normal form, by row number);
-    `free`: (target, equality, monomial) with its effect; `goal`: what is to be matched.
+    `free`: (equality, monomial) with its effect; `goal`: what is to be matched.
     """
 
     rounder: Rounder
     effects: list[list[dict[int, fmpq]]]
-    free: list[tuple[tuple[int, int, Monomial], dict[int, fmpq]]]
+    free: list[tuple[tuple[int, Monomial], dict[int, fmpq]]]
     goal: list[fmpq]
 
 
@@ -158,7 +157,7 @@ class Faces:
     ) -> list[tuple[list[list[int]], list[Monomial]]]:
         """Integer vectors that every Gram matrix must annihilate, from exact zeros of the target."""
         out: list[tuple[list[list[int]], list[Monomial]]] = []
-        zeros = [z for z in points if len(rounder.targets) == 1 and value_at(rounder.targets[0], z) == 0]
+        zeros = [z for z in points if value_at(rounder.target, z) == 0]
         for k, (block, basis) in enumerate(zip(rounder.blocks, rounder.bases, strict=True)):
             vectors: list[list[int]] = []
             for z in zeros if not block.kind.startswith("expectation") else ():
@@ -166,7 +165,7 @@ class Faces:
                 factor = rounder.factors[k]
                 if factor is None:
                     matrix = [[value_at(terms_of(p), z) for p in row] for row in rounder._matrix(block)]
-                    entry = [int(e) for e in block.entry]
+                    entry = np.asarray(block.entry).tolist()
                     for column in range(len(matrix)):
                         vectors.append(
                             _integral([v * matrix[e][column] for v, e in zip(values, entry, strict=True)])
@@ -197,7 +196,7 @@ class Faces:
     def _assemble(self, system: _System, numbers: list[fmpq]) -> Proof:
         rounder = system.rounder
         multipliers: list[Multiplier] = []
-        rest = [dict(t) for t in rounder.targets]
+        rest = dict(rounder.target)
         cursor = 0
         for k, w in enumerate(self.bases):
             side = w.ncols()
@@ -210,25 +209,18 @@ class Faces:
                 continue
             wide = fmpq_mat(w)
             gram = wide * small * wide.transpose()
-            found, effect = _multiplier(rounder, k, gram)
+            whole, common = over_common(gram)
+            found = rounder.multiplier(k, whole, common)
             if found is not None:
                 multipliers.append(found)
-                add_to(rest[found.target], effect, -1)
-        cofactors: list[dict[int, Terms]] = [{} for _ in rest]
-        for ((target, j, row), _), value in zip(system.free, numbers[cursor:], strict=True):
+                add_to(rest, rounder.contribution(k, np.array(whole, dtype=object), common), -1)
+        cofactors: dict[int, Terms] = {}
+        for ((j, row), _), value in zip(system.free, numbers[cursor:], strict=True):
             if value:
-                add_to(cofactors[target].setdefault(j, {}), {row: value})
-                add_to(rest[target], multiply({row: value}, rounder.equalities[j]), -1)
-        plain = len(self.claim.equalities)
-        for target, terms in enumerate(rest):
-            rounder.rules.divide(terms, cofactors[target])  # what is left, if anything, the checker finds
-            for j, found_terms in sorted(cofactors[target].items()):
-                if found_terms:
-                    kind, index = ("equality", j) if j < plain else ("expectation_equality", j - plain)
-                    polynomial = polynomial_of(found_terms)
-                    multipliers.append(Multiplier(kind, (index,), polynomial=polynomial, target=target))
-        multipliers.extend(rounder.square_multipliers())
-        return checked(self.claim, multipliers)
+                add_to(cofactors.setdefault(j, {}), {row: value})
+                add_to(rest, multiply({row: value}, rounder.equalities[j]), -1)
+        rounder.rules.divide(rest, cofactors)  # what is left, if anything, the checker finds
+        return checked(self.claim, [*multipliers, *rounder.others(cofactors)])
 
 
 def _integral(values: list[fmpq]) -> list[int]:
@@ -236,31 +228,24 @@ def _integral(values: list[fmpq]) -> list[int]:
 
 
 def _system(rounder: Rounder) -> _System:
-    numbers: dict[tuple[int, Monomial], int] = {}
+    numbers: dict[Monomial, int] = {}
 
-    def by_number(target: int, terms: Terms) -> dict[int, fmpq]:
-        return {numbers.setdefault((target, row), len(numbers)): value for row, value in terms.items()}
+    def by_number(terms: Terms) -> dict[int, fmpq]:
+        normal = rounder.rules.divide(terms, {})
+        return {numbers.setdefault(row, len(numbers)): value for row, value in normal.items()}
 
     effects = []
     for k in range(len(rounder.blocks)):
-        target = rounder.target_of[k]
         entries = zip(*(t.tolist() for t in rounder.triangles[k]), strict=True)
-        effects.append(
-            [
-                by_number(target, rounder.rules.divide(rounder.entry_effect(k, i, j, fmpq(1)), {}))
-                for i, j in entries
-            ]
-        )
+        effects.append([by_number(rounder.entry_effect(k, i, j, fmpq(1))) for i, j in entries])
     free = []
-    for target, j, polynomial in rounder.free:
+    for j, polynomial in rounder.free:
         for row in monomials_of(polynomial.monos):
-            effect = rounder.rules.divide(multiply({row: fmpq(1)}, rounder.equalities[j]), {})
-            free.append(((target, j, row), by_number(target, effect)))
-    goals = [by_number(t, rounder.rules.divide(dict(p), {})) for t, p in enumerate(rounder.targets)]
+            free.append(((j, row), by_number(multiply({row: fmpq(1)}, rounder.equalities[j]))))
+    goals = by_number(dict(rounder.target))
     goal = [fmpq(0)] * len(numbers)
-    for found in goals:
-        for number, value in found.items():
-            goal[number] = value
+    for number, value in goals.items():
+        goal[number] = value
     return _System(rounder, effects, free, goal)
 
 
@@ -451,26 +436,3 @@ def _dyadics(bits: int, grams: list[np.ndarray], free: np.ndarray) -> list[fmpq]
         power = fmpq(2) ** (-places)
         out.extend(fmpq(int(v)) * power for v in np.rint(np.ldexp(values, places)).tolist())
     return out
-
-
-def _multiplier(rounder: Rounder, k: int, gram: fmpq_mat) -> tuple[Multiplier | None, Terms]:
-    """Block k as a multiplier, and what it adds to its target."""
-    side = gram.nrows()
-    whole, common = over_common(gram)
-    keep = [i for i, row in enumerate(whole) if any(row)]
-    if not keep:
-        return None, {}
-    block = rounder.blocks[k]
-    matrix = np.empty((side, side), dtype=object)
-    matrix[:] = whole
-    found = Multiplier(
-        block.kind,
-        tuple(int(v) for v in block.index) if block.kind != "sos" else (),
-        tuple(rounder.bases[k][i] for i in keep),
-        tuple(tuple(whole[i][j] for j in keep) for i in keep),
-        common,
-        tuple(int(block.entry[i]) for i in keep) if rounder.factors[k] is None else (),
-        None,
-        rounder.target_of[k],
-    )
-    return found, rounder.contribution(k, matrix, common)

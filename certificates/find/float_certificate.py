@@ -14,7 +14,6 @@ from certificates.find.chebyshev import proof_from_inside
 from certificates.find.facial import Faces
 from certificates.find.for_all import places
 from certificates.find.linear import refutation
-from certificates.find.mixture import MixedBlock, MixedDual, mixture
 from certificates.find.numbers import exact_number, nice_fraction, short_decimal
 from certificates.find.optimum import FEW_VARIABLES, LIMITS, Optimum, satisfies
 from certificates.find.refine import refined_proof
@@ -29,7 +28,7 @@ from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.progress import shown
 from sosdp.reduction.facial import find_zeros
-from sosdp.relaxation.pseudoexpectation import dual_data
+from sosdp.relaxation.duals import DualData, GramBlock, dual_data
 from sosdp.relaxation.solve.solve import cubic_work, solve_program
 
 INNER = (1e-2, 1.0)  # relative slacks at which a point inside the cone is looked for
@@ -103,10 +102,10 @@ class FloatCertificate(PickledByName):
                 quantified = means[index[0]].body if kinds[index[0]] == "forall" else None
                 kind, index = "expectation" if entry is None else "expectation_psd", (number[index[0]],)
             entry = entry if quantified is None else places(quantified)[entry]
-            blocks.append(MixedBlock(kind, index, b.basis, entry, b.gram))
+            blocks.append(GramBlock(kind, index, b.basis, entry, b.gram))
         plain = len(self.claim.equalities)
         free = tuple((j if j >= 0 else plain + number[-1 - j], p) for j, p in dual.equality_multipliers)
-        return MixedDual(tuple(blocks), free, dual.margin)
+        return DualData(tuple(blocks), free, dual.bound, dual.margin)
 
     def _recentre(self, at: float) -> Any:
         """Float multipliers well inside the cone at a bound in the engine's form, with their margin."""
@@ -426,6 +425,15 @@ class FloatCertificate(PickledByName):
     def _round(self, claim: Claim, dual: Any, places: tuple[int, ...]) -> Proof:
         """Round to each number of bits in turn until the checker accepts; raises NotCertifiable."""
         return Rounder(claim, dual, self.squares).proof(places)
+
+
+def mixture(near: DualData, inner: DualData, weight: float) -> DualData:
+    """(1 - weight) * near + weight * inner, of multipliers with the same blocks."""
+    pairs = zip(near.blocks, inner.blocks, strict=True)
+    blocks = tuple(replace(a, gram=(1 - weight) * a.gram + weight * b.gram) for a, b in pairs)
+    others = zip(near.equality_multipliers, inner.equality_multipliers, strict=True)
+    free = tuple((j, (1 - weight) * p + weight * q) for (j, p), (_, q) in others)
+    return DualData(blocks, free, near.bound)
 
 
 def _no_interior(inner: Any) -> str:

@@ -22,12 +22,12 @@ import numpy as np
 from flint import arb, arb_mat
 
 from certificates.exact import Monomial, fraction, multiply, rational
-from certificates.find.mixture import MixedBlock, MixedDual
 from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim
 from certificates.proof import Proof
 from sosdp.conic.multiprecision import Block, CentralPath, precision, work_of
+from sosdp.relaxation.duals import DualData, GramBlock
 
 LARGEST_WORK = 1e7  # products in one iteration: about a second, and some sixty iterations
 QUICK_WORK = 3e5  # up to it precision is raised without being asked for
@@ -118,7 +118,7 @@ class _Path:
         self.numbers: dict[Monomial, int] = {}
         parts = [self._parts(rounder, k) for k in range(len(rounder.blocks))]
         objective: dict[int, Any] = {}
-        for row, value in rounder.targets[0].items():
+        for row, value in rounder.target.items():
             factor, normal = rounder.rules.normal(row)
             if factor:
                 number = self._number(normal)
@@ -192,12 +192,12 @@ class _Path:
         """The proof of ``claim`` by the multipliers of a central point, at the fewest bits that work."""
         rounder = Rounder(claim, self.dual)
         blocks = tuple(
-            MixedBlock(b.kind, b.index, b.basis, getattr(b, "entry", None), gram)
+            GramBlock(b.kind, b.index, b.basis, b.entry, gram)
             for b, gram in zip(rounder.blocks, centred.grams, strict=True)
         )
         gap = centred.ceiling - centred.bound
         least = 20 + max(0, math.ceil(-math.log2(float(gap)))) if gap > 0 else 53
-        refined: Any = MixedDual(blocks, ())
+        refined = DualData(blocks, (), float(centred.bound))
         try:
             return Rounder(claim, refined).proof((least, 2 * least, 3 * least))
         except NotCertifiable as error:

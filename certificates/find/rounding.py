@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -34,6 +34,7 @@ from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.products import Products
+from sosdp.relaxation.duals import DualData, GramBlock
 
 _REPAIR_CELLS = 4_000_000  # largest exact linear system (entries) solved for monomials no plain block reaches
 
@@ -65,23 +66,6 @@ def checked(claim: Claim, multipliers: Iterable[Multiplier]) -> Proof:
     return proof
 
 
-class FloatBlock(Protocol):
-    """A float Gram matrix as the engine hands it over (see `sosdp` GramBlock)."""
-
-    kind: str
-    index: tuple[int, ...]
-    basis: np.ndarray
-    entry: np.ndarray | None
-    gram: np.ndarray
-
-
-class FloatDual(Protocol):
-    """Float multipliers as the engine hands them over (see `sosdp` DualData)."""
-
-    blocks: Sequence[Any]
-    equality_multipliers: Sequence[tuple[int, Polynomial]]
-
-
 class _Place(NamedTuple):
     """Entry (i, j), i >= j, of Gram matrix `block`: its `product` is `factor` times a monomial in normal
     form."""
@@ -96,13 +80,14 @@ class _Place(NamedTuple):
 class Rounder:
     """Rounds one set of float multipliers to proofs of `claim`; what needs no bits is done once."""
 
-    def __init__(self, claim: Claim, dual: FloatDual, squares: Sequence[Fraction] = ()) -> None:
+    def __init__(self, claim: Claim, dual: DualData, squares: Sequence[Fraction] = ()) -> None:
         self.claim = claim
-        self.targets = [terms_of(p) for p in claim.targets]
+        (target,) = claim.targets
+        self.target = terms_of(target)
         self.squares = tuple(squares)
         for u, (weight, p) in zip(self.squares, claim.squares, strict=bool(self.squares)):
-            add_to(self.targets[0], terms_of(p), rational(u))
-            add_to(self.targets[0], {(): -rational(u * u / (4 * weight))})
+            add_to(self.target, terms_of(p), rational(u))
+            add_to(self.target, {(): -rational(u * u / (4 * weight))})
         # equalities in expectation are equalities with a constant multiplier
         self.equalities = [terms_of(p) for p in (*claim.equalities, *claim.expectations.equalities)]
         self.lists = {
@@ -111,18 +96,17 @@ class Rounder:
         }
         self.lists["product"] = self.lists["inequality"]
         self.blocks = [b for b in dual.blocks if np.asarray(b.gram).size]
-        self.target_of = [int(getattr(b, "target", 0) or 0) for b in self.blocks]
         self.bases = [monomials_of(b.basis) for b in self.blocks]
         for block, basis in zip(self.blocks, self.bases, strict=True):
             if np.asarray(block.gram).shape != (len(basis), len(basis)):
                 raise ValueError(f"a Gram matrix of shape {block.gram.shape} for a basis of {len(basis)}")
             if block.gram.dtype != object and not np.isfinite(block.gram).all():
                 raise NotCertifiable("the multipliers hold NaN or infinite numbers: the solver failed")
-        self.free = [(_equality_target(m), int(m[0]), m[1]) for m in dual.equality_multipliers]
+        self.free = [(int(j), p) for j, p in dual.equality_multipliers]
         self.rules = Rules(self.equalities[: len(claim.equalities)])
         self.factors = [self._factor(b) for b in self.blocks]
         self._number_products()
-        self._places: list[dict[Monomial, _Place]] | None = None
+        self._places: dict[Monomial, _Place] | None = None
 
     def _number_products(self) -> None:
         """Number the monomials basis[i] * basis[j], j <= i, of all blocks (`numbers[k]`: lower triangle)."""
@@ -135,7 +119,7 @@ class Rounder:
         self.numbers = np.split(number, np.cumsum(products.sizes)[:-1]) if self.blocks else []
         self.rows: list[Monomial] = monomials_of(distinct)
 
-    def _factor(self, block: FloatBlock) -> Terms | None:
+    def _factor(self, block: GramBlock) -> Terms | None:
         """What multiplies a block, as one polynomial; None for matrix blocks."""
         if block.kind in ("psd", "expectation_psd"):
             return None
@@ -144,19 +128,18 @@ class Rounder:
             factor = multiply(factor, self.lists[block.kind][k])
         return factor
 
-    def _matrix(self, block: FloatBlock) -> Any:
+    def _matrix(self, block: GramBlock) -> Any:
         """The polynomial matrix that a matrix block is paired with."""
         of = self.claim if block.kind == "psd" else self.claim.expectations
         return of.matrices[block.index[0]]
 
-    def places(self, target: int) -> dict[Monomial, _Place]:
-        """For every monomial in normal form that a plain block of this target reaches: one such entry."""
+    def places(self) -> dict[Monomial, _Place]:
+        """For every monomial in normal form that a plain block reaches: one such entry."""
         if self._places is None:
-            self._places = [{} for _ in self.targets]
+            found: dict[Monomial, _Place] = {}
             for k, block in enumerate(self.blocks):
                 if block.kind != "sos":
                     continue
-                found = self._places[self.target_of[k]]
                 row, column = self.triangles[k]
                 # an off-diagonal entry moves by half of what it absorbs: those first
                 order = np.argsort(row == column, kind="stable")
@@ -171,7 +154,8 @@ class Rounder:
                     known = found.get(normal)
                     if known is None or (i != j and known.i == known.j):
                         found[normal] = _Place(k, i, j, factor, product)
-        return self._places[target]
+            self._places = found
+        return self._places
 
     def multipliers(self, bits: int) -> tuple[Multiplier, ...]:
         """Exact multipliers with entries rounded to `bits` binary places; the identity holds exactly.
@@ -181,33 +165,50 @@ class Rounder:
         """
         scale = 1 << bits
         grams = [_dyadic(b.gram, bits) for b in self.blocks]
-        residual = [dict(t) for t in self.targets]
+        residual = dict(self.target)
         for k in range(len(self.blocks)):
-            add_to(residual[self.target_of[k]], self.contribution(k, grams[k], scale), -1)
-        cofactors: list[dict[int, Terms]] = [{} for _ in self.targets]
-        for target, j, polynomial in self.free:
+            add_to(residual, self.contribution(k, grams[k], scale), -1)
+        cofactors: dict[int, Terms] = {}
+        for j, polynomial in self.free:
             rounded = _dyadic_terms(polynomial, scale)
-            add_to(cofactors[target].setdefault(j, {}), rounded)
-            add_to(residual[target], multiply(rounded, self.equalities[j]), -1)
+            add_to(cofactors.setdefault(j, {}), rounded)
+            add_to(residual, multiply(rounded, self.equalities[j]), -1)
 
         updates: list[dict[tuple[int, int], fmpq]] = [{} for _ in self.blocks]
-        for target in range(len(self.targets)):
-            rest = self.rules.divide(residual[target], cofactors[target])
-            places = self.places(target)
-            loose = [row for row in rest if row not in places]
-            if loose:
-                rest = self._repair(target, rest, loose, cofactors[target], updates)
-            self._absorb(target, rest, cofactors[target], updates)
+        rest = self.rules.divide(residual, cofactors)
+        places = self.places()
+        loose = [row for row in rest if row not in places]
+        if loose:
+            rest = self._repair(rest, loose, cofactors, updates)
+        self._absorb(rest, cofactors, updates)
         out = [self._finish(k, grams[k], updates[k], scale) for k in range(len(self.blocks))]
-        kept = [m for m in out if m is not None]
-        plain = len(self.claim.equalities)
-        for target, found in enumerate(cofactors):
-            for j, terms in sorted(found.items()):
-                if terms:
-                    kind, index = ("equality", j) if j < plain else ("expectation_equality", j - plain)
-                    kept.append(Multiplier(kind, (index,), polynomial=polynomial_of(terms), target=target))
-        kept.extend(self.square_multipliers())
-        return tuple(kept)
+        return (*(m for m in out if m is not None), *self.others(cofactors))
+
+    def others(self, cofactors: dict[int, Terms]) -> list[Multiplier]:
+        """The multipliers that are no Gram matrices: cofactors of equalities, numbers for squares of
+        expectations."""
+        out, plain = [], len(self.claim.equalities)
+        for j, terms in sorted(cofactors.items()):
+            if terms:
+                kind, index = ("equality", j) if j < plain else ("expectation_equality", j - plain)
+                out.append(Multiplier(kind, (index,), polynomial=polynomial_of(terms)))
+        out += [Multiplier("square", (k,), polynomial=Polynomial(u)) for k, u in enumerate(self.squares) if u]
+        return out
+
+    def multiplier(self, k: int, whole: Sequence[Sequence[int]], common: int) -> Multiplier | None:
+        """Block k with a matrix over one denominator, zero rows left out; None when nothing is left."""
+        keep = [i for i, row in enumerate(whole) if any(row)]
+        if not keep:
+            return None
+        block, every = self.blocks[k], len(keep) == len(whole)
+        return Multiplier(
+            block.kind,
+            tuple(int(v) for v in block.index) if block.kind != "sos" else (),
+            tuple(self.bases[k][i] for i in keep),
+            tuple(tuple(whole[i] if every else [whole[i][j] for j in keep]) for i in keep),
+            common,
+            () if block.entry is None else tuple(int(block.entry[i]) for i in keep),
+        )
 
     def proof(self, places: Sequence[int]) -> Proof:
         """The proof at the first of these numbers of bits that the checker accepts; raises NotCertifiable."""
@@ -218,10 +219,6 @@ class Rounder:
             except NotCertifiable as error:
                 reason = f"{error} ({bits} bits)"
         raise NotCertifiable(reason)
-
-    def square_multipliers(self) -> list[Multiplier]:
-        """The numbers that stand for squares of expectations."""
-        return [Multiplier("square", (k,), polynomial=Polynomial(u)) for k, u in enumerate(self.squares) if u]
 
     def contribution(self, k: int, gram: np.ndarray, scale: int) -> Terms:
         """Exactly what block k adds to its target."""
@@ -261,14 +258,10 @@ class Rounder:
         return out
 
     def _absorb(
-        self,
-        target: int,
-        rest: Terms,
-        cofactors: dict[int, Terms],
-        updates: list[dict[tuple[int, int], fmpq]],
+        self, rest: Terms, cofactors: dict[int, Terms], updates: list[dict[tuple[int, int], fmpq]]
     ) -> None:
         """Move a remainder in normal form into one Gram entry per monomial, rewriting cofactors included."""
-        places = self.places(target)
+        places = self.places()
         left: Terms = {}
         for row, value in rest.items():
             block, i, j, factor, product = places[row]
@@ -284,7 +277,6 @@ class Rounder:
 
     def _repair(
         self,
-        target: int,
         rest: Terms,
         loose: list[Monomial],
         cofactors: dict[int, Terms],
@@ -296,7 +288,7 @@ class Rounder:
         over the rationals) and returns the remainder after the change.  Raises NotCertifiable when the system
         has no solution.
         """
-        columns, loose = self._connected(target, loose)
+        columns, loose = self._connected(loose)
         example = str(polynomial_of({loose[0]: fmpq(1)}))
         if not columns or len(loose) * len(columns) > _REPAIR_CELLS:
             raise NotCertifiable(
@@ -334,12 +326,10 @@ class Rounder:
             add_to(after, effect, -change)
         return after
 
-    def _connected(self, target: int, loose: list[Monomial]) -> tuple[list[_Column], list[Monomial]]:
+    def _connected(self, loose: list[Monomial]) -> tuple[list[_Column], list[Monomial]]:
         """The adjustable numbers that touch `loose`, and all unreached monomials they touch in turn."""
-        places = self.places(target)
-        everything = [
-            (column, [row for row in column[1] if row not in places]) for column in self._columns(target)
-        ]
+        places = self.places()
+        everything = [(column, [row for row in column[1] if row not in places]) for column in self._columns()]
         wanted = set(loose)
         chosen: list[_Column] = []
         while True:
@@ -351,15 +341,13 @@ class Rounder:
                 chosen.append(column)
                 wanted.update(rows)
 
-    def _columns(self, target: int) -> Iterator[_Column]:
+    def _columns(self) -> Iterator[_Column]:
         """Every adjustable number outside the plain blocks, with its effect on the target in normal form."""
-        for where, j, polynomial in self.free:
-            if where != target:
-                continue
+        for j, polynomial in self.free:
             for row in monomials_of(polynomial.monos):
                 yield ("free", j, row), self.rules.divide(multiply({row: fmpq(1)}, self.equalities[j]), {})
         for k, block in enumerate(self.blocks):
-            if self.target_of[k] != target or block.kind == "sos":
+            if block.kind == "sos":
                 continue
             for i in range(len(self.bases[k])):
                 for j in range(i + 1):
@@ -370,7 +358,8 @@ class Rounder:
         block = self.blocks[k]
         factor = self.factors[k]
         if factor is None:
-            factor = terms_of(self._matrix(block)[int(block.entry[i])][int(block.entry[j])])
+            entry = np.asarray(block.entry)
+            factor = terms_of(self._matrix(block)[int(entry[i])][int(entry[j])])
         basis = self.bases[k]
         return multiply({times(basis[i], basis[j]): change * (1 if i == j else 2)}, factor)
 
@@ -387,31 +376,13 @@ class Rounder:
             whole[i][j] += extra
             if i != j:
                 whole[j][i] += extra
-        keep = [i for i, row in enumerate(whole) if any(row)]
-        if not keep:
-            return None
-        block = self.blocks[k]
-        every = len(keep) == len(whole)
-        kept = tuple(tuple(whole[i] if every else [whole[i][j] for j in keep]) for i in keep)
-        if not _positive_in_floats(kept, common):
+        found = self.multiplier(k, whole, common)
+        if found is not None and not _positive_in_floats(found.gram, common):
             raise NotCertifiable(
                 "a Gram matrix is not positive semidefinite after rounding: the multipliers are too close to "
                 "the boundary of the cone for this number of bits"
             )
-        return Multiplier(
-            block.kind,
-            tuple(int(v) for v in block.index) if block.kind != "sos" else (),
-            tuple(self.bases[k][i] for i in keep),
-            kept,
-            common,
-            tuple(int(block.entry[i]) for i in keep) if self.factors[k] is None else (),
-            None,
-            self.target_of[k],
-        )
-
-
-def _equality_target(item: Any) -> int:
-    return int(item[2]) if len(item) > 2 else 0
+        return found
 
 
 def _dyadic(gram: np.ndarray, bits: int) -> np.ndarray:

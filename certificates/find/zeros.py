@@ -151,12 +151,7 @@ def relations(
     far as integers of 20 bits tell). Cost: lattice reduction of every block's side; .1 s at side 10.
     """
     claim = rounder.claim
-    if (
-        len(rounder.targets) != 1
-        or claim.expectations
-        or claim.squares
-        or max((len(b) for b in rounder.bases), default=0) > LARGEST_SIDE
-    ):
+    if claim.expectations or claim.squares or max((len(b) for b in rounder.bases), default=0) > LARGEST_SIDE:
         return None
     bits = _BITS * max(len(b) for b in rounder.bases) + 100
     before = ctx.prec
@@ -165,7 +160,7 @@ def relations(
         zeros = []
         for start in starts[:_MOST_ZEROS]:
             found = _refined(claim, start, bits)
-            if found is not None and found.small(found.value(rounder.targets[0])):
+            if found is not None and found.small(found.value(rounder.target)):
                 zeros.append(found)
         if not zeros:
             return None

@@ -27,7 +27,6 @@ class Block:
     basis: np.ndarray
     index: tuple = ()
     entry: np.ndarray | None = None
-    target: int = 0
 
 
 @dataclass
@@ -201,13 +200,6 @@ def test_matrix_inequalities():
     # x is reached by the matrix block alone: its entry must be repaired
     proof = proved(statement, dual, 34)
     assert proof.multipliers[-1].kind == "psd"
-
-
-def test_several_objectives_in_one_proof():
-    statement = Claim("sos", (x**2 + 1, y**2 + 2))
-    dual = Dual([block("sos", [[1, 0], [0, 1]], ONE, x), block("sos", [[2, 0], [0, 1]], ONE, y, target=1)])
-    proof = proved(statement, dual)
-    assert "objectives" in proof.to_dict()["claim"]
 
 
 def test_zero_rows_are_left_out():
