@@ -1,4 +1,4 @@
-"""A statistic with a proven sensitivity, released: its exact value on the grid of the proof, with exact noise.
+"""A statistic with a proven sensitivity, released: its exact value on a public grid, with exact noise.
 
 Proof: docs/proofs/stability_statistics.md, section "Release"
 """

@@ -12,10 +12,11 @@ from typing import Any
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.convex import ConvexLoss, curvature
+from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.falsify import falsify
 from sosdp.laboratory.family import Family, transfer
 from sosdp.laboratory.report import StabilityReport
-from sosdp.laboratory.statistic import certify_sensitivity
+from sosdp.laboratory.statistic import certify_sensitivity, pair_sums
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 
 
@@ -29,6 +30,7 @@ def stability(
     radius: Any = None,
     claim: Any = None,
     degree: int | None = None,
+    pairs: bool = False,
 ) -> StabilityReport:
     """How far the value of a program moves when one record is replaced.
 
@@ -45,7 +47,10 @@ def stability(
     claim
         A sensitivity to be proven or refuted; None for the least that can be proven.
     degree
-        Of the relaxation; by default the least that takes the program.
+        Of the relaxation; by default the least that takes the program, or the next one where that proves
+        more.
+    pairs
+        The function is a kernel of two records, and the statistic its sum over all pairs: any n.
 
     Returns
     -------
@@ -70,6 +75,9 @@ def stability(
         raise TypeError(f"stability takes a function or a program, got {type(program).__name__}")
     if records is None:
         raise TypeError("stability of a function needs records=, their public number")
+    if pairs:
+        domain = Domain(dimension, low, high, radius)
+        return pair_sums(program, records=records, domain=domain, claim=claim, degree=degree)
     return certify_sensitivity(
         program,
         records=records,

@@ -143,6 +143,52 @@ def test_order_is_decided_for_polynomials_of_known_symmetry():
         assert alike(sd.Polynomial(0) + query([v for (v,) in data]), data) == (symmetric, positions)
 
 
+PAIRS = {
+    "products": (lambda x, y: x * y, 1, {"low": -1}, 2),
+    "squared distances": (lambda x, y: (x - y) ** 2, 1, {}, 1),
+    "squared inner products": (
+        lambda x, y: sum(a * b for a, b in zip(x, y, strict=True)) ** 2,
+        2,
+        {"radius": 1},
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_sums_over_pairs_for_any_number_of_records(name):
+    kernel, dimension, facts, each = PAIRS[name]
+    for n in (2, 3, 10**6):
+        report = sd.stability(kernel, pairs=True, records=n, dimension=dimension, **facts)
+        truth = (n - 1) * each
+        assert report.status == "proven" and truth <= report.upper <= truth * (1 + F(1, 10**4))
+        assert truth * (1 - F(1, 10**3)) <= report.lower
+        if n == 3:
+            first, second = (
+                sum(kernel(a, b) for a, b in itertools.combinations(d, 2)) for d in report.neighbours
+            )
+            assert first - second == report.lower
+            whole = lambda r: sum(kernel(a, b) for a, b in itertools.combinations(r, 2))  # noqa: E731
+            assert abs(sd.stability(whole, records=3, dimension=dimension, **facts).upper - truth) < F(
+                1, 10**3
+            )
+    assert (
+        sd.stability(kernel, pairs=True, records=5, dimension=dimension, claim=each, **facts).status
+        == "refuted"
+    )
+    with pytest.raises(sd.NotAPolynomial, match="symmetric"):
+        sd.stability(lambda x, y: x, pairs=True, records=3)
+    with pytest.raises(ValueError, match="two"):
+        sd.stability(kernel, pairs=True, records=1, dimension=dimension, **facts)
+
+
+def test_a_higher_degree_is_tried_where_the_least_one_proves_too_much():
+    covariance = lambda x, y: (x[0] - y[0]) * (x[1] - y[1])  # noqa: E731
+    facts = {"pairs": True, "records": 2, "dimension": 2, "low": -1}
+    assert sd.stability(covariance, **facts, degree=2).gap > 1.1
+    assert sd.stability(covariance, **facts).gap < 1.01
+
+
 def test_refusals():
     for bad in ({"records": 0}, {"low": 1}, {"dimension": 0}, {"radius": -1}, {"high": math.inf}):
         with pytest.raises(ValueError):
