@@ -143,6 +143,7 @@ def test_programs_survive_and_lies_do_not():
     true = ProjectionProgram(shift_l1=0.5, shift_frobenius=0.5, solve=project_on_interval)
     oracle = Oracle(lambda d, x: float((x[0] - sum(d) / 4) ** 2))
     report = falsify_program(true, data, neighbours=ReplaceOne(GRID), oracle=oracle)
+    assert len(repr(report)) < 300  # a finding, not the data that it was found on
     assert report.refuted == () and "no claim refuted" in report.statement()
     lie = ProjectionProgram(shift_l1=0.5, shift_frobenius=0.2, solve=project_on_interval)
     assert falsify_program(lie, data, neighbours=ReplaceOne(GRID)).refuted == ("sensitivity",)

@@ -117,7 +117,7 @@ def _flipped(data: Any, i: int, j: int) -> Any:
 # ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitivityReport:
     """What a search for violations found.
 
@@ -143,6 +143,9 @@ class SensitivityReport:
     def refuted(self) -> bool:
         """Whether some pair disproves the claim, float64 rounding of the distance allowed for."""
         return self.excess > 1e-12 * (1.0 + abs(self.claimed))
+
+    def __repr__(self) -> str:
+        return f"SensitivityReport({self.statement()})"
 
     @property
     def ratio(self) -> float:

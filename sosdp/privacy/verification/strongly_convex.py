@@ -91,7 +91,7 @@ class Oracle:
     near: Callable[[Any, Array], Array] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProgramReport:
     """Which claims of a program survived; an excess is how far beyond its claim something was found.
 
@@ -122,6 +122,9 @@ class ProgramReport:
         """The finding in a few bits."""
         broken = ", ".join(self.refuted)
         return f"{self.sensitivity.statement()}; {f'REFUTED: {broken}' if broken else 'no claim refuted'}"
+
+    def __repr__(self) -> str:
+        return f"ProgramReport({self.statement()})"
 
 
 @gathering(Search, "search")
