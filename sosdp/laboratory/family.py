@@ -20,7 +20,7 @@ from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.identities import Facts, NoIdentity, degree_in, least_growth, nonnegative
+from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import evaluate, same
 from sosdp.model.system import System
@@ -124,6 +124,7 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     size = family.record.dimension
     z, u = ([variables(f"z_{tag}{k}") for k in range(family.own)] for tag in "ab")
     x, y, new = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "abc")
+    _apart(family, [*z, *u, *x, *y, *new, variables(LEAST)])
     moved = _affine(list(family.dropped(z)), z)
     names = frozenset(v.name for v in [*z, *u])
     known = {v.name for v in [*z, *u, *x, *y, *new, *family.parameters]}
@@ -171,6 +172,7 @@ class FamilyProgram:
         family, n = self.family, self.records
         z = [[variables(f"z{i}_{k}") for k in range(family.own)] for i in range(n)]
         x = [[variables(f"x{i}_{k}") for k in range(family.record.dimension)] for i in range(n)]
+        _apart(family, [v for row in [*z, *x] for v in row])
         values = {v: Fraction(c) for v, c in zip(family.parameters, candidate, strict=True)}
         for row, record in zip(x, records, strict=True):
             values |= {v: Fraction(float(c)) for v, c in zip(row, np.ravel(record), strict=True)}
@@ -246,6 +248,13 @@ def score_program(
         sensitivity=float_up(report.sensitivity),
         integral=integral,
     )
+
+
+def _apart(family: Family, ours: Sequence[Polynomial]) -> None:
+    """Refuse parameters that have the name of a variable of ours, which a proof would take for the same."""
+    taken = {v.name for v in ours} & {v.name for v in family.parameters}
+    if taken:
+        raise NoIdentity(f"parameters need other names than {', '.join(sorted(taken))}")
 
 
 def _affine(moved: list[Any], z: Vector) -> list[Polynomial]:

@@ -23,6 +23,7 @@ from sosdp.laboratory.statistic import same
 from sosdp.model.system import System
 from sosdp.relaxation.sos_program import SosProgram
 
+LEAST = "least_s"
 MOST = 2
 """Degree in the solver's variables: what relaxations of every even degree obey for constraints of degree 1 or
 2, whatever the data make of them."""
@@ -167,7 +168,7 @@ def least_growth(
     """
     if growth.degree == 0:
         return sum((Fraction(c) for c, _ in growth.terms()), Fraction(0)), None
-    s = variables("least_s")
+    s = variables(LEAST)
     try:
         if claimed is not None:
             return claimed, nonnegative(coerce(claimed) - growth, facts, "objective")

@@ -5,13 +5,15 @@ Proof: docs/proofs/stability_statistics.md, section "Release"
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import certificates
 from sosdp.laboratory.domain import Record
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import evaluate
-from sosdp.privacy.guarantee.condition import Charged, Fact
+from sosdp.privacy.guarantee.condition import Charged, Claim, Fact
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.guarantee.rounding import float_near
@@ -56,21 +58,29 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     bits = terms.bits()
     scale = STEPS / Fraction(epsilon)
     noisy = counted + discrete_laplace(scale, bits)
-    exact = len(report.certificates) == len(report.positions) and all(report.certificates)
+    kept = [certificate for certificate in report.certificates if certificate is not None]
+    exact = len(kept) == len(report.positions) and all(map(_verifies, kept))
     held: dict[str, Any] | None = None
-    if exact:
+    if exact and kept:
         held = report.to_dict()
         held["unit"] = str(STEPS / Fraction(held["upper"]))
+    sentence: type[str] = Fact if exact else Charged
+    if not report.positions:  # no proof of the engine has none
+        sentence = Claim
     near = f"sensitivity of the statistic at most {float(upper):.6g}: {report.statement}"
     return terms.seal(
         float_near(step * noisy),
-        terms.guarantee(Fact(near) if exact else Charged(near)),
+        terms.guarantee(sentence(near)),
         bits,
         evidence=Evidence(
             "docs/proofs/stability_statistics.md", (Law("discrete laplace", (scale, STEPS)),), held
         ),
         public={"n": report.records, "scale": float(step * scale)},
     )
+
+
+def _verifies(certificate: Mapping[str, Any]) -> bool:
+    return certificates.check_certificate(dict(certificate)).status == "valid"
 
 
 def whole_value(report: StabilityReport, data: Any) -> tuple[int, Fraction]:

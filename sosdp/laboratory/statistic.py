@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import certificates
@@ -213,19 +213,25 @@ def _trials(query: Any, count: int, domain: Domain) -> Iterator[list[Record]]:
 
 
 def mentioned(query: Any) -> set[Fraction]:
-    """Finite numbers in the code of a function, its defaults and closure: where it might branch."""
-    held: list[Any] = [*(getattr(query, "__defaults__", None) or ())]
-    held += [cell.cell_contents for cell in getattr(query, "__closure__", None) or ()]
-    waiting = [code] if isinstance(code := getattr(query, "__code__", None), CodeType) else []
+    """Finite numbers in the code of a function and of those in its closure and defaults: where it might
+    branch."""
+    waiting, seen, result = [query], set(), set()
     while waiting:
-        for item in waiting.pop().co_consts:
-            waiting.extend([item] if isinstance(item, CodeType) else [])
-            held.extend(item if isinstance(item, (tuple, frozenset)) else [item])
-    found = set()
-    for item in held:
-        if isinstance(item, (int, float, Fraction)) and -1e300 < item < 1e300:
-            found |= {Fraction(item), -Fraction(item)}
-    return found
+        item: Any = waiting.pop()
+        if isinstance(item, (int, float, Fraction)):
+            if -1e300 < item < 1e300:
+                result |= {Fraction(item), -Fraction(item)}
+        elif isinstance(item, (tuple, frozenset)):
+            waiting.extend(item)
+        elif isinstance(item, (CodeType, FunctionType)) and id(item) not in seen:
+            seen.add(id(item))
+            if isinstance(item, CodeType):
+                waiting.extend(item.co_consts)
+            else:
+                cells = item.__closure__ or ()
+                waiting += [item.__code__, item.__defaults__ or ()]
+                waiting += [cell.cell_contents for cell in cells]
+    return result
 
 
 def _term(coefficient: Any, powers: dict[str, int], point: dict[str, Fraction]) -> Fraction:

@@ -93,6 +93,7 @@ UNDECIDED = {
     "degree 4": one(Part("p", single=lambda z, x: z[0] - x[0] * z[0] ** 4)),
     "a transfer that sees the data": replace(location(), dropped=lambda z: [sd.variables("x_a0")]),
     "a transfer that is not affine": replace(location(), dropped=lambda z: [z[0] ** 2]),
+    "a parameter that is the new record": replace(location(), parameters=(sd.variables("x_c0"), THETA)),
     "a stranger": one(Part("p", single=lambda z, x: -z[0] * sd.variables("stranger") ** 2)),
     "a local equality that breaks": replace(
         location(), local=lambda z, x: ([z[0] ** 2 - z[0], (1 - z[0]) * x[0]], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -66,6 +67,13 @@ def test_vectors_in_a_ball_stay_in_it():
     records = inside(report, [[3.0, 4.0], [math.nan, math.inf]])
     assert all(sum(c * c for c in record) <= 1 for record in records)
     assert abs(records[0][0] - F(3, 5)) < F(1, 1000)
+
+
+def test_a_report_typed_by_hand_is_a_claim():
+    typed = replace(REPORT, certificates=(), positions=(), upper=F(1, 2))
+    assert sd.private_estimator(typed, epsilon=1.0).fit([0.0, 0.5, 1.0]).guarantee_.kind == "heuristic"
+    floats = replace(REPORT, certificates=(None,))
+    assert sd.private_estimator(floats, epsilon=1.0).fit([0.0, 0.5, 1.0]).guarantee_.kind == "certified"
 
 
 def test_what_is_not_proven_is_refused():
