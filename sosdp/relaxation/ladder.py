@@ -67,7 +67,7 @@ STEPS = (
         lambda s: s.deadline == math.inf,
         small,
         "CVXOPT and SDPA on programs that take a moment",
-        "equations with coefficients of 1e34, a set empty by 1e-8 of its terms: finite 19, named 27",
+        "equations with coefficients of 1e34, a set empty by 1e-8 of its terms: finite 19, named 28",
     ),
 )
 FIRST = "first"
@@ -80,7 +80,7 @@ def run(state: State) -> Candidate:
     _take(state, FIRST, first)
     own = state.options.solver in ("auto", "borrowed") and state.solve is None
     for step in STEPS if own else ():
-        if step.name in state.without or state.late or not state.best.doubtful or not step.when(state):
+        if step.name in state.without or state.late or not _joined(state).doubtful or not step.when(state):
             continue
         _take(state, step.name, step.what)
     return _joined(state)

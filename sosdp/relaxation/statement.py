@@ -121,7 +121,8 @@ class Demand:
         """Whether variables may be moved: given symmetries, for-alls, smaller cones, chosen bases, Groebner
         bases and term sparsity refer to the given ones."""
         o = self.options
-        plain = o.symmetries is None and o.cone == "sos" and o.basis is None and o.quotient != "groebner"
+        plain = o.symmetries is None and o.cone == "sos" and o.basis is None
+        plain = plain and (o.quotient != "groebner" or not self.system.equalities)
         foralls = self.system.foralls or any(c.kind == "forall" for c in self.in_expectation)
         return plain and not (self.equations or foralls) and not o.sparsity.endswith(("term", "chordal"))
 
