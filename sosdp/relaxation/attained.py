@@ -80,14 +80,19 @@ def is_full(found: Candidate) -> bool:
     demand, objective = built.statement.demands[0], built.statement.demands[0].parts[0]
     lower = found.value if found.proven is None else float(found.proven)
     for start in _starts(built, found.raw, demand):
-        whole = demand.fixed.issuperset(start)  # rounding is all that can be done
-        better = start if whole else _improved(demand, start)
-        better = better if len(demand.system) else _descended(objective, start)
-        x = _feasible_near(demand, better)
-        value = math.inf if x is None else near(built.statement.constant + mass * at(objective, x))
-        if value - lower <= tolerance(built, found.value):
-            return True
+        for better in _steps(demand, start):
+            x = _feasible_near(demand, better)
+            value = math.inf if x is None else near(built.statement.constant + mass * at(objective, x))
+            if value - lower <= tolerance(built, found.value):
+                return True
     return False
+
+
+def _steps(demand: Demand, start: dict[int, float]) -> Iterator[dict[int, float]]:
+    """A point, and, where rounding is not all that can be done, one that is better under the constraints."""
+    yield start
+    if not demand.fixed.issuperset(start):
+        yield _improved(demand, start) if len(demand.system) else _descended(demand.parts[0], start)
 
 
 def _feasible_near(demand: Demand, start: dict[int, float]) -> Point | None:

@@ -21,9 +21,10 @@ from .sos_cone.solve import NAME as SOS_CONE
 from .sos_cone.solve import at_points, solve_at_points
 
 _NEWTON_COLUMNS = 12  # a side, from which on our Newton-CG method is not slower than SCS
-_SCS_SIDES = 30, 80  # of the largest block, between which SCS gets a trial,
-_TRIAL = 400  # of so many iterations, or, beside an interior-point method,
-_TRIAL_RATE = 0.0125  # of this times the cube of the side: about half of what that takes
+_SCS_SIDES = 30, INTERIOR_POINT_SIDE  # of the largest block, between which SCS gets a trial:
+_TRIAL, _TRIAL_COLUMNS = 600, 350  # iterations, and moments, where our method at points is next,
+_LONG_TRIAL, _TRIAL_RATE = 1000, 0.0125  # else at most so many, and this times the cube of the side: about
+# half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
 
@@ -45,12 +46,15 @@ def suits_newton_cg(program: GramProgram) -> bool:
     return identity.columns.shape[0] >= _NEWTON_COLUMNS * side
 
 
-def suits_scs(program: GramProgram) -> bool:
-    """Whether SCS gets a trial before all others: few blocks, one of them large, with a moment for most of
-    their entries, so that a step of it costs next to nothing beside one of theirs."""
+def suits_scs(program: GramProgram, ours: bool) -> bool:
+    """Whether SCS gets a trial before the next method (``ours``: at points): few blocks, one of them large,
+    with a moment for most of their entries, so that its steps cost next to nothing beside those of that.
+    Where nothing is minimised, there may be no interior, and it takes very many."""
     identity = program.identity
     side = max(identity.sides, default=0)
     if not _SCS_SIDES[0] <= side <= _SCS_SIDES[1] or identity.dominance or program.quadratic is not None:
+        return False
+    if np.isfinite(program.upper).any() or ours and identity.columns.shape[0] < _TRIAL_COLUMNS:
         return False
     entries = sum(svec_length(n) for n in identity.sides)
     few = len(identity.sides) <= 3 or 2 * identity.columns.shape[0] >= entries
@@ -77,18 +81,18 @@ def solve_program(
     options: Any = {"tolerance": tolerance, "time_limit": time_limit, "verbose": verbose}
     smaller = program.identity.symmetry or program.identity.dominance
     seen = program if smaller is None else replace(program, identity=smaller.reduce(program.identity))
-    if solver == "auto" and smaller is None and suits_scs(program):
-        side = max(program.identity.sides)
-        trial = _TRIAL if side > INTERIOR_POINT_SIDE else min(1000, int(_TRIAL_RATE * side**3))
+    if solver == "auto" and smaller is None and suits_newton_cg(program):
+        return _solve_with(program, newton_cg.NAME, options)
+    ours = solver == "auto" and program.identity.dominance is None and prefers(seen)
+    if solver == "auto" and smaller is None and suits_scs(program, ours):
+        trial = _TRIAL if ours else min(_LONG_TRIAL, int(_TRIAL_RATE * max(program.identity.sides) ** 3))
         soon = _solve_with(program, "scs", {**options, "max_iterations": trial})
         if soon.status == "optimal":
             return soon
-    if solver == "auto" and smaller is None and suits_newton_cg(program):
-        return _solve_with(program, newton_cg.NAME, options)
-    if solver == "auto" and program.identity.dominance is None and prefers(seen):
-        ours = at_points(program, **options)
-        if ours is not None:
-            return ours
+    if ours:
+        sampled = at_points(program, **options)
+        if sampled is not None:
+            return sampled
     if solver == SOS_CONE and program.identity.dominance is None:
         return _solve_with(program, SOS_CONE, options)  # points take care of symmetry themselves
     if smaller is not None:
