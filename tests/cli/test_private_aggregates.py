@@ -181,6 +181,7 @@ WRONG = {
     "epsilon below 0": "count t.csv --schema s.json --epsilon=-1",
     "epsilon nan": "count t.csv --schema s.json --epsilon nan",
     "epsilon infinite": "count t.csv --schema s.json --epsilon inf",
+    "epsilon too small": "count t.csv --schema s.json --epsilon 1e-310",
     "epsilon a word": "count t.csv --schema s.json --epsilon much",
     "delta 2": f"{MEAN} --delta 2",
     "delta below 0": f"{MEAN} --delta=-1e-6",
@@ -214,6 +215,7 @@ WRONG = {
     "a column missing in the header": "count short.csv --schema s.json --epsilon 1",
     "a column twice in the header": "count twice.csv --schema s.json --epsilon 1",
     "no header": "count nothing.csv --schema s.json --epsilon 1",
+    "a column that Parquet lacks": "count other.parquet --schema s.json --epsilon 1",
     # the schema
     "not json": lambda: "{",
     "a list": lambda: "[]",
@@ -246,6 +248,8 @@ def test_bad_input_is_one_line_and_shows_nothing(files, capsys, kind):
     (files / "broken.csv.gz").write_text(SECRET)
     (files / "broken.csv.zst").write_text(SECRET)
     (files / "broken.parquet").write_text(SECRET)
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"age": [1, 2], "note": [SECRET] * 2}).to_parquet(files / "other.parquet")
     (files / "t.png").write_text(SECRET)
     (files / "short.csv").write_text("age;region\n" + SECRET)
     (files / "twice.csv").write_text("age;age;region;pay;born\n" + SECRET)

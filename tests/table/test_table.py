@@ -191,3 +191,16 @@ def test_questions_that_are_none_are_refused(people, ask, error, words):
 def test_what_is_no_table_is_refused(source):
     with pytest.raises((TypeError, ValueError)):
         Table(source, SCHEMA, 1.0).sum("age").sum("pay").release()
+
+
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 5e-324), (1e300, 2e300)])
+def test_bounds_near_the_ends_of_float64_are_refused_in_public(bounds):
+    column = {"type": "number", "low": bounds[0], "high": bounds[1]}
+    table = Table({"v": [1.0]}, {**SCHEMA, "columns": {"v": column}}, 1.0)
+    for ask in (table.sum, table.mean, table.quantiles, table.histogram):
+        with pytest.raises(SchemaError, match="other units"):
+            ask("v")
+    with pytest.raises(ValueError, match="too small"):
+        Table({"v": [1.0]}, {**SCHEMA, "columns": {"v": {**column, "low": 0, "high": 1}}}, 1e-13).sum(
+            "v"
+        ).plan()

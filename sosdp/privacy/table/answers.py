@@ -28,6 +28,9 @@ ALPHA = 0.05
 KEYS = 0.25
 """Share of the budget for the keys, where they are private."""
 
+LEAST_EPSILON = 1e-12
+"""A smaller part of a budget is refused, before anything is read: noise beyond float64 has no answer."""
+
 EVERY_LINE = Fact("every line of a file is one record, every entry is read by the schema")
 
 
@@ -46,13 +49,17 @@ def shares(question: Question, epsilon: float) -> list[Share]:
     An error is w / epsilon, so the parts are proportional to sqrt(w).
 
     Raises:
-        ValueError: nothing is asked.
+        ValueError: nothing is asked, or a part is below LEAST_EPSILON.
     """
     if not question.statistics:
         raise ValueError("nothing is asked: count(), sum(), mean(), quantiles() or histogram() first")
     unit, times = question.shared
     weights = [statistic.spread(unit, Fraction(1)) for statistic in question.statistics]
     parts = split(epsilon, [math.sqrt(weight) for weight in weights])
+    if min(parts) < LEAST_EPSILON:
+        raise ValueError(
+            f"epsilon = {epsilon:g} is too small for this question: the answers would be noise alone"
+        )
     result = []
     for statistic, part in zip(question.statistics, parts, strict=True):
         each = Fraction(part) / times

@@ -27,6 +27,9 @@ from sosdp.privacy.table.statistics import Count, Histogram, Mean, SampledMean, 
 INTERVALS = ("noise", "sample", "none")
 """For the statistic of this table; of what its records are a sample of; no interval."""
 
+LARGEST = 1e100
+"""Bounds beyond it, or closer together than one over it, are refused."""
+
 BINS = 10
 RELATIONS = ("replace", "add or remove")
 
@@ -121,6 +124,14 @@ def numbers(schema: Schema, name: str, what: str) -> Column:
     if column.type == "category" or (what == "sum" and column.type == "date"):
         kind = "categories" if column.type == "category" else "dates"
         raise SchemaError(f"column {name!r} holds {kind}, which have no {what}")
+    return _in_range(column)
+
+
+def _in_range(column: Column) -> Column:
+    """The column, refused where its bounds, or their distance, are near the ends of float64."""
+    low, high = column.bounds
+    if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
+        raise SchemaError(f"column {column.name!r}: bounds beyond {LARGEST:g}: choose other units")
     return column
 
 
@@ -182,7 +193,7 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> 
         if bins is not BINS:
             raise ValueError(f"bins: column {name!r} has categories, which are its bins")
         return Histogram(column)
-    low, high = column.bounds
+    low, high = _in_range(column).bounds
     if isinstance(bins, int) and not isinstance(bins, bool):
         if not 1 <= bins <= 10_000:
             raise ValueError(f"bins must be between 1 and 10000, got {bins}")

@@ -193,7 +193,7 @@ def _parquet(source: str, question: Question) -> Iterator[Chunk]:
         problem = "not a Parquet file that can be read here"
     if problem or result is None:
         raise InputFileError(source, "file", problem)
-    _check_names(source, names, question)
+    _check_names(source, names, [*_wanted(question), *(column.name for column in question.schema.columns)])
     batches = result.iter_batches(batch_size=ROWS, columns=_wanted(question) or names[:1])
     kinds = _nullable(pandas)
     while True:
@@ -232,7 +232,7 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
             f"a file, a data frame or a mapping of columns is expected, got {type(frame).__name__}"
         )
     names = [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
-    _check_names("the table", names, question)
+    _check_names("the table", names, _wanted(question))
     wanted = _wanted(question)
     taken = {name: _listed(frame[name]) for name in wanted}
     lengths = {len(column) for column in taken.values()} | {_length(frame)}
@@ -254,8 +254,8 @@ def _length(frame: Any) -> int:
     return len(next(iter(frame.values()), ())) if isinstance(frame, Mapping) else len(frame)
 
 
-def _check_names(source: str, names: Sequence[str], question: Question) -> None:
-    for name in _wanted(question):
+def _check_names(source: str, names: Sequence[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
         if names.count(name) != 1:
             reason = "no such column" if name not in names else "several columns have this name"
             raise InputFileError(source, "columns", f"{name}: {reason}")
