@@ -18,16 +18,15 @@ from fractions import Fraction
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import ndtri
-from scipy.stats import norm
 
-from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .columns import Columns
 from .fold import combined, image, integers, norms
 from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
-from .planning import Budget, MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
+from .planning import Budget, MeanTask, Plan
+from .regression_planning import HELD, last_deviation, leverage_quantile, slope_of
 from .whitening import (
     CLEAR,
     RADIUS_RANK,
@@ -37,108 +36,15 @@ from .whitening import (
     noise_norm,
     radius_epsilon,
     radius_price,
-    schedule,
 )
 
-BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
-FRAME = 0.10  # of that
-COARSE, POLISH = Fraction(50, 100), Fraction(35, 100)  # of what the frame leaves; the rest is for intervals
-SHARP, DULL = 0.2, 0.4  # relative noise of the curvature: enough, and too much
-LEAST_REACH, ENOUGH_REACH = 30.0, 1e4  # condition of the correlations
-HELD = 2.5  # residual scales at which a residual is held
 WIDEST = 8.0
 ROOM = 0.35  # of the sampling error, for the noise of a wider hold; and of the noise of the scores' squares
 SCALE_RANK = 0.6
-LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
 LEAST_CURVATURE = 0.3
 LEAST_VARIANCE = 0.2
 BIG = 1 << 20  # steps of a radius of the last ball
-LARGEST = 50  # regressors
 UNSEEN_SHARE = 0.01  # of a coefficient's variance along directions that were not seen
-
-
-def plan_regression(task: MeanTask, budget: Budget) -> Plan:
-    """Shares and predicted error of a regression on task.d - 1 columns; task counts the target as a column.
-
-    private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations.
-
-    Raises:
-        TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
-    """
-    if budget.rho is None:
-        raise NotOffered("a private regression needs delta > 0 or rho")
-    if task.d - 1 > LARGEST:
-        raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
-    plan = _planned(task, budget)
-    if plan is None:
-        needed = enough_records(task, lambda more: _planned(more, budget) is not None)
-        raise TooFewRecords(
-            f"n = {task.n} records of {task.d - 1} regressors are too few at this budget: about {needed} "
-            "would do",
-            needed,
-        )
-    return plan
-
-
-def _planned(task: MeanTask, budget: Budget) -> Plan | None:
-    """The least share before the last question at which the curvature is seen; None for too few records."""
-    best: tuple[float, Plan] | None = None
-    for share in BEFORE:
-        found = _with_share(task, budget, Fraction(budget.rho) * share)  # type: ignore[arg-type]
-        if found is not None:
-            best = found
-            if found[0] <= SHARP and found[1].condition >= ENOUGH_REACH:
-                break
-    if best is None or best[0] > DULL or best[1].condition < LEAST_REACH:
-        return None
-    return best[1]
-
-
-def _with_share(task: MeanTask, budget: Budget, before: Fraction) -> tuple[float, Plan] | None:
-    """The relative noise of the curvature, and the plan."""
-    n, d = task.n, task.d - 1
-    frame, each, needed = frame_share(task, float(before), FRAME)
-    rest = before - frame
-    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE)
-    spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
-    spent["interval"] = before - sum(spent.values(), Fraction(0))
-    if not task.interval:
-        spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
-    polish = float(spent["polish"] - 3 * radius_price(n))
-    if not steps or polish <= 0:
-        return None
-    squared = leverage_quantile(d)
-    noise = noise_norm(d + 2, entry_deviation(n, d + 2, squared + HELD**2 + 1.0, polish))
-    radius = math.sqrt(squared + 1.0) * HELD
-    if budget.epsilon is None:
-        spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
-    deviation = last_deviation(budget, spent, d + 1)
-    if not deviation:
-        return None
-    private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + noise)
-    private /= slope_of(HELD, redescend=task.contamination > 0)
-    seconds = 0.3 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + 2e-3 * d
-    plan = Plan("one step", each, spent, private, math.sqrt(d / n), seconds, condition=reach, steps=steps)
-    return noise, plan
-
-
-def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
-    """Deviation of the noise of a coordinate of the last sum in diameters of its ball; 0 where nothing is
-    left."""
-    if "sum" in spent:
-        return 1.0 / math.sqrt(2.0 * float(spent["sum"]))
-    if dimension > LARGEST_DIMENSION:
-        return 0.0
-    assert budget.epsilon is not None
-    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), dimension)
-    return math.sqrt(dimension + 1.0) / rate if rate else 0.0
-
-
-def leverage_quantile(d: int) -> float:
-    """The square of the radius at which leverage is held, of Gaussian regressors."""
-    from scipy.stats import chi2
-
-    return float(chi2.ppf(LEVERAGE, d))
 
 
 def held(e: np.ndarray, k: float, *, redescend: bool) -> np.ndarray:
@@ -146,12 +52,6 @@ def held(e: np.ndarray, k: float, *, redescend: bool) -> np.ndarray:
     size = np.abs(e)
     result = np.sign(e) * np.minimum(size, k)
     return result * np.clip(3.0 - size / k, 0.0, 1.0) if redescend else result
-
-
-def slope_of(k: float, *, redescend: bool) -> float:
-    """Average slope of `held` at standard normal residuals."""
-    inner = norm.cdf(k) - norm.cdf(-k)
-    return float(inner - (2.0 * (norm.cdf(3.0 * k) - norm.cdf(2.0 * k)) if redescend else 0.0))
 
 
 def leverage_weights(sizes: np.ndarray, radius: float, *, redescend: bool) -> np.ndarray:

@@ -15,7 +15,8 @@ from sosdp.privacy.guarantee.release import Release
 
 from ..columns import Columns, flags_by_name
 from ..planning import MeanTask, Plan
-from ..regression import plan_regression, private_regression
+from ..regression import private_regression
+from ..regression_planning import plan_regression
 from ..tables import read_table
 from .base import TableEstimator
 

@@ -1,0 +1,227 @@
+"""Regression, components, ill-conditioned covariances, the mean of all rows: errors, plans, coverage."""
+
+Regression: residual deviation 1, signal deviation 1.5, excess error sqrt((b' - b)^T Sigma (b' - b)),
+medians of runs at (epsilon, 1e-6); ours is given no bounds. Rivals are given exact bounds, centres and
+scales for nothing. "wrong": 3 % of the rows are far and lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gaussian_regression_rivals import RIVALS, analyze_gauss
+from benchmarks.harness import Table
+from problems.gaussian import PrivateGaussian, PrivateLinearRegression, PrivateMean, PrivatePCA, TooFewRecords
+
+DELTA = 1e-6
+OPTIONS: dict[str, Any] = {"delta": DELTA, "bounds": None}
+Law = Callable[[np.random.Generator, int], np.ndarray]
+REGRESSIONS = (
+    (2000, 1, 1.0, "normal", 1.0), (5000, 3, 1.0, "normal", 1.0), (5000, 5, 1.0, "normal", 1.0),
+    (5000, 10, 1.0, "normal", 1.0), (20000, 5, 1.0, "normal", 1.0), (20000, 10, 1.0, "normal", 1.0),
+    (20000, 20, 1.0, "normal", 1.0), (20000, 10, 1.0, "normal", 0.5), (20000, 10, 1.0, "normal", 2.0),
+    (20000, 10, 1e2, "normal", 1.0), (20000, 10, 1e4, "normal", 1.0), (20000, 5, 1.0, "t3", 1.0),
+    (20000, 10, 1e2, "wrong", 1.0), (50000, 10, 1.0, "normal", 1.0),
+)  # fmt: skip
+COVERED = (
+    (5000, 3, "normal"), (5000, 5, "normal"), (20000, 5, "normal"), (20000, 10, "normal"), (20000, 3, "t3"),
+    (20000, 3, "unequal"), (20000, 5, "wrong"), (20000, 3, "indicators"),
+)  # fmt: skip
+CONDITIONS = (
+    (20000, 10, 1.0), (20000, 10, 1e2), (20000, 10, 1e4), (20000, 10, 1e6), (20000, 20, 1e4), (5000, 5, 1e3),
+    (5000, 10, 1e2), (5000, 10, 1e4), (5000, 10, 1e6), (100000, 10, 1e6),
+)  # fmt: skip
+LAWS: dict[str, tuple[Law, float, tuple[float, float]]] = {
+    "normal": (lambda g, n: g.normal(size=n), 0.0, (-20, 20)),
+    "uniform": (lambda g, n: g.uniform(-1, 1, n), 0.0, (-1, 1)),
+    "Laplace": (lambda g, n: g.laplace(size=n), 0.0, (-30, 30)),
+    "Student t3": (lambda g, n: g.standard_t(3, n), 0.0, (-100, 100)),
+    "exponential": (lambda g, n: g.exponential(size=n), 1.0, (0, 30)),
+    "lognormal": (lambda g, n: g.lognormal(size=n), math.exp(0.5), (0, 200)),
+    "85 % zeros": (lambda g, n: np.where(g.random(n) < 0.85, 0.0, g.exponential(20, n)), 3.0, (0, 400)),
+    "2 % at 99": (lambda g, n: np.where(g.random(n) < 0.02, 99.0, g.normal(size=n)), 1.98, (-10, 100)),
+    ".5 % at 1000": (lambda g, n: np.where(g.random(n) < 0.005, 1e3, g.normal(size=n)), 5.0, (-10, 1000)),
+    "Poisson .3": (lambda g, n: g.poisson(0.3, n).astype(float), 0.3, (0, 10)),
+    "binary .03": (lambda g, n: (g.random(n) < 0.03).astype(float), 0.03, (0, 1)),
+    "two clusters": (lambda g, n: np.where(g.random(n) < 0.5, -3, 3) + 0.3 * g.normal(size=n), 0.0, (-5, 5)),
+}
+
+
+def drawn(n: int, d: int, condition: float, law: str, run: int) -> tuple[np.ndarray, ...]:
+    """Regressors (n, d), target (n,), coefficients (d,), and a root (d, d) of the covariance of the
+    regressors."""
+    g = np.random.default_rng([n, d, run])
+    root = np.linalg.qr(g.normal(size=(d, d)))[0] * np.sqrt(np.geomspace(1.0, 1.0 / condition, d))
+    heavy = law == "t3"
+    z = g.standard_t(3, (n, d)) / math.sqrt(3.0) if heavy else g.normal(size=(n, d))
+    if law == "indicators":
+        z[:, 0], root = (g.random(n) < 0.2) * 2.5, np.eye(d)
+    X, b = z @ root.T, g.normal(size=d)
+    b = np.linalg.solve(root.T, 1.5 * b / np.linalg.norm(b))
+    e = g.standard_t(3, n) / math.sqrt(3.0) if heavy else g.normal(size=n)
+    if law == "unequal":
+        e = e * np.sqrt(0.25 + 0.75 * z[:, 0] ** 2)
+    y = X @ b + e
+    if law == "wrong":
+        X[: 3 * n // 100], y[: 3 * n // 100] = 50.0 * root[:, 0], -300.0
+    return X, y, b, root
+
+
+def regressions(runs: int) -> Table:
+    """Median excess errors of ours, the plan, least squares and rivals."""
+    rows = []
+    for n, d, condition, law, epsilon in REGRESSIONS:
+        model = PrivateLinearRegression(epsilon, contamination=0.05 if law == "wrong" else 0.0, **OPTIONS)
+        errors: dict[str, list[float]] = {name: [] for name in ("ours", "least squares", *RIVALS)}
+        for run in range(runs):
+            X, y, b, root = drawn(n, d, condition, law, run)
+            g = np.random.default_rng([run, 9])
+            away = {"ours": model.fit(X, y).coef_ - b, "least squares": least_squares(X, y) - b}
+            away |= {name: rival(X, y, epsilon, DELTA, g) - b for name, rival in RIVALS.items()}
+            for name, vector in away.items():
+                errors[name].append(float(np.linalg.norm(root.T @ vector)))
+        medians = {name: _median(v) for name, v in errors.items()}
+        plan = model.plan(n, d).total_error
+        rows.append([n, d, condition, law, epsilon, medians.pop("ours"), round(plan, 3), *medians.values()])
+    columns = ("n", "d", "condition", "law", "epsilon", "ours", "plan", "least squares", *RIVALS)
+    note = "none: the rival's own test refused"
+    return Table("Regression: median excess error", columns, rows, (note,))
+
+
+def _median(values: list[float]) -> float | None:
+    return round(float(np.median(values)), 3) if np.isfinite(values).all() else None
+
+
+def least_squares(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The sample's own coefficients."""
+    full = np.column_stack([X, np.ones(len(y))])
+    result: np.ndarray = np.linalg.lstsq(full, y, rcond=None)[0][:-1]
+    return result
+
+
+def regression_coverage(runs: int) -> Table:
+    """How often 95 % intervals hold the coefficient, and how wide they are against least squares'."""
+    rows = []
+    for n, d, law in COVERED:
+        held, missing, wide = 0, 0, []
+        for run in range(runs):
+            X, y, b, _ = drawn(n, d, 1.0 if law == "indicators" else 1e2, law, run)
+            tight = [law == "indicators"] + [False] * (d - 1)
+            bounds = [(0.0, 2.5)] + [None] * (d - 1) if law == "indicators" else None
+            model = PrivateLinearRegression(
+                1.0, delta=DELTA, bounds=bounds, tight=tight, contamination=0.05 if law == "wrong" else 0.0
+            ).fit(X, y)
+            assert model.interval_ is not None
+            held += int(((model.interval_[:, 0] <= b) & (b <= model.interval_[:, 1])).sum())
+            missing += int(np.isnan(model.interval_).any(axis=1).sum())
+            spread = 1.96 * np.sqrt(np.diag(np.linalg.inv(np.cov(X.T).reshape(d, d))) / n)
+            wide.append(float(np.nanmedian((model.interval_[:, 1] - model.interval_[:, 0]) / (2 * spread))))
+        total = runs * d - missing
+        rows.append([n, d, law, runs, round(held / total, 3), missing, round(float(np.median(wide)), 2)])
+    columns = ("n", "d", "law", "tables", "coverage", "without interval", "half-width / least squares'")
+    return Table("Regression: coverage of 95 % intervals at epsilon 1", columns, rows)
+
+
+def conditions(runs: int) -> Table:
+    """Relative Frobenius errors of a whole Gaussian by the condition of its covariance, and what is
+    flagged."""
+    rows = []
+    for n, d, condition in CONDITIONS:
+        errors, flags, told = [], 0, []
+        for run in range(runs):
+            X, _, _, root = drawn(n, d, condition, "normal", run)
+            model = PrivateGaussian(1.0, contamination=0.0, **OPTIONS).fit(X)
+            inverse = np.linalg.inv(root)
+            errors.append(float(np.linalg.norm(inverse @ model.covariance_ @ inverse.T - np.eye(d))))
+            flags += int(not model.within_plan_)
+            told.append(model.error_)
+        plan = model.plan_
+        median = float(np.median(errors))
+        found = (median, max(errors), float(np.median(told)), plan.total_error)
+        rows.append(
+            [
+                n,
+                d,
+                condition,
+                *(round(x, 3) for x in found),
+                float(f"{plan.condition:.2g}"),
+                f"{flags} of {runs}",
+            ]
+        )
+    columns = ("n", "d", "condition", "error", "worst", "error_", "plan", "reach of the plan", "flagged")
+    return Table("Whole Gaussians: error by condition at epsilon 1", columns, rows)
+
+
+def mean_coverage(runs: int) -> Table:
+    """The mean of all rows on twelve laws: coverage and half-width over the sample's, pure and with delta."""
+    rows = []
+    for name, (law, mean, bounds) in LAWS.items():
+        row: list[Any] = [name, str(bounds)]
+        for n in (500, 5000):
+            for delta in (0.0, DELTA):
+                held, wide = 0, []
+                for run in range(runs):
+                    X = law(np.random.default_rng([run, n]), n)
+                    model = PrivateMean(1.0, delta=delta, bounds=bounds, contamination=0.0).fit(X[:, None])
+                    assert model.interval_ is not None
+                    low, high = model.interval_[0]
+                    held += int(low <= mean <= high)
+                    wide.append((high - low) / (2 * 1.96 * X.std() / math.sqrt(n)))
+                row += [round(held / runs, 2), round(float(np.median(wide)), 2)]
+        rows.append(row)
+    kinds = [f"{n}, {kind}" for n in (500, 5000) for kind in ("pure", "delta")]
+    cells = [f"{what}, {kind}" for kind in kinds for what in ("held", "width")]
+    return Table("The mean of all rows: coverage at .95, epsilon 1", ("law", "bounds", *cells), rows)
+
+
+def components(runs: int) -> Table:
+    """Angles of the span of three components (eigenvalues 9, 5, 3 and 1)."""
+    rows = []
+    names = ("ours", "forecast", "sample", "Analyze Gauss")
+    shapes = ((2000, 3, False), (5000, 5, False), (20000, 10, False), (20000, 10, True))
+    for n, d, far in shapes:
+        found: dict[str, list[float]] = {name: [] for name in names}
+        k = min(3, d - 1)
+        for run in range(runs):
+            g = np.random.default_rng([n, d, run])
+            axes = np.linalg.qr(g.normal(size=(d, d)))[0]
+            values = np.array([9.0, 5.0, 3.0] + [1.0] * (d - 3))
+            X = g.normal(size=(n, d)) * np.sqrt(values) @ axes.T
+            if far:
+                X[: 3 * n // 100] = 100.0 * axes[:, -1]
+            model = PrivatePCA(1.0, n_components=k, contamination=0.05 if far else 0.0, **OPTIONS).fit(X)
+            plain = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:k]
+            noisy = analyze_gauss(X, k, 1.0, DELTA, g)
+            for name, rows_found in zip(names[::2], (model.components_, plain), strict=True):
+                found[name].append(sine(rows_found, axes[:, :k]))
+            found["forecast"].append(model.subspace_angle_)
+            found["Analyze Gauss"].append(sine(noisy, axes[:, :k]))
+        medians = [round(float(np.median(v)), 3) for v in found.values()]
+        rows.append([n, d, k, "3 % far" if far else "normal", *medians])
+    return Table("Components: sine of the largest angle, medians", ("n", "d", "k", "law", *names), rows)
+
+
+def sine(found: np.ndarray, axes: np.ndarray) -> float:
+    """Of the largest angle between rows (k, d) of unit length and columns (d, k)."""
+    return float(np.linalg.norm(found - found @ axes @ axes.T, 2))
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """All tables; `ok` is false where an error by condition is off and not flagged."""
+    tables: Sequence[Table]
+    try:
+        tables = [
+            regressions(1 if quick else 9),
+            regression_coverage(1 if quick else 20),
+            conditions(1 if quick else 3),
+            mean_coverage(2 if quick else 40),
+            components(1 if quick else 9),
+        ]
+    except TooFewRecords as refused:
+        return {"tables": [], "ok": False, "missing": [str(refused)]}
+    silent = [row for row in tables[2].rows if row[3] > 1.25 * row[6] and row[8].startswith("0 ")]
+    return {"tables": [table.to_dict() for table in tables], "ok": quick or not silent}

@@ -1,0 +1,127 @@
+"""What a private regression will do and how well, from public numbers alone.
+
+Source: docs/proofs/gaussian_regression.md (the shares add up; errors are forecasts, measured in the pages)
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from scipy.stats import norm
+
+from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+
+from .planning import Budget, MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
+from .whitening import entry_deviation, noise_norm, radius_price, schedule
+
+BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question
+FRAME = 0.10  # of that
+COARSE, POLISH = Fraction(50, 100), Fraction(35, 100)  # of what the frame leaves; the rest is for intervals
+SHARP, DULL = 0.2, 0.4  # relative noise of the curvature: enough, and too much
+LEAST_REACH, ENOUGH_REACH = 30.0, 1e4  # condition of the correlations
+HELD = 2.5  # residual scales at which a residual is held
+LEVERAGE = 0.9  # quantile of chi^2_d at which leverage is held
+LARGEST = 50  # regressors
+
+
+def plan_regression(task: MeanTask, budget: Budget) -> Plan:
+    """Shares and predicted error of a regression on task.d - 1 columns; task counts the target as a column.
+
+    private_error and sampling_error are excess errors sqrt((b' - b)^T Sigma (b' - b)) in residual deviations.
+
+    Raises:
+        TooFewRecords: with the n that would do. NotOffered: pure budgets. ValueError: over 50 columns.
+    """
+    if budget.rho is None:
+        raise NotOffered("a private regression needs delta > 0 or rho")
+    if task.d - 1 > LARGEST:
+        raise ValueError(f"at most {LARGEST} regressors, got {task.d - 1}: project to fewer by a public map")
+    shares = _shares(task, budget)
+    if shares is None:
+        needed = enough_records(task, lambda more: _shares(more, budget) is not None)
+        raise TooFewRecords(
+            f"n = {task.n} records of {task.d - 1} regressors are too few at this budget: about {needed} "
+            "would do",
+            needed,
+        )
+    n, d, spent, steps = task.n, task.d - 1, shares.spent, shares.steps
+    deviation = last_deviation(budget, spent, d + 1)
+    if not deviation:
+        raise NotOffered("nothing is left of this budget for the last sum: another delta is needed")
+    radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
+    private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
+    private /= slope_of(HELD, redescend=task.contamination > 0)
+    seconds = 0.3 + steps * (4e-7 * n * d + 1e-8 * n * d * d + 3e-4 * d * d) + 2e-3 * d
+    sampling = math.sqrt(d / n)
+    return Plan(
+        "one step", shares.each, spent, private, sampling, seconds, condition=shares.reach, steps=steps
+    )
+
+
+class _Shares(NamedTuple):
+    """Prices by name, epsilon of the frame's questions, coarse steps, their reach, noise of the curvature."""
+
+    spent: dict[str, Fraction]
+    each: Fraction
+    steps: int
+    reach: float
+    noise: float
+
+
+def _shares(task: MeanTask, budget: Budget) -> _Shares | None:
+    """The least share before the last question at which the curvature is seen; None for too few records."""
+    best: _Shares | None = None
+    for share in BEFORE:
+        found = _with_share(task, budget, Fraction(budget.rho) * share)  # type: ignore[arg-type]
+        if found is not None:
+            best = found
+            if found.noise <= SHARP and found.reach >= ENOUGH_REACH:
+                break
+    if best is None or best.noise > DULL or best.reach < LEAST_REACH:
+        return None
+    return best
+
+
+def _with_share(task: MeanTask, budget: Budget, before: Fraction) -> _Shares | None:
+    n, d = task.n, task.d - 1
+    frame, each, needed = frame_share(task, float(before), FRAME)
+    rest = before - frame
+    steps, reach = (0, 0.0) if needed else schedule(n, d + 1, rest * COARSE)
+    spent = {"frame": frame, "coarse": rest * COARSE, "polish": rest * POLISH}
+    spent["interval"] = before - sum(spent.values(), Fraction(0))
+    if not task.interval:
+        spent["polish"], spent["interval"] = spent["polish"] + spent["interval"], Fraction(0)
+    polish = float(spent["polish"] - 3 * radius_price(n))
+    if not steps or polish <= 0:
+        return None
+    if budget.epsilon is None:
+        spent["sum"] = Fraction(budget.rho) - before  # type: ignore[arg-type]
+    squared = leverage_quantile(d) + HELD**2 + 1.0
+    return _Shares(spent, each, steps, reach, noise_norm(d + 2, entry_deviation(n, d + 2, squared, polish)))
+
+
+def last_deviation(budget: Budget, spent: dict[str, Fraction], dimension: int) -> float:
+    """Deviation of the noise of a coordinate of the last sum in diameters of its ball; 0 where nothing is
+    left."""
+    if "sum" in spent:
+        return 1.0 / math.sqrt(2.0 * float(spent["sum"]))
+    if dimension > LARGEST_DIMENSION:
+        return 0.0
+    assert budget.epsilon is not None
+    rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), dimension)
+    return math.sqrt(dimension + 1.0) / rate if rate else 0.0
+
+
+def leverage_quantile(d: int) -> float:
+    """The square of the radius at which leverage is held, of Gaussian regressors."""
+    from scipy.stats import chi2
+
+    return float(chi2.ppf(LEVERAGE, d))
+
+
+def slope_of(k: float, *, redescend: bool) -> float:
+    """Average slope of `held` at standard normal residuals."""
+    inner = norm.cdf(k) - norm.cdf(-k)
+    return float(inner - (2.0 * (norm.cdf(3.0 * k) - norm.cdf(2.0 * k)) if redescend else 0.0))
