@@ -1,4 +1,4 @@
-"""Regression, components, ill-conditioned covariances, the mean of all rows: errors, plans, coverage."""
+"""Regression, components, ill-conditioned covariances, the mean of all rows: errors, plans, coverage.
 
 Regression: residual deviation 1, signal deviation 1.5, excess error sqrt((b' - b)^T Sigma (b' - b)),
 medians of runs at (epsilon, 1e-6); ours is given no bounds. Rivals are given exact bounds, centres and
