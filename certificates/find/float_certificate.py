@@ -37,7 +37,7 @@ BITS = (20, 34, 53)
 FEW_BITS = (0, 1, 2, 3, 4, 6, 8, 10)
 _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point methods end by rounding
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
-_NICE_WORK = 1e6  # sum of R^3 over the blocks up to which that is made
+_NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 
@@ -193,7 +193,9 @@ class FloatCertificate(PickledByName):
     def _nice(self, places: tuple[int, ...]) -> Proof | None:
         """A proof at a short fraction that the value seems to be, or None; looked for where that is cheap."""
         assert self.value is not None
-        if self.dual is None or cubic_work(self.result.program.identity) > _NICE_WORK:
+        # multipliers that the solver left inside need no other solve
+        most = _NICE_WORK if self.result.inside is None else _LITTLE_WORK
+        if self.dual is None or cubic_work(self.result.program.identity) > most:
             return None
         found = [nice_fraction(self.value, radius * self.size(self.value)) for radius in _NEAR]
         for bound in dict.fromkeys(b for b in found if b is not None):
