@@ -198,6 +198,7 @@ class MeasureProgram:
                 "blocks": sorted((n for p in built.pieces for n in p.solved_sides), reverse=True),
                 "constraints": len(self.constraints),
                 "degree": int(wanted),
+                "hierarchy": built.statement.hierarchy,
             },
             times=state.times,
             steps=tuple(state.ran),

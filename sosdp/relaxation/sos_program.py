@@ -339,6 +339,7 @@ class SosProgram(PickledByName):
                 "blocks": sorted(identity.solved_sides, reverse=True),
                 "equalities": int(identity.free.shape[0]),
                 "unknowns": len(statement.prices),
+                "hierarchy": built.statement.hierarchy,
                 **identity.symmetry_report,
                 **cone_report(identity, self.options.cone),
             },

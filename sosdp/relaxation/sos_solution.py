@@ -128,7 +128,15 @@ class SosSolution:
         proven = self.certified_bound
         shown = "" if proven is None else f", {rounded_safely(proven, self.bound_kind)} proven"
         value = f"value {self.bound:.9g}{shown}" if self.values else self.reason
-        return f"SosSolution({self.status}: {value}{f'; {values}{more}' if values else ''})"
+        return f"SosSolution({self.status}{self._less()}: {value}{f'; {values}{more}' if values else ''})"
+
+    @property
+    def hierarchy(self) -> str:
+        """What was solved: ``full``, or ``sparse``, which may be weaker; and what makes it so."""
+        return str(self.sizes.get("hierarchy", "full"))
+
+    def _less(self) -> str:
+        return f", {self.hierarchy}" if self.hierarchy.startswith("sparse") else ""
 
     def _repr_html_(self) -> str:
         proven = self.certified_bound
@@ -139,4 +147,4 @@ class SosSolution:
             "reason": self.reason or None,
             "solver": self.solver,
         }
-        return html_table(f"SosSolution: {self.status}", facts)
+        return html_table(f"SosSolution: {self.status}{self._less()}", facts)

@@ -171,6 +171,13 @@ class Statement:
         return self.kind in (BOUND, FEASIBLE, PROOF) or self.mass is not None
 
     @property
+    def hierarchy(self) -> str:
+        """What is solved: ``full``, or the first of the demands that may be weaker."""
+        layouts = [d.assembled[1] for d in self.demands]
+        every = [str(layout.report["hierarchy"]) for layout in layouts if layout is not None]
+        return next((words for words in every if words.startswith("sparse")), "full")
+
+    @property
     def coefficients(self) -> tuple[list[Any], list[list[Any]]]:
         """All coefficients of the constant parts, and of each unknown, its cost among them."""
         target, *rows = (
