@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import leak_cases
 import leaks
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import bits as words
 
 
-@pytest.mark.parametrize("case", leaks.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", leak_cases.CASES, ids=lambda case: case.name)
 def test_hostile_data_look_like_any_other(case: leaks.Case) -> None:
     assert leaks.differences(case) == {}
 
@@ -142,7 +143,7 @@ def test_harness_sees_every_kind_of_leak(name: str) -> None:
     run, part = LEAKY[name]
     flags = np.geterr()
     try:
-        result = leaks.differences(leaks.Case(name, run, leaks.vectors(4)))
+        result = leaks.differences(leaks.Case(name, run, leak_cases.vectors(4)))
     finally:
         np.seterr(**flags)
     assert "all nan" in result
@@ -153,7 +154,7 @@ def test_harness_sees_every_kind_of_leak(name: str) -> None:
 
 
 def test_harness_sees_diagnostics_that_are_published() -> None:
-    case = leaks.Case("diagnostics", _value_names_it, leaks.vectors(4))
+    case = leaks.Case("diagnostics", _value_names_it, leak_cases.vectors(4))
     assert leaks.observe(case, np.zeros(4)).stored[1] == ["gap"]
 
 
@@ -164,7 +165,7 @@ def test_harness_sees_caches_of_private_values(monkeypatch: pytest.MonkeyPatch) 
     def run(data: np.ndarray) -> int:
         return _remembered(float(next(values))) and 1
 
-    result = leaks.differences(leaks.Case("cache", run, leaks.vectors(4)))
+    result = leaks.differences(leaks.Case("cache", run, leak_cases.vectors(4)))
     assert any(line.startswith("state") for line in result["all nan"])
 
 
@@ -182,9 +183,9 @@ def test_harness_compares_refusals() -> None:
 
 
 def test_registry_names_are_unique_and_inputs_are_hostile() -> None:
-    names = [case.name for case in leaks.CASES]
+    names = [case.name for case in leak_cases.CASES]
     assert len(set(names)) == len(names)
-    for case in leaks.CASES:
+    for case in leak_cases.CASES:
         assert len(case.inputs) >= 8
-    assert any(math.isnan(np.asarray(make()).flat[0]) for make in leaks.vectors(3).values())
+    assert any(math.isnan(np.asarray(make()).flat[0]) for make in leak_cases.vectors(3).values())
     assert sys.stdout is not None
