@@ -92,6 +92,17 @@ UNDECIDED = {
     "the data pull": one(Part("p", single=lambda z, x: -z[0] * x[0])),
     "degree 4": one(Part("p", single=lambda z, x: z[0] - x[0] * z[0] ** 4)),
     "a transfer that sees the data": replace(location(), dropped=lambda z: [sd.variables("x_a0")]),
+    "a transfer to the new record": Family(
+        1,
+        Domain(1, -3, 3),
+        lambda z, x: ([], []),
+        (),
+        lambda z, x: (z[0] - x[0]) ** 2,
+        lambda z: [sd.variables("x_c0")],
+    ),
+    "degree 4 that stays": replace(
+        one(Part("p", single=lambda z, x: z[1] ** 4 - z[0])), own=2, dropped=lambda z: [0, z[1]]
+    ),
     "a transfer that is not affine": replace(location(), dropped=lambda z: [z[0] ** 2]),
     "a parameter that is the new record": replace(location(), parameters=(sd.variables("x_c0"), THETA)),
     "a stranger": one(Part("p", single=lambda z, x: -z[0] * sd.variables("stranger") ** 2)),
