@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..conic.program import ProblemTooLarge, SolverUnavailable
-from .attained import attained, feasible_point
+from .attained import attained, feasible_point, misses_a_line
 from .candidate import Candidate, Ran, State
 from .certify.multipliers import prove
 from .certify.proof import decomposed
@@ -182,6 +182,8 @@ def _feasible(state: State, found: Candidate) -> Candidate:
     if status == "optimal" and found.step == FIRST and may_centre(state, found) and seen(found) is not None:
         # far from where they vary, moments may seem to satisfy anything
         status, reason = "inaccurate", f"not refuted; {reason}, but not from where they vary"
+    if status == "optimal" and misses_a_line(built, raw):
+        status, reason = "inaccurate", f"not refuted; {reason}, but their mean misses a linear constraint"
     return replace(found, status=status, reason=reason, missed=missed, violated=missed)
 
 

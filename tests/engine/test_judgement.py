@@ -117,3 +117,9 @@ def test_a_point_below_the_value_contradicts_it():
     """Beside 1e12 no solver sees (x - 1)^2, and moments of size 1e-11 hide what its multipliers miss."""
     found = sd.minimize(1e12 * (x - y) ** 2 + (x - 1) ** 2)
     assert found.status == "inaccurate" or abs(found.bound) <= 1e-5
+
+
+@pytest.mark.parametrize("low", [F(1, 10**5), F(1, 10**9), F(1, 10**12)])
+def test_moments_do_not_satisfy_two_lines_that_contradict_each_other(low):
+    assert sd.feasible([x + y >= 2000 + low, x + y <= 2000]).status in ("inaccurate", "infeasible")
+    assert sd.feasible([x + y >= 2000, x + y <= 2000]).status == "optimal"
