@@ -29,18 +29,23 @@ class Domain:
         Of a ball about 0 in place of the box; None for the box.
     """
 
-    dimension: int = 1
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
-    radius: Fraction | None = None
+    dimension: int
+    low: Fraction
+    high: Fraction
+    radius: Fraction | None
 
-    def __post_init__(self) -> None:
-        for name in ("low", "high", "radius"):
-            value = getattr(self, name)
-            if value is not None:
-                if not math.isfinite(value):
-                    raise ValueError(f"{name} must be a finite public number, got {value!r}")
-                object.__setattr__(self, name, Fraction(value))
+    def __init__(
+        self,
+        dimension: int = 1,
+        low: Fraction | float = 0,
+        high: Fraction | float = 1,
+        radius: Fraction | float | None = None,
+    ) -> None:
+        object.__setattr__(self, "dimension", dimension)
+        for name, value in (("low", low), ("high", high), ("radius", radius)):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"{name} must be a finite public number, got {value!r}")
+            object.__setattr__(self, name, None if value is None else Fraction(value))
         if self.dimension < 1 or self.low >= self.high or (self.radius is not None and self.radius <= 0):
             raise ValueError(
                 f"a record needs a dimension >= 1 and an interval low < high (or radius > 0), got "

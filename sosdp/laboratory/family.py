@@ -75,9 +75,11 @@ class Family:
     dropped
         z -> what becomes of the own variables of a replaced record: affine in z, without the data.
     products
-        (z, other z) -> polynomials that are >= 0 for every pair of records, also constraints of the program.
+        (z, other z) -> polynomials that are >= 0 for every pair of records, also constraints of the program;
+        the same ones for the pair in the other order.
     parameters, about
-        Candidates, directions: any public numbers, on which these polynomials are >= 0.
+        Candidates, directions: any public numbers, on which these polynomials, of the parameters alone, are
+        >= 0.
     """
 
     own: int
@@ -131,9 +133,11 @@ def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tu
     equal, above = _pieces(family.local(z, x), known)
     equal_new, above_new = _pieces(family.local(moved, new), known)
     equal_other, above_other = _pieces(family.local(u, y), known)
-    public = [*_polynomials(family.about, known), *_inside(family.record, x), *_inside(family.record, new)]
+    about = _polynomials(family.about, {v.name for v in family.parameters})
+    public = [*about, *_inside(family.record, x), *_inside(family.record, new)]
     alone = Facts(names, (*above, *public), tuple(equal))
     products = _products(family, z, u, known)
+    _symmetric(products, _products(family, u, z, known))
     others = (*above_other, *_inside(family.record, y), *products)
     together = Facts(names, (*alone.inequalities, *others), (*equal, *equal_other))
     proofs: list[Any] = []
@@ -288,6 +292,15 @@ def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
 
 def _products(family: Family, z: Vector, u: Vector, known: set[str]) -> list[Polynomial]:
     return [] if family.products is None else _polynomials(family.products(z, u), known)
+
+
+def _symmetric(products: Sequence[Polynomial], swapped: Sequence[Polynomial]) -> None:
+    """Refuse products that say other things of a pair in the other order: which record is replaced, the first
+    or the second, is not known."""
+    for one, other in ((products, swapped), (swapped, products)):
+        for p in one:
+            if not any(same(p, q) for q in other):
+                raise NoIdentity(f"the products are not symmetric in the two records: {p} >= 0")
 
 
 def _changes(

@@ -123,7 +123,8 @@ def physical_lines(source: str | Path) -> Iterator[bytes | None]:
     """The lines of a file without their ends, one at a time; None for one longer than `LONGEST_LINE`.
 
     A last line without an end counts where it holds a byte. A name that ends in .gz or .zst is decompressed,
-    "-" is standard input. A byte order mark at the beginning is no part of the first line.
+    "-" is standard input. A byte order mark at the beginning of a line, of any line, is no part of it: which
+    line is the first may be private.
 
     Raises:
         InputFileError: the file cannot be read as a file; nothing in it is repeated.
@@ -131,10 +132,10 @@ def physical_lines(source: str | Path) -> Iterator[bytes | None]:
     problem = ""
     try:
         with _opened(source) as file:
-            line = file.readline(LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
+            line = file.readline(LONGEST_LINE)
             while line:
-                whole = line.endswith(b"\n") or len(line) < LONGEST_LINE - 3
-                yield line.removesuffix(b"\n") if whole else None
+                whole = line.endswith(b"\n") or len(line) < LONGEST_LINE
+                yield line.removesuffix(b"\n").removeprefix(codecs.BOM_UTF8) if whole else None
                 while not whole and line and not line.endswith(b"\n"):
                     line = file.readline(LONGEST_LINE)
                 line = file.readline(LONGEST_LINE)

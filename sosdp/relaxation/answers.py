@@ -101,8 +101,7 @@ def _report(state: State, best: Candidate, layout: Plan | None) -> dict[str, Any
     """What the reductions did; of cliques that nobody asked for also whether they lost anything."""
     report = {} if layout is None else dict(layout.report)
     auto = state.statement.demands[0].options.sparsity == "auto"
-    tried = best.built.given is not state.statement  # and kept, since nothing was lost
-    if auto and report.get("hierarchy", "full").startswith("sparse") and (tried or is_full(best)):
+    if auto and report.get("hierarchy", "full").startswith("sparse") and is_full(best):
         report["hierarchy"] = f"full ({report['cliques']} cliques, attained at a feasible point)"
     return report
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..algebra.polynomial import Polynomial
+from ..algebra.polynomial import Polynomial, variable
 from ..model.measures import Integral, IntegralConstraint, Measure
 from ..show import html_table, rounded_safely
 from .assemble.diagonal_dominance import sizes_of
@@ -16,7 +16,7 @@ from .assemble.scaling import find_scaling
 from .atomic_measure import AtomicMeasure
 from .back import given_dual, given_moments
 from .candidate import Candidate
-from .pseudoexpectation import DualData, PseudoExpectation
+from .pseudoexpectation import Centre, DualData, PseudoExpectation
 from .statement import Demand
 
 
@@ -157,7 +157,7 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
             status=best.status,
             sense="feasible",
             objective=None,
-            system=measure.support,
+            system=demand.system,
             degree=degree,
             bound=np.nan,
             certified_bound=None,
@@ -187,5 +187,6 @@ def laws_of(program: Any, best: Candidate, degree: int, known: bool) -> list[Pse
             moments = given_moments(given.identity.columns, moved._moment_values, origin) * (
                 mass if mass > 0 else 1.0
             )
-        found.append(law(measure, given, dual, moments))
+        shift = tuple((variable(v), c) for v, c in origin.items() if c)
+        found.append(replace(law(measure, given, dual, moments), centre=Centre(moved, shift)))
     return found

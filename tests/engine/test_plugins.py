@@ -75,7 +75,9 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("solver", [Own(), Gram(), "clarabel", "cvxpy:clarabel"], ids=str)
+@pytest.mark.parametrize(
+    "solver", [Own(), Gram(), "clarabel", "cvxpy:clarabel"], ids=["own", "gram", "clarabel", "cvxpy"]
+)
 def test_honest_solvers_pass_and_prove(solver):
     seen = sd.testing.check_solver(solver)
     assert len(seen) == 8 and not any(check.wrong for check in seen)

@@ -178,3 +178,12 @@ def test_an_alternation_improves_for_ten_rounds():
         history.append(found.certified_bound)
     assert all(later < earlier for earlier, later in zip(history, history[1:], strict=False))
     assert history[-1] < 0.75 * history[0] and sd.prove_sos(s).status == "proved"
+
+
+def test_a_measure_far_from_0_has_its_points():
+    m = sd.MeasureProgram()
+    mu = m.measure([x], on=sd.System((x - 1900) * (2020 - x) >= 0), mass=1)
+    m.require(mu(x) == 1980, mu((x - 1980) ** 2) <= 100)
+    best = m.maximize(mu((x - 1980) ** 3), degree=4).atomic_measure(mu)
+    assert np.sort(best.points[:, 0]) == pytest.approx([1977.5, 2020], abs=1e-2)
+    assert np.sort(best.weights) == pytest.approx([1 / 17, 16 / 17], abs=1e-4)

@@ -109,6 +109,17 @@ UNDECIDED = {
     "a local equality that breaks": replace(
         location(), local=lambda z, x: ([z[0] ** 2 - z[0], (1 - z[0]) * x[0]], [])
     ),
+    "products in one order only": Family(
+        1,
+        Domain(1, 0, 1),
+        lambda z, x: ([], [z[0] - x[0], 1 - z[0], z[0]]),
+        (),
+        lambda z, x: z[0],
+        lambda z: [1],
+        lambda z, u: [z[0] - u[0]],  # 0, 0, 0, 0 has value 0 and 0, 0, 0, 1 has value 4
+    ),
+    "something said about a record": replace(location(), about=(sd.variables("x_a0") - 1,)),
+    "something said about a weight": replace(location(), about=(sd.variables("z_a0") - 1,)),
     "an objective of degree 4": replace(location(), objective=lambda z, x: 1 - z[0] ** 4),
 }
 

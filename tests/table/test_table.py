@@ -12,6 +12,7 @@ import pytest
 from sosdp.privacy import Budget, BudgetExceeded, Release, Table
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import SchemaError
+from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
 from tests.table.test_parts import OWNED, SCHEMA, asked, frame
 
@@ -204,3 +205,25 @@ def test_bounds_near_the_ends_of_float64_are_refused_in_public(bounds):
         Table({"v": [1.0]}, {**SCHEMA, "columns": {"v": {**column, "low": 0, "high": 1}}}, 1e-13).sum(
             "v"
         ).plan()
+
+
+def test_a_byte_order_mark_is_in_no_line(tmp_path):
+    """Which line is the first is private where there is no header."""
+    path = tmp_path / "t.csv"
+    columns = {"x": {"type": "integer", "low": -10, "high": 10}}
+    schema = {"format": "sosdp-schema/1", "header": False, "columns": columns}
+    sums = []
+    for text in (b"10\n\xef\xbb\xbf-10\n", b"\xef\xbb\xbf-10\n", b"\xef\xbb\xbf10\n-10\n"):
+        path.write_bytes(text)
+        table = Table(path, schema, 1.0).sum("x")
+        ((cells,),) = totals(table.question, table.fold(path)).values()
+        sums.append(int(cells[0]))
+    assert sums == [0, -10, 0]
+
+
+def test_a_time_at_the_end_of_years_is_a_date():
+    zone = datetime.timezone(datetime.timedelta(hours=-5))
+    late = [datetime.datetime(9999, 12, 31, 23, 59, tzinfo=zone), datetime.datetime(2000, 1, 1)]
+    column = {"type": "date", "low": "2000-01-01", "high": "2020-01-01", "format": "%Y-%m-%d"}
+    table = Table({"t": late}, {"format": "sosdp-schema/1", "columns": {"t": column}}, 1.0).mean("t")
+    assert table.release().value

@@ -319,8 +319,8 @@ def _days(value: Any) -> float:
     if kind is dates.datetime or (
         kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp"
     ):
-        moment = value.astimezone(dates.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
-        return float((moment - _EPOCH) / _DAY)
+        epoch = _EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
+        return float((value - epoch) / _DAY)  # the zone is in the difference: in UTC the year may be 10000
     if kind is dates.date:
         return float(value.toordinal() - _EPOCH.toordinal())
     return math.nan

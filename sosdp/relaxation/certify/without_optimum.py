@@ -21,7 +21,7 @@ from .stated import as_stated
 
 _REFUTATION = (
     "an identity -1 = sum of squares, multipliers and constraints, checked in floats with all rounding "
-    "bounded; certificates.extract(result).exact() writes it in rational numbers"
+    "bounded; certificates.extract(result).exact() looks for one in rational numbers"
 )
 _LONGEST = 60  # powers of two: how far along a ray multipliers are looked for
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts

@@ -29,7 +29,7 @@ def centred(state: State) -> Candidate | None:
         where = seen(found[-1] if found else state.best)
         if where is None or state.late:
             break
-        built = build(state.statement, *where, state.found[0].built.height)
+        built = build(state.best.built.given, *where, state.found[0].built.height)
         options = {**state.options.solving(), "time_limit": state.patience()}
         found.append(state.judged("centre", built, solve_program(built.program, **options)))
         if not found[-1].doubtful:
