@@ -150,7 +150,7 @@ def polynomial(terms: Mapping[tuple[str, ...], Any]) -> Polynomial:
 def number(value: Any) -> Fraction:
     """An integer, a Fraction, or text such as "-1/3" or "0.1", exactly; floats are refused."""
     if type(value) is str:
-        top, bottom = _is(_NUMBER.fullmatch(value[:9000]), re.Match).groups()
+        top, bottom = _is(_NUMBER.fullmatch(value if len(value) <= 9000 else ""), re.Match).groups()
         _need(int(bottom or 1), "a number is divided by 0")
         return Fraction(top) / int(bottom or 1)
     _need(type(value) in (int, Fraction), "a number is an integer, a Fraction or text")  # nor subclasses
@@ -369,7 +369,7 @@ class _Reader:
     def text(self, t: list[str], level: int = 0, depth: int = DEPTH) -> Polynomial:
         """The polynomial at the end of the tokens, with the operators that bind more tightly than `level`."""
         token = t.pop()
-        _need(depth, "a polynomial is nested too deeply")
+        _need(depth and len(token) < 1017, "a polynomial is nested too deeply, or a numeral is too long")
         if token in ("+", "-"):
             value = _sum([(-1 if token == "-" else 1, self.text(t, 2, depth - 1))])
         elif token == "(":
@@ -504,7 +504,7 @@ def _measured(stated: dict, question: str, known: dict, left: list[int]) -> Goal
         own = about.get("variables", stated["variables"])
         readers[name] = _Reader({n: known[n] for n in own}, left)
         _need(_is(about, dict).keys() <= _MEASURE, "a measure has a key that is not known")
-        _need(name not in known, "the name of a measure is taken")
+        _need(_NAME.fullmatch(name) and name not in known, "the name of a measure is none, or taken")
         hypotheses |= {(f"on {labels[name]}", h) for h in readers[name].set(about)}
         if about.get("mass") is not None:
             more.append(("==", integral(ONE, labels[name]) - _sum([(number(about["mass"]), ONE)])))

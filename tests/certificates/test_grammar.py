@@ -208,6 +208,12 @@ def test_the_sample_has_texts_of_both_kinds():
         ("x/(y-y)", None),
         ("0**0", {(): 1}),
         ("0**-1", None),
+        ("0" * 1015 + "7", {(): 7}),
+        ("0" * 1016 + "7", None),
+        ("." + "0" * 1013 + "1e3*x", None),
+        ("1." + "0" * 1012 + "e0*x", {("x",): 1}),
+        ("1." + "0" * 1013 + "e0*x", None),
+        ("x + 1e" + "0" * 1014 + "2", None),
     ],
 )
 def test_texts_that_were_read_in_two_ways(source, read):

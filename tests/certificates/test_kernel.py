@@ -376,3 +376,38 @@ def test_a_measure_called_e_is_no_expectation():
         settle(goal, [fact], 1)
     assert state({**stated, "measures": {"mu": {}}, "minimize": {"mu": "x"}}).about == "measures mu"
     assert "E'[x]" in goal.parts[0][0]
+
+
+@pytest.mark.parametrize("two", [("E", "E'"), ("mu", "mu, nu", "nu"), ("mu", "mu[x]"), ("mu", "")], ids=str)
+def test_two_measures_are_never_one(two):
+    """Masses 1, 2, ... of measures that exist: E was shown as E', and E' as itself."""
+    stated = {
+        "variables": ["x"],
+        "measures": {n: {"mass": k} for k, n in enumerate(two, 1)},
+        "feasible": True,
+    }
+    with pytest.raises(NotProven):
+        state(stated)
+    claim = {"kind": "infeasible", "objective": [], "unknowns": [0, 1], "values": ["-1", "1"]}
+    names = [f"{kernel.MULTIPLIER}{k}" for k in range(2)]
+    with pytest.raises(NotProven):
+        kernel.replay(stated, {"variables": names, "claim": claim, "multipliers": []})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0" * 4299 + "1." + "0" * 4299 + "e-" + "0" * 398 + "3",  # its first 9000 characters are 1
+        "1." + "0" * 4299 + "e0" + "0" * 3690 + "/10" + "0" * 1003 + "777",
+        " " * 8999 + "12",
+        "1" + " " * 9000 + "x",
+    ],
+    ids=["0.001", "/10...", "12", "x"],
+)
+def test_a_number_is_read_to_its_end(text):
+    assert len(text) > 9000
+    with pytest.raises(NotProven):
+        kernel.number(text)
+    with pytest.raises(NotProven):
+        state({"variables": ["x"], "minimize": [[text, {"x": 1}]]})
+    assert kernel.number("0" * 4000 + "/1" + "0" * 3999) == 0
