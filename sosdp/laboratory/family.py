@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -92,6 +93,53 @@ class Family:
     parameters: tuple[Polynomial, ...] = ()
     about: tuple[Any, ...] = ()
 
+    @cached_property
+    def written(self) -> Written:
+        """Its polynomials: the functions are called once, so that what is proven is what is used."""
+        return Written(self)
+
+
+class Written:
+    """The polynomials of a family in the variables of two records.
+
+    z, u: their own variables; x, y: their data. Each polynomial mentions its arguments and the parameters
+    alone.
+    """
+
+    def __init__(self, family: Family) -> None:
+        size = family.record.dimension
+        self.z, self.u = ([variables(f"z_{tag}{k}") for k in range(family.own)] for tag in "ab")
+        self.x, self.y = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "ab")
+        z, u, x, y = self.z, self.u, self.x, self.y
+        _apart(family, [*z, *u, *x, *y, variables(LEAST)])
+        parameters = {v.name for v in family.parameters}
+        one = parameters | {v.name for v in [*z, *x]}
+        two = one | {v.name for v in [*u, *y]}
+        self.moved = _affine(list(family.dropped(z)), z)
+        equal, above = family.local(z, x)
+        self.equal, self.above = _polynomials(equal, one), _polynomials(above, one)
+        self.objective = _polynomials([family.objective(z, x)], one)[0]
+        both = parameters | {v.name for v in [*z, *u]}
+        self.products = [] if family.products is None else _polynomials(family.products(z, u), both)
+        self.about = _polynomials(family.about, parameters)
+        if any(p.degree <= 0 and p.constant < 0 for p in self.about):
+            raise NoIdentity("what is said about the parameters contradicts itself")
+        self.singles = [
+            None if p.single is None else _polynomials([p.single(z, x)], one)[0] for p in family.parts
+        ]
+        self.pairs = [
+            None if p.pair is None else _polynomials([p.pair(z, x, u, y)], two)[0] for p in family.parts
+        ]
+
+    def at(self, p: Polynomial, z: Vector, x: Vector, u: Vector = (), y: Vector = ()) -> Polynomial:
+        """A polynomial with these in the place of its variables."""
+        values = dict(zip([*self.z, *self.x], [*z, *x], strict=True))
+        if u:
+            values |= dict(zip(self.u, u, strict=True))
+        if y:
+            values |= dict(zip(self.y, y, strict=True))
+        return p.subs(values)
+
 
 def transfer(family: Family, claim: Any = None) -> StabilityReport:
     """Prove that the value, of the program and of its relaxations, moves by at most s, for every n.
@@ -123,43 +171,37 @@ def transfer(family: Family, claim: Any = None) -> StabilityReport:
 
 
 def _transferred(family: Family, claimed: Fraction | None) -> tuple[Fraction, tuple[Any, ...]]:
-    size = family.record.dimension
-    z, u = ([variables(f"z_{tag}{k}") for k in range(family.own)] for tag in "ab")
-    x, y, new = ([variables(f"x_{tag}{k}") for k in range(size)] for tag in "abc")
-    _apart(family, [*z, *u, *x, *y, *new, variables(LEAST)])
-    moved = _affine(list(family.dropped(z)), z)
+    own = family.written
+    z, u, x, y, moved = own.z, own.u, own.x, own.y, own.moved
+    new = [variables(f"x_c{k}") for k in range(family.record.dimension)]
+    _apart(family, new)
     names = frozenset(v.name for v in [*z, *u])
-    known = {v.name for v in [*z, *u, *x, *y, *new, *family.parameters]}
-    equal, above = _pieces(family.local(z, x), known)
-    equal_new, above_new = _pieces(family.local(moved, new), known)
-    equal_other, above_other = _pieces(family.local(u, y), known)
-    about = _polynomials(family.about, {v.name for v in family.parameters})
-    public = [*about, *_inside(family.record, x), *_inside(family.record, new)]
-    alone = Facts(names, (*above, *public), tuple(equal))
-    products = _products(family, z, u, known)
-    _symmetric(products, _products(family, u, z, known))
-    others = (*above_other, *_inside(family.record, y), *products)
-    together = Facts(names, (*alone.inequalities, *others), (*equal, *equal_other))
+    equal_new, above_new = ([own.at(p, moved, new) for p in part] for part in (own.equal, own.above))
+    equal_other, above_other = ([own.at(p, u, y) for p in part] for part in (own.equal, own.above))
+    public = [*own.about, *_inside(family.record, x), *_inside(family.record, new)]
+    alone = Facts(names, (*own.above, *public), tuple(own.equal))
+    _symmetric(own.products, [own.at(p, u, x, z) for p in own.products])
+    others = (*above_other, *_inside(family.record, y), *own.products)
+    together = Facts(names, (*alone.inequalities, *others), (*own.equal, *equal_other))
     proofs: list[Any] = []
-    for h_new, h in zip(equal_new, equal, strict=True):
+    for h_new, h in zip(equal_new, own.equal, strict=True):
         if not (same(h_new, coerce(0)) or same(h_new, h)):
             raise NoIdentity(f"a local equality becomes {h_new}, which is neither 0 nor the one it was")
     for g in above_new:
         proofs.append(nonnegative(g, alone, f"local constraint {g} >= 0 of the replaced record"))
-    for g in _products(family, moved, u, known):
+    for g in (own.at(p, moved, x, u) for p in own.products):
         proofs.append(nonnegative(g, together, f"product {g} >= 0"))
-    for part in family.parts:
-        for kind, change in _changes(part, (z, x), (moved, new), (u, y), known, names):
+    for part, single, pair in zip(family.parts, own.singles, own.pairs, strict=True):
+        for kind, change in _changes(part, single, pair, own, new, names):
             if part.equality:
                 if not same(change, coerce(0)):
                     raise NoIdentity(f"{part.name} ({kind}): the equality changes by {change}")
                 continue
             facts = alone if kind == "single" else together
             proofs.append(nonnegative(change, facts, f"{part.name} ({kind})"))
-    before = _polynomials([family.objective(z, x)], known)[0]
-    if degree_in(before, names) > 2:
+    if degree_in(own.objective, names) > 2:
         raise NoIdentity("the objective has more than degree 2 in the solver's variables")
-    growth = _polynomials([family.objective(moved, new)], known)[0] - before
+    growth = own.at(own.objective, moved, new) - own.objective
     upper, last = least_growth(growth, alone, claimed)
     return max(upper, Fraction(0)), tuple(item for item in [*proofs, last] if item is not None)
 
@@ -171,34 +213,36 @@ class FamilyProgram:
     family: Family
     records: int
 
+    @cached_property
+    def constants(self) -> list[Polynomial]:
+        """The constants of the parts, called once: a number of the public n alone."""
+        return [coerce(part.constant(self.records)).as_exact() for part in self.family.parts]
+
     def __call__(self, records: Any, candidate: Any) -> tuple[System, Polynomial]:
         """The system and objective for these records and this candidate (the family's parameters)."""
-        family, n = self.family, self.records
+        family, own, n = self.family, self.family.written, self.records
         z = [[variables(f"z{i}_{k}") for k in range(family.own)] for i in range(n)]
-        x = [[variables(f"x{i}_{k}") for k in range(family.record.dimension)] for i in range(n)]
-        _apart(family, [v for row in [*z, *x] for v in row])
         values = {v: Fraction(c) for v, c in zip(family.parameters, candidate, strict=True)}
-        for row, record in zip(x, records, strict=True):
-            values |= {v: Fraction(float(c)) for v, c in zip(row, np.ravel(record), strict=True)}
+        x = [[coerce(Fraction(float(c))) for c in np.ravel(record)] for record in records]
         constraints: list[Any] = []
 
-        def at(p: Any) -> Polynomial:
-            return coerce(p).as_exact().subs(values)
+        def at(p: Polynomial, i: int, j: int | None = None) -> Polynomial:
+            other = () if j is None else (z[j], x[j])
+            return own.at(p.subs(values) if values else p, z[i], x[i], *other)
 
-        for zi, xi in zip(z, x, strict=True):
-            equal, above = family.local(zi, xi)
-            constraints += [at(p).equals(0) for p in equal] + [at(p) >= 0 for p in above]
+        for i in range(n):
+            constraints += [at(p, i).equals(0) for p in own.equal] + [at(p, i) >= 0 for p in own.above]
         pairs = list(combinations(range(n), 2))
-        if family.products is not None:
-            constraints += [at(p) >= 0 for i, j in pairs for p in family.products(z[i], z[j])]
-        for part in family.parts:
-            total = coerce(part.constant(n)).as_exact()
-            if part.single is not None:
-                total = sum((at(part.single(zi, xi)) for zi, xi in zip(z, x, strict=True)), total)
-            if part.pair is not None:
-                total = sum((at(part.pair(z[i], x[i], z[j], x[j])) for i, j in pairs), total)
+        constraints += [at(p, i, j) >= 0 for i, j in pairs for p in own.products]
+        for part, total, single, pair in zip(
+            family.parts, self.constants, own.singles, own.pairs, strict=True
+        ):
+            if single is not None:
+                total = sum((at(single, i) for i in range(n)), total)
+            if pair is not None:
+                total = sum((at(pair, i, j) for i, j in pairs), total)
             constraints.append(total.equals(0) if part.equality else total >= 0)
-        objective = sum((at(family.objective(zi, xi)) for zi, xi in zip(z, x, strict=True)), coerce(0))
+        objective = sum((at(own.objective, i) for i in range(n)), coerce(0))
         return System(*constraints), objective
 
 
@@ -281,17 +325,8 @@ def _polynomials(items: Sequence[Any], known: set[str]) -> list[Polynomial]:
     return result
 
 
-def _pieces(pair: tuple[Sequence[Any], Sequence[Any]], known: set[str]) -> tuple[list[Any], list[Any]]:
-    """Equalities and inequalities of one record."""
-    return _polynomials(pair[0], known), _polynomials(pair[1], known)
-
-
 def _inside(domain: Domain, record: Vector) -> list[Polynomial]:
     return [g.polynomial.as_exact() for g in domain.constraints(record)]
-
-
-def _products(family: Family, z: Vector, u: Vector, known: set[str]) -> list[Polynomial]:
-    return [] if family.products is None else _polynomials(family.products(z, u), known)
 
 
 def _symmetric(products: Sequence[Polynomial], swapped: Sequence[Polynomial]) -> None:
@@ -305,31 +340,21 @@ def _symmetric(products: Sequence[Polynomial], swapped: Sequence[Polynomial]) ->
 
 def _changes(
     part: Part,
-    here: tuple[Vector, Vector],
-    there: tuple[Vector, Vector],
-    other: tuple[Vector, Vector],
-    known: set[str],
+    single: Polynomial | None,
+    pair: Polynomial | None,
+    own: Written,
+    new: Vector,
     names: frozenset[str],
 ) -> list[tuple[str, Polynomial]]:
     """How the summands of a part change: of the record alone, and of one pair; checked to be symmetric and of
     degree at most 2 in the solver's variables."""
     result = []
-    if part.single is not None:
-        one, after = _polynomials([part.single(*here), part.single(*there)], known)
-        result.append(("single", one, after))
-    if part.pair is not None:
-        one, after, swapped, swapped_after = _polynomials(
-            [
-                part.pair(*here, *other),
-                part.pair(*there, *other),
-                part.pair(*other, *here),
-                part.pair(*other, *there),
-            ],
-            known,
-        )
-        if not (same(one, swapped) and same(after, swapped_after)):
+    if single is not None:
+        result.append(("single", single, own.at(single, own.moved, new)))
+    if pair is not None:
+        if not same(pair, own.at(pair, own.u, own.y, own.z, own.x)):
             raise NoIdentity(f"{part.name}: the pair is not symmetric in its two records")
-        result.append(("pair", one, after))
+        result.append(("pair", pair, own.at(pair, own.moved, new, own.u, own.y)))
     if any(degree_in(p, names) > 2 for _, one, after in result for p in (one, after)):
         raise NoIdentity(f"{part.name} has more than degree 2 in the solver's variables")
     return [(kind, after - one) for kind, one, after in result]

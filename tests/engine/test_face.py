@@ -134,4 +134,4 @@ def test_many_variables_try_few_points():
     v = sd.variables("v", 12)
     p = sum(((v[k] - v[k + 1]) ** 2 for k in range(11)), sd.polynomial(0))
     result = sd.prove_sos(p)
-    assert result.status == "proved" and result.sizes["blocks"] == [11]
+    assert result.status == "proved" and max(result.sizes["blocks"]) <= 11

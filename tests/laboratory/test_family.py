@@ -120,6 +120,8 @@ UNDECIDED = {
     ),
     "something said about a record": replace(location(), about=(sd.variables("x_a0") - 1,)),
     "something said about a weight": replace(location(), about=(sd.variables("z_a0") - 1,)),
+    "something said that is false": replace(location(), about=(-1,)),
+    "an objective about another record": replace(location(), objective=lambda z, x: 5 * sd.variables("z_b0")),
     "an objective of degree 4": replace(location(), objective=lambda z, x: 1 - z[0] ** 4),
 }
 
@@ -205,3 +207,18 @@ def test_a_family_becomes_a_score_with_a_proof():
         score_program(location(), 4, cube(F(1), 4, 1), largest=4, width=4.0)
     with pytest.raises(ValueError, match="lattice"):
         score_program(location(), 4, cube(F(1), 3, 2), largest=4, width=4.0)
+
+
+def test_functions_are_called_once():
+    """One that changes its mind is proven, and used, as it was first."""
+    calls = []
+
+    def objective(z, x):
+        calls.append(1)
+        return (1 - z[0]) * (1 if len(calls) == 1 else 50)
+
+    family = replace(location(), objective=objective)
+    assert sd.stability(family).upper == 1
+    _, p = FamilyProgram(family, 2)([[0.0], [1.0]], [0, 0, 0][: len(family.parameters)])
+    assert p.constant == 2
+    assert len(calls) == 1

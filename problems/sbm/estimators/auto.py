@@ -1,6 +1,6 @@
 """The method that public facts recommend, chosen for the user: `method="auto"`.
 
-Statement and proof: docs/proofs/sbm_auto.md
+Statement and proof: docs/proofs/sbm_auto.md, of the number of edges docs/proofs/sbm_parameters.md
 """
 
 from __future__ import annotations
