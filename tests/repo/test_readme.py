@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 
 from benchmarks import summary
@@ -19,20 +20,34 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_python_of_the_tour_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def toured():
+    """The names of the tour, run in the working directory with the files that it shows."""
+    for name, text in zip(("motzkin.sos.json", "people.json"), blocks("json"), strict=True):
+        Path(name).write_text(text, encoding="utf-8")
     scope: dict = {}
     for source in blocks("python"):
         exec(compile(source, "README.md", "exec"), scope)
+    return scope
+
+
+def test_the_python_of_the_tour_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scope = toured()
     assert scope["proof"].verify() and (tmp_path / "motzkin.json").is_file()
     assert scope["pe"].certified_bound <= 0.0 < scope["pe"].certified_bound + 1e-5
     assert len(scope["pe"].atoms()) == 4
     assert scope["est"].guarantee_.epsilon == 1.0
+    assert [row["key"] for row in scope["release"].value["rows"]] == ["north", "south"] * 2
+    kinds = [
+        of.kind for of in (scope["release"].guarantee, scope["model"].guarantee_, scope["fitted"].guarantee_)
+    ]
+    assert kinds == ["exact"] * 3 and 400 < scope["model"].coef_[0] < 600
+    assert scope["report"].upper == Fraction(11, 144)
 
 
 def test_the_shell_of_the_tour_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("motzkin.sos.json").write_text(blocks("json")[0], encoding="utf-8")
+    toured()
     commands = [
         line[2:].split() for text in blocks("console") for line in text.splitlines() if "$ sosdp" in line
     ]
