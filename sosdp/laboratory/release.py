@@ -29,7 +29,10 @@ STEPS = 1 << 10
 def check_report(report: StabilityReport) -> None:
     """ValueError (`Undecided`) unless the report is a proven statistic that depends on its records."""
     if report.polynomial is None or report.domain is None or report.records is None:
-        raise ValueError("this report is about no statistic: pass its program to private_estimator")
+        raise ValueError(
+            "a report on a sum over pairs or on a program is not released: give private_estimator a report "
+            "on a polynomial of the records, or the program"
+        )
     if not report.sensitivity:
         raise ValueError("this statistic does not depend on its records: there is nothing to release")
 
