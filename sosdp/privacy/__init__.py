@@ -24,6 +24,7 @@ _HOMES = {
     "mechanisms.propose_test_release.block_vote": ["release_by_vote", "release_with_margin"],
     "mechanisms.propose_test_release.tuple_averages": ["release_tuple_averages"],
     "verification.sensitivity": ["verify_sensitivity"],
+    "table.records": ["Parts"],
     "table.table": ["Table"],
 }
 
@@ -32,6 +33,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Guarantee",
+    "Parts",
     "PrivacyLoss",
     "Release",
     "Table",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from sosdp.privacy.mechanisms.propose_test_release.block_vote import release_by_vote, release_with_margin
     from sosdp.privacy.mechanisms.propose_test_release.friendly_core import release_by_friends
     from sosdp.privacy.mechanisms.propose_test_release.tuple_averages import release_tuple_averages
+    from sosdp.privacy.table.records import Parts
     from sosdp.privacy.table.table import Table
     from sosdp.privacy.verification.audit import audit
     from sosdp.privacy.verification.sensitivity import verify_sensitivity

@@ -32,7 +32,7 @@ LAPLACE = {
 
 def vectors(question, table, keys):
     """The integers of a table, statistic by statistic, over all keys."""
-    cells = totals(question.question, question.fold(records(table)))
+    cells = totals(question.fold(records(table)))
     width = [statistic.width for statistic in question.question.statistics]
     return [
         np.array([cells[key][i] if key in cells else [0] * w for key in keys], dtype=object)
@@ -137,7 +137,7 @@ def test_private_keys_exhaustively(adjacency, most):
 
     def law_of_keys(table):
         rows = [{**record, "place": record["g"]} for record in records(table)]
-        cells = totals(question.question, question.fold(rows))
+        cells = totals(question.fold(rows))
         odds = [shown(int(cells[key][-1][0])) if key in cells else 0.0 for key in "NS"]
         one, two = np.array([1 - odds[0], odds[0]]), np.array([1 - odds[1], odds[1]])
         return np.outer(one, two).ravel()

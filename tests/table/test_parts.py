@@ -13,7 +13,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from sosdp.privacy import Budget, Table
+from sosdp.privacy import Budget, Parts, Table
 from sosdp.privacy.table.state import totals
 
 pandas = pytest.importorskip("pandas")
@@ -51,9 +51,9 @@ def asked(source, schema=SCHEMA, budget=1.0, **more):
     return table.quantiles("born", [0.5]).mean("born")
 
 
-def same(one, other, question):
+def same(one, other):
     """Equal totals: the integers that noise is added to."""
-    first, second = totals(question, one), totals(question, other)
+    first, second = totals(one), totals(other)
     return first.keys() == second.keys() and all(
         all(np.array_equal(a, b) for a, b in zip(first[key], second[key], strict=True)) for key in first
     )
@@ -70,7 +70,7 @@ def test_every_partition_gives_the_same_integers(schema):
         states = [table.fold(whole.iloc[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
         left = reduce(table.merge, states)
         right = reduce(lambda later, earlier: table.merge(earlier, later), states[::-1])  # associative
-        assert same(left, expected, table.question) and same(right, expected, table.question)
+        assert same(left, expected) and same(right, expected)
         assert left == right and pickle.loads(pickle.dumps(left)) == left
     seeded = asked(whole, schema, insecure_seed=5)
     assert seeded.release(left).value == seeded.release().value
@@ -81,7 +81,7 @@ def test_a_user_keeps_the_first_records_of_the_table():
     rows = pandas.DataFrame({"who": ["a"] * 5 + ["b"], "age": [1, 2, 3, 50, 60, 7]})
     table = Table(rows, OWNED, 1.0).sum("age").count()
     halves = table.merge(table.fold(rows.iloc[:2]), table.fold(rows.iloc[2:]))
-    (cells,) = totals(table.question, halves).values()
+    (cells,) = totals(halves).values()
     assert [int(cell[0]) for cell in cells] == [1 + 2 + 3 + 7, 4]
 
 
@@ -105,12 +105,12 @@ def test_files_of_every_kind_hold_the_same_integers(tmp_path, schema):
     table = asked(whole, schema)
     expected = table.fold(whole)
     for name in ("t.csv", "t.csv.gz", "t.csv.zst", "t.parquet"):
-        assert same(table.fold(tmp_path / name), expected, table.question), name
+        assert same(table.fold(tmp_path / name), expected), name
     columns = {name: whole[name].tolist() for name in whole.columns}
     for source in (columns, whole.to_dict("records")):
-        assert same(table.fold(source), expected, table.question)
+        assert same(table.fold(source), expected)
     seeded = asked(whole, schema, insecure_seed=1).release().value
-    for source in (folder, [whole.iloc[:9], whole.iloc[9:]]):
+    for source in (folder, Parts([whole.iloc[:9], whole.iloc[9:]])):
         assert asked(source, schema, insecure_seed=1).release().value == seeded
     with ThreadPoolExecutor(3) as pool:
         assert asked(folder, schema, insecure_seed=1).release(executor=pool).value == seeded
@@ -153,7 +153,7 @@ def test_a_killed_worker_loses_nothing(tmp_path):
         {name: part[name].tolist() for name in whole.columns} for part in (whole.iloc[:30], whole.iloc[30:])
     ]
     budget = Budget(epsilon=1.0, adjacency="one record (add or remove)")
-    source = [halves[0], Fatal(halves[1], str(tmp_path / "died"))]
+    source = Parts([halves[0], Fatal(halves[1], str(tmp_path / "died"))])
     table = asked(source, budget=budget)
     with ProcessPoolExecutor(1) as pool, pytest.raises(BrokenProcessPool):
         table.release(executor=pool)
@@ -161,4 +161,4 @@ def test_a_killed_worker_loses_nothing(tmp_path):
     with ProcessPoolExecutor(1) as pool:
         release = table.release(executor=pool)
     assert len(budget.spent) == 1 and release.guarantee.epsilon == 1.0
-    assert same(reduce(table.merge, map(table.fold, source)), table.fold(whole), table.question)
+    assert same(reduce(table.merge, map(table.fold, source)), table.fold(whole))

@@ -4,6 +4,7 @@ What is asked is public (`question`), what is read becomes exact integers (`reco
 released with noise whose law gives the intervals (`statistics`, `quantiles`, `intervals`, `answers`).
 """
 
+from sosdp.privacy.table.records import Parts
 from sosdp.privacy.table.table import Asked, Table
 
-__all__ = ["Asked", "Table"]
+__all__ = ["Asked", "Parts", "Table"]

@@ -86,14 +86,13 @@ def priced(question: Question, terms: Terms) -> tuple[list[Share], keys.KeyLaw |
 
 
 @on_terms("private table", needs="epsilon", takes="delta")
-def release_table(terms: Terms, question: Question, state: State) -> Release:
-    """Answers with intervals to a question about a table; epsilon-DP (with a delta where keys are private).
+def release_table(terms: Terms, state: State) -> Release:
+    """Answers with intervals to a state's question; epsilon-DP (with a delta where keys are private).
 
     Args:
         terms: epsilon; delta where the question groups by a column whose keys are private. Neighbours are the
             question's.
-        question: public.
-        state: of the whole table, from `state.fold`.
+        state: of the whole table, from `state.fold`; its question is public.
 
     Returns:
         Release of {"rows": [...]}: every row has a key (None without groups), value, low and high, and what
@@ -102,9 +101,10 @@ def release_table(terms: Terms, question: Question, state: State) -> Release:
     Raises:
         ValueError: public arguments; never because of a record.
     """
+    question = state.question
     laws, choice = priced(question, terms)
     bits = terms.bits()
-    cells = totals(question, state)
+    cells = totals(state)
     shown: Iterable[Key] = [None]
     if choice is not None:
         shown = keys.chosen(

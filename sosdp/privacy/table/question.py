@@ -28,7 +28,7 @@ INTERVALS = ("noise", "sample", "none")
 """For the statistic of this table; of what its records are a sample of; no interval."""
 
 LARGEST = 1e100
-"""Bounds beyond it, or closer together than one over it, are refused."""
+"""Bounds beyond it, nearer to 0 than one over it, or closer together, are refused."""
 
 BINS = 10
 RELATIONS = ("replace", "add or remove")
@@ -130,7 +130,8 @@ def numbers(schema: Schema, name: str, what: str) -> Column:
 def _in_range(column: Column) -> Column:
     """The column, refused where its bounds, or their distance, are near the ends of float64."""
     low, high = column.bounds
-    if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
+    small, large = 1 / LARGEST, LARGEST
+    if any(size and not small <= size <= large for size in (abs(low), abs(high), high - low)):
         raise SchemaError(f"column {column.name!r}: bounds beyond {LARGEST:g}: choose other units")
     return column
 

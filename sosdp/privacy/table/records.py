@@ -22,6 +22,7 @@ from sosdp.privacy.files import Form, InputFileError, physical_lines, require_fi
 from sosdp.privacy.inputs import as_float, plain
 from sosdp.privacy.schema import Column, Schema
 from sosdp.privacy.silence import no_warnings
+from sosdp.privacy.table import arrow
 from sosdp.privacy.table.question import Question
 
 ROWS = 1 << 16
@@ -31,6 +32,12 @@ TEXTS = (".csv", ".tsv", ".txt", "")
 STDIN = "-"
 _DAY = dates.timedelta(1)
 _EPOCH = dates.datetime(1970, 1, 1)
+_PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
+    unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
+}
+_FAR = 10**6
+"""Of years, months or weeks: what is beyond is beyond every bound."""
+
 _REMEMBERED = 1 << 16
 
 
@@ -49,8 +56,17 @@ class Chunk:
     owners: list[str | None] | None
 
 
+class Parts(tuple[Any, ...]):
+    """The parts of one table, in order: `Parts([first, second])`, each a file, a frame, columns or records.
+
+    A list without it is one of records, whatever they are: no record decides how the others are read.
+    """
+
+    __slots__ = ()
+
+
 def parts(source: Any) -> list[Any]:
-    """What a source is made of, in order: the files of a folder, the partitions of Dask, a list of sources.
+    """What a source is made of, in order: the files of a folder, the partitions of Dask, `Parts`.
 
     Raises:
         InputFileError: an empty folder.
@@ -64,16 +80,7 @@ def parts(source: Any) -> list[Any]:
         return [str(path) for path in found]
     if hasattr(source, "to_delayed"):  # Dask: frames and bags
         return list(source.to_delayed())
-    if isinstance(source, list | tuple) and source and not _is_record(source[0]):
-        return list(source)
-    return [source]
-
-
-def _is_record(thing: Any) -> bool:
-    """Whether a member of a list is a record, by names, rather than a table."""
-    return isinstance(thing, Mapping) and not any(
-        isinstance(column, list | tuple | np.ndarray) for column in thing.values()
-    )
+    return list(source) if isinstance(source, Parts) else [source]
 
 
 def chunks(source: Any, question: Question) -> Iterator[Chunk]:
@@ -81,7 +88,8 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
 
     Args:
         source: a path (.csv, .tsv, .txt, each also .gz or .zst; .parquet; "-" for standard input), a data
-            frame, a mapping of names to columns, a list of records by names, or a computation of Dask.
+            frame, a mapping of names to columns, a list of records (dictionaries by names; what is none is a
+            record without entries), or a computation of Dask.
 
     Raises:
         InputFileError: no such file or format, or no such column. TypeError: none of these.
@@ -101,7 +109,7 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
         return
     if hasattr(source, "compute"):  # Dask's, of whatever it is
         source = source.compute()
-    if isinstance(source, list | tuple):
+    if isinstance(source, list | tuple) and not isinstance(source, Parts):
         columns = {name: [_of(record, name) for record in source] for name in _wanted(question)}
         yield from _columns(columns, len(source), question)
         return
@@ -109,7 +117,7 @@ def chunks(source: Any, question: Question) -> Iterator[Chunk]:
 
 
 def _of(record: Any, name: str) -> Any:
-    return record.get(name) if isinstance(record, Mapping) else None
+    return dict.get(record, name) if issubclass(type(record), dict) else None
 
 
 def _wanted(question: Question) -> list[str]:
@@ -183,7 +191,7 @@ class _Reader:
 
 
 def _parquet(source: str, question: Question) -> Iterator[Chunk]:
-    pandas, parquet = need("pandas", "a Parquet file"), need("pyarrow.parquet", "a Parquet file")
+    parquet = need("pyarrow.parquet", "a Parquet file")
     problem, result = "", None
     try:
         with no_warnings():
@@ -194,35 +202,20 @@ def _parquet(source: str, question: Question) -> Iterator[Chunk]:
     if problem or result is None:
         raise InputFileError(source, "file", problem)
     _check_names(source, names, [*_wanted(question), *(column.name for column in question.schema.columns)])
-    batches = result.iter_batches(batch_size=ROWS, columns=_wanted(question) or names[:1])
-    kinds = _nullable(pandas)
+    wanted = _wanted(question)
+    batches = result.iter_batches(batch_size=ROWS, columns=wanted or names[:1])
     while True:
         try:
             with no_warnings():
                 batch = next(batches, None)
-                frame = None if batch is None else batch.to_pandas(types_mapper=kinds)
         except Exception:  # as above
             problem = "a part of it cannot be read"
         if problem:
             raise InputFileError(source, "file", problem)
-        if frame is None:
+        if batch is None:
             return
-        yield from _frame(frame, question)
-
-
-def _nullable(pandas: Any) -> Any:
-    """Whole numbers stay whole where entries are missing."""
-    pyarrow = need("pyarrow", "a Parquet file")
-    known = {
-        kind: getattr(pandas, f"{name}Dtype")()
-        for name, kind in (
-            ("Int64", pyarrow.int64()),
-            ("Int32", pyarrow.int32()),
-            ("boolean", pyarrow.bool_()),
-        )
-        if hasattr(pandas, f"{name}Dtype")
-    }
-    return known.get
+        taken = {name: arrow.listed(source, name, batch.column(name)) for name in wanted}
+        yield from _columns(taken, batch.num_rows, question)
 
 
 def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
@@ -234,7 +227,7 @@ def _frame(frame: Any, question: Question) -> Iterator[Chunk]:
     names = [str(name) for name in (frame if isinstance(frame, Mapping) else frame.columns)]
     _check_names("the table", names, _wanted(question))
     wanted = _wanted(question)
-    taken = {name: _listed(frame[name]) for name in wanted}
+    taken = {name: _listed(name, frame[name]) for name in wanted}
     lengths = {len(column) for column in taken.values()} | {_length(frame)}
     if len(lengths) > 1:
         raise ValueError("the columns of a table have one length")
@@ -261,15 +254,24 @@ def _check_names(source: str, names: Sequence[str], wanted: Sequence[str]) -> No
             raise InputFileError(source, "columns", f"{name}: {reason}")
 
 
-def _listed(column: Any) -> Any:
-    """The entries of a column: an array where its type, which is public, is one of numbers."""
+def _listed(name: str, column: Any) -> Any:
+    """The entries of a column: an array where its type, which is public, is one of numbers.
+
+    Types of pandas' own become objects: as an array of numbers, one missing entry would round the others.
+    """
+    if isinstance(column, str | bytes):
+        raise TypeError(f"{name}: a column is expected, got a text")
     if isinstance(column, np.ma.MaskedArray):
         return column.astype(object).tolist()
+    kind = getattr(column, "dtype", None)
+    if hasattr(column, "to_arrow"):  # polars
+        return arrow.listed("the table", name, column.to_arrow())
+    if hasattr(kind, "pyarrow_dtype"):  # pandas
+        return arrow.listed("the table", name, column.array.__arrow_array__().combine_chunks())
     if hasattr(column, "to_numpy"):
-        zone = getattr(getattr(column, "dtype", None), "tz", None)
-        if zone is not None:
+        if getattr(kind, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        column = column.to_numpy()
+        column = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.to_numpy(dtype=object)
     return column if isinstance(column, np.ndarray) else list(column)
 
 
@@ -277,18 +279,27 @@ def entries(values: Any, column: Column) -> npt.NDArray[np.float64]:
     """The numbers of some entries, as `Column.read` gives them for texts."""
     kind = getattr(getattr(values, "dtype", None), "kind", "O")
     with no_warnings():
-        if kind in "biuf" and column.type != "category":
+        if kind in "biuf" and column.type not in ("category", "date"):  # numbers are no dates
             numbers = np.asarray(values, dtype=np.float64)
         elif kind == "M" and column.type == "date":
-            there = ~np.isnat(values)
-            days = values.astype("datetime64[us]").astype(np.int64) / 86_400_000_000
-            numbers = np.where(there, days, math.nan)
+            numbers = _in_days(values)
         else:
             return np.array([_entry(value, column) for value in _plain_list(values)], dtype=np.float64)
         if column.type == "integer":
             numbers = np.where(numbers == np.floor(numbers), numbers, math.nan)
-        numbers = np.where(np.isinf(numbers), math.nan, numbers) if column.type != "date" else numbers
-        return np.clip(numbers, *column.bounds)
+        return np.clip(np.where(np.isinf(numbers), math.nan, numbers), *column.bounds)
+
+
+def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
+    """Days since 1970 of times of any unit, also of those that other units cannot hold; NaN for none."""
+    unit, count = np.datetime_data(values.dtype)
+    steps = values.astype(np.int64)
+    if unit in _PER_DAY:
+        days = steps.astype(np.float64) * count / _PER_DAY[unit]
+    else:  # years, months, weeks
+        near = np.clip(steps, -_FAR, _FAR).astype(values.dtype)
+        days = near.astype("datetime64[D]").astype(np.float64)
+    return np.where(np.isnat(values), math.nan, days)
 
 
 def _plain_list(values: Any) -> list[Any]:
@@ -314,13 +325,15 @@ def _days(value: Any) -> float:
     """Days since 1970 of a date or time (in UTC where it has a zone), NaN for everything else."""
     kind = type(value)
     if kind is np.datetime64:
-        days = value.astype("datetime64[us]").astype(np.int64) / 86_400_000_000
-        return math.nan if np.isnat(value) else float(days)
-    if kind is dates.datetime or (
-        kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp"
-    ):
+        return float(_in_days(np.asarray(value)))
+    if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp":
+        return float(_in_days(np.asarray(value.to_datetime64())))
+    if kind is dates.datetime:
         epoch = _EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
-        return float((value - epoch) / _DAY)  # the zone is in the difference: in UTC the year may be 10000
+        try:  # the zone is in the difference: in UTC the year may be 10000
+            return float((value - epoch) / _DAY)
+        except Exception:  # the code of a zone
+            return math.nan
     if kind is dates.date:
         return float(value.toordinal() - _EPOCH.toordinal())
     return math.nan

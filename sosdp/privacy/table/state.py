@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.records import Chunk
 
@@ -26,10 +27,12 @@ class State:
     """What was read: integers of every group, or of every owner the records that count.
 
     Attributes:
+        question: what was asked when it was read; its integers mean nothing to another one.
         cells: for every key one vector of integers a statistic. owners: where records have owners, the codes
             of the first records of each, in the order of the table; then there are no cells yet.
     """
 
+    question: Question
     cells: dict[Key, Cells] = field(default_factory=dict)
     owners: dict[str, list[Contribution]] = field(default_factory=dict)
 
@@ -37,8 +40,10 @@ class State:
         return "<the state of a table: not publishable>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or self.owners != other.owners:
-            return NotImplemented if not isinstance(other, State) else False
+        if not isinstance(other, State):
+            return NotImplemented
+        if self.question != other.question or self.owners != other.owners:
+            return False
         return self.cells.keys() == other.cells.keys() and all(
             all(np.array_equal(a, b) for a, b in zip(cells, other.cells[key], strict=True))
             for key, cells in self.cells.items()
@@ -49,26 +54,38 @@ class State:
 
 def fold(question: Question, chunks: Iterable[Chunk]) -> State:
     """The state of a part of a table, chunk by chunk."""
-    result = State()
+    result = State(question)
     for chunk in chunks:
-        merge_into(question, result, _of_chunk(question, chunk))
+        merge_into(result, _of_chunk(question, chunk))
     return result
 
 
-def merge_into(question: Question, state: State, later: State) -> None:
+def merge_into(state: State, later: State) -> None:
     """Add the state of a later part to that of an earlier one: integers add, and of every owner the first
-    records are kept."""
+    records are kept.
+
+    Raises:
+        ValueError: they are states of two questions.
+    """
+    require_question(later, state.question)
     for key, cells in later.cells.items():
         here = state.cells.get(key)
         state.cells[key] = cells if here is None else tuple(a + b for a, b in zip(here, cells, strict=True))
-    most = question.unit.most
+    most = state.question.unit.most
     for owner, records in later.owners.items():
         kept = state.owners.setdefault(owner, [])
         kept.extend(records[: most - len(kept)])
 
 
-def totals(question: Question, state: State) -> dict[Key, Cells]:
+def require_question(state: State, question: Question) -> None:
+    """Raises ValueError for the state of another question: its noise would be too small, or too large."""
+    if state.question != question:
+        raise ValueError("a state is of the question with which it was folded, this one is of another")
+
+
+def totals(state: State) -> dict[Key, Cells]:
     """The integers of every group that occurs, of the records that count."""
+    question = state.question
     if question.schema.owner is None:
         return state.cells
     records = [record for owned in state.owners.values() for record in owned]
@@ -76,10 +93,10 @@ def totals(question: Question, state: State) -> dict[Key, Cells]:
     codes = np.array([code for _, code in records], dtype=np.int64).reshape(
         len(records), len(question.tallied)
     )
-    result = State()
+    result = State(question)
     for start in range(0, len(records), ROWS):
         part = slice(start, start + ROWS)
-        merge_into(question, result, State(_tallied(question, keys[part], codes[part])))
+        merge_into(result, State(question, _tallied(question, keys[part], codes[part])))
     return result.cells
 
 
@@ -92,15 +109,16 @@ def _of_chunk(question: Question, chunk: Chunk) -> State:
     codes = np.empty((chunk.count, len(question.tallied)), dtype=np.int64)
     for place, statistic in enumerate(question.tallied):
         values = nothing if statistic.column is None else chunk.numbers[statistic.column.name]
-        codes[:, place] = statistic.code(values)
+        with no_warnings():
+            codes[:, place] = statistic.code(values)
     keys: list[Key] = chunk.groups if chunk.groups is not None else [None] * chunk.count
     if chunk.owners is None:
-        return State(_tallied(question, keys, codes))
+        return State(question, _tallied(question, keys, codes))
     result: dict[str, list[Contribution]] = {}
     for owner, key, row in zip(chunk.owners, keys, codes.tolist(), strict=True):
         if owner is not None:
             result.setdefault(owner, []).append((key, tuple(row)))
-    return State(owners=result)
+    return State(question, owners=result)
 
 
 def _tallied(question: Question, keys: list[Key], codes: npt.NDArray[np.int64]) -> dict[Key, Cells]:

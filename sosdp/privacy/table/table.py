@@ -23,7 +23,7 @@ from sosdp.privacy.table.answers import priced, release_table
 from sosdp.privacy.table.plan import Plan, planned
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.records import all_chunks, chunks, form_of, parts
-from sosdp.privacy.table.state import State, fold, merge_into
+from sosdp.privacy.table.state import State, fold, merge_into, require_question
 from sosdp.privacy.terms import Terms
 
 
@@ -95,17 +95,19 @@ class Asked:
         return fold(self.question, chunks(part, self.question))
 
     def merge(self, first: State, second: State) -> State:
-        """The state of two parts together, the first before the second."""
-        result = State()
-        for state in (first, second):
-            merge_into(self.question, result, state)
-        return result
+        """The state of two parts together, the first before the second.
+
+        Raises:
+            ValueError: one of them was folded for another question.
+        """
+        return self._merged((first, second))
 
     def release(self, state: State | None = None, *, executor: Any = None) -> Release:
         """Read the table, spend the budget, and answer.
 
         Args:
-            state: of the whole table, made by `fold` and `merge`; by default the source is read.
+            state: of the whole table, made by `fold` and `merge` for this question; by default the source is
+                read.
             executor: a `concurrent.futures.Executor` that folds the parts of the source.
 
         Returns:
@@ -119,16 +121,20 @@ class Asked:
         terms = self._budgeted()
         priced(self.question, terms)
         whole = self._read(executor) if state is None else state
+        require_question(whole, self.question)
         if self.budget is not None:
             self.budget.spend(self._promise(terms))
-        return release_table(terms, self.question, whole)
+        return release_table(terms, whole)
 
     def _read(self, executor: Any) -> State:
         if executor is None:
             return fold(self.question, all_chunks(self.source, self.question))
-        result = State()
-        for state in executor.map(partial(_folded, self.question), parts(self.source)):
-            merge_into(self.question, result, state)
+        return self._merged(executor.map(partial(_folded, self.question), parts(self.source)))
+
+    def _merged(self, states: Iterable[State]) -> State:
+        result = State(self.question)
+        for state in states:
+            merge_into(result, state)
         return result
 
     def _budgeted(self) -> Terms:
@@ -142,7 +148,7 @@ class Asked:
 
     def _promise(self, terms: Terms) -> Any:
         """What the release will promise, from public facts."""
-        return release_table(replace(terms, insecure_seed=None), self.question, State()).guarantee
+        return release_table(replace(terms, insecure_seed=None), State(self.question)).guarantee
 
 
 def Table(
@@ -161,7 +167,8 @@ def Table(
 
     Args:
         source: a file of lines, a Parquet file, a folder of such files, a data frame, a mapping of columns, a
-            Dask frame or bag, or a list of these. Read when something is released.
+            list of records (dictionaries), a Dask frame or bag, or `Parts` of these. Read when something is
+            released.
         schema: public: a `Schema`, the object of its JSON file, or the path of that file.
         budget: epsilon, or a `Budget`, of which everything that is left is spent.
         delta: for groups whose keys are private.

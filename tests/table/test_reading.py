@@ -1,0 +1,186 @@
+"""No record decides how another one is read: whatever one is, it moves every integer by what it may add."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sosdp.cli import main
+from sosdp.privacy import Parts, Table
+from sosdp.privacy.files import InputFileError
+from sosdp.privacy.table.records import all_chunks
+from sosdp.privacy.table.state import fold, totals
+
+pandas = pytest.importorskip("pandas")
+arrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+NUMBER = {"type": "number", "low": 0, "high": 100}
+DATE = {"type": "date", "low": "2000-01-01", "high": "2020-01-01", "format": "%Y-%m-%d"}
+MANY = 60
+"""Records beside the one that is more: enough to see that all of them moved."""
+
+
+def schema(column, owner=None):
+    said = {"format": "sosdp-schema/1", "columns": {"x": column}}
+    return said | ({"owner": {"column": owner, "records": 1}} if owner else {})
+
+
+def cells(source, said):
+    """Records, readable entries, and, of numbers and dates, the sum of the deviations."""
+    table = Table(source, said, 1.0).count().count("x").mean("x")
+    (found,) = totals(fold(table.question, all_chunks(source, table.question))).values()
+    half = table.question.statistics[-1].half
+    return int(found[0][0]), int(found[1][0]), Fraction(int(found[2][0]), half)
+
+
+def moved(more, less, said):
+    """Whether two tables are as near as neighbours: one record, one entry, one deviation."""
+    changes = [abs(a - b) for a, b in zip(cells(more, said), cells(less, said), strict=True)]
+    return changes[0] == 1 and max(changes) <= 1
+
+
+class Raises(dict):
+    def get(self, *_):
+        raise RuntimeError("private")
+
+
+def test_a_list_is_one_of_records_whatever_they_are():
+    people = [{"x": text} for text in ("10", "20", "77")]
+    odd = [
+        {"x": [0]}, {"x": [5] * 1000}, {"x": np.zeros(9)}, {}, Raises(x=3), None, 5, "10", b"10",
+        "no/such/file.csv", [1, 2], [], {"x"}, pandas.DataFrame({"x": [1, 2, 3]}), Parts([{"x": [1, 2]}]),
+        object(), math.nan,
+    ]  # fmt: skip
+    for container in (list, tuple):
+        for record in odd:
+            for place in range(4):
+                more = container([*people[:place], record, *people[place:]])
+                assert moved(more, people, schema(NUMBER)), record
+        assert cells(container([odd[1]]), schema(NUMBER)) == (1, 0, 0)
+
+
+def test_parts_are_named():
+    people = [{"x": 10}, {"x": 20}]
+    for part in (people, {"x": [10, 20]}, pandas.DataFrame({"x": [10, 20]})):
+        source = Parts([part, people])
+        release = Table(source, schema(NUMBER), 1e9, interval=None).count("x").release()
+        assert release.value["rows"][0]["value"] == 4
+    for source in (Parts([Parts([people])]), {"x": "10"}):
+        with pytest.raises(TypeError):
+            Table(source, schema(NUMBER), 1.0).count("x").release()
+
+
+def stored(path, entries, kind):
+    """A Parquet file of one column beside its owners, and the entries as they are stored."""
+    whole = arrow.array(entries, kind[0])
+    parquet.write_table(arrow.table({"x": whole.view(kind[1]) if kind[1] is not None else whole}), path)
+    return path
+
+
+ENTRIES = [
+    (arrow.uint64(), None, NUMBER, range(MANY), [None, 2**64 - 1]),
+    (arrow.int64(), None, NUMBER, range(MANY), [None, -(2**63)]),
+    (arrow.int8(), None, NUMBER, range(MANY), [None]),
+    (arrow.int64(), None, DATE, range(11000, 11000 + MANY), [None]),
+    (arrow.float32(), None, NUMBER, range(MANY), [None, math.inf, math.nan]),
+    (arrow.bool_(), None, NUMBER, [True] * MANY, [None]),
+    (arrow.binary(), arrow.string(), NUMBER, [b"5"] * MANY, [None, b"\xff", b"\x00", b"\xed\xa0\x80"]),
+    (arrow.large_binary(), arrow.large_string(), NUMBER, [b"5"] * MANY, [None, b"\xff"]),
+    (arrow.int32(), arrow.date32(), DATE, range(11000, 11000 + MANY), [None, 2**31 - 1, -(2**31)]),
+    (arrow.int64(), arrow.date64(), DATE, [86_400_000 * 11000] * MANY, [None, 2**62, -(2**63)]),
+    (arrow.int64(), arrow.timestamp("ms"), DATE, [86_400_000 * 11000] * MANY, [None, 2**62]),
+    (arrow.int64(), arrow.timestamp("us", "Asia/Tokyo"), DATE, [10**15] * MANY, [None, 2**62, -(2**63)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "view", "column", "entries", "odd"), ENTRIES, ids=lambda k: str(k)[:12])
+def test_an_entry_of_parquet_decides_about_no_other(tmp_path, kind, view, column, entries, odd):
+    less = stored(tmp_path / "less.parquet", list(entries), (kind, view))
+    for entry in odd:
+        more = stored(tmp_path / "more.parquet", [*entries, entry], (kind, view))
+        assert moved(more, less, schema(column)), entry
+    frame = pandas.read_parquet(less, dtype_backend="pyarrow")  # and as columns of Arrow in pandas
+    assert cells(frame, schema(column)) == cells(less, schema(column))
+
+
+def test_times_are_read_in_their_own_unit(tmp_path):
+    """The last day that Parquet can say is after the upper bound, in every unit and calendar."""
+    late = stored(tmp_path / "t.parquet", [2**31 - 1], (arrow.int32(), arrow.date32()))
+    far = [np.array([2**62], f"datetime64[{unit}]") for unit in ("D", "h", "s", "ms", "W", "M", "Y", "25s")]
+    far.append([pandas.Timestamp(np.datetime64(2**40, "s"))])
+    for source in (late, *({"x": times} for times in far)):
+        assert cells(source, schema(DATE)) == (1, 1, 1), source
+    noon = datetime.datetime(2010, 1, 1, 12)
+    same = [np.array([noon], f"datetime64[{unit}]") for unit in ("h", "m", "s", "ms", "us", "ns", "2h")]
+    assert (
+        len({cells({"x": times}, schema(DATE)) for times in [[noon], [pandas.Timestamp(noon)], *same]}) == 1
+    )
+
+
+class Nowhere(datetime.tzinfo):
+    def utcoffset(self, _):
+        return None
+
+
+def test_a_time_of_an_unknown_zone_is_missing():
+    assert cells({"x": [datetime.datetime(2010, 1, 1, tzinfo=Nowhere())]}, schema(DATE)) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["uint64", "int64", "string", "dictionary"])
+def test_an_owner_who_is_missing_merges_nobody(tmp_path, kind):
+    ids = [2**60 + k for k in range(MANY)]
+    typed = {"uint64": arrow.uint64(), "int64": arrow.int64()}.get(kind, arrow.string())
+    ids = ids if kind.endswith("64") else [f"p{k}" for k in ids]
+    sources = []
+    for more in (ids, [*ids, None]):
+        path = tmp_path / f"{len(more)}.parquet"
+        owners = arrow.array(more, typed)
+        owners = owners.dictionary_encode() if kind == "dictionary" else owners
+        parquet.write_table(arrow.table({"who": owners, "x": [5.0] * len(more)}), path)
+        sources += [path, pandas.read_parquet(path, dtype_backend="numpy_nullable")]
+        sources.append(pandas.read_parquet(path, dtype_backend="pyarrow"))
+    for source in sources:
+        assert cells(source, schema(NUMBER, "who"))[0] == MANY
+
+
+def test_types_of_parquet_that_are_not_read_are_refused_in_public(tmp_path):
+    for kind, entry in ((arrow.binary(), b"5"), (arrow.list_(arrow.int64()), [5])):
+        path = stored(tmp_path / "t.parquet", [entry], (kind, None))
+        with pytest.raises(InputFileError, match="type"):
+            Table(path, schema(NUMBER), 1.0).count("x").release()
+
+
+def test_the_shell_reads_every_parquet_entry_by_itself(tmp_path, capsys):
+    import json
+
+    said = tmp_path / "schema.json"
+    said.write_text(json.dumps(schema(NUMBER)))
+    for entry in (b"5", b"\xff"):
+        path = stored(tmp_path / "t.parquet", [b"5", entry], (arrow.binary(), arrow.string()))
+        command = ["private", "sum", str(path), "--schema", str(said), "--column", "x", "--epsilon", "1"]
+        assert main(command) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_state_of_another_question_is_refused():
+    wide, narrow = schema(NUMBER), schema({**NUMBER, "high": 1})
+    one = Table([], wide, 1.0).sum("x")
+    state = one.fold([{"x": 100.0}] * 50)
+    assert one.release(one.merge(state, state))
+    others = [
+        Table([], narrow, 1000.0).sum("x"),
+        Table([], wide, 1.0).mean("x"),
+        Table([], wide, 1.0).sum("x").count(),
+        Table([], wide, 1.0, adjacency="replace").sum("x"),
+        Table([], wide, 1.0).by("who", ["a"]).sum("x"),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="another"):
+            other.release(state)
+        with pytest.raises(ValueError, match="another"):
+            other.merge(other.fold([]), state)
