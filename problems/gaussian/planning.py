@@ -243,7 +243,7 @@ def _whole(method: str, task: MeanTask, budget: Budget) -> Plan | int | str:
         return enough_records(task, lambda more: _whole_shares(method, more, budget)[0] is not None)
     noise = _whole_noise(method, task, budget, spent)
     if not noise:
-        return "nothing is left of this budget for noise in a ball: a larger delta is needed"
+        return "this budget leaves nothing for noise in a ball: choose a larger delta"
     learnt, z = task.d - task.known, 0.0
     if learnt:
         z = float(ndtri(1.0 - clip_rank(each_epsilon(spent["clip"], 2 * learnt, method == "cube")) / task.n))
@@ -322,7 +322,7 @@ def _ball(task: MeanTask, budget: Budget) -> Plan | int | str:
     spent = {"frame": frame, "radius": radius, "interval": total * INTERVAL if task.interval else Fraction(0)}
     rate = largest_rate(budget.epsilon, budget.delta, sum(spent.values(), Fraction(0)), task.d)
     if rate == 0.0:
-        return "nothing is left of this budget for noise in a ball: a larger delta is needed"
+        return "this budget leaves nothing for noise in a ball: choose a larger delta"
     kappa = _kappa(task)
     error = 2.0 / (task.n * rate) * _reach(task, kappa) * math.sqrt(task.d * (task.d + 1))
     seconds = 0.2 + 4e-7 * task.n * task.d + 1e-3 * task.d + order_seconds(task, each, 2 * task.robust)

@@ -49,7 +49,7 @@ def plan_regression(task: MeanTask, budget: Budget) -> Plan:
     n, d, spent, steps = task.n, task.d - 1, shares.spent, shares.steps
     deviation = last_deviation(budget, spent, d + 1)
     if not deviation:
-        raise NotOffered("nothing is left of this budget for the last sum: another delta is needed")
+        raise NotOffered("this delta leaves no budget for the last sum: choose another delta")
     radius = math.sqrt(leverage_quantile(d) + 1.0) * HELD
     private = 2.0 * radius * deviation / n * math.sqrt(d) * (1.0 + shares.noise)
     private /= slope_of(HELD, redescend=task.contamination > 0)

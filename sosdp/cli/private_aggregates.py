@@ -45,7 +45,7 @@ def _asked(arguments: Namespace, schema: Schema) -> Asked:
     """The table with its question; raises InputError and ValueError for options that make none."""
     name, column = arguments.name, arguments.column
     if column is None and name not in ("count", "table"):
-        raise InputError(f"sosdp private {name}: --column: which column?")
+        raise InputError(f"sosdp private {name}: --column is needed")
     if arguments.delta is not None:
         check_delta(arguments.delta)
     asked = Table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from argparse import Namespace
 from typing import Any
 
@@ -20,9 +21,10 @@ def run(arguments: Namespace) -> int:
     """Fit the estimator on the table and print its release; exit 0 also when the release is a refusal."""
     regression = arguments.name == "regression"
     if regression and arguments.target is None:
-        raise InputError("sosdp private regression: --target: which column is to be explained?")
+        raise InputError("sosdp private regression: --target is needed: the column to be explained")
     if regression and arguments.columns is not None:
-        arguments.columns += f",{_quoted(arguments.target)}"
+        if arguments.target not in next(csv.reader([arguments.columns])):
+            arguments.columns += f",{_quoted(arguments.target)}"
     table = given_table(arguments)
     model = _regression(arguments, table) if regression else _components(arguments, table)
     with fitting(arguments):
@@ -77,7 +79,7 @@ def _components(arguments: Namespace, table: Table) -> Any:
     from problems.gaussian import PrivatePCA
 
     if arguments.components is None:
-        raise InputError("sosdp private pca: --components: how many?")
+        raise InputError("sosdp private pca: --components is needed: their number")
     return PrivatePCA(
         arguments.epsilon, n_components=arguments.components, bounds=table.bounds, **_options(arguments)
     )
@@ -156,7 +158,7 @@ def _fields(release: dict[str, Any]) -> Fields:
     fields["components"] = "\n".join(
         " ".join(f"{x:.4g}" for x in row)
         + f"  variance {size:.4g}  angle {angle:.2g}"
-        + ("" if apart else "  NOT TOLD APART")
+        + ("" if apart else "  not separated from its neighbours")
         for row, size, angle, apart in rows
     )
     return fields

@@ -66,7 +66,7 @@ def falsify(
         claimed = float(program.sensitivity)
     else:
         if draw is None or program.solve is None:
-            raise TypeError("a StrongConvexProgram is tried with solve=, and with draw= for made-up data")
+            raise TypeError("a StrongConvexProgram needs solve=, and draw= for made-up data")
         solve, made = program.solve, draw
         tries = ((solve, *made(generator)) for _ in itertools.count())
         claimed = program.sensitivity()
@@ -100,7 +100,7 @@ def _score(program: ScoreProgram, generator: random.Random) -> Callable[[Any], t
     """Middle and half width of the bracket at one random candidate."""
     box = program.lattice.box
     if box is None:
-        raise TypeError("a score is tried at candidates of a bounded lattice")
+        raise TypeError("a score needs a bounded lattice of candidates")
     point = tuple(generator.randint(low, high) for low, high in box)
     score = program.score_function()
 

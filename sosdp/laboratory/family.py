@@ -123,7 +123,7 @@ class Written:
         self.products = [] if family.products is None else _polynomials(family.products(z, u), both)
         self.about = _polynomials(family.about, parameters)
         if any(p.degree <= 0 and p.constant < 0 for p in self.about):
-            raise NoIdentity("what is said about the parameters contradicts itself")
+            raise NoIdentity("the conditions on the parameters (about) contradict each other")
         self.singles = [
             None if p.single is None else _polynomials([p.single(z, x)], one)[0] for p in family.parts
         ]
@@ -279,7 +279,7 @@ def score_program(
     for point in lattice.points():
         values = {v.name: lattice.spacing * t for v, t in zip(family.parameters, point, strict=True)}
         if any(evaluate(p, values) < 0 for p in limits):
-            raise ValueError(f"the candidate {point} does not satisfy what is said about the parameters")
+            raise ValueError(f"the candidate {point} violates a condition on the parameters (about)")
     report = transfer(family)
     return ScoreProgram(
         FamilyProgram(family, records),

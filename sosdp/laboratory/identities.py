@@ -182,7 +182,7 @@ def least_growth(
                 return bound, certificate
         return bound, certificate
     except certificates.CertificateError as error:
-        raise NoIdentity("objective: no bound on its growth has a certificate") from error
+        raise NoIdentity("objective: no certificate bounds its growth") from error
 
 
 def _bounded(

@@ -97,7 +97,7 @@ class StabilityReport:
         """
         if self.status != PROVEN or self.upper is None:
             raise Undecided(
-                f"{self.status}: {self.missing or 'two neighbours differ by more than is claimed'}"
+                f"{self.status}: {self.missing or 'two neighbours differ by more than the claim'}"
             )
         return self.upper
 

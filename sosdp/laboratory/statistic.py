@@ -33,8 +33,7 @@ EXACT = 60
 
 USE_INSTEAD = (
     "a statistic is made of sums, products and division by numbers; for medians and quantiles use "
-    "sosdp.privacy.scores or private_quantile, for other branches a ConsensusProgram, for a summand with "
-    "pieces stability(..., pieces=True)"
+    "sosdp.privacy.scores or private_quantile, for other branches a ConsensusProgram"
 )
 
 

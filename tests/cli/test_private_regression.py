@@ -43,7 +43,7 @@ def test_coefficients_by_name(capsys, table):
         assert low < value["coefficients"][name] < high
     assert value["left_out"] == value["unseen"] == [] and 0.7 < value["r2"] < 0.95
     _, fewer = released(
-        capsys, "regression", table, "--target", "score", "--columns", "age", "--ridge", "3e6"
+        capsys, "regression", table, "--target", "score", "--columns", "age,score", "--ridge", "3e6"
     )
     assert (
         list(fewer["value"]["coefficients"]) == ["age"]

@@ -166,7 +166,7 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
 @pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
-        (lambda t: t.release(), ValueError, "nothing is asked"),
+        (lambda t: t.release(), ValueError, "no statistic"),
         (lambda t: t.mean("region"), SchemaError, "categories"),
         (lambda t: t.sum("born"), SchemaError, "dates"),
         (lambda t: t.mean("nothing"), SchemaError, "no column"),

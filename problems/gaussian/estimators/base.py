@@ -44,8 +44,8 @@ class TableEstimator(ReleasingEstimator):
     )
     contamination: float = Field(
         None,
-        "public fraction of rows that may be anything, 0 to .2. Above 0 far rows are folded to nothing, and "
-        "what is estimated is the mean of what is left, which for skewed columns is not the mean (take "
+        "public fraction of rows that may be anything, 0 to .2. Above 0 far rows get weight 0, and the "
+        "estimand is the mean of the others, which for skewed columns is not the mean (take "
         "logarithms first). With 0 a mean is that of all rows, at the price of noise for the whole width of "
         "the bounds",
         kw_only=True,
@@ -98,7 +98,7 @@ class TableEstimator(ReleasingEstimator):
         return columns, task
 
     def _schema(self, d: int) -> tuple[Any, Any]:
-        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) unless told."""
+        """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) by default."""
         flags = np.array(self._booleans, dtype=bool)
         bounds, stated = (
             self._bounds_of(d),

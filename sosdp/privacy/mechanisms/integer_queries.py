@@ -154,10 +154,10 @@ class IntegerQueries:
         self._closed = True
         rows = self._inside(counts, bound, "ball")
         if rows.shape[1] != self.dimension:
-            raise ValueError(f"the ball was to have {self.dimension} columns, got {rows.shape[1]}")
+            raise ValueError(f"the ball has {self.dimension} columns, got {rows.shape[1]}")
         rate = largest_rate(self.epsilon, self.delta, self.before, self.dimension)
         if rate == 0.0:
-            raise ValueError("nothing is left of this budget for a ball")
+            raise ValueError("this budget leaves nothing for a ball")
         scale = Fraction(2 * bound) / Fraction(rate)
         noise = ball.ball_noise(rows.shape[1], scale, self._bits)
         sums = [int(total) + z for total, z in zip(rows.sum(axis=0), noise, strict=True)]

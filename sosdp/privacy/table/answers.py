@@ -49,10 +49,10 @@ def shares(question: Question, epsilon: float) -> list[Share]:
     An error is w / epsilon, so the parts are proportional to sqrt(w).
 
     Raises:
-        ValueError: nothing is asked, or a part is below LEAST_EPSILON.
+        ValueError: no statistic, or a part is below LEAST_EPSILON.
     """
     if not question.statistics:
-        raise ValueError("nothing is asked: count(), sum(), mean(), quantiles() or histogram() first")
+        raise ValueError("no statistic: call count(), sum(), mean(), quantiles() or histogram() first")
     unit, times = question.shared
     weights = [statistic.spread(unit, Fraction(1)) for statistic in question.statistics]
     parts = split(epsilon, [math.sqrt(weight) for weight in weights])
@@ -75,7 +75,7 @@ def priced(question: Question, terms: Terms) -> tuple[list[Share], keys.KeyLaw |
     """What every statistic costs, and how keys are chosen where they are private; from public facts alone.
 
     Raises:
-        ValueError: a budget that does not fit, or nothing is asked.
+        ValueError: a budget that does not fit, or no statistic.
     """
     epsilon = terms.pure
     if question.groups is None or question.groups.public is not None:

@@ -42,7 +42,7 @@ class Plan:
             for row in self.rows
         ]
         if self.least is not None:
-            lines.append(f"a group is shown with even odds from {self.least} records on")
+            lines.append(f"a group of {self.least} records is shown with probability 1/2")
         return "\n".join([f"Plan for groups of {self.n:g} records (nothing is read or spent)", *lines])
 
     def _repr_html_(self) -> str:

@@ -149,5 +149,7 @@ def verdict(
 def unproven(time_limit: float, rounded: bool = False) -> str:
     """Why a solver's claim, its ray having been checked, is not repeated."""
     if rounded:
-        return "that could not be proven, since coefficients had to be rounded to floats"
+        return (
+            "that could not be proven, since coefficients had to be rounded to floats: give them as fractions"
+        )
     return "that could not be proven" if time_limit > 0 else "the time limit ended before it could be proven"
