@@ -12,6 +12,7 @@ import pytest
 from sosdp.privacy import Budget, BudgetExceeded, Release, Table
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import SchemaError
+from sosdp.privacy.table import Asked
 from sosdp.privacy.table.state import totals
 from sosdp.privacy.verification.release_check import check_release
 from tests.table.test_parts import OWNED, SCHEMA, asked, frame
@@ -227,3 +228,18 @@ def test_a_time_at_the_end_of_years_is_a_date():
     column = {"type": "date", "low": "2000-01-01", "high": "2020-01-01", "format": "%Y-%m-%d"}
     table = Table({"t": late}, {"format": "sosdp-schema/1", "columns": {"t": column}}, 1.0).mean("t")
     assert table.release().value
+
+
+def test_the_last_day_is_refused_in_public_where_it_cannot_be_rounded():
+    def asked(high):
+        column = {"type": "date", "low": "2000-01-01", "high": high, "format": "%Y-%m-%d"}
+        return Table({"t": []}, {**SCHEMA, "columns": {"t": column}}, 1.0)
+
+    assert asked("9999-12-31").mean("t").quantiles("t").histogram("t").release().value
+    for ask in (Asked.mean, Asked.quantiles, Asked.histogram):
+        with pytest.raises(SchemaError, match="bounds after"):
+            ask(asked("9999-12-31T12:00:00"), "t")
+
+
+def test_a_question_shows_no_record():
+    assert "31415" not in repr(Table({"age": [31415]}, SCHEMA, 1.0).count())

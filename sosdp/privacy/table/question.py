@@ -5,6 +5,7 @@ Proof: docs/proofs/tables.md
 
 from __future__ import annotations
 
+import datetime as dates
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,9 @@ INTERVALS = ("noise", "sample", "none")
 
 LARGEST = 1e100
 """Bounds beyond it, nearer to 0 than one over it, or closer together, are refused."""
+
+LAST_DAY = float(dates.date.max.toordinal() - dates.date(1970, 1, 1).toordinal())
+"""Bounds of dates beyond it are refused: rounded outwards they are in no calendar."""
 
 BINS = 10
 RELATIONS = ("replace", "add or remove")
@@ -133,6 +137,8 @@ def _in_range(column: Column) -> Column:
     small, large = 1 / LARGEST, LARGEST
     if any(size and not small <= size <= large for size in (abs(low), abs(high), high - low)):
         raise SchemaError(f"column {column.name!r}: bounds beyond {LARGEST:g}: choose other units")
+    if column.type == "date" and high > LAST_DAY:
+        raise SchemaError(f"column {column.name!r}: bounds after {dates.date.max}T00:00")
     return column
 
 

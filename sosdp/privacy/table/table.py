@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -32,11 +32,11 @@ class Asked:
     """A table and what is asked of it; every method that asks gives a new one.
 
     Attributes:
-        source: where the records are. question: public. terms: the budget.
+        source: where the records are; private, and so not in the repr. question: public. terms: the budget.
         budget: what is drawn from, None where an epsilon was given.
     """
 
-    source: Any
+    source: Any = field(repr=False)
     question: Question
     terms: Terms
     budget: Budget | None = None
