@@ -22,7 +22,8 @@ def given_dual(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.nd
     for k, (piece, scaling, (q, f)) in enumerate(zip(pieces, built.scalings, parts, strict=True)):
         bound = float(slopes[0]) if built.statement.kind in ("bound", "feasible") else 0.0
         dual = dual_data(piece, scaling.gram_of(q), scaling.free_of(f), bound)
-        found.append(moved_dual(with_multiples(dual, built.multiples[k], slopes), built.change.origins[k]))
+        own = slopes[: len(built.statement.demands[k].parts) - 1]  # the margin of a proof is in no part
+        found.append(moved_dual(with_multiples(dual, built.multiples[k], own), built.change.origins[k]))
     return found
 
 

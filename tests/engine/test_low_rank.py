@@ -116,9 +116,32 @@ def test_programs_of_other_structure_are_refused():
         (x * y, [x**2 == 1, y**2 == 1, (x * y).equals(1)]),
         (x, [(x**2 + y**2).equals(2)]),
         (x**2 - y**2, [(x**2 + y**2).equals(1)]),
+        (x * y, [x**4 == Fraction(1, 16), y**2 == 1]),  # -1/4 was proven, -1/2 is attained
+        (x * y, [x**3 == Fraction(1, 8), y**2 == 1]),
+        (x**3 * y, [x**2 == 4, y**2 == 1]),
+        (x * y, [x**2 == 10**400, y**2 == 1]),
+        (10**309 * x * y, [x**2 == 1, y**2 == 1]),
+        (x * y, [(10**400 * x**2).equals(10**400), y**2 == 1]),
     ):
         with pytest.raises(ValueError, match="low_rank"):
             sd.minimize(objective, constraints, 2, solver="low_rank")
+
+
+@pytest.mark.parametrize("degree", [3, 4])
+def test_a_degree_that_is_too_small_is_refused_however_it_is_solved(degree):
+    z = sd.variables("z", 45)
+    p = sum((i * j % 7 - 3) * z[i] * z[j] for i in range(45) for j in range(i))
+    with pytest.raises(ValueError, match=f"degree 2 is below the degree {degree} of a constraint"):
+        sd.minimize(p, [v**degree == Fraction(1, 2**degree) for v in z], 2)
+
+
+@pytest.mark.parametrize("constant", [0, Fraction(1, 10**10), 3, 10**80])
+def test_a_constant_is_its_own_bound(constant):
+    x, y = sd.variables("x y")
+    result = sd.minimize(constant * x**2, [x**2 == 1, y**2 == 1], 2, solver="low_rank")
+    assert (result.status, result.solver) == ("optimal", "low_rank")
+    assert result.bound == float(constant) and result.certified_bound <= constant
+    assert result.certified_bound == pytest.approx(float(constant), rel=1e-12)
 
 
 def stated(p, constraints):

@@ -46,3 +46,11 @@ def test_proofs_take_the_steps_of_every_answer(p, system, status):
     assert len(found.steps) > 1 or status == "proved"
     if found.moments is not None:
         assert found(p) < 0 <= found((x - 200) ** 2)
+
+
+def test_a_proof_modulo_an_equation_far_from_0_has_its_multipliers():
+    """The multiples of the equation that are taken off belong to the polynomial, and none to the margin."""
+    x, y = sd.variables("x y")
+    for p in ((x - 3000) ** 4, (x - 3000) ** 4 + (y - 2) ** 2):
+        result = sd.prove_sos(p, system=sd.System(7 * x == 21001), degree=4)
+        assert result.status == "proved" and len(result.dual.equality_multipliers) == 1

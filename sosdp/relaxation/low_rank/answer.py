@@ -92,7 +92,7 @@ def low_rank_answer(state: State, asked: Asked) -> PseudoExpectation | None:
     if program is None and named:
         raise ValueError(
             "solver='low_rank' is for degree 2 and the equations x_i**2 == a_i > 0 of all variables alone, "
-            "or those of matrices with orthonormal rows or columns"
+            "or those of matrices with orthonormal rows or columns, with numbers from 1e-90 to 1e90"
         )
     if program is None or not named and not _suits(program):
         return None
@@ -116,7 +116,7 @@ def _solved(state: State, asked: Asked, program: UnitBlocks, named: bool) -> Pse
     scaled: Any = sp.csr_array(roots @ program.matrix @ roots)
     scaled = scaled.toarray() if scaled.nnz > _DENSE * scaled.shape[0] ** 2 else scaled
     level = np.array([float(a) for a in program.levels[::side]])
-    constant, height = float(program.constant), min(1.0, float(abs(scaled).max()) or 1.0)
+    constant, height = float(program.constant), min(1.0, float(abs(scaled).max()))
     fine = _FINE * ENOUGH * (1 if scaled.shape[0] <= _LARGE else 10)
     ratio = fine if state.options.tolerance is None else max(state.options.tolerance, 1e-9)
 

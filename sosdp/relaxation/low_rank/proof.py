@@ -50,6 +50,8 @@ def slack_of(program: UnitBlocks, dual: np.ndarray) -> tuple[sp.csr_array, float
 
 def _proven_least(matrix: sp.csr_array, guess: float, margin: float) -> float:
     side = matrix.shape[0]
+    if not matrix.count_nonzero():
+        return 0.0
     sparse = side > _DENSE and matrix.nnz < _FULL * side
     whole = None
     for _ in range(_TRIES):

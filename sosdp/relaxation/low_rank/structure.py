@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from ...algebra.polynomial import Polynomial
 from ..statement import BOUND, Statement
 
-_TINY = 1e-280  # halves of smaller coefficients may be rounded
+_SMALLEST, _LARGEST = 1e-90, 1e90  # of coefficients: quotients of two, and these times a third, have doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,9 @@ def unit_blocks(statement: Statement) -> UnitBlocks | None:
     if not plain or system.inequalities or system.matrices or system.foralls or not system.equalities:
         return None
     ids, objective = np.asarray(system.variable_ids), demand.parts[0]
-    if not np.isin(objective.variable_ids, ids).all() or _is_small(objective):
+    if not all(map(_is_quadratic, (objective, *system.equalities))):
+        return None
+    if not np.isin(objective.variable_ids, ids).all():
         return None
     equations = [_Quadratic.of(h, ids) for h in system.equalities]
     data = _Quadratic.of(objective, ids)
@@ -97,8 +99,9 @@ def unit_blocks(statement: Statement) -> UnitBlocks | None:
     return _copies(data, equations, ids)
 
 
-def _is_small(p: Polynomial) -> bool:
-    return any(0 < abs(float(c)) < _TINY for c in p.coefs.tolist())
+def _is_quadratic(p: Polynomial) -> bool:
+    """Whether the degree, which nobody has checked yet, is at most 2, and the numbers have doubles."""
+    return p.degree <= 2 and all(c == 0 or _SMALLEST <= abs(c) <= _LARGEST for c in p.coefs.tolist())
 
 
 def _matrix(data: _Quadratic, side: int) -> tuple[sp.csr_array, Fraction]:
