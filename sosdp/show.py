@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from html import escape
 
 LONGEST = 300
@@ -25,10 +26,11 @@ def html_table(title: str, rows: Mapping[str, object]) -> str:
     return f"<div><b>{escape(title)}</b><table>{''.join(cells)}</table></div>"
 
 
-def rounded_safely(value: float, kind: str, digits: int = 10) -> str:
+def rounded_safely(value: float | Fraction, kind: str, digits: int = 10) -> str:
     """A proven bound in few digits, still true: a lower bound is rounded down, an upper bound up."""
     direction = ROUND_FLOOR if kind == "lower" else ROUND_CEILING
-    return f"{Context(prec=digits, rounding=direction).create_decimal(value).normalize():.{digits}g}"
+    top, bottom = map(Decimal, value.as_integer_ratio())
+    return f"{Context(prec=digits, rounding=direction).divide(top, bottom).normalize():.{digits}g}"
 
 
 def finite(value: float) -> float | None:

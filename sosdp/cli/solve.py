@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from argparse import Namespace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sosdp.cli.emit import emit, wanted
@@ -24,6 +25,7 @@ from sosdp.progress import shown
 from sosdp.show import rounded_safely
 
 if TYPE_CHECKING:
+    from certificates import Proof
     from sosdp.answer import Answer
 
 FORMAT = "sosdp-result/1"
@@ -46,12 +48,15 @@ def run(arguments: Namespace) -> int:
             export(problem, arguments.export)
         with shown(f"solving {arguments.file}"):
             answer = solve_or_complain(problem, arguments.file)
-        failed: dict[str, Failed] = {}
+        proof, failed = None, dict[str, Failed]()
         if arguments.certificate is not None or others:
             with shown("rounding to an exact certificate"):
-                failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
+                proof, failed = write_proof(answer, arguments.certificate, others, arguments.optimum)
     result = to_dict(problem, answer)
     result["certificate"] = None if "certificate" in failed else arguments.certificate
+    exact = None if proof is None or answer.status == "infeasible" else proof.bound
+    if result["certificate"] and answer.bound_kind and exact is not None:
+        result["certificate_bound"] = str(exact)
     result |= {option: target for option, target in others.items() if option not in failed}
     if arguments.export is not None:
         result["export"] = arguments.export
@@ -127,9 +132,10 @@ def solve_or_complain(problem: Any, path: str) -> Answer:
 
 def write_proof(
     answer: Answer, target: str | None, others: dict[str, str], optimum: bool = False
-) -> dict[str, Failed]:
-    """Write an exact certificate, check the file again, and write its other forms; returns for every option
-    that got no file, and for ``optimum`` without a proof at it, why not."""
+) -> tuple[Proof | None, dict[str, Failed]]:
+    """Write an exact certificate, check the file again, and write its other forms; returns the proof, where
+    it passes its check, and for every option that got no file, and for ``optimum`` without a proof at it, why
+    not."""
     from certificates import CertificateError, check_file
     from sosdp.answer import certify, certify_optimum
 
@@ -146,14 +152,16 @@ def write_proof(
         if target is not None:
             proof.save(target)
     except (ValueError, CertificateError) as error:
-        return failed | dict.fromkeys(options, Failed(one_line(error), gist(error)))
+        return None, failed | dict.fromkeys(options, Failed(one_line(error), gist(error)))
     except OSError as error:
         raise InputError(f"{target}: --certificate: {error.strerror or error}") from error
     verdict = proof.verify() if target is None else check_file(target)
     if not verdict:
         wrong = f"the proof does not pass its own check: {verdict}"
-        return failed | dict.fromkeys(options, Failed(wrong, brief(wrong)))
-    return failed | {option: Failed(why_not, why_not) for option, why_not in emit(proof, others).items()}
+        return None, failed | dict.fromkeys(options, Failed(wrong, brief(wrong)))
+    return proof, failed | {
+        option: Failed(why_not, why_not) for option, why_not in emit(proof, others).items()
+    }
 
 
 def export(problem: Any, target: str) -> None:
@@ -232,6 +240,8 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     )
     fields["solver"] = f"{result['solver']} ({times})"
     if result["certificate"] is not None:
-        fields["certificate"] = f"{result['certificate']}   (exact; sosdp verify checks it)"
+        exact = result.get("certificate_bound")
+        own = "" if exact is None else f": {kind} bound {rounded_safely(Fraction(exact), kind)}"
+        fields["certificate"] = f"{result['certificate']}   (exact{own}; sosdp verify checks it)"
     fields |= {option: result[option] for option in ("latex", "lean", "export") if option in result}
     print_fields(fields)

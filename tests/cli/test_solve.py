@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 
@@ -160,6 +161,34 @@ def test_a_sum_of_squares_program(tmp_path, capsys):
     assert result["certificate"] == str(tmp_path / "c.json") and not error
     assert main(["verify", result["certificate"], "--against", path]) == 0
     assert "with c = 2" in capsys.readouterr().out
+
+
+def test_a_certificate_is_printed_with_its_own_bound(tmp_path, capsys):
+    """Of measures that reach to 100000 it is three times the bound that is proven in doubles."""
+    path = tmp_path / "cents.sos.json"
+    supports = {"lo": ["x*(50000 - x) >= 0"], "hi": ["(x - 50000)*(100000 - x) >= 0"]}
+    moments = [("1", "== 1"), ("x", "== 30000"), ("x**2", "== 1000000000")]
+    stated = {
+        "format": "sosdp-problem/1",
+        "variables": ["x"],
+        "measures": {name: {"subject_to": support} for name, support in supports.items()},
+        "maximize": {"hi": "1"},
+        "subject_to": [[{"lo": p, "hi": p}, right] for p, right in moments],
+    }
+    path.write_text(json.dumps(stated), encoding="utf-8")
+    for file in (str(path), problem(tmp_path)):
+        target = str(tmp_path / "c.json")
+        result, code, _ = solved(capsys, file, "--certificate", target)
+        proven = Fraction(json.loads(Path(target).read_text(encoding="utf-8"))["claim"]["bound"])
+        assert code == 0 and Fraction(result["certificate_bound"]) == proven
+        main(["solve", file, "--certificate", target])
+        line = " ".join(capsys.readouterr().out.split()).partition("(exact: ")[2]
+        shown = line.removeprefix(f"{result['bound_kind']} bound ").partition(";")[0]
+        sign = 1 if result["bound_kind"] == "upper" else -1
+        assert 0 <= sign * (Fraction(shown) - proven) <= Fraction(1, 10**9) * abs(proven)
+    other = problem(tmp_path, minimize=None, feasible=True, subject_to=["x**2 + y**2 <= -1"])
+    result, code, _ = solved(capsys, other, "--certificate", str(tmp_path / "e.json"))
+    assert (result["status"], code) == ("infeasible", 0) and "certificate_bound" not in result
 
 
 def test_a_sum_of_squares_program_that_maximises(tmp_path, capsys):
@@ -423,7 +452,19 @@ def test_a_bug_is_not_called_bad_input(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "value", [12.0000000004, -12.0000000004, 1 / 3, -2e-13, 0.0, 5.0, 6.653391037658587, 1e300]
+    "value",
+    [
+        12.0000000004,
+        -12.0000000004,
+        1 / 3,
+        Fraction(1, 3),
+        Fraction(-(10**100), 7),
+        -2e-13,
+        0.0,
+        5.0,
+        6.653391037658587,
+        1e300,
+    ],
 )
 def test_a_proven_bound_is_printed_on_its_safe_side(value):
     below, above = float(rounded_safely(value, "lower")), float(rounded_safely(value, "upper"))
