@@ -83,12 +83,14 @@ def private_estimator(
         epsilon, delta: budget.
         output: see `VectorOutput`; output perturbation only.
         sampler: of the exponential mechanism, exact; by default the lattice is listed, or layered rejection.
-        adjacency: for the guarantee.
+        adjacency: for the guarantee; the one that the program's proof is about, which is one record replaced
+            but for a `StrongConvexProgram` that says nothing about it.
         insecure_seed: tests only; voids the guarantee.
 
     Raises:
         MissingFact: a sensitivity proof, a moment bound, an enclosure, a range, ... is not there; checked on
             public facts and made-up data only.
+        ValueError: the program's proof is about another adjacency.
         TypeError: another kind of program.
     """
     estimator = PrivateEstimator(
@@ -136,7 +138,7 @@ class PrivateEstimator(FitFirst, Parameters):
         """Refuse what cannot be private, from public facts alone.
 
         Raises:
-            MissingFact, TypeError: see `private_estimator`.
+            MissingFact, ValueError, TypeError: see `private_estimator`.
         """
         if isinstance(self.program, ScoreProgram):
             _check_score_program(self.program, self.sampler)
@@ -149,6 +151,19 @@ class PrivateEstimator(FitFirst, Parameters):
                 "a program is a ConsensusProgram, a ScoreProgram or a StrongConvexProgram, got "
                 f"{type(self.program).__name__}"
             )
+        self._terms()
+
+    def _terms(self, **more: Any) -> Terms:
+        """The terms of a fit; ValueError for neighbours that the program's proof is not about."""
+        program = self.program
+        known = program.adjacency if isinstance(program, StrongConvexProgram) else ONE_RECORD_REPLACED
+        terms = Terms(
+            epsilon=self.epsilon,
+            adjacency=self.adjacency,
+            insecure_seed=self.insecure_seed,
+            **more,
+        )
+        return terms if known is None else terms.proven_for(known, "the program")
 
     def fit(self, X: Any, y: Any = None) -> PrivateEstimator:
         """Release the estimate for private records of the public shape.
@@ -162,8 +177,7 @@ class PrivateEstimator(FitFirst, Parameters):
         elif isinstance(self.program, ConsensusProgram):
             self.release_ = self._by_consensus(self.program, X)
         elif isinstance(self.program, StabilityReport):
-            terms = Terms(epsilon=self.epsilon, adjacency=self.adjacency, insecure_seed=self.insecure_seed)
-            self.release_ = release_statistic(terms, self.program, X)
+            self.release_ = release_statistic(self._terms(), self.program, X)
         else:
             self.release_ = self._by_projection(self.program, X)
         value = self.release_.value
@@ -176,21 +190,16 @@ class PrivateEstimator(FitFirst, Parameters):
         return self.release_.guarantee
 
     def _by_score(self, program: ScoreProgram, data: Any) -> Release:
-        terms = Terms(
-            epsilon=self.epsilon, mechanism="private_estimator.score", insecure_seed=self.insecure_seed
-        )
         return pure_exponential(
-            terms,
-            program.score_function(self.adjacency),
+            self._terms(mechanism="private_estimator.score"),
+            program.score_function(),
             program.quantise(data),
             sampler=self.sampler or _default_sampler(program),
         )
 
     def _by_consensus(self, program: ConsensusProgram, data: Any) -> Release:
-        terms = Terms(
-            epsilon=self.epsilon, mechanism="private_estimator.consensus", insecure_seed=self.insecure_seed
-        )
-        return pure_exponential(terms, program.score_function(self.adjacency), data, sampler=self.sampler)
+        terms = self._terms(mechanism="private_estimator.consensus")
+        return pure_exponential(terms, program.score_function(), data, sampler=self.sampler)
 
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
         output = self.output
@@ -208,13 +217,10 @@ class PrivateEstimator(FitFirst, Parameters):
             raise
         except BaseException:  # contained: what a solver raises depends on the data; the same noise follows
             values = centre
-        terms = Terms(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            adjacency=self.adjacency,
-            assumptions=(program.near(), reaching(output.distance, output.always_reached)),
+        terms = self._terms(
             mechanism="private_estimator.projection",
-            insecure_seed=self.insecure_seed,
+            delta=self.delta,
+            assumptions=(program.near(), reaching(output.distance, output.always_reached)),
         )
         return release_vector(
             terms,

@@ -19,7 +19,6 @@ import numpy as np
 from ..algebra.polynomial import Polynomial
 from ..model.options import read_options
 from ..model.system import System
-from ..privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from ..privacy.inputs import floats
 from ..privacy.scores.lifted import BracketScore
 from ..privacy.scores.score import Box, Lattice
@@ -43,9 +42,9 @@ class ScoreProgram:
         records, shape: public number of records, and shape of one.
         lattice: of candidates, bounded.
         largest: the score is at most this for all data.
-        proof: why neighbours' scores differ by at most `sensitivity`. Required. A `Fact` is what the library
-            has proven; with any other sentence the release is heuristic (`falsify_program` tries to refute
-            it).
+        proof: why replacing one record moves the score by at most `sensitivity`. Required. A `Fact` is what
+            the library has proven; with any other sentence the release is heuristic (`falsify_program` tries
+            to refute it).
         width: promised length of brackets.
         witness: (records, candidate, solution) -> candidate feasible points {variable: number}; each is
             checked exactly, the best feasible one gives the upper end, and none gives `largest`.
@@ -131,7 +130,7 @@ class ScoreProgram:
         ends = np.array(result, dtype=np.float64)
         return ends.mean(axis=1), float(np.max(ends[:, 1] - ends[:, 0])) / 2.0
 
-    def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> BracketScore:
+    def score_function(self) -> BracketScore:
         """The score function for the exponential mechanism."""
         return BracketScore(
             lambda data, candidate: self.bracket(self.quantise(data), candidate),
@@ -144,7 +143,6 @@ class ScoreProgram:
             integral=self.integral,
             width_proof=self.width_proof,
             enclosure=self.enclosure,
-            adjacency=adjacency,
         )
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
@@ -98,11 +97,11 @@ class ConsensusProgram:
         low, high = (np.broadcast_to(np.asarray(end, dtype=float), shape) for end in (self.low, self.high))
         return tuple(low.tolist()), tuple(high.tolist())
 
-    def score_function(self, adjacency: str = ONE_RECORD_REPLACED) -> ConsensusScore:
+    def score_function(self) -> ConsensusScore:
         """The score for the exponential mechanism."""
-        return self._score if adjacency == ONE_RECORD_REPLACED else self._made(adjacency)
+        return self._score
 
-    def _made(self, adjacency: str = ONE_RECORD_REPLACED) -> ConsensusScore:
+    def _made(self) -> ConsensusScore:
         lows, highs = self.ends
         widest = max(high - low for low, high in zip(lows, highs, strict=True))
         units = [Fraction(2) ** (math.ceil(math.log2(widest)) - step) for step in STEPS]
@@ -122,7 +121,6 @@ class ConsensusProgram:
                     alternatives=self.integer_tests(unit),
                     units=[float(unit)] * self.dimension,
                     ends=ends,
-                    adjacency=adjacency,
                 )
             except ValueError as error:
                 refused = error

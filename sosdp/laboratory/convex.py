@@ -17,6 +17,7 @@ from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.report import Undecided
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.model.system import System
+from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
@@ -97,6 +98,7 @@ class Curvature:
             lipschitz=float_up(self.lipschitz / records),
             proof=Fact(f"curvature and Lipschitz constant by {kind} bounds of polynomials"),
             solve=solve,
+            adjacency=ONE_RECORD_REPLACED,
         )
 
 

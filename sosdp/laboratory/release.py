@@ -5,14 +5,15 @@ Proof: docs/proofs/stability_statistics.md, section "Release"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import certificates
-from sosdp.laboratory.domain import Record
+from certificates.into_kernel import replay
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport
-from sosdp.laboratory.statistic import evaluate
+from sosdp.laboratory.statistic import changes, evaluate, symbols
 from sosdp.privacy.guarantee.condition import Charged, Claim, Fact
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.release import Release
@@ -33,6 +34,9 @@ def check_report(report: StabilityReport) -> None:
             "a report on a sum over pairs or on a program is not released: give private_estimator a report "
             "on a polynomial of the records, or the program"
         )
+    known = {v.name for row in symbols("r", report.records, report.domain.dimension) for v in row}
+    if not {v.name for v in report.polynomial.variables} <= known:
+        raise ValueError("the polynomial of this report mentions more than its records")
     if not report.sensitivity:
         raise ValueError("this statistic does not depend on its records: there is nothing to release")
 
@@ -61,16 +65,16 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     bits = terms.bits()
     scale = STEPS / Fraction(epsilon)
     noisy = counted + discrete_laplace(scale, bits)
-    kept = [certificate for certificate in report.certificates if certificate is not None]
-    exact = len(kept) == len(report.positions) and all(map(_verifies, kept))
+    exact = proves(report)
     held: dict[str, Any] | None = None
-    if exact and kept:
+    if exact:
         held = report.to_dict()
         held["unit"] = str(STEPS / Fraction(held["upper"]))
-    sentence: type[str] = Fact if exact else Charged
-    if not report.positions:  # no proof of the engine has none
-        sentence = Claim
-    near = f"sensitivity of the statistic at most {float(upper):.6g}: {report.statement}"
+    sentence: type[str] = Fact if exact else Charged if report.made else Claim
+    near = (
+        f"sensitivity of the statistic at most {float(upper):.6g}: one of {report.records} records replaced, "
+        "of the polynomial that the function returned"
+    )
     return terms.seal(
         float_near(step * noisy),
         terms.guarantee(sentence(near)),
@@ -82,8 +86,50 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     )
 
 
-def _verifies(certificate: Mapping[str, Any]) -> bool:
-    return certificates.check_certificate(dict(certificate)).status == "valid"
+def proves(report: StabilityReport) -> bool:
+    """Whether the kernel derives `upper` from the certificates, for this polynomial on this domain.
+
+    The changes of the value are made again here, one for each class of positions, so that a report that
+    somebody has edited proves nothing.
+    """
+    assert report.polynomial is not None and report.domain is not None and report.records is not None
+    data = symbols("r", report.records, report.domain.dimension)
+    (new,) = symbols("r_new", 1, report.domain.dimension)
+    _, parts = changes(report.polynomial, data, new)
+    if tuple(parts) != report.positions or len(parts) != len(report.certificates):
+        return False
+    return all(
+        certificate is not None
+        and _bounds(certificate, part, report.domain, [*data, new], report.sensitivity)
+        for part, certificate in zip(parts.values(), report.certificates, strict=True)
+    )
+
+
+def _bounds(
+    certificate: Mapping[str, Any],
+    part: Polynomial,
+    domain: Domain,
+    records: Sequence[Sequence[Polynomial]],
+    upper: Fraction,
+) -> bool:
+    """Whether the kernel derives part <= upper from the certificate, for records in the domain."""
+    used = {v.name for v in part.variables}
+    kept = [record for record in records if any(v.name in used for v in record)]
+    problem = {
+        "variables": [v.name for record in kept for v in record],
+        "subject_to": [[_terms(g.polynomial), ">= 0"] for record in kept for g in domain.constraints(record)],
+        "maximize": _terms(part),
+    }
+    try:
+        bound = replay(certificate, problem).bound
+    except Exception:  # whatever is wrong with it: nothing is proven
+        return False
+    return bound is not None and bound <= upper
+
+
+def _terms(p: Polynomial) -> list[Any]:
+    """An exact polynomial as problem files write it."""
+    return [[str(Fraction(c)), dict(powers)] for c, powers in p.as_exact().terms()]
 
 
 def whole_value(report: StabilityReport, data: Any) -> tuple[int, Fraction]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +54,8 @@ class StabilityReport:
         What the theorem is about, and what a private estimator evaluates; None for programs.
     domain
         The public set of a record of a statistic.
+    made
+        Whether the engine made this report as it stands (`as_made`); False for one typed or edited by hand.
     """
 
     upper: Fraction | None
@@ -68,6 +70,7 @@ class StabilityReport:
     missing: str = ""
     polynomial: Polynomial | None = None
     domain: Domain | None = None
+    made: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.upper is not None and self.lower > self.upper:
@@ -75,6 +78,11 @@ class StabilityReport:
                 f"a proof of {float(self.upper)!r} and neighbours that differ by {float(self.lower)!r}: this "
                 "is a defect of sosdp; please report it with the program"
             )
+
+    def as_made(self) -> StabilityReport:
+        """This report, marked as the engine's own; `dataclasses.replace` makes one without the mark."""
+        object.__setattr__(self, "made", True)
+        return self
 
     @property
     def status(self) -> str:

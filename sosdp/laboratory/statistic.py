@@ -76,11 +76,10 @@ def certify_sensitivity(
     domain = Domain(dimension, low, high, radius)
     if records < 1:
         raise ValueError(f"needs at least one record in an interval, got {records}")
-    data = _rows("r", records, dimension)
+    data = symbols("r", records, dimension)
     value = as_polynomial(query, data, domain)
-    symmetric, positions = alike(value, data)
-    (new,) = _rows("r_new", 1, dimension)
-    parts = {i: part for i in positions if (part := change(value, data[i], new)).degree}
+    (new,) = symbols("r_new", 1, dimension)
+    symmetric, parts = changes(value, data, new)
     claimed = None if claim is None else Fraction(claim)
     lower, pair = Fraction(0), None
     bounds = []
@@ -104,7 +103,7 @@ def certify_sensitivity(
         missing="; ".join(missing),
         polynomial=value,
         domain=domain,
-    )
+    ).as_made()
 
 
 def pair_sums(
@@ -128,7 +127,7 @@ def pair_sums(
     """
     if records < 2:
         raise ValueError(f"a sum over pairs needs at least two records, got {records}")
-    x, y, new = _rows("r", 3, domain.dimension)
+    x, y, new = symbols("r", 3, domain.dimension)
     value = as_polynomial(lambda r: kernel(r[0], r[1]), [x, y], domain)
     if not alike(value, [x, y])[0]:
         raise NotAPolynomial("the kernel of a sum over pairs must be symmetric in its two records")
@@ -155,7 +154,8 @@ def pair_sums(
     )
 
 
-def _rows(name: str, count: int, dimension: int) -> list[list[Polynomial]]:
+def symbols(name: str, count: int, dimension: int) -> list[list[Polynomial]]:
+    """So many records of variables."""
     return [[variables(f"{name}{i}_{k}") for k in range(dimension)] for i in range(count)]
 
 
@@ -282,6 +282,15 @@ def alike(value: Polynomial, data: Sequence[Sequence[Polynomial]]) -> tuple[bool
 def _reordered(value: Polynomial, data: Sequence[Sequence[Polynomial]], order: Sequence[int]) -> Polynomial:
     moved = {v: w for i, j in enumerate(order) if i != j for v, w in zip(data[i], data[j], strict=True)}
     return value.subs(moved)
+
+
+def changes(
+    value: Polynomial, data: Sequence[Sequence[Polynomial]], new: Sequence[Polynomial]
+) -> tuple[bool, dict[int, Polynomial]]:
+    """Whether the order of records is without influence, and the change that each class of positions that
+    matter makes."""
+    symmetric, positions = alike(value, data)
+    return symmetric, {i: part for i in positions if (part := change(value, data[i], new)).degree}
 
 
 def change(value: Polynomial, record: Sequence[Polynomial], new: Sequence[Polynomial]) -> Polynomial:

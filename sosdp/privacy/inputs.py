@@ -309,11 +309,12 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
     """The array as float64, each entry by itself: NaN for what is no number, for any entry whatever.
 
     Of nested lists, the shape of a member is `row`, where that is public, else that of most members; a member
-    of another shape is NaN all over. A copy where a conversion was needed.
+    of another shape is NaN all over. Where `row` is (1,), a record may be its entry or a list of it,
+    in arrays, frames and lists alike. A copy where a conversion was needed.
     """
     if type(values) is np.ndarray and values.dtype.kind in "biuf":
         with no_warnings():
-            return np.asarray(values, dtype=np.float64)
+            return _records(np.asarray(values, dtype=np.float64), row)
     nested: Any = values
     if hasattr(values, "to_numpy") or hasattr(values, "toarray") or isinstance(values, np.ma.MaskedArray):
         nested = members(values, text=False)
@@ -321,10 +322,23 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
         nested = list(values)
     shape = _shape(nested)
     if row is not None and shape and not isinstance(nested, np.ndarray):
-        shape = (shape[0], *row)
+        one = row == (1,)
+        nested = [_alone(record) for record in entries(nested) or ()] if one else nested
+        shape = shape[:1] if one else (shape[0], *row)
     flat: list[float] = []
     _flatten(nested, shape, flat)
-    return np.array(flat, dtype=np.float64).reshape(shape)
+    return _records(np.array(flat, dtype=np.float64).reshape(shape), row)
+
+
+def _alone(record: Any) -> Any:
+    """The entry of a list of one; everything else as it is."""
+    parts = entries(record)
+    return parts[0] if parts is not None and len(parts) == 1 else record
+
+
+def _records(array: npt.NDArray[np.float64], row: tuple[int, ...] | None) -> npt.NDArray[np.float64]:
+    """The array with records of the shape `row`, where that is (1,)."""
+    return array.reshape(-1, 1) if row == (1,) and array.ndim == 1 else array
 
 
 def _shape(value: Any) -> tuple[int, ...]:

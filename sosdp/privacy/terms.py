@@ -85,6 +85,12 @@ class Terms:
             raise ValueError('say what neighbours are, for example adjacency="one record (replace)"')
         return Adjacency(self.adjacency)
 
+    def proven_for(self, adjacency: str, what: str) -> Terms:
+        """The same terms with the adjacency that the proof of `what` is about; ValueError for another one."""
+        if self.adjacency not in (None, adjacency):
+            raise ValueError(f"{what} is proven for {adjacency!r} alone, not for {str(self.adjacency)!r}")
+        return replace(self, adjacency=adjacency)
+
     @property
     def pure(self) -> float:
         """Epsilon, checked; ValueError where it is no finite number > 0."""
@@ -254,14 +260,9 @@ def on_terms(
                 if name not in allowed and getattr(terms, name) not in (default, 0):
                     what = "is not priced in" if name in BUDGET else "does not take"
                     raise ValueError(f"{function.__name__} {what} {name}")
-            if adjacency is not None and terms.adjacency not in (None, adjacency):
-                if "adjacency" not in allowed:
-                    raise ValueError(f"{function.__name__} is proven for {adjacency!r} alone")
-            return replace(
-                terms,
-                mechanism=terms.mechanism or mechanism,
-                adjacency=adjacency if terms.adjacency is None else terms.adjacency,
-            )
+            if adjacency is not None and (terms.adjacency is None or "adjacency" not in allowed):
+                terms = terms.proven_for(adjacency, function.__name__)
+            return replace(terms, mechanism=terms.mechanism or mechanism)
 
         _call.__signature__ = _signature(function, required, allowed)  # type: ignore[attr-defined]
         return _call

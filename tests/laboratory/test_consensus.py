@@ -161,6 +161,17 @@ def test_the_release_is_exact_and_says_nothing_else():
     assert sd.stability(made, claim=F(1, 2)).status != "proven"
 
 
+def test_a_list_of_numbers_is_read_like_their_array():
+    made = ConsensusProgram(lambda t, x: fits.between(x[0] - t[0], F(1, 10)), 5, 1, cube(F(1, 50), 1, 1))
+    column = [0.3, 0.25, -0.5, math.nan, 0.7]
+    every = [made.score_function().on(data) for data in (column, np.array(column), np.c_[column])]
+    every += [made.score_function().on(data) for data in ([[v] for v in column], [0.3, [0.25], *column[2:]])]
+    levels = [[known.level(p) for p in made.lattice.points()] for known in every]
+    assert all(other == levels[0] for other in levels) and min(levels[0]) == 3
+    for two in ([0.3, 0.25, -0.5, [0.1, 0.2], 0.7], [0.3, 0.25, -0.5, [], 0.7]):  # no record: as NaN
+        assert [made.score_function().on(two).level(p) for p in made.lattice.points()] == levels[0]
+
+
 def test_robust_lines_in_large_tables():
     """30 % of the records in a cluster, 10^5 records, 1.7 * 10^7 candidates."""
     n, generator = 100_000, np.random.default_rng(0)

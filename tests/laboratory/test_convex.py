@@ -97,6 +97,8 @@ def test_a_report_makes_a_certified_estimator():
     data = np.array([[1.0, 0.5]] * 200)
     fitted = sd.private_estimator(made, epsilon=2.0, delta=1e-6, output=output).fit(data)
     assert fitted.guarantee_.kind == "certified"
+    with pytest.raises(ValueError, match="proven for"):
+        sd.private_estimator(made, epsilon=2.0, delta=1e-6, output=output, adjacency="one user (replace)")
     bare = StrongConvexProgram(kappa=0.5, lipschitz=made.lipschitz, proof="by hand", solve=solve_ridge)
     claimed = sd.private_estimator(bare, epsilon=2.0, delta=1e-6, output=output).fit(data)
     assert claimed.guarantee_.kind == "heuristic"

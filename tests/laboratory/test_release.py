@@ -13,6 +13,8 @@ from sklearn.base import clone
 
 import sosdp as sd
 from sosdp.cli.check_release import proven_bound
+from sosdp.laboratory import statistic
+from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.release import STEPS, inside, whole_value
 from sosdp.privacy.verification.release_check import check_release
 
@@ -72,8 +74,51 @@ def test_vectors_in_a_ball_stay_in_it():
 def test_a_report_typed_by_hand_is_a_claim():
     typed = replace(REPORT, certificates=(), positions=(), upper=F(1, 2))
     assert sd.private_estimator(typed, epsilon=1.0).fit([0.0, 0.5, 1.0]).guarantee_.kind == "heuristic"
-    floats = replace(REPORT, certificates=(None,))
-    assert sd.private_estimator(floats, epsilon=1.0).fit([0.0, 0.5, 1.0]).guarantee_.kind == "certified"
+
+
+def kind_of(report):
+    return sd.private_estimator(report, epsilon=1.0).fit([0.0, 0.5, 1.0]).guarantee_.kind
+
+
+def test_a_bound_certified_in_floats_is_no_exact_one(monkeypatch):
+    monkeypatch.setattr(statistic, "EXACT", 0)
+    report = sd.stability(variance, records=3)
+    assert report.certificates == (None,) and kind_of(report) == "certified"
+    assert kind_of(replace(report, upper=F(1, 4))) == "heuristic"
+
+
+OTHER = sd.stability(lambda r: r[0] + 100 * r[1], records=3)
+
+
+@pytest.mark.parametrize(
+    ("report", "edit"),
+    [
+        (REPORT, {"upper": F(1, 1000), "lower": F(0)}),
+        (REPORT, {"upper": F(2, 9) - F(1, 10**30), "lower": F(0)}),
+        (REPORT, {"polynomial": 100 * REPORT.polynomial}),
+        (REPORT, {"polynomial": REPORT.polynomial + sd.variables("r0_0")}),
+        (REPORT, {"domain": Domain(1, 0, 1000)}),
+        (REPORT, {"domain": Domain(1, 0, 1, radius=1)}),
+        (REPORT, {"certificates": (None,)}),
+        (REPORT, {"certificates": OTHER.certificates[:1]}),
+        (REPORT, {"certificates": ({"format": "sosdp-certificate/1"},)}),
+        (OTHER, {"positions": (0,), "certificates": OTHER.certificates[:1], "upper": F(1), "lower": F(0)}),
+        (OTHER, {"certificates": OTHER.certificates[:1] * 2, "upper": F(1), "lower": F(0)}),
+    ],
+)
+def test_an_edited_report_is_a_claim(report, edit):
+    assert kind_of(report) == kind_of(replace(report)) == "exact"  # the kernel proves it again
+    assert kind_of(replace(report, upper=F(101))) == "exact"  # weaker than proven
+    edited = replace(report, **edit)
+    assert kind_of(edited) == "heuristic"
+    assert "sensitivity" not in sd.private_estimator(edited, epsilon=1.0).fit([0, 0, 1]).release_.to_dict()[
+        "guarantee"
+    ].get("evidence", {})
+
+
+def test_a_report_about_more_than_its_records_is_refused():
+    with pytest.raises(ValueError, match="more than its records"):
+        sd.private_estimator(replace(REPORT, records=2), epsilon=1.0)
 
 
 def test_what_is_not_proven_is_refused():
@@ -84,5 +129,3 @@ def test_what_is_not_proven_is_refused():
         sd.private_estimator(sd.stability(lambda r: 7, records=2), epsilon=1.0)
     with pytest.raises(ValueError, match="shape"):
         sd.private_estimator(REPORT, epsilon=1.0).fit([0.0, 1.0])
-    with pytest.raises(ValueError, match="proven for"):
-        sd.private_estimator(REPORT, epsilon=1.0, adjacency="one record (add or remove)").fit([0.0, 0.5, 1.0])

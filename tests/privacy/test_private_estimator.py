@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import sosdp
-from sosdp import MissingFact, ScoreProgram, System, private_estimator, variables
+from sosdp import ConsensusProgram, MissingFact, ScoreProgram, System, private_estimator, stability, variables
 from sosdp.estimator.private_estimator import VectorOutput
 from sosdp.estimator.score_program import value_if_feasible
 from sosdp.privacy.guarantee.condition import Claim, Fact
@@ -22,6 +22,7 @@ from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.lifted import BracketScore
 from sosdp.privacy.scores.score import Lattice, cube
+from sosdp.privacy.terms import Terms
 
 REACH, SLACK, SPREAD = 2.0, 0.125, 0.5
 PROOF = (
@@ -189,6 +190,56 @@ def test_missing_facts_of_strongly_convex_programs(convex, output, delta, fact):
         private_estimator(convex, epsilon=1.0, delta=delta, output=output)
     with pytest.raises(TypeError):
         private_estimator("a string", epsilon=1.0)
+
+
+COUNTED = ConsensusProgram(
+    lambda t, x: [Fraction(1, 4) - (x[0] - t[0]) ** 2], 3, 1, cube(Fraction(1, 2), 1, 1)
+)
+RECORDS = {"epsilon": 1.0, "delta": 1e-6, "output": OUTPUT}
+
+
+@pytest.mark.parametrize(
+    "adjacency",
+    [
+        "one user (replace)",
+        "one record (add or remove)",
+        "one edge",
+        "one vertex (rewire)",
+        "2 records (replace)",
+    ],
+)
+@pytest.mark.parametrize(
+    "proven",
+    [
+        program(3),
+        COUNTED,
+        stability(lambda r: sum(r) / 3, records=3),
+        replace(CONVEX, adjacency="one record (replace)"),
+    ],
+)
+def test_a_proof_covers_its_own_neighbours_alone(proven, adjacency):
+    options = RECORDS if isinstance(proven, StrongConvexProgram) else {"epsilon": 1.0}
+    assert private_estimator(proven, adjacency="one record (replace)", **options)
+    with pytest.raises(ValueError, match="proven for"):
+        private_estimator(proven, adjacency=adjacency, **options)
+    if isinstance(proven, ScoreProgram | ConsensusProgram):  # the mechanism refuses, too
+        with pytest.raises(ValueError, match="proven for"):
+            pure_exponential(
+                Terms(epsilon=1.0, adjacency=adjacency), proven.score_function(), np.zeros((3, 1))
+            )
+
+
+def test_a_user_with_two_records_moves_levels_by_two():
+    """Why: the loss is that of two records, for a user who owns two of three."""
+    score, base = COUNTED.score_function(), rational_base(1.0)
+    laws = [exact_law(score, np.c_[data], base) for data in ([1, 1, 1], [1, 0, 0], [1, 1, 0])]
+    one, two = (max(math.log(laws[0][p] / law[p]) for p in laws[0]) for law in (laws[2], laws[1]))
+    assert one <= 1.0 < two
+
+
+def test_a_program_without_a_relation_takes_the_one_that_is_said():
+    made = private_estimator(CONVEX, adjacency="one edge", **RECORDS).fit(np.zeros((50, 2)))
+    assert made.guarantee_.adjacency == "one edge"
 
 
 def test_strongly_convex_program():

@@ -7,9 +7,11 @@ import json
 from fractions import Fraction
 
 import networkx
+import numpy as np
 import pytest
+import scipy.sparse
 
-from problems.sbm import AutoRecovery, StochasticBlockModel, error_rate
+from problems.sbm import AutoRecovery, RoundsRecovery, StochasticBlockModel, error_rate
 from problems.sbm.estimators import auto
 from problems.sbm.estimators.auto import DEGREE_SHARE, least_contrast
 from sosdp.cli import main
@@ -36,29 +38,51 @@ def test_the_number_of_edges_exhaustively(monkeypatch):
     assert moved / (scale / 2) > Fraction(0.02)  # control
 
 
-def test_the_budget_adds_up_and_the_labels_are_found(tmp_path, capsys):
+def test_the_budget_adds_up_and_the_labels_are_found(monkeypatch):
+    spent = []
+    counted, labelled = AutoRecovery._degree, RoundsRecovery._release
+    monkeypatch.setattr(
+        AutoRecovery,
+        "_degree",
+        lambda self, data, epsilon: spent.append(epsilon) or counted(self, data, epsilon),
+    )
+    monkeypatch.setattr(
+        RoundsRecovery, "_release", lambda self, data: spent.append(self.epsilon) or labelled(self, data)
+    )
     sample = StochasticBlockModel(4000, 120, 0.8).sample(1)
     fitted = AutoRecovery(3.0, 1e-6).fit(sample.adjacency)
     guarantee = fitted.guarantee_
     assert error_rate(fitted.labels_, sample.labels) < 0.01 and fitted.chosen_ == "RoundsRecovery"
-    degree, labels = guarantee.composition
-    assert Fraction(degree.epsilon) + Fraction(labels.epsilon) <= Fraction(3.0)
-    assert Fraction(degree.epsilon) <= 3 * DEGREE_SHARE and guarantee.delta == 1e-6
-    assert guarantee.epsilon <= 3.0 and guarantee.kind == "exact"
+    degree, labels = map(Fraction, spent)
+    assert Fraction(2.99) < degree + labels <= guarantee.epsilon == 3.0 and degree <= 3 * DEGREE_SHARE
+    assert guarantee.delta == 1e-6 and guarantee.kind == "exact"
     assert fitted.release_.public["average_degree"] == pytest.approx(120, rel=0.02)
     # a public degree costs nothing
     known = AutoRecovery(3.0, 1e-6, average_degree=120.0).fit(sample.adjacency)
-    assert known.guarantee_.epsilon == 3.0 and len(known.guarantee_.composition) <= 1
+    assert known.guarantee_ == guarantee and spent[2:] == [3.0]
 
 
-def test_a_hopeless_graph_costs_a_fiftieth(tmp_path, capsys):
+@pytest.mark.parametrize("known", [{}, {"average_degree": 3.0}, {"average_degree": 120.0}, {"gamma": 0.9}])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_guarantee_says_nothing_about_the_graph(known, delta):
+    """A path, of which nothing is released, and a dense graph, of which labels are: one and the same."""
+    path = scipy.sparse.diags_array([np.ones(3000)] * 2, offsets=[-1, 1], shape=(3001, 3001))
+    dense = StochasticBlockModel(3001, 120, 0.9).sample(1).adjacency
+    fitted = [AutoRecovery(1.0, delta, **known).fit(graph) for graph in (path, dense)]
+    assert fitted[0].guarantee_ == fitted[1].guarantee_
+    assert (fitted[0].guarantee_.epsilon, fitted[0].guarantee_.delta) == (1.0, delta)
+    if not known:
+        assert [one.chosen_ for one in fitted] == ["nothing", "RoundsRecovery"]
+
+
+def test_nothing_is_released_of_a_hopeless_graph(tmp_path, capsys):
     path = tmp_path / "g.txt"
     path.write_text("".join(f"{k} {k + 1}\n" for k in range(4999)))
     budget = ["--epsilon", "1", "--delta", "1e-9", "--nodes", "5000", "--json"]
     assert main(["private", "sbm", str(path), "--method", "auto", *budget]) == 0
     release = json.loads(capsys.readouterr().out)
     assert release["value"]["labels"] is None and release["value"]["released"] is False
-    assert release["guarantee"]["epsilon"] <= 0.02 and release["guarantee"]["delta"] == 0.0
+    assert (release["guarantee"]["epsilon"], release["guarantee"]["delta"]) == (1.0, 1e-9)
     assert least_contrast(5000, 2.0, 1.0, 1e-9) is None
 
 

@@ -21,7 +21,7 @@ from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.evidence import Law, proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
-from sosdp.privacy.terms import Terms, join
+from sosdp.privacy.terms import Terms
 
 from ..edges import CanonicalEdges, canonical_edges
 from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
@@ -136,25 +136,29 @@ class AutoRecovery(WeightedRecovery):
         return terms.seal(2 * edges / data.n, terms.guarantee(), bits, evidence=proven_by("sbm_auto", law))
 
     def _learnt(self, data: CanonicalEdges) -> Release:
-        """Rounds with a degree that is learnt, planned for the least contrast that it lets one see."""
-        parts, rest, degree = [], float(self.epsilon), self.average_degree
+        """Rounds with a degree that is learnt, planned for the least contrast that it lets one see.
+
+        Whatever is learnt, the guarantee is the whole budget: which parts were spent depends on the data.
+        """
+        rest, degree = float(self.epsilon), self.average_degree
         if degree is None:
             first, rest = split(float(self.epsilon), (DEGREE_SHARE, 1 - DEGREE_SHARE))
-            parts = [self._degree(data, first)]
-            degree = parts[0].value
+            degree = self._degree(data, first).value
         gamma = self.gamma
         if gamma is None:
             gamma = least_contrast(data.n, float(degree), rest, float(self.delta))
-        facts = {"average_degree": float(degree), "gamma": gamma}
+        facts: dict[str, Any] = {"average_degree": float(degree), "gamma": gamma}
+        terms = self._terms(data, "sbm.auto")
+        bits = terms.bits()
         if gamma is None:
             self.chosen_ = "nothing"
-            return join(parts, release_value(None, data, "auto"), mechanism="sbm.auto", public=facts)
+            return terms.seal(release_value(None, data, "auto"), terms.guarantee(), bits, public=facts)
         chosen = RoundsRecovery(
             rest, float(self.delta), gamma, float(degree), insecure_seed=self.insecure_seed
         )
         self.chosen_ = type(chosen).__name__
         labels = chosen._release(data)
-        return join([*parts, labels], labels.value, mechanism="sbm.auto", public=labels.public | facts)
+        return terms.seal(labels.value, terms.guarantee(), bits, public=labels.public | facts)
 
     def _release(self, data: CanonicalEdges) -> Release:
         if self.learns(data.n):

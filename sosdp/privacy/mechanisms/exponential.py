@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -75,7 +75,7 @@ def pure_exponential(
 
 def _of_score(terms: Terms, score: ScoreFunction) -> Terms:
     """The terms of a release by a score, which knows what neighbours are and what is proven of it."""
-    return replace(terms, adjacency=score.adjacency).assuming(*score.assumptions)
+    return terms.proven_for(score.adjacency, "the sensitivity of this score").assuming(*score.assumptions)
 
 
 def _facts(score: ScoreFunction, sampler: Sampler) -> dict[str, Any]:

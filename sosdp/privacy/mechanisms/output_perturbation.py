@@ -78,6 +78,7 @@ class StrongConvexProgram:
         proof: why these numbers hold. A `Fact` is what the library or a page of docs/proofs has proven; on
             any other sentence, or none, a release is heuristic (`falsify_program` tries to refute them).
         solve: optional oracle for `check_closeness`.
+        adjacency: the neighbours that `proof` is about; None where a release says it.
 
     Raises:
         ValueError: a number out of range, no claim at all, or a fixed-set claim for a moving set.
@@ -93,6 +94,7 @@ class StrongConvexProgram:
     lipschitz: float | None = None
     proof: str = ""
     solve: Solver | None = field(default=None, compare=False, repr=False)
+    adjacency: str | None = None
 
     def __post_init__(self) -> None:
         calibrate.check_positive(self.kappa, "kappa")

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 
@@ -100,7 +99,6 @@ class ConsensusScore(ScoreFunction):
         alternatives: Alternatives,
         units: Sequence[float],
         ends: Sequence[tuple[int, int]],
-        adjacency: str = ONE_RECORD_REPLACED,
     ) -> None:
         if lattice.box is None or records < 1 or not 1 <= need <= records:
             raise ValueError(
@@ -116,7 +114,7 @@ class ConsensusScore(ScoreFunction):
                 f"integers of {largest.bit_length()} bits could occur, 62 are exact: take a coarser unit of "
                 "the records or spacing of the lattice, or coefficients that are short fractions"
             )
-        super().__init__(lattice=lattice, records=records, max_level=need, adjacency=adjacency, cells=True)
+        super().__init__(lattice=lattice, records=records, max_level=need, cells=True)
         object.__setattr__(self, "need", need)
         object.__setattr__(self, "alternatives", alternatives)
         object.__setattr__(self, "units", tuple(units))
