@@ -90,8 +90,9 @@ def proven(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarra
 
 
 def tolerance(built: Built, value: float) -> float:
-    """What counts as closed: relative to the value, and to one unless the objective itself is smaller."""
-    return ENOUGH * max(abs(value), min(1.0, built.height))
+    """What counts as closed: relative to the value and to one, but never more than the objective varies: its
+    constant is no reason to be content with less."""
+    return ENOUGH * min(max(abs(value), 1.0), built.height)
 
 
 def outwards(value: Fraction, sign: int) -> float | None:

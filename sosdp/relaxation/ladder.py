@@ -33,7 +33,7 @@ from .judge import (
 )
 from .statement import FEASIBLE, PROGRAM, PROOF
 from .steps import Step
-from .steps.centre import centred, seen
+from .steps.centre import centred, is_distant
 from .steps.centre import when as may_centre
 from .steps.first import first
 from .steps.other_form import other_form
@@ -179,8 +179,7 @@ def _feasible(state: State, found: Candidate) -> Candidate:
         return replace(found, status="optimal", reason=told, point=point, missed=0.0, violated=0.0)
     missed = violation(built, raw)
     status, reason = status_of_feasible(built, raw, missed)
-    if status == "optimal" and found.step == FIRST and may_centre(state, found) and seen(found) is not None:
-        # far from where they vary, moments may seem to satisfy anything
+    if status == "optimal" and state.rounds and is_distant(found):
         status, reason = "inaccurate", f"not refuted; {reason}, but not from where they vary"
     if status == "optimal" and misses_a_line(built, raw):
         status, reason = "inaccurate", f"not refuted; {reason}, but their mean misses a linear constraint"

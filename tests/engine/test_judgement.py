@@ -123,3 +123,20 @@ def test_a_point_below_the_value_contradicts_it():
 def test_moments_do_not_satisfy_two_lines_that_contradict_each_other(low):
     assert sd.feasible([x + y >= 2000 + low, x + y <= 2000]).status in ("inaccurate", "infeasible")
     assert sd.feasible([x + y >= 2000, x + y <= 2000]).status == "optimal"
+
+
+MAP = (x - 498123, y - 5400321)
+
+
+@pytest.mark.parametrize("gap", [F(1, 10**4), F(1, 10**5)])
+def test_a_set_is_empty_wherever_it_lies(gap):
+    """u^2 <= v <= 2 u - 1 - gap on a map: -gap = (v - u^2) + (2 u - 1 - gap - v) + (u - 1)^2."""
+    u, v = MAP
+    assert sd.feasible([v >= u * u, v <= 2 * u - 1 - gap, u <= 5, u >= -5], 2).status == "infeasible"
+
+
+def test_a_constant_of_the_objective_closes_no_bracket():
+    """The minimum is 498123.99; 498118 is what u >= -5 says, and near enough relative to the value."""
+    u, v = MAP
+    found = sd.minimize(x, [v >= u * u, v <= 2 * u - 1 + F(1, 10**4), u <= 5, u >= -5], 4)
+    assert found.status != "optimal" or abs(found.bound - 498123.99) <= 1e-3

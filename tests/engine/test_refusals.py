@@ -107,7 +107,11 @@ def test_numbers_beyond_a_solver_are_a_failed_answer():
     relax = sd.Relaxation(system, 2)
     found = relax.minimize(relax.E(sd.polynomial(-1e308)), subject_to=[relax.E(a**2) >= 0])
     assert found.certified_bound is None
-    assert sd.maximize(sd.polynomial(1e200), sd.System(), solver="scs").status in ("optimal", "failed")
+    assert sd.maximize(sd.polynomial(1e200), sd.System(), solver="scs").status in (
+        "optimal",
+        "inaccurate",
+        "failed",
+    )
     small = sd.System(1e-200 * a >= 0, a <= 1e-200, a >= -1e-200)
     assert sd.minimize(a, small, 2, redundant="ball").status in ("optimal", "inaccurate", "failed")
     sd.prove_sos(-1e308 * a**2 * b**2 + 4.0, sd.System(1e200 * a * b - 2.0 * b >= 1))

@@ -16,16 +16,25 @@ _SHRINK, _LESS = 10, 4  # powers of two by which a unit is lowered at most, and 
 _FAR = 32.0  # |mean| beside the spread, from which moments are measured from their mean
 
 
-def when(state: State, candidate: Candidate | None = None) -> bool:
+def when(state: State) -> bool:
     """Whether there are moments, of a program that is soon solved again."""
-    best = candidate or state.best
-    return best.raw.has_values and cubic_work(best.built.program.identity) < _WORK
+    return _is_light(state.best)
+
+
+def _is_light(candidate: Candidate) -> bool:
+    return candidate.raw.has_values and cubic_work(candidate.built.program.identity) < _WORK
+
+
+def is_distant(candidate: Candidate) -> bool:
+    """Whether moments are measured from where they do not vary, and another centre is soon tried: there they
+    may seem to satisfy anything."""
+    return _is_light(candidate) and seen(candidate) is not None
 
 
 def centred(state: State) -> Candidate | None:
     """The best of the rounds."""
     found: list[Candidate] = []
-    for _ in range(_ROUNDS):
+    for state.rounds in reversed(range(_ROUNDS)):
         where = seen(found[-1] if found else state.best)
         if where is None or state.late:
             break
@@ -34,6 +43,7 @@ def centred(state: State) -> Candidate | None:
         found.append(state.judged("centre", built, solve_program(built.program, **options)))
         if not found[-1].doubtful:
             break
+    state.rounds = 0
     return max(found, key=lambda c: c.worth, default=None)
 
 
