@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 from time import process_time
@@ -110,7 +111,7 @@ class Reduced:
         """The lifted answer."""
         chain = [program]
         for reduction in self.reductions:
-            chain.append(reduction.reduce(chain[-1]))
+            chain.append(reduction.reduce(deepcopy(chain[-1])))
         last = chain.pop()
         solver = choose(last.cones.psd) if self.solver in ("auto", "borrowed") else self.solver
         check_memory(solver, last)

@@ -8,6 +8,7 @@ solver or a reduction that lies may cost time and leave an answer ``inaccurate``
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -96,7 +97,7 @@ class Plugged:
         def answer(linear: ConicProgram) -> ConicSolution:
             started = time.perf_counter()
             found = self.solver.solve(
-                linear,
+                deepcopy(linear),  # what it does to its program, it does to its own
                 tolerance=tolerance,
                 time_limit=time_limit,
                 max_iterations=max_iterations,

@@ -200,12 +200,12 @@ class Statement:
         return Statement(FEASIBLE, (found,), (Fraction(1),), (math.inf,), sign=self.sign)
 
 
-def data_size(system: System) -> float:
-    """The size of variables at which terms of different degrees of a constraint balance, the largest of
-    all."""
+def data_size(system: System, *more: Polynomial) -> float:
+    """The size of variables at which terms of different degrees of a constraint, or of other polynomials,
+    balance, the largest of all."""
     entries = [p for m in system.matrices for p in m.reshape(-1).tolist()]
     best = 0.0
-    for p in (*system.equalities, *system.inequalities, *entries):
+    for p in (*system.equalities, *system.inequalities, *entries, *more):
         degrees = (p.monos > 0).sum(axis=1)
         top = int(degrees.max(initial=0))
         lead = max((abs(float(c)) for c, d in zip(p.coefs, degrees, strict=True) if d == top), default=0.0)

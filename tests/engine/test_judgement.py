@@ -140,3 +140,9 @@ def test_a_constant_of_the_objective_closes_no_bracket():
     u, v = MAP
     found = sd.minimize(x, [v >= u * u, v <= 2 * u - 1 + F(1, 10**4), u <= 5, u >= -5], 4)
     assert found.status != "optimal" or abs(found.bound - 498123.99) <= 1e-3
+
+
+@pytest.mark.parametrize("well", [300, 500, 1000, 2000])
+def test_moments_in_one_well_do_not_hide_the_other(well):
+    found = sd.minimize((x * (x - well)) ** 2 - x)
+    assert found.status != "optimal" or abs(found.bound + well) <= 1e-3

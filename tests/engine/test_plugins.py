@@ -148,3 +148,17 @@ def test_the_programs_of_the_conformance_test_have_every_cone():
     cones = [p.cones for _, p, _ in sd.testing._programs()]
     assert any(c.zero for c in cones) and any(c.nonnegative for c in cones) and any(c.psd for c in cones)
     assert all(isinstance(c, Cones) for c in cones)
+
+
+class Scribbling:
+    def solve(self, program, **options):
+        program.b[:] *= 2
+        program.A.data[:] *= 1.5
+        program.q[:] *= 0.5
+        return sd.solve_conic(program, "clarabel")
+
+
+def test_a_solver_that_changes_its_program_changes_no_other():
+    conic = sd.Relaxation(DISC, 4).to_conic(QUARTIC)
+    answer = sd.solve_conic(conic, solver=Scribbling())
+    assert answer.lower <= -0.125 + 1e-9 and answer.upper >= -0.125 - 1e-9
