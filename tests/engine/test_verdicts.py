@@ -205,3 +205,10 @@ def test_many_threads_at_once():
     for k, (status, bound, at, name) in enumerate(told):
         assert (status, name) == ("optimal", f"thread{k % 7}_u")
         assert bound == pytest.approx(-0.25, abs=1e-5) and (at - k) ** 2 < 1e-5
+
+
+def test_a_program_on_an_empty_set_is_unbounded_only_where_it_has_coefficients():
+    """y has no bound that sums of squares show, though no point is left."""
+    found = sd.SosProgram(c).require(y - c, sd.System(x >= 1, x <= 0)).maximize(c)
+    assert found.status not in ("unbounded", "optimal")
+    assert sd.SosProgram(c).require(x - c, sd.System(x >= 1, x <= 0)).maximize(c).status == "unbounded"

@@ -118,9 +118,13 @@ UNDECIDED = {
         lambda z: [1],
         lambda z, u: [z[0] - u[0]],  # 0, 0, 0, 0 has value 0 and 0, 0, 0, 1 has value 4
     ),
-    "something said about a record": replace(location(), about=(sd.variables("x_a0") - 1,)),
-    "something said about a weight": replace(location(), about=(sd.variables("z_a0") - 1,)),
-    "something said that is false": replace(location(), about=(-1,)),
+    "something said about a record": replace(
+        location(), about=(3 - THETA, 3 + THETA, sd.variables("x_a0") - 1)
+    ),
+    "something said about a weight": replace(
+        location(), about=(3 - THETA, 3 + THETA, sd.variables("z_a0") - 1)
+    ),
+    "something said that is false": replace(location(), about=(3 - THETA, 3 + THETA, -1)),
     "an objective about another record": replace(location(), objective=lambda z, x: 5 * sd.variables("z_b0")),
     "an objective of degree 4": replace(location(), objective=lambda z, x: 1 - z[0] ** 4),
 }
