@@ -115,6 +115,33 @@ def aggregate_plan(
     Cost: a second or two, most of it spent on trying the solver on made-up blocks; results for the same
     arguments are kept.
     """
+    return _planned(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
+
+
+@gathering(Promises, "promises")
+@gathering(Fixed, "fixed")
+def untried_plan(
+    n: int,
+    d: int,
+    k: int,
+    separation: float,
+    epsilon: float,
+    delta: float,
+    *,
+    promises: Promises,
+    fixed: Fixed,
+) -> AggregatePlan:
+    """The plan of a run that declines: the arguments of `aggregate_plan`, checked; nothing searched or tried.
+
+    Raises:
+        ValueError: arguments out of range.
+    """
+    return _undone(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
+
+
+def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:
+    """What a search depends on, or ValueError for arguments out of range."""
+    n, d, k, separation, epsilon, delta = facts
     n, d, k = integer(n, "n"), integer(d, "d"), integer(k, "k")
     epsilon, delta = calibrate.check_epsilon(epsilon), calibrate.check_delta(delta)
     separation = calibrate.check_positive(separation, "separation")
@@ -134,8 +161,8 @@ def aggregate_plan(
         radius = calibrate.check_positive(radius, "radius")
         if not 4 * GRID <= radius <= 2.0**20 * GRID / d:
             raise ValueError(f"radius must lie between {4 * GRID} and {2.0**20 * GRID / d} sigmas")
-    facts = Facts(d, k, separation, min(light, 1.0 / k), elongation)
-    return _planned(_Search(n, facts, epsilon, delta, scales, block_size, radius), fixed.solver)
+    known = Facts(d, k, separation, min(light, 1.0 / k), elongation)
+    return _Search(n, known, epsilon, delta, scales, block_size, radius)
 
 
 @lru_cache(maxsize=256)
@@ -368,16 +395,21 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
     )
 
 
-def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
-    """A plan for data too few to make blocks of: it can be run where its test allows, and will decline."""
+def _undone(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+    """The plan at the largest blocks that there are, which will decline."""
     facts = search.facts
     name = "given" if not isinstance(solver, str) else "sos" if solver == "auto" else solver
     size = max(1, min(search.n, search.block_size or max(1, search.n // 8)))
     radius = search.radius or max(4 * GRID, min(facts.separation / 8.0, 2.0**20 * GRID / facts.dimension))
     choice = _Choice(0.0, size, Agreement(radius, 1.0, 1.0, 0.0), 0, _TEST_SHARES[-1], search.n)
-    record = before_trial(facts)
-    made = replace(_finish(choice, search, record, name), feasible=False, pass_probability=0.0)
-    return replace(made, advice=_advice(search, record, made))
+    made = _finish(choice, search, before_trial(facts), name)
+    return replace(made, feasible=False, pass_probability=0.0)
+
+
+def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+    """A plan for data too few to make blocks of: it can be run where its test allows, and will decline."""
+    made = _undone(search, solver)
+    return replace(made, advice=_advice(search, before_trial(search.facts), made))
 
 
 def _first(group: list[tuple[str, _Search]], works: Callable[[_Search], bool]) -> list[str]:

@@ -167,7 +167,7 @@ SENSITIVITY = math.ceil((1 + 2 * Fraction(ERROR)) * GRID)
 
 
 def plan_slack_test(n: int, average_degree: float, delta: float) -> SlackTest:
-    """The test for graphs with this public mean degree: tau = d / n, D four times the degree and a bit."""
+    """The test for graphs with this public mean degree: tau = d / n, D = 2 d + 4 sqrt(d ln n) + 64."""
     degree = float(average_degree)
     cap = min(n + math.ceil(degree), math.ceil(2 * degree + 4 * math.sqrt(degree * math.log(n))) + 64)
     return SlackTest(n, public_grid(min(degree / n, 1.0), n), cap, float_down(Fraction(delta)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from problems.gmm import planning
 from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.model import cluster_matrix
 from problems.gmm.program import linked_mean_excess, literal_program, pairwise_program
@@ -241,6 +242,20 @@ def test_bin_means_move_within_their_bound():
         moved = np.linalg.norm(np.concatenate(before) - np.concatenate(after))
         worst = max(worst, moved / bin_mean_sensitivity(1.0, least))
     assert 0.3 < worst <= 1.0
+
+
+@pytest.mark.parametrize("mode", ["paper", "direct"])
+def test_published_modes_search_and_try_nothing(mode, monkeypatch):
+    monkeypatch.setattr(planning, "_planned", lambda *given: pytest.fail("a plan was searched"))
+    est = PrivateGaussianMixture(2, mode=mode, force=True)
+    plan = est.plan(400, 2)
+    assert (
+        not plan.feasible and "10^" in plan.advice and (plan.n, plan.dimension, plan.clusters) == (400, 2, 2)
+    )
+    with pytest.raises(ValueError, match="least_weight"):  # arguments are checked all the same
+        PrivateGaussianMixture(2, mode=mode, least_weight=0.9).plan(400, 2)
+    with pytest.raises(pytest.fail.Exception):  # control: the mode that runs does search
+        PrivateGaussianMixture(2).plan(400, 2)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from sosdp.privacy.guarantee.release import Release
 
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
-from ..planning import AggregatePlan, aggregate_plan
+from ..planning import AggregatePlan, aggregate_plan, untried_plan
 from ..published import direct_verdict, paper_verdict
 
 MODES = ("aggregate", "direct", "paper")
@@ -113,7 +113,9 @@ class PrivateGaussianMixture(CentresEstimator):
         Raises:
             ValueError: parameters out of range.
         """
-        return aggregate_plan(
+        # the published modes decline by a formula: nothing of a plan is searched or tried for them
+        planner = aggregate_plan if self.mode == "aggregate" else untried_plan
+        plan = planner(
             n,
             d,
             self.n_components,
@@ -127,6 +129,14 @@ class PrivateGaussianMixture(CentresEstimator):
             block_size=self.block_size,
             radius=self.radius,
         )
+        if self.mode == "aggregate":
+            return plan
+        verdict = (
+            paper_verdict(plan.n, plan.clusters)
+            if self.mode == "paper"
+            else direct_verdict(plan.n, plan.clusters, plan.epsilon, plan.delta)
+        )
+        return replace(plan, advice=verdict.reason)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -134,15 +144,8 @@ class PrivateGaussianMixture(CentresEstimator):
 
     def _release(self, data: npt.NDArray[np.float64]) -> Release:
         self.plan_ = self.plan(*data.shape)
-        if self.mode != "aggregate":
-            n = self.plan_.n
-            verdict = (
-                paper_verdict(n, self.n_components)
-                if self.mode == "paper"
-                else direct_verdict(n, self.n_components, self.epsilon, self.delta)
-            )
-            self.plan_ = replace(self.plan_, feasible=False, advice=verdict.reason)
-        elif (self.plan_.feasible or self.force) and self.plan_.can_pass:
+        runs = self.plan_.feasible or self.force
+        if self.mode == "aggregate" and runs and self.plan_.can_pass:
             given = self.solver if callable(self.solver) else None
             return release_mixture(data, self.plan_, solver=given, insecure_seed=self.insecure_seed)
         return self._declined(self.plan_, "gmm", "sigma")
