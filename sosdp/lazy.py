@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -43,3 +45,14 @@ def lazily(
         return sorted({*shown, *inner})
 
     return get, names
+
+
+def from_stub(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """``__all__``, ``__getattr__`` and ``__dir__`` of a package whose ``__init__.pyi`` imports its names."""
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
+    homes: dict[str, list[str]] = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            home = "." * (node.level - 1) + str(node.module)
+            homes.setdefault(home, []).extend(alias.name for alias in node.names)
+    return sorted(name for names in homes.values() for name in names), *lazily(package, homes)
