@@ -1,14 +1,14 @@
 """The public names of ``problems.mrf``, which load when they are first used, and where they are."""
 
-from .estimators.correlation_graph import CorrelationGraph as CorrelationGraph
 from .estimators.frank_wolfe import FrankWolfeIsing as FrankWolfeIsing
-from .estimators.frank_wolfe_pairwise import FrankWolfePairwise as FrankWolfePairwise
-from .estimators.gradient import GradientIsing as GradientIsing
+from .estimators.frank_wolfe import FrankWolfePairwise as FrankWolfePairwise
+from .estimators.frank_wolfe import FrankWolfeTWise as FrankWolfeTWise
+from .estimators.graphs import ChowLiuTree as ChowLiuTree
+from .estimators.graphs import CorrelationGraph as CorrelationGraph
+from .estimators.graphs import VotedStructure as VotedStructure
+from .estimators.moments import GradientIsing as GradientIsing
 from .estimators.moments import MomentsIsing as MomentsIsing
 from .estimators.sparse_logistic import PrivateSparseLogistic as PrivateSparseLogistic
-from .estimators.t_wise import FrankWolfeTWise as FrankWolfeTWise
-from .estimators.tree import ChowLiuTree as ChowLiuTree
-from .estimators.voted_structure import VotedStructure as VotedStructure
 from .model import Ising as Ising
 from .model import Pairwise as Pairwise
 from .model import TWise as TWise

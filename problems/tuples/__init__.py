@@ -1,8 +1,7 @@
 """Private clustering of easy instances through k-tuples of centres."""
 
 from .clustering import release_kmeans, release_mixture_fit
-from .estimators.kmeans import PrivateKMeans
-from .estimators.mixture import PrivateGaussianMixtureFit
+from .estimators.clusters import PrivateGaussianMixtureFit, PrivateKMeans
 from .planning import TuplePlan, tuple_plan
 from .recommend import Recommendation, recommend
 

@@ -9,8 +9,7 @@ from problems.gmm.estimators.mixture import PrivateGaussianMixture
 from problems.gmm.planning import aggregate_plan
 from sosdp.model.gathering import gathering
 
-from .estimators.kmeans import PrivateKMeans
-from .estimators.mixture import PrivateGaussianMixtureFit
+from .estimators.clusters import PrivateGaussianMixtureFit, PrivateKMeans
 from .planning import tuple_plan
 
 

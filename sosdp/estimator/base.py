@@ -104,7 +104,12 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         """The mechanism."""
 
     def _unpack(self, value: Any) -> None:
-        """Set the attributes that a released value gives."""
+        """Set the attributes that the parts of a released value give (`field.Fitted`)."""
+        for name, result in self._results.items():
+            part = result.part or name[:-1]
+            if part in value:
+                keep = value[part] is None or result.make is None
+                setattr(self, name, value[part] if keep else result.make(value[part]))
 
 
 class RecordEstimator(ReleasingEstimator):

@@ -24,7 +24,7 @@ class CentresEstimator(RecordEstimator):
     Attributes after fit: weights_ (k,) or None, advice_ ("" where there are centres).
     """
 
-    weights_: Array | None = Fitted()
+    weights_: Array | None = Fitted(make=np.array)
     advice_: str = Fitted()
 
     @property
@@ -33,7 +33,7 @@ class CentresEstimator(RecordEstimator):
         """The released centres, (k, d), or None."""
 
     def _unpack(self, value: Any) -> None:
-        self.weights_ = array_or_none(value["weights"])
+        super()._unpack(value)
         self.advice_ = str(self.release_.public.get("advice", ""))
 
     def _declined(self, plan: Any, mechanism: str, *names: str) -> Release:
@@ -65,8 +65,3 @@ class CentresEstimator(RecordEstimator):
         rows = as_records(X)
         check_width(rows, centres.shape[1], type(self).__name__)
         return np.linalg.norm(rows[:, None, :] - centres[None, :, :], axis=2)
-
-
-def array_or_none(value: Any) -> Array | None:
-    """A released list as an array; None stays None."""
-    return None if value is None else np.array(value)

@@ -65,9 +65,25 @@ def Field(
     return Declared(check, text, default, kw_only)
 
 
-def Fitted(*, init: Literal[False] = False) -> Any:
-    """Declare an attribute that `fit` sets."""
-    return None
+@dataclass(frozen=True)
+class Result:
+    """What was declared of an attribute that `fit` sets.
+
+    Attributes
+    ----------
+    part
+        The part of a released value that it is; "" for its own name without the underscore.
+    make
+        What makes it from that part, where there is one; None where they are the same.
+    """
+
+    part: str
+    make: Callable[[Any], Any] | None
+
+
+def Fitted(part: str = "", make: Callable[[Any], Any] | None = None, *, init: Literal[False] = False) -> Any:
+    """Declare an attribute that `fit` sets, see `Result`."""
+    return Result(part, make)
 
 
 def budget(value: Any, name: str) -> None:

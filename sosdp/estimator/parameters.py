@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from sosdp.estimator.field import Declared, Field, Fitted
+from sosdp.estimator.field import Declared, Field, Fitted, Result
 from sosdp.extras import need
 from sosdp.model.option_names import did_you_mean
 from sosdp.show import html_table
@@ -35,6 +35,7 @@ class Parameters:
     _estimator_type: ClassVar[str | None] = None
     _without: ClassVar[tuple[str, ...]] = ()
     _declared: ClassVar[dict[str, Declared]] = {}
+    _results: ClassVar[dict[str, Result]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -44,8 +45,11 @@ class Parameters:
             for name, value in vars(cls).items()
             if isinstance(value, Declared)
         }
-        for name in (*own, *_unset(cls)):
+        results = {name: value for name, value in vars(cls).items() if isinstance(value, Result)}
+        for name in (*own, *results):
             delattr(cls, name)  # the values are the instances' own
+        inherited = [vars(base).get("_results", {}) for base in reversed(cls.__mro__[1:])]
+        cls._results = {name: item for base in (*inherited, results) for name, item in base.items()}
         bases = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
         kept = {name: item for base in bases for name, item in base.items() if name not in cls._without}
         if own or (kept and "__init__" not in vars(cls)):
@@ -130,11 +134,6 @@ class Parameters:
             classifier_tags=classifier,
             regressor_tags=regressor,
         )
-
-
-def _unset(cls: type) -> list[str]:
-    """Attributes that were declared by `Fitted`."""
-    return [name for name, value in vars(cls).items() if name.endswith("_") and value is None]
 
 
 def _constructor(declared: dict[str, Declared]) -> Callable[..., None]:

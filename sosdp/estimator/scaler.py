@@ -78,9 +78,6 @@ class PrivateScaler(RecordEstimator):
         value = {"center": result[:, 1], "scale": spread}
         return join(parts, value, mechanism="private scaler", public={"bounds": pairs.tolist()})
 
-    def _unpack(self, value: Any) -> None:
-        self.center_, self.scale_ = value["center"], value["scale"]
-
     def _read(self, X: Any) -> npt.NDArray[np.float64]:
         """(n, d) numbers, NaN for what is none: it counts in no quantile."""
         super()._read(X)

@@ -133,9 +133,7 @@ class TableEstimator(ReleasingEstimator):
         return [*known, *(f"column {j}" for j in range(len(known), d))] if len(known) <= d else known
 
     def _unpack(self, value: Any) -> None:
-        """Every released part under its name: mean_, covariance_, ..."""
-        for name, part in value.items():
-            setattr(self, f"{name}_", part)
+        super()._unpack(value)
         self.degenerate_ = (
             np.zeros(self.n_features_in_, dtype=bool) if self.frame_ is None else self.frame_["degenerate"]
         )

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sosdp.estimator.centres import CentresEstimator, array_or_none
+from sosdp.estimator.centres import CentresEstimator
 from sosdp.estimator.field import Field, Fitted, choice
 from sosdp.privacy.guarantee.release import Release
 
@@ -99,7 +98,7 @@ class PrivateGaussianMixture(CentresEstimator):
         kw_only=True,
     )
 
-    means_: npt.NDArray[np.float64] | None = Fitted()
+    means_: npt.NDArray[np.float64] | None = Fitted("centers", np.array)
     sigma_: float | None = Fitted()
     plan_: AggregatePlan = Fitted()
 
@@ -149,8 +148,3 @@ class PrivateGaussianMixture(CentresEstimator):
             given = self.solver if callable(self.solver) else None
             return release_mixture(data, self.plan_, solver=given, insecure_seed=self.insecure_seed)
         return self._declined(self.plan_, "gmm", "sigma")
-
-    def _unpack(self, value: Any) -> None:
-        super()._unpack(value)
-        self.means_ = array_or_none(value["centers"])
-        self.sigma_ = value["sigma"]

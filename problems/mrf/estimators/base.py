@@ -19,6 +19,9 @@ from sosdp.estimator.field import (
     privacy_delta_or_zero,
 )
 from sosdp.privacy.calibrate import zcdp_rho
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.mechanisms.frank_wolfe import overlap, private_frank_wolfe
+from sosdp.structured.l1_logistic import Regressions
 
 from ..planning import choose_iterations
 
@@ -66,10 +69,6 @@ class FieldEstimator(RecordEstimator):
     field_: Array = Fitted()
     edges_: Edges | None = Fitted()
 
-    def _unpack(self, value: Any) -> None:
-        self.weights_, self.field_ = value["weights"], value["field"]
-        self.edges_ = value["edges"]
-
 
 class Iterated(RecordEstimator):
     """Base of what runs Frank-Wolfe."""
@@ -86,10 +85,12 @@ class Iterated(RecordEstimator):
         None, '"tight", or "paper" for the published constants', default="tight", kw_only=True
     )
 
-    def _rounds(self, n: int, radius: float, parts: float, candidates: int) -> int:
-        """T, where the budget is shared by so many parts."""
-        if self.iterations != "auto":
-            return int(self.iterations)
-        # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
-        rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
-        return choose_iterations(n, radius, rho / parts, candidates)
+    def _regressed(self, data: np.ndarray, regressions: Regressions, radius: float) -> Release:
+        """The weights of all regressions by private Frank-Wolfe, T of them steps."""
+        rounds = self.iterations
+        if rounds == "auto":
+            # for a pure budget epsilon^2 / 2 stands in: a public choice, not a promise
+            rho = zcdp_rho(self.epsilon, self.delta) if self.delta else self.epsilon**2 / 2.0
+            parts = float(overlap(regressions.tables))
+            rounds = choose_iterations(len(data), radius, rho / parts, 2 * regressions.columns.shape[1])
+        return private_frank_wolfe(self._terms(data), regressions, radius=radius, iterations=int(rounds))

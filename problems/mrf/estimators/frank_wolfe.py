@@ -1,16 +1,37 @@
-"""Ising parameters by private Frank-Wolfe, a logistic regression a node (Algorithm 2).
+"""Ising, pairwise and t-wise models by private Frank-Wolfe, a logistic regression a node (Algorithms 2 to 5).
 
-Proof: docs/proofs/mrf_frank_wolfe.md
+Proof: docs/proofs/mrf_frank_wolfe.md, docs/proofs/mrf_parities.md (t-wise models)
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 
+from sosdp.estimator.field import Field, Fitted, choice, privacy_delta, whole
+from sosdp.privacy.calibrate import root_up
+from sosdp.privacy.guarantee.composition import parallel
 from sosdp.privacy.guarantee.release import Release
-from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
+from sosdp.privacy.mechanisms.output_perturbation import release_vector
+from sosdp.privacy.mechanisms.parities import parity_weights
 
-from ..program import ising_parameters, ising_regressions, signs
+from ..program import (
+    Signs,
+    combine_l1,
+    combine_maximal,
+    derivatives,
+    ising_parameters,
+    ising_regressions,
+    pairwise_parameters,
+    pairwise_regressions,
+    signs,
+    symbols,
+    t_wise_monomials,
+    t_wise_regressions,
+)
+from ..theory import parity_sensitivity
 from .base import FieldEstimator, Iterated, parameter_value
 
 
@@ -18,13 +39,123 @@ class FrankWolfeIsing(Iterated, FieldEstimator):
     """Weights and field of an Ising model with the sqrt(p) rate of the paper."""
 
     def _release(self, data: np.ndarray) -> Release:
-        n, p = data.shape
-        radius = 2.0 * float(self.width)
-        release = private_frank_wolfe(
-            self._terms(data),
-            ising_regressions(signs(data)),
-            radius=radius,
-            iterations=self._rounds(n, radius, p, 2 * p),
-        )
+        release = self._regressed(data, ising_regressions(signs(data)), 2.0 * float(self.width))
         value = parameter_value(*ising_parameters(release.value), self.threshold)
-        return release.postprocess(value, mechanism="mrf.frank-wolfe", public={"dimension": p})
+        return release.postprocess(value, mechanism="mrf.frank-wolfe", public={"dimension": data.shape[1]})
+
+
+class FrankWolfePairwise(Iterated, FieldEstimator):
+    """Weights (p, p, k, k) and field (p, k) of a pairwise model over the symbols 0..k-1.
+
+    Algorithm 3, with the public n in its loss.
+    """
+
+    alphabet: int = Field(whole(2), "k; an entry that is none of the symbols is read as 0")
+
+    def _release(self, data: np.ndarray) -> Release:
+        p, k = data.shape[1], int(self.alphabet)
+        regressions = pairwise_regressions(symbols(data, k), k)
+        release = self._regressed(data, regressions, 2.0 * float(self.width) * k)
+        value = parameter_value(*pairwise_parameters(release.value, p, k), self.threshold)
+        facts = {"dimension": p, "alphabet": k}
+        return release.postprocess(value, mechanism="mrf.frank-wolfe.pairwise", public=facts)
+
+
+class FrankWolfeTWise(Iterated, FieldEstimator):
+    """Coefficients of h in Pr(z) ~ exp h(z), deg h <= t, on {-1, 1}^p; for small p and t.
+
+    Attributes after fit: coefficients_, by tuples of nodes; field_ the single ones, weights_ (p, p) the
+    pairs; edges_.
+    """
+
+    degree: int = Field(whole(2), "t")
+    target: str = Field(
+        choice("all", "maximal"),
+        '"all": every coefficient (close in l1); "maximal": right on the maximal monomials '
+        "whatever the others are, from one half of the records; the other half answers the "
+        "parities that this needs",
+        default="all",
+        kw_only=True,
+    )
+    parities: str = Field(
+        choice("gaussian", "multiplicative weights"),
+        'how they are answered: "gaussian" or "multiplicative weights" (p <= 20)',
+        default="gaussian",
+        kw_only=True,
+    )
+    delta: float = Field(privacy_delta, "budget of one fit", default=1e-6, kw_only=True)
+
+    coefficients_: dict[tuple[int, ...], float] = Fitted(
+        make=lambda listed: {tuple(nodes): number for nodes, number in listed}
+    )
+
+    def _release(self, data: np.ndarray) -> Release:
+        table, t = signs(data), int(self.degree)
+        n, p = table.shape
+        if p < t:
+            raise ValueError(f"a model of degree {t} needs at least as many columns, got {p}")
+        # which half a record is in is its place in the table: public
+        maximal = self.target == "maximal" and t >= 3
+        first = table[: (n + 1) // 2] if maximal else table
+        regressions, monomials = t_wise_regressions(first, t)
+        weights = self._regressed(first, regressions, 2.0 * float(self.width))
+        parts = derivatives(weights.value, monomials)
+        guarantee, public = weights.guarantee, dict(weights.public)
+        if maximal:
+            answers = self._answers(table[(n + 1) // 2 :], t - 2)
+            result = combine_maximal(parts, answers.value, t)
+            guarantee = parallel([guarantee, answers.guarantee], pieces="position", mechanism="mrf.t-wise")
+        elif self.target == "maximal":
+            result = combine_maximal(parts, {}, t)
+        else:
+            result = combine_l1(parts, t)
+        value = coefficient_value(result, p, self.threshold)
+        return Release(value, guarantee, mechanism="mrf.t-wise", public={**public, "n": n, "dimension": p})
+
+    def _answers(self, table: Signs, order: int) -> Release:
+        """Expected parities of 1 to `order` nodes, by tuples of nodes."""
+        n, p = table.shape
+        if n == 0:
+            raise ValueError("the target needs at least two records")
+        monomials = t_wise_monomials(p, order)[1:]
+        seed = None if self.insecure_seed is None else self.insecure_seed + 1
+        if self.parities == "multiplicative weights":
+            release = parity_weights(
+                self._terms(table, insecure_seed=seed),
+                table,
+                order,
+                rounds=min(4 * p, 60),
+            )
+            return release.postprocess({m: release.value.parity(m) for m in monomials})
+        sums = [int(table[:, list(m)].prod(axis=1, dtype=np.int64).sum()) for m in monomials]
+        noisy = release_vector(
+            self._terms(table, insecure_seed=seed),
+            sums,
+            sensitivity=Fraction(root_up(Fraction(parity_sensitivity(p, order)))),
+            low=-float(n),
+            high=float(n),
+        )
+        means = np.clip(noisy.value.values() / n, -1.0, 1.0)
+        return noisy.postprocess({m: float(v) for m, v in zip(monomials, means, strict=True)})
+
+
+def coefficient_value(
+    coefficients: dict[tuple[int, ...], float], p: int, threshold: float | None
+) -> dict[str, Any]:
+    """The published value: all coefficients as (nodes, number), and the field, pairs and edges in them."""
+    weights, field = np.zeros((p, p)), np.zeros(p)
+    edges: set[tuple[int, int]] = set()
+    for nodes, number in coefficients.items():
+        if len(nodes) == 1:
+            field[nodes[0]] = number
+        if len(nodes) == 2:
+            weights[nodes] = weights[nodes[::-1]] = number
+        if threshold is not None and abs(number) > threshold:
+            edges |= {(i, j) for i in nodes for j in nodes if i < j}
+    return {
+        "coefficients": [[list(nodes), number] for nodes, number in coefficients.items()],
+        "weights": weights,
+        "field": field,
+        "edges": None if threshold is None else tuple(sorted(edges)),
+        "released": True,
+    }

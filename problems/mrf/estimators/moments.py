@@ -1,4 +1,4 @@
-"""Ising parameters from noisy means and pairwise moments: one Gaussian, then any fit.
+"""Ising parameters from noisy means and pairwise moments, one Gaussian and any fit; or by noisy gradients.
 
 Proof: docs/proofs/mrf_moments.md
 """
@@ -16,9 +16,10 @@ from sosdp.estimator.field import Field, Fitted, choice
 from sosdp.privacy.calibrate import root_up
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import release_vector
+from sosdp.privacy.mechanisms.projected_gradient import private_projected_gradient
 from sosdp.structured.maximum_entropy import maximum_entropy
 
-from ..program import signs
+from ..program import ising_parameters, ising_regressions, signs
 from ..theory import parity_sensitivity
 from .base import FieldEstimator, parameter_value
 
@@ -128,6 +129,23 @@ class MomentsIsing(FieldEstimator):
             high=float(n),
         )
 
-    def _unpack(self, value: Any) -> None:
-        super()._unpack(value)
-        self.means_, self.moments_ = value["means"], value["moments"]
+
+class GradientIsing(FieldEstimator):
+    """Weights and field of an Ising model by noisy projected gradients on all regressions together.
+
+    The noise is of order p / n.
+    """
+
+    iterations: int = Field(None, "number of gradient steps", default=60, kw_only=True)
+    step: float = Field(None, "size of one", default=1.0, kw_only=True)
+
+    def _release(self, data: np.ndarray) -> Release:
+        release = private_projected_gradient(
+            self._terms(data),
+            ising_regressions(signs(data)),
+            radius=2.0 * float(self.width),
+            iterations=self.iterations,
+            step=float(self.step),
+        )
+        value = parameter_value(*ising_parameters(release.value), self.threshold)
+        return release.postprocess(value, mechanism="mrf.gradient", public={"dimension": data.shape[1]})

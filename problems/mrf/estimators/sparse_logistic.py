@@ -12,7 +12,6 @@ import numpy as np
 from sosdp.estimator.field import Field, Fitted, positive
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import members, number, plain
-from sosdp.privacy.mechanisms.frank_wolfe import private_frank_wolfe
 from sosdp.structured.l1_logistic import one_label
 
 from .base import Array, Iterated
@@ -54,8 +53,8 @@ class PrivateSparseLogistic(Iterated):
 
     _estimator_type = "classifier"
 
-    coef_: Array = Fitted()
-    intercept_: Array = Fitted()
+    coef_: Array = Fitted(make=lambda coefficients: coefficients[None])
+    intercept_: Array = Fitted(make=lambda constant: np.array([constant]))
     classes_: np.ndarray = Fitted()
 
     def _check_parameters(self) -> None:
@@ -101,13 +100,8 @@ class PrivateSparseLogistic(Iterated):
         middle, half = self._bounds(d)
         scaled = np.clip((data - middle) / half, -1.0, 1.0)
         features = np.concatenate([np.rint(scaled * UNIT), np.full((n, 1), UNIT)], axis=1).astype(np.int64)
-        radius = float(self.radius)
-        release = private_frank_wolfe(
-            self._terms(data),
-            one_label(features, np.where(self._labels, 1, -1), UNIT),
-            radius=radius,
-            iterations=self._rounds(n, radius, 1, 2 * (d + 1)),
-        )
+        regressions = one_label(features, np.where(self._labels, 1, -1), UNIT)
+        release = self._regressed(data, regressions, float(self.radius))
         weights = release.value[0]
         coefficients = weights[:-1] / half
         value = {
@@ -118,8 +112,7 @@ class PrivateSparseLogistic(Iterated):
         return release.postprocess(value, mechanism="mrf.sparse-logistic", public={"dimension": d})
 
     def _unpack(self, value: Any) -> None:
-        self.coef_ = value["coef"][None]
-        self.intercept_ = np.array([value["intercept"]])
+        super()._unpack(value)
         self.classes_ = np.array(list(self.classes))
 
     def decision_function(self, X: Any) -> Array:

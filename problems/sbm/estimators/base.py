@@ -49,7 +49,7 @@ class RecoveryEstimator(ReleasingEstimator):
     `add_nodes_from` first, or vertices without edges are missing, which shows.
     """
 
-    labels_: np.ndarray | None = Fitted()
+    labels_: np.ndarray | None = Fitted(make=lambda labels: np.array(labels, dtype=np.int64))
     nodes_: tuple[Hashable, ...] = Fitted()
 
     def _read(self, X: Any) -> Any:
@@ -64,10 +64,6 @@ class RecoveryEstimator(ReleasingEstimator):
     def _bound(self) -> float | None:
         bound = getattr(self, "weight_bound", None)
         return None if bound is None else check_positive(bound, "weight_bound")
-
-    def _unpack(self, value: Any) -> None:
-        labels = value["labels"]
-        self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
 
     def labels_by_node(self) -> dict[Hashable, int] | None:
         """The released label of every vertex by its name, None if nothing was released."""

@@ -1,1 +1,1 @@
-"""Estimators through tuples, one a file."""
+"""Estimators through tuples."""
