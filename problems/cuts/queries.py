@@ -48,12 +48,12 @@ class Query(ABC):
     def squared_norm(self) -> float:
         """Sum over pairs of the squared weight."""
 
-    @abstractmethod
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
         """Rectangles (rows, columns, weight) of ordered pairs whose symmetric sum the weight matrix is.
 
         Empty for a query whose weights are not constant on rectangles.
         """
+        return []
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -211,10 +211,6 @@ class RankOneQuery(Query):
         off = 2.0 * (x @ x) * (y @ y) + 2.0 * (x @ y) ** 2
         return float(off - 4.0 * (x**2 @ y**2)) / 2.0
 
-    def blocks(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Rectangles of constant weight."""
-        return []
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for json."""
         return {"kind": "rank one", "x": self._plain[0].tolist(), "y": self._plain[1].tolist()}
@@ -277,10 +273,6 @@ class LinearQuery(Query):
     def squared_norm(self) -> float:
         """Sum over pairs of the squared weight."""
         return float((self._upper.data.astype(float) ** 2).sum()) * float(self.unit) ** 2
-
-    def blocks(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """Rectangles of constant weight."""
-        return []
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for json."""
