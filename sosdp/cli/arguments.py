@@ -119,7 +119,7 @@ COMMANDS = {
                 "--weight-bound",
                 type=float,
                 metavar="W",
-                help="cuts, public: edges have weights, clipped to 0..W",
+                help="cuts, sbm, public: edges have weights, clipped to 0..W",
             ),
             _option(
                 "--queries",

@@ -1,70 +1,122 @@
 """`sosdp private`: a release with its guarantee, and nothing else about the data.
 
 What is printed is the release, public parameters, and errors about the form of the input.  No timing, no
-progress, no solver status: those are functions of private data.
+progress, no solver status: those are functions of private data. Which options an estimator takes and needs
+follows from its declared parameters.
 """
 
 from __future__ import annotations
 
 import importlib
 from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter
+from typing import Any
 
-from sosdp.cli.output import InputError, check_out
-from sosdp.cli.tables import FORM
+from sosdp.cli.output import InputError, check_out, fitting, plain, publish
+from sosdp.cli.tables import FORM, given_table
 
 AGGREGATE = ("schema", "column", "by", "adjacency", "delta")
+COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed", "out")
 
-# Every problem package: the module of `sosdp.cli` with its `run`, and the options it takes beside COMMON.
-FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "count": ("private_aggregates", AGGREGATE),
-    "sum": ("private_aggregates", AGGREGATE),
-    "mean": ("private_aggregates", AGGREGATE),
-    "quantile": ("private_aggregates", (*AGGREGATE, "quantiles")),
-    "histogram": ("private_aggregates", (*AGGREGATE, "bins")),
-    "table": ("private_aggregates", AGGREGATE),
-    "sbm": (
-        "private_sbm",
-        ("delta", "method", "calibration", "average_degree", "gamma", "tau", "nodes", "header"),
+
+@dataclass(frozen=True)
+class Family:
+    """What stands behind a name: estimators of a problem package, and how the shell speaks of them.
+
+    Attributes
+    ----------
+    package
+        Of ``problems``; "" where there are no estimators.
+    methods
+        Class by the value of the selecting option; the first is the default.
+    own
+        Options that are no parameters.
+    without
+        Parameters that are no options here.
+    names
+        Parameters by options of other names, which have to be given.
+    variants
+        Another class of a method where an option is given.
+    selector
+        The option that selects the method.
+    parts
+        Of the value, those that are shown; all of them by default.
+    module
+        Of ``sosdp.cli``, with a ``run`` of its own.
+    """
+
+    package: str = ""
+    methods: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    selector: str = "method"
+    parts: tuple[str, ...] = ()
+    module: str = ""
+
+    def takes(self, made: str) -> set[str]:
+        """Options that are parameters of a class."""
+        declared = getattr(importlib.import_module(f"problems.{self.package}"), made)._declared
+        renamed = {parameter: option for option, parameter in self.names.items()}
+        return {renamed.get(name, name) for name in declared} - set(self.without)
+
+
+TABLE = ("centers", "weights", "released")
+MEANS = {"gaussian": "PrivateGaussian", "mean": "PrivateMean", "covariance": "PrivateCovariance"}
+FAMILIES = {
+    **dict.fromkeys(("count", "sum", "mean", "table"), Family(own=AGGREGATE, module="private_aggregates")),
+    "quantile": Family(own=(*AGGREGATE, "quantiles"), module="private_aggregates"),
+    "histogram": Family(own=(*AGGREGATE, "bins"), module="private_aggregates"),
+    "sbm": Family(
+        "sbm",
+        {
+            "auto": "AutoRecovery",
+            "certificate": "CertificateRecovery",
+            "rounds": "RoundsRecovery",
+            "projection": "ProjectionRecovery",
+            "randomized-response": "RandomizedResponseRecovery",
+            "voting": "VotingRecovery",
+            "exponential": "ExponentialRecovery",
+        },
+        ("method", "nodes", "header"),
+        variants={("auto", "tau"): "CertificateRecovery"},
     ),
-    "cuts": (
-        "private_cuts",
-        ("delta", "method", "calibration", "nodes", "queries", "weight_bound", "header"),
+    "cuts": Family(
+        "cuts",
+        {"": "CutRelease", "queries": "QueryRelease"},
+        ("nodes", "header", "queries"),
+        module="private_cuts",
     ),
-    "gaussian": (
-        "private_tables",
-        (
-            "delta",
-            "estimate",
-            "radius",
-            "bounds",
-            "contamination",
-            "sigma",
-            "covariance_range",
-            "method",
-            "tight",
-            "log",
-            *FORM,
-        ),
+    "gaussian": Family(
+        "gaussian", MEANS, ("estimate", "radius", "sigma", "covariance_range", *FORM), selector="estimate"
     ),
-    "regression": (
-        "private_regression",
-        ("delta", "target", "ridge", "contamination", "tight", *FORM),
+    "regression": Family("gaussian", {"": "PrivateLinearRegression"}, ("target", *FORM), ("bounds",)),
+    "pca": Family("gaussian", {"": "PrivatePCA"}, FORM, ("bounds",), {"components": "n_components"}),
+    "gmm": Family(
+        "gmm", {"": "PrivateGaussianMixture"}, FORM, names={"clusters": "n_components"}, parts=TABLE
     ),
-    "pca": ("private_regression", ("delta", "components", "contamination", *FORM)),
-    "gmm": (
-        "private_tables",
-        ("delta", "clusters", "separation", "sigma", "least_weight", "elongation", *FORM),
-    ),
-    "tuples": (
-        "private_tables",
-        ("delta", "clusters", "separation", "sigma", "least_weight", *FORM),
-    ),
-    "mrf": (
-        "private_mrf",
-        ("delta", "method", "calibration", "width", "threshold", "alphabet", *FORM),
+    "tuples": Family("tuples", {"": "PrivateKMeans"}, FORM, names={"clusters": "n_clusters"}, parts=TABLE),
+    "mrf": Family(
+        "mrf",
+        {
+            "moments": "MomentsIsing",
+            "frank-wolfe": "FrankWolfeIsing",
+            "gradient": "GradientIsing",
+            "structure": "CorrelationGraph",
+            "tree": "ChowLiuTree",
+        },
+        ("method", *FORM),
+        variants={
+            ("frank-wolfe", "alphabet"): "FrankWolfePairwise",
+            ("structure", "width"): "VotedStructure",
+        },
+        parts=("weights", "edges", "field", "released"),
     ),
 }
-COMMON = ("command", "name", "input", "epsilon", "json", "insecure_seed", "out")
+"""What `sosdp private NAME` runs."""
 
 
 def check_name(name: str) -> None:
@@ -76,16 +128,98 @@ def check_name(name: str) -> None:
 def run(arguments: Namespace) -> int:
     """Fit the estimator on the input and print its release; exit 0 also when the release is a refusal.
 
-    Raises InputError for an option of another estimator.
+    Raises InputError for an option of another estimator, or one that is missing.
     """
     check_name(arguments.name)
-    module, takes = FAMILIES[arguments.name]
+    family = FAMILIES[arguments.name]
+    classes = [*family.methods.values(), *family.variants.values()]
+    known = {*COMMON, *family.own, *(option for made in classes for option in family.takes(made))}
     for name, value in vars(arguments).items():
-        if name not in COMMON + takes and value not in (None, False):
-            option = "--" + name.replace("_", "-")
-            raise InputError(
-                f"sosdp private {arguments.name}: {option}: {arguments.name} has no such parameter"
-            )
+        if name not in known and value not in (None, False):
+            raise complaint(arguments, name, f"{arguments.name} has no such parameter")
     check_out(arguments)
-    code: int = importlib.import_module(f"sosdp.cli.{module}").run(arguments)
-    return code
+    if family.module:
+        code: int = importlib.import_module(f"sosdp.cli.{family.module}").run(arguments)
+        return code
+    from sosdp.cli import private_shown
+
+    release = _of_a_graph(arguments, family) if family.package == "sbm" else _of_a_table(arguments, family)
+    return publish(arguments, release, lambda: private_shown.fields(arguments.name, release))
+
+
+def complaint(arguments: Namespace, option: str, reason: str) -> InputError:
+    """What is wrong with an option, in a line."""
+    return InputError(f"sosdp private {arguments.name}: --{option.replace('_', '-')}: {reason}")
+
+
+def _of_a_graph(arguments: Namespace, family: Family) -> dict[str, Any]:
+    from sosdp.cli.graphs import given_graph
+
+    graph = given_graph(arguments, weighted=arguments.weight_bound is not None)
+    estimator = _estimator(arguments, family)
+    with fitting(arguments):
+        release: dict[str, Any] = estimator.fit(graph.graph).release_.to_dict()
+    release["public"] |= {"n": len(graph.nodes), "vertex_set": graph.vertex_set}
+    return release
+
+
+def _of_a_table(arguments: Namespace, family: Family) -> dict[str, Any]:
+    from sosdp.cli import private_gaussian as gaussian
+
+    if family.package == "gaussian":
+        gaussian.prepare(arguments)
+    table = given_table(arguments)
+    facts = gaussian.facts(arguments, table) if family.package == "gaussian" else {}
+    estimator = _estimator(arguments, family, **facts)
+    with fitting(arguments):
+        if family.package == "gaussian":
+            release, value = gaussian.fit(estimator, table, arguments)
+        else:
+            release = estimator.fit(table.values).release_
+            value = plain({name: release.value.get(name) for name in family.parts})
+    shown: dict[str, Any] = release.resting_on(table.assumptions).to_dict() | {"value": value}
+    shown["public"] |= {"n": int(table.values.shape[0]), "dimension": int(table.values.shape[1])}
+    if table.names is not None:
+        shown["public"]["columns"] = table.names
+    return shown
+
+
+def _estimator(arguments: Namespace, family: Family, **facts: Any) -> Any:
+    """The chosen method's estimator, its parameters from facts and options; InputError for what is missing or
+    foreign. The shell has no default for a budget: a delta that cannot be 0 has to be given."""
+    from sosdp.estimator.field import privacy_delta_or_zero
+
+    chosen = getattr(arguments, family.selector) if family.selector in family.own else None
+    method = chosen or next(iter(family.methods))
+    if method not in family.methods:
+        listed = ", ".join(family.methods)
+        raise complaint(arguments, family.selector, f"{method!r} is not one of {listed}")
+    given = [name for name, value in vars(arguments).items() if value not in (None, False)]
+    variants = [made for (of, option), made in family.variants.items() if of == method and option in given]
+    name = (variants or [family.methods[method]])[0]
+    taken = family.takes(name)
+    for option in given:
+        if option not in {*COMMON, *family.own, *taken}:
+            having = [m for m, made in family.methods.items() if option in family.takes(made)]
+            raise complaint(arguments, option, f"only --{family.selector} {', '.join(having)} has it")
+    made = getattr(importlib.import_module(f"problems.{family.package}"), name)
+    options = {parameter: option for option, parameter in family.names.items()}
+    result, missing = dict(facts), []
+    for parameter, declared in made._declared.items():
+        option = options.get(parameter, parameter)
+        value = getattr(arguments, option, None)
+        free = declared.check is privacy_delta_or_zero or declared.default == 0
+        if parameter in facts or option not in vars(arguments):
+            continue
+        if value is not None:
+            result[parameter] = value
+        elif parameter == "delta" and free:
+            result[parameter] = 0.0
+        elif parameter == "delta" or option != parameter or declared.default is Parameter.empty:
+            missing.append(option)
+    if missing:
+        who = f"the method {method}" if method else arguments.name
+        raise complaint(arguments, ", --".join(missing), f"{who} cannot do without it")
+    if name == "AutoRecovery" and "gamma" in result and "average_degree" not in result:
+        raise complaint(arguments, "gamma", "the model needs --average-degree as well")
+    return made(**result)

@@ -1,7 +1,8 @@
-"""`sosdp private gaussian`: means, covariances and whole Gaussians of a raw table."""
+"""`sosdp private gaussian`, `regression` and `pca`: what the shell adds to the estimators of raw tables."""
 
 from __future__ import annotations
 
+import csv
 import math
 from argparse import Namespace
 from typing import Any
@@ -13,42 +14,46 @@ from sosdp.privacy.files import Table
 from sosdp.privacy.guarantee.guarantee import Guarantee
 from sosdp.privacy.guarantee.release import Release
 
-ESTIMATES = ("mean", "covariance", "gaussian")
 CONTAMINATION = 0.05  # unless told otherwise; the release says so
 UNUSED = ("sigma", "covariance_range")  # accepted for scripts: scales are learnt
 
 
-def estimator(arguments: Namespace, table: Table) -> Any:
-    """The estimator that the options ask for, of this table's public names and bounds; InputError for options
-    out of range."""
-    from problems import gaussian
-
-    what = arguments.estimate
-    if what not in ESTIMATES:
-        raise InputError(f"sosdp private gaussian: --estimate: {what!r} is not one of {', '.join(ESTIMATES)}")
+def prepare(arguments: Namespace) -> None:
+    """Before the table is read: InputError for options out of range, and the target among the columns."""
+    if arguments.name == "regression":
+        if arguments.target is None:
+            raise InputError("sosdp private regression: --target is needed: the column to be explained")
+        if arguments.columns is not None and arguments.target not in next(csv.reader([arguments.columns])):
+            quoted = arguments.target.replace('"', '""')
+            arguments.columns += f',"{quoted}"'
     for name in UNUSED:
         value = getattr(arguments, name)
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(
                 f"sosdp private gaussian: --{name.replace('_', '-')}: must be a number > 0, got {value!r}"
             )
-    options: dict[str, Any] = {
-        "delta": arguments.delta or 0.0,
-        "bounds": _bounds(arguments) or table.bounds,
-        "contamination": CONTAMINATION if arguments.contamination is None else arguments.contamination,
-        "insecure_seed": arguments.insecure_seed,
+
+
+def facts(arguments: Namespace, table: Table) -> dict[str, Any]:
+    """Parameters that follow from the options and from public names and bounds of the table; InputError for
+    options out of range."""
+    given = arguments.contamination
+    result: dict[str, Any] = {"contamination": CONTAMINATION if given is None else given}
+    result["bounds"] = _bounds(arguments) or table.bounds
+    if arguments.name == "gaussian" and arguments.estimate == "mean":
+        return result | {name: flagged(arguments, name, table.names) for name in ("tight", "log")}
+    if arguments.name != "regression":
+        return result
+    place = _place(table, arguments.target)
+    d = table.values.shape[1]
+    tight = np.broadcast_to(flagged(arguments, "tight", table.names), (d,))
+    pairs: list[Any] = [None] * d if table.bounds is None else list(table.bounds)
+    return result | {
+        "bounds": [pair for j, pair in enumerate(pairs) if j != place] if table.bounds else None,
+        "y_bounds": pairs[place],
+        "tight": np.delete(tight, place),
+        "y_tight": bool(tight[place]),
     }
-    if what == "mean":
-        options |= {"tight": flagged(arguments, "tight", table.names)}
-        options |= {"log": flagged(arguments, "log", table.names)}
-        method = arguments.method or "auto"
-        return gaussian.PrivateMean(arguments.epsilon, method=method, **options)
-    for name in ("method", "tight", "log"):
-        if getattr(arguments, name) is not None:
-            raise InputError(f"sosdp private gaussian: --{name}: only --estimate mean has it")
-    if what == "covariance":
-        return gaussian.PrivateCovariance(arguments.epsilon, **options)
-    return gaussian.PrivateGaussian(arguments.epsilon, **options)
 
 
 def flagged(arguments: Namespace, option: str, names: list[str] | None) -> Any:
@@ -94,33 +99,82 @@ def _bounds(arguments: Namespace) -> Any:
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def fit(model: Any, table: np.ndarray, what: str) -> tuple[Release, dict[str, Any]]:
-    """The release and its value as a JSON object; a refusal, which rests on public numbers, has no value."""
+def _place(table: Table, target: str) -> int:
+    """Index of the target among the named columns; InputError for another name."""
+    if table.names is None or table.names.count(target) != 1:
+        held = "the columns have no names" if table.names is None else f"there are: {', '.join(table.names)}"
+        raise InputError(f"sosdp private regression: --target: {target}: no such column; {held}")
+    if len(table.names) < 2:
+        raise InputError("sosdp private regression: --columns: no column is left to explain the target")
+    return table.names.index(target)
+
+
+def fit(model: Any, table: Table, arguments: Namespace) -> tuple[Release, dict[str, Any]]:
+    """The release and its value; a refusal, which rests on public numbers, has none."""
     from problems.gaussian import NotOffered
 
-    names = {"mean": ("mean",), "covariance": ("covariance",)}.get(what, ("mean", "covariance"))
-    refusal = ""
+    what = arguments.estimate or arguments.name
+    parts = {"regression": ["coefficients"], "pca": ["components"], "gaussian": ["mean", "covariance"]}
+    names, refusal = parts.get(what, [what]), ""
     try:
-        model.fit(table)
+        if what == "regression":
+            place = _place(table, arguments.target)
+            model.fit(np.delete(table.values, place, axis=1), table.values[:, place])
+        else:
+            model.fit(table.values)
     except NotOffered as error:
         refusal = str(error)
     if refusal:
         public = {"advice": refusal, "contamination": float(model.contamination)}
         untouched = Guarantee(epsilon=0.0, delta=0.0, mechanism="gaussian.refused")
         return Release(None, untouched, public=public), {**dict.fromkeys(names), "released": False}
+    if what == "regression":
+        return model.release_, {**_coefficients(model, table, arguments), "released": True}
+    if what == "pca":
+        return model.release_, {**_axes(model), "released": True}
+    return model.release_, _moments(model, names)
+
+
+def _moments(model: Any, names: list[str]) -> dict[str, Any]:
+    alone = names == ["mean"]
     value = {name: np.asarray(getattr(model, f"{name}_")).tolist() for name in names}
-    interval = getattr(model, "interval_", None) if what == "mean" else None
+    interval = getattr(model, "interval_", None) if alone else None
     if interval is not None:
         value["interval"] = [None if np.isnan(pair).any() else pair.tolist() for pair in interval]
-    if what != "mean":
+    if not alone:
         value |= {"error": model.error_, "condition": model.condition_, "within_plan": model.within_plan_}
     value["released"] = True
     result = {
-        "at_bounds": _reached(model, model.mean_, interval) if what == "mean" else [],
+        "at_bounds": _reached(model, model.mean_, interval) if alone else [],
         "mostly_one_value": np.flatnonzero(model.degenerate_).tolist(),
         "skewed": np.flatnonzero(getattr(model, "skewed_", [])).tolist(),
     }
-    return model.release_, value | {name: columns for name, columns in result.items() if columns}
+    return value | {name: columns for name, columns in result.items() if columns}
+
+
+def _coefficients(model: Any, table: Table, arguments: Namespace) -> dict[str, Any]:
+    names = [name for name in table.names or () if name != arguments.target]
+    ends = [None if np.isnan(pair).any() else pair.tolist() for pair in model.interval_]
+    return {
+        "coefficients": dict(zip(names, model.coef_.tolist(), strict=True)),
+        "intercept": model.intercept_,
+        "interval": dict(zip(names, ends, strict=True)),
+        "r2": model.r2_,
+        "residual_deviation": model.sigma_,
+        "left_out": [name for name, out in zip(names, model.left_out_, strict=True) if out],
+        "unseen": [name for name, seen in zip(names, model.seen_, strict=True) if not seen],
+    }
+
+
+def _axes(model: Any) -> dict[str, Any]:
+    return {
+        "components": model.components_.tolist(),
+        "explained_variance": model.explained_variance_.tolist(),
+        "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+        "angle": model.angle_.tolist(),
+        "told_apart": model.told_apart_.tolist(),
+        "mean": model.mean_.tolist(),
+    }
 
 
 def _reached(model: Any, mean: np.ndarray, interval: np.ndarray | None) -> list[int]:

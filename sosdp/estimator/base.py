@@ -108,8 +108,8 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
         for name, result in self._results.items():
             part = result.part or name[:-1]
             if part in value:
-                keep = value[part] is None or result.make is None
-                setattr(self, name, value[part] if keep else result.make(value[part]))
+                given = value[part]
+                setattr(self, name, given if given is None or result.make is None else result.make(given))
 
 
 class RecordEstimator(ReleasingEstimator):

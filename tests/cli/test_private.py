@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from sosdp.cli import main
+from sosdp.cli.arguments import COMMANDS
+from sosdp.cli.private import FAMILIES
 
 KEYS = {"format", "mechanism", "value", "guarantee", "public"}
 GUARANTEE = {"epsilon", "delta", "rho", "adjacency", "calibration", "kind", "assumptions", "composition"}
@@ -241,3 +244,31 @@ def test_a_large_edge_list_goes_through_in_blocks(tmp_path, capsys):
     release = released(capsys, str(path), *options, "--delta", "1e-6", "--insecure-seed", "1")
     assert release["mechanism"] == "sbm.rounds"
     assert error_rate(np.array(release["value"]["labels"]), sample.labels) < 1e-3
+
+
+def test_a_weighted_graph_has_communities_too(tmp_path, capsys):
+    path = tmp_path / "g.txt"
+    path.write_text("".join(f"{u} {v} 2.5\n" for u, v in two_cliques(60).edges), encoding="utf-8")
+    stated = [str(path), *BUDGET, "--nodes", "120", "--weight-bound", "2.5"]
+    release = released(capsys, *stated)
+    assert release["value"]["labels"] == [1] * 60 + [-1] * 60
+    assert release["guarantee"]["adjacency"] == "one edge (replace)"
+    assert (
+        main(["private", "sbm", *stated[:3], "--weight-bound", "2", "--method", "randomized-response"]) == 2
+    )
+    assert "--weight-bound: only --method auto" in capsys.readouterr().err
+
+
+def test_options_are_declared_parameters():
+    """Every option that an estimator takes converts to the type of its parameter."""
+    types = {
+        names[-1].lstrip("-").replace("-", "_"): settings.get("type")
+        for names, settings in COMMANDS["private"].options
+    }
+    for family in FAMILIES.values():
+        for made in (*family.methods.values(), *family.variants.values()):
+            module = importlib.import_module(f"problems.{family.package}")
+            for name, declared in getattr(module, made)._declared.items():
+                option = next((o for o, parameter in family.names.items() if parameter == name), name)
+                if option in types and types[option] is not None:
+                    assert types[option].__name__ in str(declared.annotation), (made, name)
