@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def bound_disjoint_cut(matrix: Any, *, gap: float, max_iterations: int = 1500) -
         sides = [_one_sign(sign * array, gap, max_iterations) for sign in (1.0, -1.0)]
     value, upper = max(side.value for side in sides), max(side.upper for side in sides)
     best = max(sides, key=lambda side: side.found)
-    return DisjointCut(best.found, value, upper, best.first, best.second, upper - value <= gap)
+    certified = math.isfinite(upper) and Fraction(upper) - Fraction(value) <= Fraction(gap)
+    return DisjointCut(best.found, value, upper, best.first, best.second, certified)
 
 
 def _one_sign(matrix: np.ndarray, gap: float, max_iterations: int) -> DisjointCut:

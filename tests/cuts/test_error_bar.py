@@ -7,15 +7,18 @@ import itertools
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
 from problems.cuts.estimators.cut_release import CUT_SENSITIVITY
 from sosdp.privacy.mechanisms import upper_bound as module
 from sosdp.privacy.mechanisms.upper_bound import failure_probability, release_upper_bound, upper_bound_rule
-from sosdp.structured import disjoint_cut
+from sosdp.structured import disjoint_cut, disjoint_cut_balls
+from sosdp.structured.ball_path import precision
 from sosdp.structured.cut_norm import cut_norm
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
+from sosdp.structured.disjoint_cut_balls import settle_disjoint_cut
 
 
 def symmetric(rng, n, density=None):
@@ -92,6 +95,54 @@ def test_the_relaxation_moves_by_at_most_one():
 
         largest = max(abs(move) for move in moves(upper, n, graph, count))
         assert 0.5 < largest <= CUT_SENSITIVITY + gap
+
+
+def test_the_last_resort_brackets_the_same_relaxation():
+    """All graphs on four vertices against a fixed released one: ball arithmetic and the ascent overlap, both
+    lie above every cut, and neighbours' upper ends are within one and the gap."""
+    graph = np.clip(symmetric(np.random.default_rng(3), 4) * 0.3 + 0.4, 0, 1)
+    np.fill_diagonal(graph, 0)
+    gap = Fraction(1, 20)
+
+    def upper(matrix):
+        low, high = settle_disjoint_cut(matrix, gap=gap, last_bits=256)
+        ascent = bound_disjoint_cut(matrix, gap=0.001)
+        assert 0 <= high - low <= gap and low <= ascent.upper and ascent.value <= high
+        assert largest_disjoint_cut(matrix) <= high + Fraction(1, 10**12)
+        return float(high)
+
+    assert 0.5 < max(abs(move) for move in moves(upper, 4, graph)) <= CUT_SENSITIVITY + float(gap)
+    with pytest.raises(ValueError, match="gap"):
+        settle_disjoint_cut(graph, gap=0.0)
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((3, 3)), 1e-9 * (1 - np.eye(4)), 1e9 * (np.eye(4) - 1)])
+def test_the_last_resort_ends_on_any_scale(matrix):
+    low, high = settle_disjoint_cut(matrix, gap=1e-3)
+    assert low <= Fraction(largest_disjoint_cut(matrix)) + Fraction(1, 1000) and high - low <= Fraction(
+        1, 1000
+    )
+    assert settle_disjoint_cut(1e9 * matrix, gap=1e-300, last_bits=128) is None or not matrix.any()
+
+
+def test_an_infeasible_dual_point_is_not_believed(monkeypatch):
+    """Negative control: without elimination of the slacks an end below the largest cut, 2, is "proven"."""
+    side = disjoint_cut_balls._OneSign(np.ones((3, 3)) - np.eye(3), Fraction(10))
+    with precision(128):
+        wrong = [flint.arb(value) for value in (0.8, 0.5, 0.4, -0.5, 0.2, 0.0, 0.0)]
+        assert side._proven(wrong) is None
+        monkeypatch.setattr(disjoint_cut_balls, "is_positive_definite", lambda matrix: True)
+        assert side._proven(wrong)[1] < 1
+
+
+def test_ends_further_apart_than_the_gap_are_refused():
+    matrix = np.ones((3, 3)) - np.eye(3)
+    with precision(128):
+        inside = [flint.arb(value) for value in (1.5, 1.5, 1.5, 3.0, 1.5, 1.5, 1.5)]
+        low, high = disjoint_cut_balls._OneSign(matrix, Fraction(100))._proven(inside)
+        assert low <= 2 <= high and 1 < high - low
+        assert disjoint_cut_balls._OneSign(matrix, high - low)._proven(inside) == (low, high)
+        assert disjoint_cut_balls._OneSign(matrix, (high - low) * Fraction(99, 100))._proven(inside) is None
 
 
 def test_the_ordinary_cut_norm_moves_by_two():
@@ -191,6 +242,8 @@ def test_a_bracket_that_is_too_wide_becomes_the_public_bound(bracket):
     assert rule.count(bracket) == rule.largest
     release = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", **RULE)
     assert release.guarantee.kind == "conditional" and release.guarantee.epsilon == 0.3
+    complete = release_upper_bound(bracket, epsilon=0.3, adjacency="one edge", search_complete=True, **RULE)
+    assert complete.guarantee.kind == "exact"
     assert "certifies" in " ".join(release.guarantee.assumptions)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from problems.cuts import CutQuery, CutRelease, PrivateGraph, QueryRelease, RankOneQuery, recommend
+from problems.cuts.estimators import cut_release
 from problems.cuts.model import block_graph, block_queries, random_queries, sparse_graph
 from problems.cuts.reconstruction import METHODS, NoisyGraph, reconstruct
 from problems.cuts.theory import (
@@ -62,7 +63,7 @@ def test_the_default_beats_both_baselines_where_there_is_structure():
 def test_the_guarantee_and_the_file_format():
     release = CutRelease(1.0).fit(nx.path_graph(12))
     promise = release.guarantee_
-    assert (promise.epsilon, promise.delta, promise.kind) == (1.0, 0.0, "conditional")
+    assert (promise.epsilon, promise.delta, promise.kind) == (1.0, 0.0, "certified")
     assert promise.adjacency == "one edge" and len(promise.composition) == 2
     shown = json.loads(json.dumps(release.release_.to_dict()))
     assert set(shown["value"]["cut_error"]) == {"bound", "confidence"}
@@ -83,15 +84,37 @@ def test_the_error_bound_holds_as_often_as_promised():
     assert held >= 42
 
 
-def test_solver_failures_show_nothing(monkeypatch):
-    import problems.cuts.estimators.cut_release as module
-
+@pytest.fixture
+def broken_ascent(monkeypatch):
     def fails(*arguments, **options):
         raise np.linalg.LinAlgError("secret")
 
-    monkeypatch.setattr(module, "bound_disjoint_cut", fails)
-    release = CutRelease(1.0, confidence=0.999).fit(nx.path_graph(10))
-    assert release.cut_error_["bound"] == 25.0  # the public bound n^2 / 4
+    monkeypatch.setattr(cut_release, "bound_disjoint_cut", fails)
+
+
+def test_what_the_solver_leaves_open_is_settled_in_ball_arithmetic(broken_ascent):
+    release = CutRelease(1.0, confidence=0.999, gap=0.5).fit(nx.path_graph(10))
+    assert release.guarantee_.kind == "certified" and release.release_.public["gap"] == 0.5
+    settled = cut_release.settle_disjoint_cut
+    with pytest.MonkeyPatch.context() as patch:  # what is released is made of the ends of the last resort
+        patch.setattr(
+            cut_release, "settle_disjoint_cut", lambda *a, **b: seen.append(settled(*a, **b)) or seen[-1]
+        )
+        seen: list = []
+        CutRelease(1.0, gap=0.5).fit(nx.path_graph(10))
+    assert len(seen) == 1 and 0 <= seen[0][1] - seen[0][0] <= 0.5
+
+
+def test_above_the_certified_size_the_bound_is_public(broken_ascent, monkeypatch):
+    monkeypatch.setattr(cut_release, "CERTIFIED_UP_TO", 9)
+    monkeypatch.setattr(
+        cut_release, "settle_disjoint_cut", lambda *a, **b: pytest.fail("no last resort here")
+    )
+    public = CutRelease(1.0).fit(nx.path_graph(10))
+    assert public.guarantee_.kind == "exact" and public.guarantee_.epsilon == 1.0
+    assert public.cut_error_ == {"bound": 25.0, "confidence": 1.0}
+    asked = CutRelease(1.0, conditional=True, confidence=0.999).fit(nx.path_graph(10))
+    assert asked.guarantee_.kind == "conditional" and asked.cut_error_["bound"] == 25.0
 
 
 def test_weighted_graphs():

@@ -14,12 +14,14 @@ import numpy as np
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive
 from sosdp.privacy.calibrate import float_down, float_up
+from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
-from sosdp.privacy.mechanisms.upper_bound import release_upper_bound
+from sosdp.privacy.mechanisms.upper_bound import Real, release_upper_bound
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.terms import Terms, join
 from sosdp.structured.disjoint_cut import bound_disjoint_cut
+from sosdp.structured.disjoint_cut_balls import settle_disjoint_cut
 
 from ..private_graph import PrivateGraph
 from ..reconstruction import METHODS, NoisyGraph, reconstruct
@@ -31,6 +33,9 @@ NOISES = ("auto", "rr", "laplace")
 CUT_SENSITIVITY = 1
 """What the relaxation of the largest cut error moves by when one pair of entries moves by one."""
 
+CERTIFIED_UP_TO = 1000
+"""Most vertices (public) of a graph whose error is settled in ball arithmetic where float64 fails."""
+
 
 class CutRelease(ReleasingEstimator):
     """epsilon-edge-private synthetic graph for all cuts, with a private bound on its largest cut error.
@@ -39,6 +44,8 @@ class CutRelease(ReleasingEstimator):
         graph_: the `SyntheticGraph`; cut_error_: {"bound", "confidence"} or None (also in
         graph_); nodes_; release_; guarantee_.
 
+    The guarantee is "certified": the error bound of up to 1000 vertices is computed by a search that ends on
+    every graph; above that the bound is the public n^2 / 4, and the whole budget goes to the graph.
     Informative about single cuts when the number of edges is well above .36 n^1.5 / epsilon; see
     `recommend`. Cost:
     a few eigendecompositions, and two seconds at n = 400 for the bound (a minute at n = 2000).
@@ -74,6 +81,13 @@ class CutRelease(ReleasingEstimator):
         default=0.95,
         kw_only=True,
     )
+    conditional: bool = Field(
+        None,
+        "compute the error bound of more than 1000 vertices too; the guarantee is then conditional on every "
+        "run certifying its gap, which no theorem says",
+        default=False,
+        kw_only=True,
+    )
     gap: float | None = Field(
         optional(positive),
         "accuracy to which the relaxation has to be certified; charged. Default n^1.5 / 4096, at least 1/2",
@@ -97,7 +111,7 @@ class CutRelease(ReleasingEstimator):
     def _release(self, data: PrivateGraph) -> Release:
         seed = self.insecure_seed
         seeds = (None, None) if seed is None else (2 * seed, 2 * seed + 1)
-        for_graph, for_bound = self._shares()
+        for_graph, for_bound = self._shares(data.n)
         drawn, noisy = self._perturb(data, for_graph, seeds[0])
         weights = reconstruct(noisy, self.method)
         bound = self._bound(data, weights, for_bound, seeds[1]) if for_bound else None
@@ -108,6 +122,8 @@ class CutRelease(ReleasingEstimator):
             if self.weight_bound is None:  # one pair is a cut, and its weight is 0 or 1: seen in the release
                 scaled = max(scaled, float(np.abs(weights - np.rint(weights)).max(initial=0.0)))
             error = {"bound": scaled, "confidence": float(self.confidence)}
+        elif self.error_share:
+            error = {"bound": float_up(Fraction(data.n**2, 4) * Fraction(unit)), "confidence": 1.0}
         graph = SyntheticGraph(
             weights * unit,
             data.nodes,
@@ -133,9 +149,9 @@ class CutRelease(ReleasingEstimator):
         self.nodes_ = value.nodes
         self.cut_error_ = value.to_dict()["cut_error"]
 
-    def _shares(self) -> tuple[float, float]:
+    def _shares(self, n: int) -> tuple[float, float]:
         """(for the graph, for the bound): float64 numbers whose sum is at most epsilon."""
-        if not self.error_share:
+        if not self.error_share or not (self._complete(n) or self.conditional):
             return float(self.epsilon), 0.0
         bound = float_down(Fraction(self.error_share) * Fraction(self.epsilon))
         return float_down(Fraction(self.epsilon) - Fraction(bound)), bound
@@ -148,6 +164,10 @@ class CutRelease(ReleasingEstimator):
             raise ValueError('randomised response is for simple graphs: use noise="laplace" with weights')
         if not 0.5 <= float(self.confidence) < 1.0:
             raise ValueError(f"confidence must lie in [0.5, 1), got {self.confidence}")
+
+    def _complete(self, n: int) -> bool:
+        """Whether the search for the error ends on every graph of this size: public."""
+        return n <= CERTIFIED_UP_TO
 
     def _noise(self) -> str:
         return "laplace" if self.weight_bound is not None or self.noise == "laplace" else "rr"
@@ -177,18 +197,22 @@ class CutRelease(ReleasingEstimator):
 
     def _bound(self, private: PrivateGraph, weights: np.ndarray, epsilon: float, seed: int | None) -> Release:
         gap = default_gap(private.n) if self.gap is None else float(self.gap)
+        complete = self._complete(private.n)
+        bracket: tuple[Real, Real] | None = None
+        # both are multiples of 2^-20 below 2: the difference is exact
+        error = private.matrix().toarray() / private.unit - weights
         try:
-            # both are multiples of 2^-20 below 2: the difference is exact
-            error = private.matrix().toarray() / private.unit - weights
             result = bound_disjoint_cut(error, gap=gap)
-            bracket = (result.value, result.upper)
-        except NUMERICAL_FAILURES:  # how a solver fails depends on the data: the public bound takes its place
-            bracket = None
+            bracket = (result.value, result.upper) if result.certified else None
+        except NUMERICAL_FAILURES:  # how a solver fails depends on the data: the last resort takes its place
+            pass
+        if bracket is None and complete:
+            bracket = settle_disjoint_cut(error, gap=gap)
         return release_upper_bound(
             Terms(
                 epsilon=epsilon,
                 adjacency=private.adjacency,
-                assumptions=private.assumptions,
+                assumptions=(*private.assumptions, ARITHMETIC, *((COMPLETE,) if complete else ())),
                 mechanism="cuts.error bound",
                 insecure_seed=seed,
             ),
@@ -197,4 +221,5 @@ class CutRelease(ReleasingEstimator):
             gap=gap,
             largest=private.n**2 / 4.0,
             confidence=float(self.confidence),
+            search_complete=complete,
         )

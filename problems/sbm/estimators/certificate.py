@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sosdp.estimator.field import Field, budget, choice, optional, positive
 from sosdp.privacy.calibrate import check_delta, check_positive
-from sosdp.privacy.guarantee.condition import Charged, Fact
+from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE, Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
 
@@ -24,15 +24,6 @@ CERTIFIED_UP_TO = 500
 
 LARGEST_N = 20_000
 """Most vertices: dense float64 matrices of this side take 3 GB each."""
-
-ARITHMETIC = Charged(
-    "float64 rounds to nearest, and products of matrices are conventional inner products in any order"
-)
-
-COMPLETE = Fact(
-    "the search ends on every graph: what float64 proofs leave open is settled in ball arithmetic of growing "
-    "precision; running time, which depends on the graph, and runs that are broken off are not covered"
-)
 
 WHY = Fact(
     "why the condition is expected to hold: every statement is proven in float64 by residuals, and no graph "

@@ -140,3 +140,15 @@ def read_assumptions(data: dict[str, Any]) -> tuple[str, ...]:
         Condition(text, everywhere=held[text]) if text in held else TYPES[kind](text)
         for text, kind in zip(texts, kinds, strict=True)
     )
+
+
+ARITHMETIC = Charged(
+    "float64 rounds to nearest, and products of matrices are conventional inner products in any order"
+)
+"""What proofs by residuals and factorisations of float64 matrices rest on."""
+
+COMPLETE = Fact(
+    "the search ends on every graph: what float64 proofs leave open is settled in ball arithmetic of growing "
+    "precision; running time, which depends on the graph, and runs that are broken off are not covered"
+)
+"""Of a search with a last resort in ball arithmetic (`sosdp.structured.ball_path`)."""

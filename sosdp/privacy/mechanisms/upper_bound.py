@@ -26,6 +26,8 @@ from sosdp.privacy.terms import Terms, on_terms
 
 DEFAULT_GRID = Fraction(1, 16)
 
+Real = float | Fraction
+
 
 @dataclass(frozen=True)
 class UpperBoundRule:
@@ -45,7 +47,7 @@ class UpperBoundRule:
     gap: Fraction
     confidence: float
 
-    def count(self, bracket: tuple[float, float] | None) -> int:
+    def count(self, bracket: tuple[Real, Real] | None) -> int:
         """The upper end of the bracket in grid units, rounded up; `largest` where no bracket is narrow
         enough."""
         if bracket is None:
@@ -89,29 +91,31 @@ def upper_bound_rule(
 @on_terms("upper bound", needs="epsilon adjacency")
 def release_upper_bound(
     terms: Terms,
-    bracket: tuple[float, float] | None,
+    bracket: tuple[Real, Real] | None,
     *,
     sensitivity: float | Fraction,
     gap: float,
     largest: float,
     confidence: float = 0.95,
     grid: Fraction = DEFAULT_GRID,
+    search_complete: bool = False,
 ) -> Release:
     """Release a number that is at least the quantity, with probability `confidence` over the noise.
 
     Args:
         terms: epsilon, and adjacency.
-        bracket: private; certified lower and upper ends of the relaxation's value, or None if the solver
-        failed.
+        bracket: private; certified lower and upper ends of the relaxation's value (floats or fractions), or
+        None if the solver failed.
         sensitivity: what the relaxation's exact value moves by between neighbours, proven.
         gap: public; the width every bracket has to reach; charged. A wider one counts as none.
         largest: public; no data have a larger value.
         confidence: probability in [1/2, 1) that the released bound is valid.
         grid: spacing of the released numbers.
+        search_complete: it is proven that the brackets of all data reach the gap, or that none does (public).
 
     Returns:
-        Release of {"bound", "confidence"}. The guarantee is "conditional": it rests on every run reaching
-        the gap.
+        Release of {"bound", "confidence"}. The guarantee is "conditional" unless search_complete: it rests on
+        every run reaching the gap.
 
     Raises:
         ValueError: public arguments out of range; never because of the bracket.
@@ -135,7 +139,7 @@ def release_upper_bound(
     )
     return terms.seal(
         {"bound": bound, "confidence": confidence},
-        terms.guarantee(reached),
+        terms.guarantee() if search_complete else terms.guarantee(reached),
         bits,
         public={
             "noise_scale": float(rule.units * rule.grid),
