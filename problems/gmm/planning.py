@@ -131,12 +131,8 @@ def untried_plan(
     promises: Promises,
     fixed: Fixed,
 ) -> AggregatePlan:
-    """The plan of a run that declines: the arguments of `aggregate_plan`, checked; nothing searched or tried.
-
-    Raises:
-        ValueError: arguments out of range.
-    """
-    return _undone(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
+    """The plan of a run that declines: `aggregate_plan`, its arguments checked, nothing searched or tried."""
+    return _untried(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
 
 
 def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:
@@ -395,7 +391,7 @@ def _finish(choice: _Choice, search: _Search, record: SolverRecord, solver: str)
     )
 
 
-def _undone(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
+def _untried(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     """The plan at the largest blocks that there are, which will decline."""
     facts = search.facts
     name = "given" if not isinstance(solver, str) else "sos" if solver == "auto" else solver
@@ -408,7 +404,7 @@ def _undone(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
 
 def _hopeless(search: _Search, solver: str | BlockSolver) -> AggregatePlan:
     """A plan for data too few to make blocks of: it can be run where its test allows, and will decline."""
-    made = _undone(search, solver)
+    made = _untried(search, solver)
     return replace(made, advice=_advice(search, before_trial(search.facts), made))
 
 

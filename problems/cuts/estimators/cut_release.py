@@ -198,14 +198,14 @@ class CutRelease(ReleasingEstimator):
     def _bound(self, private: PrivateGraph, weights: np.ndarray, epsilon: float, seed: int | None) -> Release:
         gap = default_gap(private.n) if self.gap is None else float(self.gap)
         complete = self._complete(private.n)
-        bracket: tuple[Real, Real] | None = None
+        bracket: tuple[Real, Real] | None
         # both are multiples of 2^-20 below 2: the difference is exact
         error = private.matrix().toarray() / private.unit - weights
         try:
             result = bound_disjoint_cut(error, gap=gap)
             bracket = (result.value, result.upper) if result.certified else None
         except NUMERICAL_FAILURES:  # how a solver fails depends on the data: the last resort takes its place
-            pass
+            bracket = None
         if bracket is None and complete:
             bracket = settle_disjoint_cut(error, gap=gap)
         return release_upper_bound(
