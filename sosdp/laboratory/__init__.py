@@ -14,6 +14,7 @@ _MODULES = (
     "report",
     "stability",
     "statistic",
+    "tracing",
 )
 __all__: list[str] = []
 __getattr__, __dir__ = lazily(__name__, {}, _MODULES)

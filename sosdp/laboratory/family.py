@@ -23,7 +23,7 @@ from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
 from sosdp.laboratory.report import StabilityReport
-from sosdp.laboratory.statistic import evaluate, same
+from sosdp.laboratory.tracing import evaluate, same
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.rounding import float_up

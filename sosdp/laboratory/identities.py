@@ -19,7 +19,7 @@ import certificates
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.extras import need
-from sosdp.laboratory.statistic import same
+from sosdp.laboratory.tracing import same
 from sosdp.model.system import System
 from sosdp.relaxation.sos_program import SosProgram
 

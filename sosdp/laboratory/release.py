@@ -13,7 +13,8 @@ from certificates.into_kernel import replay
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport
-from sosdp.laboratory.statistic import changes, evaluate, symbols
+from sosdp.laboratory.statistic import changes, symbols
+from sosdp.laboratory.tracing import evaluate, fingerprint
 from sosdp.privacy.guarantee.condition import Charged, Claim, Fact
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.release import Release
@@ -60,6 +61,7 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
         The report proves nothing, or the shape is not the public one; never because of the entries.
     """
     check_report(report)
+    assert report.polynomial is not None
     epsilon, upper = terms.pure, report.sensitivity
     counted, step = whole_value(report, data)
     bits = terms.bits()
@@ -73,7 +75,7 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
     sentence: type[str] = Fact if exact else Charged if report.made else Claim
     near = (
         f"sensitivity of the statistic at most {float(upper):.6g}: one of {report.records} records replaced, "
-        "of the polynomial that the function returned"
+        f"of the traced polynomial {fingerprint(report.polynomial)}"
     )
     return terms.seal(
         float_near(step * noisy),

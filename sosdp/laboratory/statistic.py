@@ -1,7 +1,7 @@
 """The sensitivity of a polynomial statistic over all neighbouring data sets, proven and attained.
 
-The function is called once with variables; everything proven is about the polynomial that comes back, and a
-private estimator evaluates that polynomial.
+The function is traced (`sosdp.laboratory.tracing`). Everything proven is about the polynomial that comes
+back, and a private estimator evaluates that polynomial.
 
 Proof: docs/proofs/stability_statistics.md
 """
@@ -10,31 +10,23 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import CodeType, FunctionType
 from typing import Any
 
 import certificates
 from sosdp.algebra import variables
-from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.laboratory.domain import Domain, Record, shaped
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.laboratory.domain import Domain, shaped
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
+from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint, same
 from sosdp.model.system import System
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.relaxation import Relaxation
 
-Statistic = Callable[[Sequence[Any]], Any]
-"""n records (numbers or polynomials) -> value, by sums and products alone"""
-
 EXACT = 60
 """Gram matrices up to this side are made exact, seconds each."""
-
-USE_INSTEAD = (
-    "a statistic is made of sums, products and division by numbers; for medians and quantiles use "
-    "sosdp.privacy.scores or private_quantile, for other branches a ConsensusProgram"
-)
 
 
 def certify_sensitivity(
@@ -99,7 +91,7 @@ def certify_sensitivity(
         positions=tuple(parts),
         records=records,
         certificates=tuple(b.certificate for b in bounds),
-        statement=f"one of {records} records replaced, of the polynomial that the function returned",
+        statement=f"one of {records} records replaced, of the traced polynomial {fingerprint(value)}",
         missing="; ".join(missing),
         polynomial=value,
         domain=domain,
@@ -149,7 +141,10 @@ def pair_sums(
         positions=(0,),
         records=records,
         certificates=(bound.certificate,),
-        statement=f"one of {records} records replaced, of the sum of the kernel over all pairs",
+        statement=(
+            f"one of {records} records replaced, of the sum over all pairs of the traced polynomial "
+            f"{fingerprint(value)}"
+        ),
         missing=bound.why,
     )
 
@@ -160,98 +155,7 @@ def symbols(name: str, count: int, dimension: int) -> list[list[Polynomial]]:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Is it a polynomial?
-
-
-def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain: Domain) -> Polynomial:
-    """The exact polynomial that `query` returns for variables, after it was compared with the function.
-
-    Raises
-    ------
-    NotAPolynomial
-        It could not be called with variables, or differs at some data.
-    """
-    try:
-        value = coerce(query(shaped(data, domain.dimension))).as_exact()
-    except TypeError as error:
-        raise NotAPolynomial(f"called with variables it raised: {error}; {USE_INSTEAD}") from error
-    known = {v.name for row in data for v in row}
-    if not {v.name for v in value.variables} <= known:
-        raise NotAPolynomial("the value contains variables that are in no record")
-    for table in _trials(query, len(data), domain):
-        point = {v.name: x for row, r in zip(data, table, strict=True) for v, x in zip(row, r, strict=True)}
-        number, truth = query(shaped(table, domain.dimension)), evaluate(value, point)
-        if not _agree(number, truth, value, point):
-            raise NotAPolynomial(
-                f"at some records the function is {float(number):.6g}, the polynomial that it returned "
-                f"{float(truth):.6g}: it branches; {USE_INSTEAD}"
-            )
-    return value
-
-
-def _agree(number: Any, truth: Fraction, value: Polynomial, point: dict[str, Fraction]) -> bool:
-    """Exactly where the function computes exactly; else up to the rounding of sums of its terms."""
-    if isinstance(number, (int, Fraction)):
-        return Fraction(number) == truth
-    size = sum((abs(_term(c, powers, point)) for c, powers in value.terms()), Fraction(1))
-    return abs(Fraction(float(number)) - truth) <= size * Fraction(1, 10**9)
-
-
-def _trials(query: Any, count: int, domain: Domain) -> Iterator[list[Record]]:
-    """Data sets: all records equal and single records different, at marks and at the numbers that the
-    function's code mentions; then random ones."""
-    generator = random.Random(1)
-    marks = sorted({*domain.marks(), *(m for m in mentioned(query) if domain.low <= m <= domain.high)})[:24]
-    points = [p for mark in marks if (p := (mark,) * domain.dimension) in domain] or [domain.centre]
-    for point in points:
-        yield [point] * count
-        yield [domain.draw(generator) for _ in range(count - 1)] + [point]
-    for _ in range(6):
-        yield [domain.draw(generator, domain.centre, 0.5) for _ in range(count)]
-        yield [generator.choice(points) for _ in range(count)]
-
-
-def mentioned(query: Any) -> set[Fraction]:
-    """Finite numbers in the code of a function and of those in its closure and defaults: where it might
-    branch."""
-    waiting, seen, result = [query], set(), set()
-    while waiting:
-        item: Any = waiting.pop()
-        if isinstance(item, (int, float, Fraction)):
-            if -1e300 < item < 1e300:
-                result |= {Fraction(item), -Fraction(item)}
-        elif isinstance(item, (tuple, frozenset)):
-            waiting.extend(item)
-        elif isinstance(item, (CodeType, FunctionType)) and id(item) not in seen:
-            seen.add(id(item))
-            if isinstance(item, CodeType):
-                waiting.extend(item.co_consts)
-            else:
-                cells = item.__closure__ or ()
-                waiting += [item.__code__, item.__defaults__ or ()]
-                waiting += [cell.cell_contents for cell in cells]
-    return result
-
-
-def _term(coefficient: Any, powers: dict[str, int], point: dict[str, Fraction]) -> Fraction:
-    product = Fraction(coefficient)
-    for name, power in powers.items():
-        product *= point[name] ** power
-    return product
-
-
-def evaluate(value: Polynomial, point: dict[str, Fraction]) -> Fraction:
-    """The exact value at a point, given by names."""
-    return sum((_term(c, powers, point) for c, powers in value.terms()), Fraction(0))
-
-
-# ------------------------------------------------------------------------------------------------------------
 # Positions
-
-
-def same(first: Polynomial, second: Polynomial) -> bool:
-    """Whether two exact polynomials are one."""
-    return not any(c for c, _ in (first - second).terms())
 
 
 def alike(value: Polynomial, data: Sequence[Sequence[Polynomial]]) -> tuple[bool, tuple[int, ...]]:

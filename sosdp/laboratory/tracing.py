@@ -1,0 +1,301 @@
+"""The polynomial that a function of records is: called with symbols that only add and multiply, and compared.
+
+What is proven and released is the polynomial that was traced, never the function. That the two agree is
+tested in other orders, at shared and at mixed records, and at exact and at floating-point numbers.
+
+Proof: docs/proofs/stability_statistics.md, section "Is it a polynomial?"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.laboratory.domain import Domain, Record, shaped
+from sosdp.laboratory.report import NotAPolynomial
+
+Statistic = Callable[[Sequence[Any]], Any]
+"""n records (numbers or symbols) -> value, by sums and products alone"""
+
+USE_INSTEAD = (
+    "a statistic is made of sums, products and division by numbers; for medians and quantiles use "
+    "sosdp.privacy.scores or private_quantile, for pieces sosdp.laboratory.pieces, for other branches a "
+    "ConsensusProgram"
+)
+
+MARKS = 48
+"""Numbers of the function's code that are tried as records."""
+
+LONGEST = 1000
+"""Containers up to this length are looked into for such numbers."""
+
+FORBIDDEN = (
+    "lt le gt ge eq ne hash bool float int index complex abs round floor ceil trunc mod rmod floordiv "
+    "rfloordiv divmod rdivmod rtruediv rpow"
+).split()
+
+
+class Symbol:
+    """One entry of a record, of which a function learns nothing: sums, products and powers alone.
+
+    Whatever else is asked of it raises `NotAPolynomial`, and is remembered where the function goes on.
+    """
+
+    __array_ufunc__ = None
+    __slots__ = ("_asked", "_value")
+
+    def __init__(self, value: Polynomial, asked: list[str]) -> None:
+        self._value, self._asked = value, asked
+
+    def _with(self, other: Any, operation: Callable[[Polynomial], Any]) -> Any:
+        if isinstance(other, np.ndarray) and other.ndim:
+            result = np.empty(other.shape, dtype=object)
+            result.reshape(-1)[:] = [self._with(q, operation) for q in other.reshape(-1).tolist()]
+            return result
+        known = other._value if isinstance(other, Symbol) else other
+        try:
+            return Symbol(operation(coerce(known)), self._asked)
+        except (TypeError, ValueError) as error:
+            raise NotAPolynomial(f"{error}; {USE_INSTEAD}") from error
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, lambda q: self._value + q)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, lambda q: self._value - q)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda q: q - self._value)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, lambda q: self._value * q)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, lambda q: self._value / q)
+
+    def __pow__(self, power: Any) -> Any:
+        return self._with(power, lambda q: self._value**q)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Symbol:
+        return Symbol(-self._value, self._asked)
+
+    def __pos__(self) -> Symbol:
+        return self
+
+    def __copy__(self) -> Symbol:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
+        return self
+
+
+def _forbidden(name: str) -> Callable[..., Any]:
+    def method(self: Symbol, *others: Any) -> Any:
+        self._asked.append(name)
+        raise NotAPolynomial(_asked(name))
+
+    return method
+
+
+def _asked(name: str) -> str:
+    return f"it branches on a record, or asks for its number (__{name}__); {USE_INSTEAD}"
+
+
+for _name in FORBIDDEN:
+    setattr(Symbol, f"__{_name}__", _forbidden(_name))
+
+
+def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -> Polynomial:
+    """What a function returns for records of polynomials or numbers, as an exact polynomial.
+
+    Entries that are one object are one symbol.
+
+    Raises
+    ------
+    NotAPolynomial
+        It does anything else with a record than to add and to multiply.
+    """
+    asked: list[str] = []
+    known: dict[int, Symbol] = {}
+
+    def symbol(v: Any) -> Any:
+        return known.setdefault(id(v), Symbol(v, asked)) if isinstance(v, Polynomial) else v
+
+    rows = [[symbol(v) for v in row] for row in records]
+    try:
+        value = query(shaped(rows, dimension))
+        value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        result = coerce(value._value if isinstance(value, Symbol) else value).as_exact()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise NotAPolynomial(f"called with variables it raised: {error}; {USE_INSTEAD}") from error
+    if asked:
+        raise NotAPolynomial(_asked(asked[0]))
+    return result
+
+
+def as_polynomial(query: Statistic, data: Sequence[Sequence[Polynomial]], domain: Domain) -> Polynomial:
+    """The exact polynomial that `query` is, after it was compared with the function.
+
+    Parameters
+    ----------
+    data
+        n records of variables.
+
+    Raises
+    ------
+    NotAPolynomial
+        It could not be called with symbols, returns other polynomials in other orders, or
+        differs at some data.
+    """
+    value = traced(query, data, domain.dimension)
+    variables = [v for row in data for v in row]
+    names = [v.name for v in variables]
+    if not {v.name for v in value.variables} <= set(names):
+        raise NotAPolynomial("the value contains variables that are in no record")
+    for records in _arrangements(data, domain):
+        entries = [w for row in records for w in row]
+        moved = {v: w for v, w in zip(variables, entries, strict=True) if v is not w}
+        if not same(traced(query, records, domain.dimension), value.subs(moved) if moved else value):
+            raise NotAPolynomial(
+                "called with records in another order, with one record in several places or once more it "
+                f"returns another polynomial; {USE_INSTEAD}"
+            )
+    for turn, table in enumerate(_trials(query, len(data), domain)):
+        for kind in (Fraction, float) if turn % 2 else (_short, np.float64):
+            numbers = [[kind(x) for x in row] for row in table]
+            number = query(shaped(numbers, domain.dimension))
+            flat = (Fraction(x) for row in numbers for x in row)
+            point = dict(zip(names, flat, strict=True))
+            truth = evaluate(value, point)
+            if not _agree(number, truth, value, point, exact=kind in (Fraction, _short)):
+                raise NotAPolynomial(
+                    f"at some records the function is {float(number):.6g}, the polynomial that it returned "
+                    f"{float(truth):.6g}: it branches; {USE_INSTEAD}"
+                )
+    return value
+
+
+def _short(value: Fraction) -> int | Fraction:
+    """An integer as one."""
+    return int(value) if value.denominator == 1 else value
+
+
+def _arrangements(data: Sequence[Sequence[Polynomial]], domain: Domain) -> Iterator[list[Sequence[Any]]]:
+    """Other records to trace: orders, one record in all or two places, numbers among symbols, the same."""
+    generator, count = random.Random(2), len(data)
+    yield list(reversed(data))
+    yield generator.sample(list(data), count)
+    yield [data[0]] * count
+    yield [data[min(i, count - 2)] for i in range(count)]
+    drawn = [row if generator.random() < 0.5 else domain.draw(generator) for row in data]
+    yield [data[0], *drawn[1:]]
+    yield list(data)
+
+
+def _agree(
+    number: Any, truth: Fraction, value: Polynomial, point: Mapping[str, Fraction], *, exact: bool
+) -> bool:
+    """Exactly where the function computes exactly; else up to the rounding of sums of its terms."""
+    if isinstance(number, np.ndarray) and number.size == 1:
+        number = number.item()
+    if exact and isinstance(number, (int, Fraction)):
+        return Fraction(number) == truth
+    size = sum((abs(term(c, powers, point)) for c, powers in value.terms()), Fraction(1))
+    seen = float(number)
+    return seen - seen == 0 and abs(Fraction(seen) - truth) <= size * Fraction(1, 10**9)
+
+
+def _trials(query: Any, count: int, domain: Domain) -> Iterator[list[Record]]:
+    """Data sets: all records equal and single records different, at marks and at the numbers that the
+    function's code mentions; then random ones."""
+    generator = random.Random(1)
+    more = sorted({m for m in mentioned(query) if domain.low <= m <= domain.high} - set(domain.marks()))
+    marks = [*domain.marks(), *generator.sample(more, min(len(more), MARKS))]
+    points = [p for mark in marks if (p := (mark,) * domain.dimension) in domain] or [domain.centre]
+    for point in points:
+        yield [point] * count
+        yield [domain.draw(generator) for _ in range(count - 1)] + [point]
+    for _ in range(6):
+        yield [domain.draw(generator, domain.centre, 0.5) for _ in range(count)]
+        yield [generator.choice(points) for _ in range(count)]
+
+
+def mentioned(query: Any) -> set[Fraction]:
+    """Finite numbers in the code of a function, in its closure, defaults and attributes, and in the globals
+    and functions of its module that it names, and quotients of these: where it might branch. Of long
+    containers none."""
+    waiting, seen, result = [query], set(), set()
+    while waiting:
+        item: Any = waiting.pop()
+        if isinstance(item, (int, float, Fraction, np.number)):
+            number = item.item() if isinstance(item, np.number) else item
+            if not isinstance(number, complex) and -1e300 < number < 1e300:
+                result |= {Fraction(number), -Fraction(number)}
+        elif id(item) not in seen:
+            seen.add(id(item))
+            waiting += _parts(item, item is query)
+    whole = sorted(abs(n) for n in result if n.denominator == 1 and n)[: MARKS // 2]
+    return result | {Fraction(sign * a, b) for a in whole for b in whole for sign in (1, -1)}
+
+
+def _parts(item: Any, whole: bool) -> list[Any]:
+    """What a function, a container or (if it is the `whole`) a callable object holds."""
+    if isinstance(item, np.ndarray):
+        item = item.reshape(-1).tolist()
+    if isinstance(item, (tuple, list, set, frozenset, dict)):
+        values = list(item.values()) if isinstance(item, dict) else []
+        return [*item, *values] if len(item) <= LONGEST else []
+    if isinstance(item, CodeType):
+        return list(item.co_consts)
+    if isinstance(item, partial):
+        return [item.func, item.args, item.keywords]
+    if isinstance(item, MethodType):
+        return [item.__func__, dict(getattr(item.__self__, "__dict__", {}))]
+    if isinstance(item, FunctionType):
+        named = [item.__globals__.get(name) for name in _names(item.__code__)]
+        near = [g for g in named if getattr(g, "__globals__", item.__globals__) is item.__globals__]
+        cells = [cell.cell_contents for cell in item.__closure__ or ()]
+        return [item.__code__, item.__defaults__ or (), item.__kwdefaults__ or {}, *cells, *near]
+    if whole and not isinstance(item, type):
+        return [type(item).__call__, dict(vars(item))] if hasattr(item, "__dict__") else [type(item).__call__]
+    return []
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that code and the functions defined in it look up."""
+    inner = [_names(item) for item in code.co_consts if isinstance(item, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def term(coefficient: Any, powers: Mapping[str, int], point: Mapping[str, Fraction]) -> Fraction:
+    """The exact value of one term at a point."""
+    product = Fraction(coefficient)
+    for name, power in powers.items():
+        product *= point[name] ** power
+    return product
+
+
+def evaluate(value: Polynomial, point: Mapping[str, Fraction]) -> Fraction:
+    """The exact value at a point, given by names."""
+    return sum((term(c, powers, point) for c, powers in value.terms()), Fraction(0))
+
+
+def same(first: Polynomial, second: Polynomial) -> bool:
+    """Whether two exact polynomials are one."""
+    return not any(c for c, _ in (first - second).terms())
+
+
+def fingerprint(value: Polynomial) -> str:
+    """The first digits of a SHA-256 of the exact terms: which polynomial a report is about."""
+    terms = sorted(f"{Fraction(c)} {sorted(powers.items())}" for c, powers in value.terms() if c)
+    return hashlib.sha256("; ".join(terms).encode()).hexdigest()[:12]

@@ -1,0 +1,186 @@
+"""Functions that lie: what is released is the polynomial that was traced and proven, or nothing is."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import random
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.laboratory.release import STEPS, whole_value
+from sosdp.laboratory.tracing import MARKS, fingerprint, mentioned
+
+F = Fraction
+FLAG = {"lies": False}
+THRESHOLD = 0.61803
+SEEN: list[object] = []
+NUMBERS = (int, float, F)
+
+
+def swallowed(question):
+    """A function that asks a record something and goes on where that raises."""
+
+    def query(r):
+        with contextlib.suppress(TypeError):
+            if question(r):
+                return 9 * sum(r)
+        return sum(r)
+
+    return query
+
+
+def counter(when, answer=lambda r: 2 * sum(r)):
+    """A function that is honest but for its calls number `when`."""
+    calls = itertools.count(1)
+    return lambda r: answer(r) if when(next(calls)) else sum(r)
+
+
+def first_object(r):
+    """The first record that is ever seen counts twice."""
+    SEEN.append(r[0])
+    return sum(2 * x if x is SEEN[0] else x for x in r)
+
+
+class Switch:
+    """A function with a state."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, r):
+        return sum(9 * x if isinstance(x, NUMBERS) and x == self.at else x for x in r)
+
+
+def helper(x):
+    return 7 * x if isinstance(x, NUMBERS) and x == F(17, 100) else x
+
+
+TABLE = {F(3, 7): 5}
+
+
+def weights(r, table=TABLE):
+    return sum(x * (table.get(x, 1) if isinstance(x, NUMBERS) else 1) for x in r)
+
+
+def number(r):
+    return isinstance(r[0], NUMBERS)
+
+
+REFUSED = {
+    "equal": lambda r: sum(r) + (1 if r[0] == r[1] else 0),
+    "unequal": lambda r: sum(r) if r[0] != 0 else 0,
+    "above": lambda r: sum(x if x > F(1, 2) else 0 for x in r),
+    "truth": lambda r: sum(1 for x in r if x),
+    "hash": lambda r: sum(r) * (1 + hash(r[0]) % 2),
+    "a set": lambda r: len(set(r)) + sum(r),
+    "a dictionary": lambda r: sum({0: 9}.get(x, x) for x in r),
+    "membership": lambda r: sum(r) + (F(1, 3) in r),
+    "a float": lambda r: float(r[0]) + sum(r[1:]),
+    "an integer": lambda r: int(r[0]) + sum(r),
+    "rounded": lambda r: round(r[0]) + sum(r),
+    "remainder": lambda r: r[0] % 1,
+    "absolute": lambda r: abs(r[0]),
+    "a root": lambda r: sum(r) ** 0.5,
+    "numpy's root": lambda r: np.sqrt(np.sum(np.array(r))),
+    "two to the power": lambda r: 2 ** r[0],
+    "swallowed equality": swallowed(lambda r: r[0] == 0),
+    "swallowed order": swallowed(lambda r: r[0] < r[1]),
+    "swallowed hash": swallowed(lambda r: hash(r[0]) % 2),
+    "swallowed number": swallowed(lambda r: float(r[0]) > 2),
+    "types": lambda r: 2 * sum(r) if number(r) else sum(r),
+    "floats": lambda r: 2 * sum(r) if isinstance(r[0], float) else sum(r),
+    "numpy's floats": lambda r: 2 * sum(r) if isinstance(r[0], np.floating) else sum(r),
+    "fractions": lambda r: 2 * sum(r) if isinstance(r[0], F) else sum(r),
+    "integers": lambda r: sum(3 if isinstance(x, int) else x for x in r),
+    "identity of records": lambda r: sum(r) + (r[0] is r[1]),
+    "identity of the last": lambda r: sum(r) + (r[-1] is r[-2]),
+    "the first object": first_object,
+    "the second call": counter(lambda k: k == 2),
+    "after five calls": counter(lambda k: k > 5),
+    "every third call": counter(lambda k: k % 3 == 0),
+    "chance": lambda r: sum(r) * random.choice([1, 2]),
+    "a clock": lambda r: sum(r) * (1 + F(time.perf_counter_ns(), 10**20)),
+    "a global number": lambda r: sum(9 if number(r) and x == THRESHOLD else x for x in r),
+    "a helper": lambda r: sum(helper(x) for x in r),
+    "a default": weights,
+    "an object": Switch(0.37),
+    "a partial function": functools.partial(lambda at, r: Switch(at)(r), 0.29),
+    "a method": Switch(0.81).__call__,
+    "an infinity": lambda r: float("inf") if number(r) and r[0] == 1 else sum(r),
+    "an end that it computes": lambda r: sum(9 if number(r) and x == F(len(r), 3) else x for x in r),
+    "foreign variables": lambda r: sum(r) + sd.variables("foreign"),
+    "order of a type": lambda r: r[0] + 2 * r[1] if number(r) else 2 * r[0] + r[1],
+}
+UNSEEN = {
+    "a flag that is set later": lambda r: 100 * sum(r) if FLAG["lies"] else sum(r),
+    "a counter of thousands": counter(lambda k: k > 10_000),
+    "a number that it computes": lambda r: sum(9 if number(r) and x**5 == 2 else x for x in r),
+    "hidden in a module": lambda r: sum(9 if number(r) and str(x) == "0.123456789" else x for x in r),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_function_that_branches_is_refused(name):
+    with pytest.raises(sd.NotAPolynomial):
+        sd.stability(REFUSED[name], records=3)
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_of_a_lie_that_is_not_found_the_traced_polynomial_is_proven_and_released(name):
+    report = sd.stability(UNSEEN[name], records=3)
+    assert report.status == "proven" and report.upper == 1
+    assert fingerprint(report.polynomial) in str(report)
+    FLAG["lies"] = True
+    try:
+        marks = (0.123456789, 0.0, 1.0)
+        table = {d: whole_value(report, list(d))[0] for d in itertools.product(marks, repeat=3)}
+        released = sd.private_estimator(report, epsilon=1000.0, insecure_seed=1).fit([0.0, 0.5, 1.0])
+    finally:
+        FLAG["lies"] = False
+    moved = {
+        abs(v - table[(*d[:i], y, *d[i + 1 :])]) for d, v in table.items() for i in range(3) for y in marks
+    }
+    assert max(moved) == STEPS and abs(released.estimate_ - 1.5) < 0.1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        lambda r: np.mean(r),
+        lambda r: np.array(r) @ np.array(r),
+        lambda r: np.sum(np.array(r) ** 2) / 3 + np.float64(0.5) * r[0],
+        lambda r: np.outer(r, r).sum() - 2 * np.array(r).sum(),
+        lambda r: sum((x - sum(r) / len(r)) ** 2 for x in r) / (len(r) - 1),
+        lambda r: -r[0] + (+r[1]) ** 2 - 1,
+    ],
+)
+def test_what_is_made_of_sums_and_products_is_traced(query):
+    assert sd.stability(query, records=3).status == "proven"
+
+
+def test_kernels_that_lie_about_pairs_are_refused():
+    for kernel in (
+        lambda x, y: x * y + (x is y),
+        lambda x, y: x * y * (2 if isinstance(x, NUMBERS) else 1),
+        lambda x, y: x * y if x != y else 0,
+    ):
+        with pytest.raises(sd.NotAPolynomial):
+            sd.stability(kernel, pairs=True, records=3)
+
+
+def test_the_fingerprint_is_of_the_exact_terms():
+    x, y = sd.variables("x y")
+    assert fingerprint(x * y + 1) == fingerprint(1 + y * x) != fingerprint(x * y + F(10**20 + 1, 10**20))
+
+
+def test_numbers_of_long_containers_are_not_tried():
+    table = [F(k, 5000) for k in range(5000)]
+    assert mentioned(lambda r: r[0] if r in table else 0.25) >= {F(1, 4)}
+    assert len(mentioned(lambda r: table)) < MARKS
+    assert F(17, 100) in mentioned(lambda r: helper(r[0]))
