@@ -19,6 +19,7 @@ import numpy as np
 from ..algebra.polynomial import Polynomial
 from ..model.options import read_options
 from ..model.system import System
+from ..privacy.guarantee.condition import held_for
 from ..privacy.inputs import floats
 from ..privacy.scores.lifted import BracketScore
 from ..privacy.scores.score import Box, Lattice
@@ -43,8 +44,8 @@ class ScoreProgram:
         lattice: of candidates, bounded.
         largest: the score is at most this for all data.
         proof: why replacing one record moves the score by at most `sensitivity`. Required. A `Fact` is what
-            the library has proven; with any other sentence the release is heuristic (`falsify_program` tries
-            to refute it).
+            the library has proven, a `Proof` one of these numbers and this `build`; with any other sentence
+            the release is heuristic (`falsify_program` tries to refute it).
         width: promised length of brackets.
         witness: (records, candidate, solution) -> candidate feasible points {variable: number}; each is
             checked exactly, the best feasible one gives the upper end, and none gives `largest`.
@@ -71,9 +72,24 @@ class ScoreProgram:
     solver_options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "proof", held_for(self.proof, *self.proven_about))
         # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
         read_options(
             "ScoreProgram: Relaxation.minimize", self.solver_options, ["solve"], more=("subject_to",)
+        )
+
+    @property
+    def proven_about(self) -> tuple[Any, ...]:
+        """What a proof of the sensitivity is about: edited, the program is another one."""
+        return (
+            self.build,
+            self.records,
+            self.shape,
+            self.lattice,
+            self.low,
+            self.high,
+            self.degree,
+            self.sensitivity,
         )
 
     def quantise(self, data: Any) -> np.ndarray:

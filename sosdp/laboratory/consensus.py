@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 
 from sosdp.algebra import variables
+from sosdp.algebra.constraint import Equality
 from sosdp.algebra.polynomial import Polynomial, coerce
+from sosdp.laboratory.report import called
+from sosdp.privacy.inputs import integer, positive
 from sosdp.privacy.scores.consensus import Alternatives, ConsensusScore, Exponents, Test
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import Lattice
@@ -75,12 +78,18 @@ class ConsensusProgram:
     unit: Fraction | None = None
 
     def __post_init__(self) -> None:
+        for name in ("records", "dimension", "need"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, integer(getattr(self, name), name))
         size = self.lattice.size
         if size is None or size > MOST_POINTS or self.lattice.dimension > MOST_PARAMETERS:
             raise ValueError(
                 f"a consensus program takes a bounded lattice of at most {MOST_PARAMETERS} dimensions and "
                 f"{MOST_POINTS:.0e} points: the work grows exponentially with the dimension"
             )
+        for name in ("low", "high"):
+            if np.shape(getattr(self, name)) not in ((), (self.dimension,)):
+                raise ValueError(f"{name} is a number, or one for each of {self.dimension} coordinates")
         for end in (*self.ends[0], *self.ends[1]):
             if not math.isfinite(end):
                 raise ValueError(f"the bounds of a record are finite public numbers, got {end!r}")
@@ -106,9 +115,7 @@ class ConsensusProgram:
         widest = max(high - low for low, high in zip(lows, highs, strict=True))
         units = [Fraction(2) ** (math.ceil(math.log2(widest)) - step) for step in STEPS]
         refused: ValueError | None = None
-        for unit in units if self.unit is None else [Fraction(self.unit)]:
-            if unit <= 0:
-                raise ValueError(f"the unit of the records must be > 0, got {unit}")
+        for unit in units if self.unit is None else [positive(self.unit, "unit")]:
             ends = [
                 (math.ceil(Fraction(low) / unit), math.floor(Fraction(high) / unit))
                 for low, high in zip(lows, highs, strict=True)
@@ -135,15 +142,20 @@ class ConsensusProgram:
         """
         theta: list[Polynomial] = [variables(f"theta_{k}") for k in range(self.lattice.dimension)]
         record: list[Polynomial] = [variables(f"record_{k}") for k in range(self.dimension)]
-        made = list(self.tests(theta, record))
-        groups = [list(group) for group in made] if made and _is_list(made[0]) else [made]
-        if not groups or not all(groups):
+        made = called("tests (of parameters and a record)", self.tests, theta, record)
+        nested = [_is_list(group) for group in made] if _is_list(made) else [True, False]
+        if any(nested) and not all(nested):
+            raise ValueError("tests return a list of polynomials, or a list of such lists")
+        groups = [list(group) for group in made] if any(nested) else [list(made)]
+        if not all(groups):
             raise ValueError("a consensus program needs at least one test")
         return tuple(tuple(self._integer_test(q, theta, record, unit) for q in group) for group in groups)
 
     def _integer_test(
         self, q: Any, theta: list[Polynomial], record: list[Polynomial], unit: Fraction
     ) -> Test:
+        if isinstance(q, Equality):
+            raise ValueError("a test is an inequality: for p == 0 return p and -p, with a tolerance")
         polynomial = coerce(getattr(q, "polynomial", q)).as_exact()
         place = {v.name: k for k, v in enumerate([*theta, *record])}
         if strangers := [v.name for v in polynomial.variables if v.name not in place]:
@@ -195,4 +207,4 @@ class ConsensusProgram:
 
 
 def _is_list(item: Any) -> bool:
-    return isinstance(item, (list, tuple))
+    return isinstance(item, (list, tuple, np.ndarray))

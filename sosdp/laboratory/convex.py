@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.laboratory.domain import Domain
-from sosdp.laboratory.report import Undecided
+from sosdp.laboratory.report import Undecided, called
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import Proof
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
@@ -93,13 +93,14 @@ class Curvature:
         assert self.kappa is not None and self.lipschitz is not None
         kappa = -float_up(-self.kappa)
         kind = "exact" if all(c is not None for c in self.certificates) else "certified"
-        return StrongConvexProgram(
+        made = StrongConvexProgram(
             kappa=kappa,
             lipschitz=float_up(self.lipschitz / records),
-            proof=Fact(f"curvature and Lipschitz constant by {kind} bounds of polynomials"),
             solve=solve,
             adjacency=ONE_RECORD_REPLACED,
         )
+        text = f"curvature and Lipschitz constant by {kind} bounds of polynomials"
+        return replace(made, proof=Proof(text, *made.proven_about))
 
 
 def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
@@ -117,8 +118,8 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
     u = [variables(f"direction_{k}") for k in range(size)]
     count = sum(part.dimension for part in program.parts)
     d, e = ([variables(f"{name}_{k}") for k in range(count)] for name in "de")
-    loss = coerce(program.loss(x, d)).as_exact()
-    whole = loss + coerce(program.regulariser(x)).as_exact()
+    loss = coerce(called("the loss (of parameters and a record)", program.loss, x, d)).as_exact()
+    whole = loss + coerce(called("the regulariser (of parameters)", program.regulariser, x)).as_exact()
     known = {v.name for v in [*x, *d]}
     if strangers := [v.name for v in whole.variables if v.name not in known]:
         raise ValueError(f"{', '.join(strangers)} is neither a parameter nor a coordinate of the record")

@@ -9,7 +9,7 @@ Proof: docs/proofs/witness_transfer.md
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -22,10 +22,10 @@ from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
-from sosdp.laboratory.report import StabilityReport
+from sosdp.laboratory.report import StabilityReport, called
 from sosdp.laboratory.tracing import evaluate, same
 from sosdp.model.system import System
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import Proof
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.scores.score import Lattice
 
@@ -115,20 +115,24 @@ class Written:
         parameters = {v.name for v in family.parameters}
         one = parameters | {v.name for v in [*z, *x]}
         two = one | {v.name for v in [*u, *y]}
-        self.moved = _affine(list(family.dropped(z)), z)
-        equal, above = family.local(z, x)
+        self.moved = _affine(list(called("dropped", family.dropped, z)), z)
+        equal, above = called("local", family.local, z, x)
         self.equal, self.above = _polynomials(equal, one), _polynomials(above, one)
-        self.objective = _polynomials([family.objective(z, x)], one)[0]
+        self.objective = _polynomials([called("the objective", family.objective, z, x)], one)[0]
         both = parameters | {v.name for v in [*z, *u]}
-        self.products = [] if family.products is None else _polynomials(family.products(z, u), both)
+        self.products = (
+            [] if family.products is None else _polynomials(called("products", family.products, z, u), both)
+        )
         self.about = _polynomials(family.about, parameters)
         if any(p.degree <= 0 and p.constant < 0 for p in self.about):
             raise NoIdentity("the conditions on the parameters (about) contradict each other")
         self.singles = [
-            None if p.single is None else _polynomials([p.single(z, x)], one)[0] for p in family.parts
+            None if p.single is None else _polynomials([called(p.name, p.single, z, x)], one)[0]
+            for p in family.parts
         ]
         self.pairs = [
-            None if p.pair is None else _polynomials([p.pair(z, x, u, y)], two)[0] for p in family.parts
+            None if p.pair is None else _polynomials([called(p.name, p.pair, z, x, u, y)], two)[0]
+            for p in family.parts
         ]
 
     def at(self, p: Polynomial, z: Vector, x: Vector, u: Vector = (), y: Vector = ()) -> Polynomial:
@@ -281,7 +285,7 @@ def score_program(
         if any(evaluate(p, values) < 0 for p in limits):
             raise ValueError(f"the candidate {point} violates a condition on the parameters (about)")
     report = transfer(family)
-    return ScoreProgram(
+    made = ScoreProgram(
         FamilyProgram(family, records),
         records,
         lattice,
@@ -289,13 +293,14 @@ def score_program(
         low=float_up(family.record.low),
         high=-float_up(-family.record.high),
         shape=() if family.record.dimension == 1 else (family.record.dimension,),
-        proof=Fact(f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"),
         width=width,
         witness=witness,
         degree=degree,
         sensitivity=float_up(report.sensitivity),
         integral=integral,
     )
+    text = f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"
+    return replace(made, proof=Proof(text, *made.proven_about))
 
 
 def _apart(family: Family, ours: Sequence[Polynomial]) -> None:

@@ -136,8 +136,11 @@ def traced(query: Statistic, records: Sequence[Sequence[Any]], dimension: int) -
         value = query(shaped(rows, dimension))
         value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         result = coerce(value._value if isinstance(value, Symbol) else value).as_exact()
-    except (TypeError, ValueError, AttributeError) as error:
-        raise NotAPolynomial(f"called with variables it raised: {error}; {USE_INSTEAD}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise NotAPolynomial(
+            f"called with {len(rows)} records of variables it raised {type(error).__name__}: {error}; "
+            f"{USE_INSTEAD}"
+        ) from error
     if asked:
         raise NotAPolynomial(_asked(asked[0]))
     return result

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -316,6 +317,8 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
         with no_warnings():
             return _records(np.asarray(values, dtype=np.float64), row)
     nested: Any = values
+    if isinstance(values, array | range) or _is_column(values):
+        return _records(np.array([as_float(v) for v in members(values)], dtype=np.float64), row)
     if hasattr(values, "to_numpy") or hasattr(values, "toarray") or isinstance(values, np.ma.MaskedArray):
         nested = members(values, text=False)
     elif not isinstance(values, list | tuple | np.ndarray | str | bytes) and hasattr(values, "__iter__"):
@@ -328,6 +331,13 @@ def floats(values: Any, row: tuple[int, ...] | None = None) -> npt.NDArray[np.fl
     flat: list[float] = []
     _flatten(nested, shape, flat)
     return _records(np.array(flat, dtype=np.float64).reshape(shape), row)
+
+
+def _is_column(values: Any) -> bool:
+    """Whether the type says that there is one number in every record: a series of numbers."""
+    kind = None if hasattr(values, "columns") else getattr(values, "dtype", None)
+    known = kind is not None and str(kind) != "object"
+    return known and hasattr(values, "to_numpy") and _is_numeric(kind)
 
 
 def _alone(record: Any) -> Any:

@@ -19,7 +19,7 @@ from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
 from ..algebra.variables import variable_name
 from ..model.options import BuildOptions, Options, SolveOptions, read_options, spelled_out
-from ..model.system import System
+from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.groebner import with_groebner
 from ..reduction.permutation import read_generators
@@ -76,23 +76,24 @@ class SosProgram(PickledByName):
     def require(
         self,
         p: Polynomial | Inequality,
-        on: System | None = None,
+        on: Any = None,
         degree: int | None = None,
         cone: str | None = None,
         basis: Any = None,
     ) -> SosProgram:
         """Require ``p`` to be a sum of squares, globally or on a system; returns the program.
 
-        ``p``: a polynomial, or an inequality ``p >= q``, which stands for ``p - q``.
-        ``degree``: of the whole identity, so that a multiplier of g has at most this minus that of g; by
-        default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program. A ``p``
-        in the unknowns alone is a linear inequality ``p >= 0`` between coefficients. ``basis``: monomials of
-        the Gram matrix of the plain square, in place of all of half the degree.
+        ``p``: a polynomial, or an inequality ``p >= q``, which stands for ``p - q``. ``on``: a system, or its
+        constraints. ``degree``: of the whole identity, so that a multiplier of g has at most this minus that
+        of g; by default the least. ``cone``: ``sos``, ``sdsos`` or ``dsos``, by default that of the program.
+        A ``p`` in the unknowns alone is a linear inequality ``p >= 0`` between coefficients. ``basis``:
+        monomials of the Gram matrix of the plain square, in place of all of half the degree.
         """
         p = _difference(p)
         self._affine(p)
-        if on is not None and np.isin(on.variable_ids, self.ids).any():
-            inside = [variable_name(int(v)) for v in on.variable_ids if v in self.ids]
+        where = as_system(on)
+        if np.isin(where.variable_ids, self.ids).any():
+            inside = [variable_name(int(v)) for v in where.variable_ids if v in self.ids]
             raise ValueError(
                 f"{inside[0]} is an unknown coefficient of the program and cannot describe the set: the set "
                 "of a constraint is in the other variables"
@@ -101,7 +102,7 @@ class SosProgram(PickledByName):
         replace(self.options, cone=chosen, basis=basis)  # refuses what is not known
         if basis is not None:
             self.gram_bases[len(self.constraints)] = basis
-        self.constraints.append((p, System() if on is None else on, degree, chosen))
+        self.constraints.append((p, where, degree, chosen))
         return self
 
     def require_zero(self, p: Polynomial | Equality) -> SosProgram:
@@ -117,7 +118,7 @@ class SosProgram(PickledByName):
         return self
 
     def require_psd(
-        self, matrix: Any, on: System | None = None, degree: int | None = None, cone: str | None = None
+        self, matrix: Any, on: Any = None, degree: int | None = None, cone: str | None = None
     ) -> SosProgram:
         """Require a symmetric matrix of polynomials to be a sum of squares: ``y'My`` is one, in x and y
         together.
@@ -159,7 +160,7 @@ class SosProgram(PickledByName):
         xs: Any,
         degree: int,
         even: bool = False,
-        on: System | None = None,
+        on: Any = None,
         cone: str | None = None,
     ) -> Polynomial:
         """A polynomial with new unknown coefficients, required to be a sum of squares (on a system)."""

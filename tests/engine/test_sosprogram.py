@@ -193,3 +193,12 @@ def test_equations_between_coefficients_alone_are_a_program():
     assert sd.SosProgram([u, v]).require_zero(u * x - x).maximize(v).status == "unbounded"
     with pytest.raises(ValueError, match="no constraint"):
         sd.SosProgram([u]).maximize(u)
+
+
+def test_a_set_is_a_system_or_its_constraints():
+    x = sd.variables("x")
+    for on in (sd.System(x >= 0), x >= 0, [x >= 0], (x >= 0, 1 - x >= 0)):
+        assert sd.SosProgram([]).require(x**2 + x, on=on).feasible().status == "optimal"
+    for bad in ("x >= 0", x, 7, [x]):
+        with pytest.raises(TypeError, match="constraint"):
+            sd.SosProgram([]).require(x**2 + x, on=bad)

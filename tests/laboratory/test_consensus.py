@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -261,12 +262,40 @@ def test_a_plan_from_public_numbers():
         ({"high": -1.0}, "below"),
         ({"tests": lambda t, x: [0.1 * t[0] * x[0] ** 5 - 0.3 * t[1] ** 3]}, "62"),
         ({"tests": lambda t, x: []}, "at least one"),
+        ({"tests": lambda t, x: [[], [t[0]]]}, "at least one"),
+        ({"tests": lambda t, x: [t[2] - x[0]]}, "2 and 2 variables: IndexError"),
+        ({"tests": lambda t, x: [t[0] - x[3]]}, "2 and 2 variables: IndexError"),
+        ({"tests": lambda t: [t[0]]}, "2 and 2 variables: TypeError"),
+        ({"tests": lambda t, x: t[0] - x[0]}, "a list of polynomials"),
+        ({"tests": lambda t, x: None}, "a list of polynomials"),
+        ({"tests": lambda t, x: [[t[0]], x[0]]}, "list of such lists"),
+        ({"tests": lambda t, x: [t[0], [x[0]]]}, "list of such lists"),
+        ({"tests": lambda t, x: [t[0] == x[0]]}, "inequality"),
+        ({"low": [-1, -1, -1]}, "2 coordinates"),
+        ({"dimension": 0}, "dimension"),
+        ({"records": 12.0}, "records"),
+        ({"need": 2.5}, "need must be an integer"),
+        ({"unit": math.nan}, "unit"),
         ({"tests": lambda t, x: [t[0] - sd.variables("stranger")]}, "neither"),
     ],
 )
 def test_refusals(change, words):
     with pytest.raises(ValueError, match=words):
         program(**change)
+
+
+def test_columns_of_numbers_are_no_records_of_two_coordinates():
+    """A public type says so; of a list every entry is one record, and one that has no two numbers is NaN."""
+    pandas = pytest.importorskip("pandas")
+    score = program(n=4).score_function()
+    for column in (np.zeros(4), array("d", [0.0] * 4), range(4), pandas.Series([0.0] * 4), np.zeros(8)):
+        with pytest.raises(ValueError, match="public shape"):
+            score.on(column)
+    with pytest.raises(ValueError, match="public shape"):
+        score.on([0.0] * 8)
+    every = [score.on(data) for data in ([0.0] * 4, [[math.nan, math.nan]] * 4, [0.0, 1, "a", [1, 2, 3]])]
+    levels = [[known.level(p) for p in score.lattice.points()] for known in every]
+    assert levels[0] == levels[1] == levels[2]
 
 
 def test_a_score_without_bounds_over_cells_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +15,7 @@ import sosdp as sd
 from sosdp.estimator.private_estimator import VectorOutput
 from sosdp.laboratory.convex import ConvexLoss, curvature
 from sosdp.laboratory.domain import Domain
-from sosdp.privacy.guarantee.condition import Fact
+from sosdp.privacy.guarantee.condition import Fact, Proof
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from tests.privacy.test_private_estimator import program as score_program
 
@@ -102,6 +103,26 @@ def test_a_report_makes_a_certified_estimator():
     bare = StrongConvexProgram(kappa=0.5, lipschitz=made.lipschitz, proof="by hand", solve=solve_ridge)
     claimed = sd.private_estimator(bare, epsilon=2.0, delta=1e-6, output=output).fit(data)
     assert claimed.guarantee_.kind == "heuristic"
+
+
+def test_an_edited_program_is_a_claim():
+    """The proof is about these numbers: with others it is a sentence, also where they are put back."""
+    made = curvature(RIDGE).program(200, solve=solve_ridge)
+    assert isinstance(replace(made).proof, Fact)
+    for change in (
+        {"kappa": made.kappa * 2},
+        {"lipschitz": made.lipschitz / 2},
+        {"alpha": 1e-9},
+        {"oscillation": 1e-9},
+        {"solve": lambda data: ([data[0][0]], 0.0)},
+        {"adjacency": "one user (replace)"},
+    ):
+        edited = replace(made, **change)
+        assert edited.proof and not isinstance(edited.proof, Fact)
+        assert not isinstance(replace(edited, **{k: getattr(made, k) for k in change}).proof, Fact)
+    assert isinstance(pickle.loads(pickle.dumps(replace(made, solve=None).proof)), str)
+    score = score_program(2)
+    assert not isinstance(replace(score, proof=Proof("proven", *score.proven_about), low=-9.0).proof, Fact)
 
 
 def draw(generator):

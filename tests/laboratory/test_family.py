@@ -13,6 +13,7 @@ import certificates
 import sosdp as sd
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.family import Family, FamilyProgram, Part, score_program, transfer
+from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.scores.score import cube
 
 F = Fraction
@@ -202,7 +203,15 @@ def test_values_of_the_relaxation_differ_by_at_most_the_bound():
 
 def test_a_family_becomes_a_score_with_a_proof():
     made = score_program(location(), 4, cube(F(1), 3, 1), largest=4, width=4.0)
-    assert made.sensitivity == 1.0 and made.low == -3.0
+    assert made.sensitivity == 1.0 and made.low == -3.0 and isinstance(replace(made).proof, Fact)
+    for change in (
+        {"records": 3},
+        {"high": 9.0},
+        {"degree": 4},
+        {"sensitivity": 0.5},
+        {"build": made.build.__call__},
+    ):
+        assert not isinstance(replace(made, **change).proof, Fact)
     fitted = sd.private_estimator(made, epsilon=1.0).fit(np.zeros(4))
     assert fitted.guarantee_.kind == "conditional" and "identities" in fitted.guarantee_.assumptions[0]
     with pytest.raises(sd.Undecided):

@@ -29,6 +29,31 @@ class Fact(str):
     __slots__ = ()
 
 
+class Proof(Fact):
+    """A fact about certain public values: with others it is a sentence that nobody proved (`held_for`).
+
+    Attributes:
+        about: the values, compared with ``==``.
+    """
+
+    __slots__ = ("about",)
+    about: tuple[object, ...]
+
+    def __new__(cls, text: str, *about: object) -> Proof:
+        """The proof with this text, of a statement about these values."""
+        made = super().__new__(cls, text)
+        made.about = about
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Proof, (str(self), *self.about)
+
+
+def held_for(proof: str, *values: object) -> str:
+    """The proof where it is about these values, or says nothing about values; else its text alone."""
+    return str(proof) if isinstance(proof, Proof) and proof.about != values else proof
+
+
 class Charged(Fact):
     """A fact about a floating-point computation whose certified error is charged."""
 

@@ -22,7 +22,7 @@ import sosdp.privacy.calibrate as calibrate
 import sosdp.privacy.randomness as noise
 from sosdp.model.gathering import gathering
 from sosdp.privacy.grid_gaussian import grid_gaussian
-from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, resting_on
+from sosdp.privacy.guarantee.condition import Charged, Condition, Fact, held_for, resting_on
 from sosdp.privacy.guarantee.evidence import proven_by
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -108,6 +108,13 @@ class StrongConvexProgram:
             if self.alpha is not None and self.radius is None:
                 raise ValueError("with a set that moves with the data, alpha needs a radius beside it")
         self._check_claims()
+        object.__setattr__(self, "proof", held_for(self.proof, *self.proven_about))
+
+    @property
+    def proven_about(self) -> tuple[Any, ...]:
+        """What a proof of the claims is about: edited, the program is another one."""
+        claims = (self.kappa, self.fixed_set, self.alpha, self.radius, self.oscillation, self.lipschitz)
+        return (*claims, self.solve, self.adjacency)
 
     def _check_claims(self) -> None:
         if self.alpha is None and self.oscillation is None and self.lipschitz is None:
