@@ -23,6 +23,15 @@ from .algebra.chebyshev import ChebyshevPolynomial as ChebyshevPolynomial
 from .algebra.chebyshev import chebyshev as chebyshev
 from .algebra.complex import ComplexPolynomial as ComplexPolynomial
 from .algebra.complex import complex_variables as complex_variables
+from .algebra.letters import bosons as bosons
+from .algebra.letters import fermions as fermions
+from .algebra.letters import observables as observables
+from .algebra.letters import operators as operators
+from .algebra.letters import paulis as paulis
+from .algebra.letters import projectors as projectors
+from .algebra.letters import unitaries as unitaries
+from .algebra.operator import OperatorPolynomial as OperatorPolynomial
+from .algebra.operator import relation as relation
 from .answer import Answer as Answer
 from .answer import solve as solve
 from .answer import solve_problem as solve_problem
@@ -50,6 +59,7 @@ from .laboratory.report import NotAPolynomial as NotAPolynomial
 from .laboratory.report import StabilityReport as StabilityReport
 from .laboratory.report import Undecided as Undecided
 from .laboratory.stability import stability as stability
+from .model.expectation import E as E
 from .model.expectation import for_all as for_all
 from .model.expectation import sum_squares as sum_squares
 from .model.problem import Problem as Problem
@@ -71,6 +81,7 @@ from .relaxation.measure_solution import MeasureSolution as MeasureSolution
 from .relaxation.minimize import feasible as feasible
 from .relaxation.minimize import maximize as maximize
 from .relaxation.minimize import minimize as minimize
+from .relaxation.operators.answer import OperatorExpectation as OperatorExpectation
 from .relaxation.pseudoexpectation import PseudoExpectation as PseudoExpectation
 from .relaxation.relaxation import Relaxation as Relaxation
 from .relaxation.sos_program import SosProgram as SosProgram

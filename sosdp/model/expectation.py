@@ -15,6 +15,7 @@ import numpy as np
 
 from ..algebra.coefficients import Number, as_number, times
 from ..algebra.constraint import ForAll, Inequality
+from ..algebra.operator import OperatorPolynomial
 from ..algebra.polynomial import Polynomial
 
 
@@ -27,7 +28,7 @@ class Expectation:
     """The affine functional ``E[polynomial]``; supports +, -, multiplication by numbers, ``**2`` and
     comparisons."""
 
-    polynomial: Polynomial
+    polynomial: Any
 
     __array_ufunc__ = None
 
@@ -196,10 +197,13 @@ def _compare(left: Any, right: Any, function: Any) -> np.ndarray:
 
 
 def expectation(p: Any) -> Expectation | ExpectationArray:
-    """E[p] for a polynomial or number; an array for an array."""
+    """E[p] for a polynomial, one in operators, or a number; an array for an array."""
     if isinstance(p, np.ndarray):
         return _over(np.asarray(p, dtype=object), lambda entry: Expectation(Polynomial(entry)))
-    return Expectation(p if isinstance(p, Polynomial) else Polynomial(p))
+    return Expectation(p if isinstance(p, Polynomial | OperatorPolynomial) else Polynomial(p))
+
+
+E = expectation
 
 
 def for_all(over: Any, constraint: Any, sphere: bool = False) -> Any:

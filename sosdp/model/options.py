@@ -85,6 +85,25 @@ class ComplexOptions(SolveOptions, total=False):
     basis: Literal["holomorphic", "real"]
 
 
+class OperatorOptions(SolveOptions, total=False):
+    """What a program in operators takes."""
+
+    level: int | str
+    trace: bool
+    sparsity: Literal["term", "correlative", "correlative+term"]
+    symmetry: Any
+    basis: Any
+    complete: bool
+
+
+class DoorOptions(AllOptions, total=False):
+    """What minimize and maximize take, whatever the objective is."""
+
+    level: int | str
+    trace: bool
+    complete: bool
+
+
 def spelled_out(*stages: str, without: Iterable[str] = ()) -> Callable[[F], F]:
     """Decorator: what `inspect`, completion and documentation see in place of ``**options`` are the names.
 

@@ -21,6 +21,7 @@ import numpy as np
 from ..algebra import monomials as mono
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial
+from ..algebra.variables import variable_name
 from ..conic.rigorous import UNIT, least_eigenvalue_bound, norm
 
 INFLATE = 1e-12
@@ -42,6 +43,11 @@ class VariableBounds(PickledByName):
     largest: dict[int, float]
     balls: tuple[tuple[frozenset[int], float], ...]
     ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()  # of letters, which are no variables, from the id 1 on
+
+    def name(self, variable: int) -> str:
+        """What one writes for a variable."""
+        return self.names[variable - 1] if self.names else variable_name(variable)
 
     @cached_property
     def _table(self) -> np.ndarray:

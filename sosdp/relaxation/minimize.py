@@ -12,13 +12,25 @@ from ..algebra.build import quadratic_form
 from ..algebra.chebyshev import ChebyshevPolynomial
 from ..algebra.complex import ComplexPolynomial
 from ..algebra.constraint import PSD, Equality, Inequality
+from ..algebra.operator import OperatorPolynomial
 from ..algebra.polynomial import Polynomial
 from ..model.option_names import check_options
-from ..model.options import AllOptions, ComplexOptions, names, read_options, spelled_out
+from ..model.options import (
+    AllOptions,
+    ComplexOptions,
+    DoorOptions,
+    OperatorOptions,
+    names,
+    read_options,
+    spelled_out,
+)
 from ..model.problem import Problem
 from ..model.system import System, as_system
 from .chebyshev import ChebyshevBound, minimize_chebyshev
 from .complex import ComplexExpectation, minimize_complex
+from .operators.answer import OperatorExpectation
+from .operators.minimize import minimize_operators
+from .operators.stated import is_about_operators
 from .prove import prove_sum_of_squares
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation, relaxation_for
@@ -110,6 +122,16 @@ def minimize(
 
 @overload
 def minimize(
+    objective: OperatorPolynomial,
+    system: Any = None,
+    degree: int | None = None,
+    **options: Unpack[OperatorOptions],
+) -> OperatorExpectation:
+    """In operators."""
+
+
+@overload
+def minimize(
     objective: Polynomial | float,
     system: Constraints = None,
     degree: int | None = None,
@@ -127,8 +149,8 @@ def minimize(
 
 @spelled_out("build", "solve")
 def minimize(
-    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[AllOptions]
-) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
+    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[DoorOptions]
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation | OperatorExpectation:
     """Lower bound on the minimum of a polynomial over a system, with the pseudo-expectation that attains it.
 
     Parameters
@@ -136,7 +158,8 @@ def minimize(
     objective
         The polynomial; with one in Chebyshev coefficients (``sd.chebyshev``) the system must be the box
         [-1, 1]^n, and the answer is a ``ChebyshevBound``; one in complex variables (``sd.complex_variables``)
-        takes a list of constraints and ``basis="holomorphic"`` or ``"real"``, see ``relaxation.complex``.
+        takes a list of constraints and ``basis="holomorphic"`` or ``"real"``, see ``relaxation.complex``; one
+        in operators (``sd.projectors``, ``sd.paulis``, ...) a list of constraints and the options below.
         Or a problem that ``load_problem`` read: it brings its system, degree and options, and what is given
         here goes before them.
     system
@@ -150,6 +173,10 @@ def minimize(
         the solver's log.
     products, sparsity, symmetry, prune, quotient, term_steps, symmetries, redundant, cone, basis
         How the relaxation is built, see ``Relaxation``.
+    level, trace, sparsity, symmetry, basis, complete
+        Of operators: words by level (``2``, ``"1+AB"``: terms name parties), or a list of them (``basis``);
+        True for tracial states; ``"term"``, ``"correlative"``, ``"correlative+term"``; a list of permutations
+        ``{operator: image}`` that change nothing; True to complete relations. See docs/operators.md.
 
     Raises ValueError for a degree that is too small, SolverUnavailable, ProblemTooLarge. Never for
     what a solver does: read ``status``, ``bound`` and ``certified_bound``.
@@ -179,6 +206,16 @@ def maximize(
 
 @overload
 def maximize(
+    objective: OperatorPolynomial,
+    system: Any = None,
+    degree: int | None = None,
+    **options: Unpack[OperatorOptions],
+) -> OperatorExpectation:
+    """In operators."""
+
+
+@overload
+def maximize(
     objective: Polynomial | float,
     system: Constraints = None,
     degree: int | None = None,
@@ -196,18 +233,20 @@ def maximize(
 
 @spelled_out("build", "solve")
 def maximize(
-    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[AllOptions]
-) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
+    objective: Any, system: Any = None, degree: int | None = None, **options: Unpack[DoorOptions]
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation | OperatorExpectation:
     """Upper bound on the maximum of a polynomial over a system; parameters as in ``minimize``."""
     return _bound("maximize", objective, system, degree, {**options})
 
 
 def _bound(
     sense: str, objective: Any, system: Any, degree: int | None, given: dict[str, Any]
-) -> PseudoExpectation | ChebyshevBound | ComplexExpectation:
+) -> PseudoExpectation | ChebyshevBound | ComplexExpectation | OperatorExpectation:
     """``minimize`` or ``maximize``, by what kind of thing the objective is."""
     if isinstance(objective, Problem):
         objective, system, degree, given = _of_file(objective, sense, system, degree, given)
+    if is_about_operators(objective, system):
+        return minimize_operators(objective, system, sense, given, degree)
     if isinstance(objective, ChebyshevPolynomial):
         return _in_chebyshev(objective, system, degree, sense, given)
     if isinstance(objective, ComplexPolynomial):

@@ -50,7 +50,8 @@ class Demand:
     every
     coefficient is to vanish, no squares. ``reduced``: elements of bases that the identity forces to zero are
     left out where it is not closed. ``known``: ranges of variables that were deduced before a change.
-    ``like``: polynomials that the identity could have as well.
+    ``like``: polynomials that the identity could have as well. ``valued``: whether the parts have values at
+    points (not so of operators).
     """
 
     parts: tuple[Polynomial, ...]
@@ -65,6 +66,7 @@ class Demand:
     reduced: bool = True
     known: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     like: tuple[Polynomial, ...] = ()
+    valued: bool = True
 
     @cached_property
     def bounds(self) -> VariableBounds:
@@ -111,6 +113,11 @@ class Demand:
         """Variables that are not moved: those of rewriting rules (x**2 = x), and labels."""
         rules = find_quotient(self.system.equalities).power if self.options.quotient else {}
         return frozenset({*rules, *self.labels})
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there is anything that a set may be empty by."""
+        return len(self.system) > 0 or bool(self.in_expectation)
 
     def emptied(self) -> Demand:
         """The demand without an objective: what refutes its set."""
@@ -160,6 +167,8 @@ class Statement:
         if none or len(self.demands) != 1 or self.curves or len(self.prices) != 1:
             return None
         demand, (price,) = self.demands[0], self.prices
+        if not demand.valued:
+            return None
         level = demand.parts[1]
         if demand.in_expectation or demand.labels or demand.equations or not level.is_constant:
             return None
@@ -191,7 +200,7 @@ class Statement:
         set."""
         demand = self.demands[0]
         asked = self.single and self.kind not in (FEASIBLE, PROOF)
-        if not asked or (len(demand.system) == 0 and not demand.in_expectation):
+        if not asked or not demand.constrained:
             return None
         # variables of the objective alone may hide a proof, but coefficients are to follow from it
         found = demand.emptied()

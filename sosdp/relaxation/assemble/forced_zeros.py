@@ -28,8 +28,15 @@ def without_forced_zeros(identity: Identity) -> Identity:
 
     Cost: a few passes over the entries; none where every block is a plain sum of squares.
     """
-    if all(block.kind == "sos" for block in identity.blocks) or identity.hermitian:
+    if all(block.kind == "sos" for block in identity.blocks):
         return identity
+    smaller = consistent(identity)[0]
+    return identity if smaller.sides == identity.sides else smaller
+
+
+def consistent(identity: Identity) -> tuple[Identity, np.ndarray]:
+    """The same for plain squares too (of words there is no Newton polytope), and which columns are left:
+    those that nothing has any more are dropped."""
     gram = sp.csr_matrix(identity.gram)
     elements, diagonal, one, other = _places(identity)
     signs = sp.csr_matrix(gram, copy=True)
@@ -47,7 +54,7 @@ def without_forced_zeros(identity: Identity) -> Identity:
             break
         alive[one[rows]] = False
         kept = alive[one] & alive[other]
-    return identity if alive.all() else _restricted(identity, alive, kept)
+    return _restricted(identity, alive, kept)
 
 
 def _wanted(identity: Identity) -> np.ndarray:
@@ -77,7 +84,7 @@ def _places(identity: Identity) -> tuple[int, np.ndarray, np.ndarray, np.ndarray
     )
 
 
-def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> Identity:
+def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> tuple[Identity, np.ndarray]:
     blocks, start = [], 0
     for block in identity.blocks:
         mask = alive[start : start + block.side]
@@ -88,7 +95,7 @@ def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> Iden
         blocks.append(block if mask.all() else replace(block, basis=block.basis[mask], entry=entry))
     gram = sp.csr_matrix(identity.gram)[kept]
     used = (gram.getnnz(axis=0) > 0) | _wanted(identity)
-    return replace(
+    smaller = replace(
         identity,
         blocks=tuple(blocks),
         columns=identity.columns[used],
@@ -97,3 +104,4 @@ def _restricted(identity: Identity, alive: np.ndarray, kept: np.ndarray) -> Iden
         target=identity.target[used],
         unknown=sp.csr_matrix(identity.unknown[:, used]),
     )
+    return smaller, used

@@ -370,7 +370,7 @@ def _scaled_bounds(bounds: VariableBounds, exponent: np.ndarray) -> VariableBoun
         if len(scales) == 1:
             balls.append((members, radius / scales.pop() ** 2))
     ranges = {v: (low / factor(v), high / factor(v)) for v, (low, high) in bounds.ranges.items()}
-    return VariableBounds(largest, tuple(balls), ranges)
+    return replace(bounds, largest=largest, balls=tuple(balls), ranges=ranges)
 
 
 def scale(identity: Identity, scaling: Scaling) -> Identity:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -179,16 +179,25 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
     """
     if not actions or not identity.blocks:
         return identity
-    sites = _Sites(identity)
+    sites = Sites(identity)
     moves = [sites.image(action) for action in actions]
-    column_edges, row_edges = [], []
+    column_edges = []
     columns = mono.Index(identity.columns)
-    for action, move in zip(actions, moves, strict=True):
+    for action in actions:
         column_edges.append(_find(columns, action(identity.columns), "monomials"))
-        row_edges.append(sites.rows(move))
     column = orbit_numbers(column_edges)
-    pair = orbit_numbers(row_edges)
     _check_data(identity, column_edges)
+    variables = orbit_numbers([a.image for a in actions])
+    variables[np.bincount(variables)[variables] == 1] = 0
+    pair, pieces = diagonalised(identity, sites, moves)
+    return replace(identity, symmetry=Symmetry(len(actions), variables, column, pair, pieces))
+
+
+def diagonalised(
+    identity: Identity, sites: Sites, moves: Sequence[np.ndarray]
+) -> tuple[np.ndarray, tuple[Piece, ...]]:
+    """The orbit of each row of ``gram`` under permutations of the sites, and the pieces of every block."""
+    pair = orbit_numbers([sites.rows(move) for move in moves])
     blocks = orbit_numbers([sites.blocks(move) for move in moves])
     pieces: list[Piece] = []
     slices = identity.slices()
@@ -197,9 +206,7 @@ def with_symmetry(identity: Identity, actions: Sequence[Action]) -> Identity:
         # dominance is a property of matrices in the monomial basis: only interchangeable entries merge
         whole = identity.dominance is not None
         pieces += [Piece(k, None, side)] if whole else _decompose(k, side, pair[slices[k]])
-    variables = orbit_numbers([a.image for a in actions])
-    variables[np.bincount(variables)[variables] == 1] = 0
-    return replace(identity, symmetry=Symmetry(len(actions), variables, column, pair, tuple(pieces)))
+    return pair, tuple(pieces)
 
 
 def _find(index: mono.Index, wanted: np.ndarray, what: str) -> np.ndarray:
@@ -222,7 +229,19 @@ def _check_data(identity: Identity, columns: list[np.ndarray]) -> None:
             raise ValueError("the objective is not invariant under the symmetry")
 
 
-class _Sites:
+class Acts(Protocol):
+    """What moves monomials, or words, and constraints (``reduction.permutation.Action``)."""
+
+    def __call__(self, monos: np.ndarray, /) -> np.ndarray:
+        """Images of rows."""
+        ...
+
+    def block_index(self, kind: str, index: tuple[int, ...], /) -> tuple[int, ...]:
+        """The number of the constraint that a constraint goes to."""
+        ...
+
+
+class Sites:
     """Basis elements of all blocks, numbered through."""
 
     def __init__(self, identity: Identity) -> None:
@@ -244,7 +263,7 @@ class _Sites:
                 )
             self.groups[name] = (mono.Index(rows), places)
 
-    def _rows(self, block: Block, action: Action | None) -> np.ndarray:
+    def _rows(self, block: Block, action: Acts | None) -> np.ndarray:
         rows = block.basis if action is None else action(block.basis)
         if block.entry is None:
             return rows
@@ -252,7 +271,7 @@ class _Sites:
         label = (self.above + block.entry[:, None]).astype(mono.MONOMIAL)
         return np.concatenate([rows, label], axis=1)
 
-    def image(self, action: Action) -> np.ndarray:
+    def image(self, action: Acts) -> np.ndarray:
         """Where each site goes."""
         moved = np.empty(self.block.size, dtype=np.int64)
         for k, block in enumerate(self.identity.blocks):

@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra.variables import variable_name
 from ...conic.breakdown import OTHER_UNITS
 from ...conic.rigorous import UNIT, least_eigenvalue_bounds, norms, shift_to_positive_semidefinite
 from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
@@ -60,9 +59,9 @@ class Certified:
         return self.loss == 0.0 or (self.margin > 0 and self.loss <= self.spare)
 
 
-def _ball(ids: list[int]) -> str:
+def _ball(bounds: VariableBounds, ids: list[int]) -> str:
     """The squared norm of the variables (at most three) that a ball is wanted for, as one writes it."""
-    shown = " + ".join(f"{variable_name(v)}**2" for v in ids[:3])
+    shown = " + ".join(f"{bounds.name(v)}**2" for v in ids[:3])
     return shown + " + ..." * (len(ids) > 3) if shown else "x**2 + y**2"
 
 
@@ -137,10 +136,14 @@ def certify(
         loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
     reason = ""
     if not np.isfinite(loss):
-        names = ", ".join(variable_name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
+        names = ", ".join(bounds.name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
         reason = (
-            f"the system gives no bound on {names}; add a ball or box constraint that you can justify "
-            f"(for example {_ball(sorted(missing))} <= R**2 with a number for R)"
+            f"nothing bounds the norm of {names}"
+            if bounds.names
+            else (
+                f"the system gives no bound on {names}; add a ball or box constraint that you can justify "
+                f"(for example {_ball(bounds, sorted(missing))} <= R**2 with a number for R)"
+            )
         )
         loss = np.inf
     return Certified(gram, free, loss * _OUTWARD, margin, reason, unbounded_residual, spare)

@@ -40,7 +40,7 @@ def as_stated(
     identities that were stacked.
     """
     identity = program.identity
-    if any(piece.rounded for piece in (identity, *parts)) or identity.hermitian:
+    if any(piece.rounded for piece in (identity, *parts)):
         return None
     gram, free, unknown = identity.gram.copy(), identity.free.copy(), identity.unknown.copy()
     objective = program.objective.copy()

@@ -27,6 +27,7 @@ _LONG_TRIAL, _TRIAL_RATE = 1000, 0.0125  # else at most so many, and this times 
 # half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
+_FEW_MOMENTS, _LARGE_WORK = 3000, 2e11  # moments, and sum of R^3, up to which an interior point beats SCS
 
 
 def cubic_work(identity: Identity) -> float:
@@ -98,8 +99,24 @@ def solve_program(
     if smaller is not None:
         name = "borrowed" if solver == "auto" else solver
         return smaller.lift(program, solve_program(seen, solver=name, **options))
-    name = choose(program.identity.sides) if solver in ("auto", "borrowed") else solver
+    name = _suited(program) if solver in ("auto", "borrowed") else solver
     return _solve_with(program, name, options)
+
+
+def _suited(program: GramProgram) -> str:
+    """The solver by the work: of a large block with few moments (words of projectors, orbits) an interior
+    point is found by equations in the moments, which SDPA solves; Clarabel's are in the entries, and still
+    sooner done than thousands of steps of SCS (I3322 at level 3, side 88 and 868 moments: 3, 22 and more
+    than 280 s)."""
+    identity = program.identity
+    side, columns = max(identity.sides, default=0), identity.columns.shape[0]
+    few = columns < _NEWTON_COLUMNS * side and identity.dominance is None and program.quadratic is None
+    if side > INTERIOR_POINT_SIDE and few:
+        if columns <= _FEW_MOMENTS and not identity.free.shape[0] and is_installed("sdpa"):
+            return "sdpa"
+        if cubic_work(identity) <= _LARGE_WORK and is_installed("clarabel"):
+            return "clarabel"
+    return choose(identity.sides)
 
 
 def small_solvers(program: GramProgram) -> tuple[str, ...]:

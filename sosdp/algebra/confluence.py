@@ -1,0 +1,99 @@
+"""Whether normal forms are unique (Bergman's diamond lemma), and the completion of relations of a user.
+
+Soundness rests on true relations only. Where two ways of rewriting a word end differently, their difference
+is another true relation that words do not see, and bounds are weaker than they could be.
+Source: Bergman, Adv. Math. 29 (1978); Mora, Theor. Comput. Sci. 134 (1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sosdp.algebra.words import Number, Terms, Word, Words, add_to, inverse, order, times
+
+_MOST_RULES = 2000
+
+
+def consequences(words: Words, degree: int | None = None) -> Iterator[Terms]:
+    """Relations that follow but are not seen: adjoints of rules that do not reduce to 0, and overlaps (of
+    at most this length) that do not meet."""
+    rules = dict(words.rules)
+    for left, right in rules.items():
+        gap = words.star_of(_difference(left, right))
+        if gap:
+            yield gap
+    for u, v in ((u, v) for u in rules for v in rules if words.party[u[0]] == words.party[v[0]]):
+        for n in range(1, min(len(u), len(v)) + 1):
+            if u[-n:] != v[:n] or (u == v and n == len(u)) or (degree and len(u) + len(v) - n > degree):
+                continue
+            gap = words.reduce({w + v[n:]: c for w, c in rules[u].items()})
+            for word, c in words.reduce({u[: len(u) - n] + w: c for w, c in rules[v].items()}).items():
+                add_to(gap, word, (-c[0], -c[1]))
+            if gap:
+                yield gap
+        for k in range(len(u) - len(v) + 1 if u != v else 0):  # v inside u
+            if u[k : k + len(v)] == v:
+                gap = words.reduce(dict(rules[u]))
+                inner = {u[:k] + w + u[k + len(v) :]: c for w, c in rules[v].items()}
+                for word, c in words.reduce(inner).items():
+                    add_to(gap, word, (-c[0], -c[1]))
+                if gap:
+                    yield gap
+
+
+def closed_relations(words: Words, relations: list[Terms], complete: int | None) -> Words:
+    """The algebra with more relations p = 0 and their adjoints, confluent; with ``complete`` up to that
+    degree.
+
+    Raises ValueError where relations join operators of two parties, contradict each other, or are not
+    confluent and are not to be completed; then it says what follows.
+    """
+    rules: dict[Word, Mapping[Word, Number]] = dict(words.rules)
+    found = words
+    queue = [p for r in relations for p in (r, words.star_of(r))]
+    asked = len(queue)
+    while True:
+        for number, p in enumerate(queue):
+            terms = found.reduce(p)
+            if not terms:
+                continue
+            if number >= asked and complete is None:
+                raise ValueError(
+                    f"the relations are not confluent: {words.text(terms)} = 0 follows; state it too, or let "
+                    "complete=True add what follows"
+                )
+            lead, rule = _rule(found, terms)
+            rules = {u: v for u, v in rules.items() if u != lead} | {lead: rule}
+            if len(rules) > _MOST_RULES:
+                raise ValueError(
+                    f"completion did not end with {_MOST_RULES} relations: state fewer, or equalities"
+                )
+            found = Words(words.letters, rules)
+        gap = next(consequences(found, complete), None)
+        if gap is None:
+            return found
+        queue, asked = [gap], 0
+
+
+def _difference(left: Word, right: Mapping[Word, Number]) -> Terms:
+    """left - right, a relation."""
+    from fractions import Fraction
+
+    out: Terms = {left: (Fraction(1), Fraction(0))}
+    for word, c in right.items():
+        add_to(out, word, (-c[0], -c[1]))
+    return out
+
+
+def _rule(words: Words, terms: Terms) -> tuple[Word, Terms]:
+    """The leading word of a relation and what replaces it."""
+    lead = max(terms, key=order)
+    if not lead:
+        raise ValueError("the relations contradict each other: 1 = 0 follows")
+    if len({words.party[i] for w in terms for i in w}) > 1:
+        raise ValueError(
+            f"the relation {words.text(terms)} = 0 joins operators of several parties: give them one party, "
+            "or state it as a constraint with =="
+        )
+    factor = inverse(terms[lead])
+    return lead, {w: times((-c[0], -c[1]), factor) for w, c in terms.items() if w != lead}

@@ -1,0 +1,269 @@
+"""Words in noncommuting letters: the monoid of operators, with exact coefficients in Q(i).
+
+A word is a tuple of letter numbers, the empty one is 1. Letters of different parties commute, so that a
+word in normal form is the concatenation, party by party, of words to which no rule applies. A rule replaces
+a word of one party by a combination of smaller words (length, then letters) and holds in every model, with
+its adjoint. What is proven needs only that the rules are true; confluence makes normal forms unique
+(`confluence`). Commuting monomials (`monomials`) are the monoid in which rows are sorted; there nothing is
+rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+Word = tuple[int, ...]
+Number = tuple[Fraction, Fraction]
+"""Real and imaginary part."""
+Terms = dict[Word, Number]
+ZERO, ONE, IMAGINARY = (
+    (Fraction(0), Fraction(0)),
+    (Fraction(1), Fraction(0)),
+    (Fraction(0), Fraction(1)),
+)
+
+
+def times(a: Number, b: Number) -> Number:
+    """The product of two numbers."""
+    if not a[1] and not b[1]:
+        return a[0] * b[0], a[1]
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def conjugate(a: Number) -> Number:
+    """The complex conjugate."""
+    return a[0], -a[1]
+
+
+def inverse(a: Number) -> Number:
+    """1 / a."""
+    size = a[0] * a[0] + a[1] * a[1]
+    return a[0] / size, -a[1] / size
+
+
+def add_to(terms: Terms, word: Word, c: Number) -> None:
+    """Add a multiple of a word to a combination."""
+    old = terms.get(word)
+    if old is not None:
+        c = (old[0] + c[0], old[1] + c[1])
+    if c[0] or c[1]:
+        terms[word] = c
+    else:
+        terms.pop(word, None)
+
+
+def order(word: Word) -> tuple[int, Word]:
+    """What words are compared by: length, then letters."""
+    return len(word), word
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One letter: its adjoint is ``star[0]`` times the letter number ``star[1]``; ``norm`` bounds it in every
+    model (infinite: nothing is known), by a hypothesis of the user where ``stated``; ``family``: the letters
+    that were made with it."""
+
+    name: str
+    party: str
+    star: tuple[Number, int]
+    norm: float = float("inf")
+    family: int = 0
+    stated: bool = False
+
+
+class Words:
+    """Letters and rules. Nothing in it changes after it was made, but that `grow` adds new letters."""
+
+    def __init__(
+        self,
+        letters: Iterable[Letter] = (),
+        rules: Mapping[Word, Mapping[Word, Number]] = MappingProxyType({}),
+    ):
+        self.letters: list[Letter] = []
+        self.parties: list[str] = []
+        self.party: list[int] = []
+        self._rules: dict[Word, Mapping[Word, Number]] = {}
+        self._known: dict[Word, Terms] = {}
+        self._normal: dict[Word, Terms] = {}
+        self._lengths: dict[int, list[int]] = {}
+        self.grow(letters, rules)
+
+    def grow(self, letters: Iterable[Letter], rules: Mapping[Word, Mapping[Word, Number]]) -> None:
+        """New letters with rules between them: normal forms of words that there are do not change."""
+        first = len(self.letters)
+        if any(i < first for word in rules for i in word):
+            raise ValueError("the relations of letters do not change")
+        for letter in letters:
+            if letter.party not in self.parties:
+                self.parties.append(letter.party)
+            self.letters.append(letter)
+            self.party.append(self.parties.index(letter.party))
+        for word, value in rules.items():
+            parties = {self.party[i] for i in word} | {self.party[i] for w in value for i in w}
+            if len(parties) != 1 or any(order(w) >= order(word) for w in value):
+                raise ValueError(f"{self.show(word)} is no leading word of a rule of one party")
+            self._rules[word] = MappingProxyType({w: c for w, c in value.items() if c != ZERO})
+            lengths = self._lengths.setdefault(self.party[word[0]], [])
+            if len(word) not in lengths:
+                lengths.append(len(word))
+
+    @property
+    def rules(self) -> Mapping[Word, Mapping[Word, Number]]:
+        """Leading words and what replaces them."""
+        return MappingProxyType(self._rules)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the letters."""
+        return [letter.name for letter in self.letters]
+
+    @property
+    def star(self) -> list[tuple[Number, int]]:
+        """Of every letter the number and the letter whose product is its adjoint."""
+        return [letter.star for letter in self.letters]
+
+    @property
+    def norms(self) -> list[float]:
+        """A bound on the norm of every letter, infinite where none is known."""
+        return [letter.norm for letter in self.letters]
+
+    @property
+    def is_real(self) -> bool:
+        """Whether all rules and adjoints have real coefficients."""
+        numbers = [c for value in self._rules.values() for c in value.values()]
+        return not any(c[1] for c in (*numbers, *(s[0] for s in self.star)))
+
+    def reduced(self, word: Word) -> Terms:
+        """Normal form of a word of one party."""
+        found = self._known.get(word)
+        if found is None:
+            hit = self._first_rule(word)
+            if hit is None:
+                found = {word: ONE}
+            else:
+                found = {}
+                place, end = hit
+                for middle, c in self._rules[word[place:end]].items():
+                    for w, d in self.reduced(word[:place] + middle + word[end:]).items():
+                        add_to(found, w, times(c, d))
+            self._known[word] = found
+        return found
+
+    def _first_rule(self, word: Word) -> tuple[int, int] | None:
+        lengths = self._lengths.get(self.party[word[0]], ()) if word else ()
+        for place in range(len(word)):
+            for n in lengths:
+                if place + n <= len(word) and word[place : place + n] in self._rules:
+                    return place, place + n
+        return None
+
+    def split(self, word: Word) -> list[tuple[int, Word]]:
+        """The word of each party, in the order of their numbers."""
+        groups: dict[int, list[int]] = {}
+        for i in word:
+            groups.setdefault(self.party[i], []).append(i)
+        return [(p, tuple(groups[p])) for p in sorted(groups)]
+
+    def normal(self, word: Word) -> Terms:
+        """Normal form of any word: {word: number}."""
+        found = self._normal.get(word)
+        if found is None:
+            found = {(): ONE}
+            for _, piece in self.split(word):
+                part = self.reduced(piece)
+                found = {u + v: times(c, d) for u, c in found.items() for v, d in part.items()}
+            self._normal[word] = found
+        return found
+
+    def adjoint(self, word: Word) -> tuple[Number, Word]:
+        """The adjoint, not reduced: a number and a word."""
+        c, out = ONE, []
+        for i in reversed(word):
+            d, j = self.letters[i].star
+            c = times(c, d)
+            out.append(j)
+        return c, tuple(out)
+
+    def bound(self, word: Word) -> float:
+        """A bound on the norm: norms are submultiplicative."""
+        value = 1.0
+        for i in word:
+            value *= self.letters[i].norm
+        return value
+
+    def show(self, word: Word) -> str:
+        """The word as one writes it."""
+        return "*".join(self.letters[i].name for i in word) or "1"
+
+    # combinations of words
+    def reduce(self, terms: Mapping[Word, Number]) -> Terms:
+        """Normal form of a combination."""
+        out: Terms = {}
+        for word, c in terms.items():
+            for w, d in self.normal(word).items():
+                add_to(out, w, times(c, d))
+        return out
+
+    def product(self, p: Mapping[Word, Number], q: Mapping[Word, Number]) -> Terms:
+        """Normal form of a product."""
+        out: Terms = {}
+        for u, c in p.items():
+            for v, d in q.items():
+                e = times(c, d)
+                for w, f in self.normal(u + v).items():
+                    add_to(out, w, times(e, f))
+        return out
+
+    def star_of(self, p: Mapping[Word, Number]) -> Terms:
+        """Normal form of the adjoint."""
+        out: Terms = {}
+        for word, c in p.items():
+            d, other = self.adjoint(word)
+            e = times(conjugate(c), d)
+            for w, f in self.normal(other).items():
+                add_to(out, w, times(e, f))
+        return out
+
+    def text(self, p: Mapping[Word, Number]) -> str:
+        """A combination as one writes it."""
+        return (
+            " + ".join(
+                _term(c, self.show(w)) for w, c in sorted(p.items(), key=lambda t: order(t[0]))
+            ).replace("+ -", "- ")
+            or "0"
+        )
+
+    def restricted(self, families: set[int]) -> tuple[Words, dict[int, int]]:
+        """The letters of some families with numbers of their own, and the new number of each."""
+        kept = [i for i, letter in enumerate(self.letters) if letter.family in families]
+        number = {i: k for k, i in enumerate(kept)}
+
+        def moved(word: Word) -> Word:
+            return tuple(number[i] for i in word)
+
+        letters = [
+            replace(letter, star=(letter.star[0], number[letter.star[1]]))
+            for letter in (self.letters[i] for i in kept)
+        ]
+        rules = {
+            moved(word): {moved(w): c for w, c in value.items()}
+            for word, value in self._rules.items()
+            if self.letters[word[0]].family in families
+        }
+        return Words(letters, rules), number
+
+
+def _term(c: Number, word: str) -> str:
+    """One term in Python's syntax."""
+    if c[1] and c[0]:
+        number = f"({c[0]} + {c[1]}j)"
+    elif c[1]:
+        number = "1j" if c[1] == 1 else "-1j" if c[1] == -1 else f"{c[1]}j"
+    else:
+        number = str(c[0])
+    if word == "1":
+        return number
+    return word if number == "1" else f"-{word}" if number == "-1" else f"{number}*{word}"

@@ -1,0 +1,260 @@
+"""The answer about operators: bounds, expectations, the multipliers of the proof, and operators that attain
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...algebra.operator import OperatorPolynomial
+from ...algebra.word_tables import Entries, numbers
+from ...algebra.words import ONE, Number, Terms, Word, Words
+from ...conic.svec import smat
+from ...show import html_table, rounded_safely
+from ..assemble.identity import Identity
+from .assemble import Layout, Pair
+from .classes import Moments, moments_of
+from .reconstruct import OperatorMatrices, Reconstruction, reconstruct
+from .stated import Stated
+
+
+@dataclass(frozen=True, eq=False)
+class GramOfWords:
+    """The Gram matrix of a multiplier, shape (n, n), Hermitian: ``sum gram[i, j] words[i]* p words[j]``
+    with p = 1 (``kind`` ``sos``), or the polynomial number ``index`` of the inequalities (``inequality``)
+    or of those in expectation (``expectation``)."""
+
+    kind: str
+    index: int
+    words: tuple[Word, ...]
+    gram: np.ndarray
+
+    @classmethod
+    def read(cls, identity: Identity, gram: np.ndarray, real: bool) -> Iterator[GramOfWords]:
+        """All of an identity, from vector forms."""
+        for block, rows in zip(identity.blocks, identity.slices(), strict=True):
+            matrix = smat(gram[rows], block.side)
+            words = [tuple(int(i) - 1 for i in row if i) for row in block.basis]
+            if not real:
+                n = block.side // 2
+                words = words[:n]
+                matrix = (matrix[:n, :n] + matrix[n:, n:]) / 2 + 1j * (matrix[n:, :n] - matrix[:n, n:]) / 2
+            yield cls(block.kind, block.index[0] if block.index else -1, tuple(words), matrix)
+
+
+@dataclass(frozen=True)
+class WordMultiplier:
+    """``value * left* h right`` and its adjoint, halved: h is the equation number ``index`` of operators
+    (``kind``
+    ``equality``) or of the state (``state``)."""
+
+    kind: str
+    index: int
+    left: Word
+    right: Word
+    value: complex
+
+    @classmethod
+    def read(cls, pairs: Sequence[Pair], free: np.ndarray) -> list[WordMultiplier]:
+        """All of an identity: a real multiplier of the imaginary part is minus i times one of the product."""
+        total: dict[tuple[str, int, Word, Word], complex] = {}
+        for pair, value in zip(pairs, free.tolist(), strict=True):
+            name = pair.kind, pair.index, pair.left, pair.right
+            total[name] = total.get(name, 0j) + (-1j * value if pair.imaginary else value)
+        return [cls(*name, value) for name, value in total.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorExpectation:
+    """The answer to a program in operators.
+
+    Attributes
+    ----------
+    status, bound, certified_bound, reason, solver, times, steps
+        As those of a ``PseudoExpectation``. ``certified_bound`` holds for all states and operators, of any
+        dimension, that satisfy what was stated; ``hypotheses`` lists what it rests on besides.
+    sizes
+        Number of moments, sides of the (real) blocks before and after symmetry.
+    words
+        The words whose squares were used, in the order of ``moment_matrix``.
+    gamma, blocks, multipliers
+        The proof in floats: of ``stated.target - gamma``, the objective in the form of a minimum.
+    """
+
+    status: str
+    sense: str
+    objective: Any
+    bound: float
+    certified_bound: float | None
+    reason: str
+    solver: str
+    level: Any
+    sizes: dict[str, Any]
+    times: dict[str, float]
+    stated: Stated = field(repr=False)
+    gamma: float = field(repr=False)
+    blocks: tuple[GramOfWords, ...] = field(repr=False)
+    multipliers: tuple[WordMultiplier, ...] = field(repr=False)
+    layout: Layout = field(repr=False)
+    moments: np.ndarray | None = field(repr=False)
+    steps: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def algebra(self) -> Words:
+        """The letters and relations of the statement."""
+        return self.stated.algebra
+
+    @property
+    def hypotheses(self) -> tuple[str, ...]:
+        """What the bound rests on besides what was stated: norms that the user gave, and domains."""
+        return self.stated.hypotheses
+
+    @property
+    def bound_kind(self) -> str:
+        """``lower`` for a minimum, ``upper`` for a maximum."""
+        return "upper" if self.sense == "maximize" else "lower"
+
+    @property
+    def hierarchy(self) -> str:
+        """What was solved: the level, and what makes it smaller."""
+        return str(self.sizes["hierarchy"])
+
+    @cached_property
+    def words(self) -> list[OperatorPolynomial]:
+        """The words whose squares were used."""
+        return [self.stated.shown(w) for w in self._basis]
+
+    @cached_property
+    def _basis(self) -> list[Word]:
+        used = {w for block in self.blocks if block.kind == "sos" for w in block.words}
+        return [w for w in self.layout.basis if w in used]
+
+    @cached_property
+    def _column(self) -> dict[tuple[tuple[int, ...], bool], int]:
+        pairs = zip(map(tuple, self.layout.rows.tolist()), self.layout.imaginary.tolist(), strict=True)
+        return {pair: k for k, pair in enumerate(pairs)}
+
+    def __call__(self, p: Any) -> Any:
+        """Expectation of a polynomial in operators: a float if it is Hermitian, else complex.
+
+        Raises ValueError where a word is no product of two words of the relaxation, and without a solution.
+        """
+        q = OperatorPolynomial._of(p)
+        if q is None:
+            raise TypeError(f"expected a polynomial in operators, not {type(p).__name__}")
+        terms = self.stated.local(q)
+        if not terms:
+            return 0.0
+        value = complex(self._values([terms])[0])
+        if np.isnan(value.real):
+            raise ValueError(f"a word of {q!r} is not part of this relaxation; raise the level")
+        return value.real if self.algebra.star_of(terms) == terms else value
+
+    def _values(self, combinations: Sequence[Terms]) -> np.ndarray:
+        """Expectations of combinations in normal form, NaN where one is not known."""
+        if self.moments is None:
+            raise ValueError(f"there is no expectation to evaluate: the status is {self.status!r}")
+        pairs = [(k, w, c) for k, p in enumerate(combinations) for w, c in p.items()]
+        entries = Entries(
+            np.array([k for k, _, _ in pairs], dtype=np.int64),
+            self.layout.tables.rows([w for _, w, _ in pairs]),
+            numbers([c[0] for _, _, c in pairs]),
+            numbers([c[1] for _, _, c in pairs]),
+        )
+        return self._evaluated(moments_of(self.layout.classes, entries), len(combinations))
+
+    def _evaluated(self, found: Moments, count: int) -> np.ndarray:
+        assert self.moments is not None
+        place = [
+            self._column.get(pair, -1)
+            for pair in zip(map(tuple, found.rows.tolist()), found.imaginary.tolist(), strict=True)
+        ]
+        values = np.append(self.moments, np.nan)[place]
+        out = np.zeros(count, dtype=complex)
+        coefs = found.re.astype(float) + 1j * found.im.astype(float)
+        np.add.at(out, found.index, coefs * values[found.column])
+        return out
+
+    def moment_matrix(self, basis: Any = None) -> np.ndarray:
+        """The matrix E[u* v] for u, v in ``words``, or in the given polynomials, shape (n, n); real where all
+        data are. Entries between blocks of a sparse relaxation are NaN where they are not known."""
+        if basis is None:
+            rows = self.layout.tables.rows(self._basis)
+        else:
+            chosen = [self.stated.local(OperatorPolynomial._of(p) or OperatorPolynomial({})) for p in basis]
+            if any(len(p) != 1 or next(iter(p.values())) != ONE for p in chosen):
+                raise ValueError("a moment matrix needs a basis of words")
+            rows = self.layout.tables.rows([next(iter(p)) for p in chosen])
+        if self.moments is None:
+            raise ValueError(f"there is no expectation to evaluate: the status is {self.status!r}")
+        n = rows.shape[0]
+        i, j = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+        entries = self.layout.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
+        found = self._evaluated(moments_of(self.layout.classes, entries), n * n).reshape(n, n)
+        return found.real if self.stated.real else found
+
+    @cached_property
+    def _reconstruction(self) -> tuple[Reconstruction | None, str]:
+        if self.moments is None:
+            return None, f"the status is {self.status!r}"
+        if self.stated.tracial:
+            return None, "operators are read off states, not off traces"
+        target: dict[Word, Number] = self.stated.target
+        return reconstruct(
+            self.algebra, self._basis, self.moment_matrix(), target, self.stated.sign * self.bound
+        )
+
+    def operators(self) -> OperatorMatrices | None:
+        """Matrices of all letters, by name (``found["A[0]"]``) or operator (``found[A[0]]``, any
+        polynomial), that with ``state`` attain the bound; None where the moment matrix is not flat, see
+        ``operators_reason``.
+
+        Source: Gelfand, Naimark, Segal; Navascues, Pironio and Acin 2008 (rank loop).
+        """
+        found = self._reconstruction[0]
+        if found is None:
+            return None
+        return OperatorMatrices(found.evaluate, self.stated)
+
+    def state(self) -> np.ndarray | None:
+        """The unit vector of the operators, shape (rank,), or None."""
+        found = self._reconstruction[0]
+        return None if found is None else found.state
+
+    @property
+    def operators_reason(self) -> str:
+        """Why there are no operators ('' where there are)."""
+        return self._reconstruction[1]
+
+    def _said(self) -> str:
+        if self.status == "infeasible":
+            return "no operators and no state satisfy the constraints"
+        proven = self.certified_bound
+        if not np.isfinite(self.bound) and proven is None:
+            return self.reason or f"no finite {self.bound_kind} bound"
+        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
+        return f"{self.bound_kind} bound {self.bound:.9g}, {shown}"
+
+    def __repr__(self) -> str:
+        return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._said()})"
+
+    def _repr_html_(self) -> str:
+        blocks = self.sizes["blocks"]
+        facts = {
+            "of": repr(self.objective),
+            f"{self.bound_kind} bound": f"{self.bound:.9g} (the solver's value)",
+            "proven": None
+            if self.certified_bound is None
+            else rounded_safely(self.certified_bound, self.bound_kind),
+            "for": "traces" if self.stated.tracial else "all states",
+            "rests on": "; ".join(self.hypotheses) or None,
+            "reason": self.reason or None,
+            "moments": self.sizes["moments"],
+            "size": f"{len(blocks)} blocks up to side {max(blocks, default=0)}",
+            "solver": self.solver,
+        }
+        return html_table(f"OperatorExpectation: {self.status}, level {self.hierarchy}", facts)

@@ -1,0 +1,143 @@
+"""Words that squares are made of: levels of the hierarchy, cliques, and blocks by term sparsity.
+
+Source: Navascues, Pironio and Acin 2008 (levels); Klep, Magron and Povh 2021 (cliques); Wang and Magron
+2021 (terms).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ...algebra.operator import OperatorPolynomial
+from ...algebra.words import ONE, Word, Words, order
+from ...reduction.sparsity import variable_cliques
+from .stated import Stated
+
+_MOST_WORDS = 20_000
+
+
+def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) -> list[Word]:
+    """All words of a level: an integer, or terms that name parties, as "1+AB" or "2 + A A B".
+
+    Raises ValueError for a level that cannot be read, or with more than 20,000 words.
+    """
+    chosen = range(len(words.letters)) if letters is None else sorted(letters)
+    found: set[Word] = {()}
+    for term in _terms(words, level):
+        patterns = [[list(chosen)] * k for k in range(term + 1)] if isinstance(term, int) else []
+        if not isinstance(term, int):
+            patterns = [[[i for i in chosen if words.parties[words.party[i]] == name] for name in term]]
+        for pattern in patterns:
+            grown: set[Word] = {()}
+            for letter in pattern:
+                grown = {w for u in grown for i in letter for w in words.normal((*u, i))}
+                if len(grown) > _MOST_WORDS:
+                    raise ValueError(f"level {level!r} has more than {_MOST_WORDS} words")
+            found |= grown
+    return sorted(found, key=order)
+
+
+def _terms(words: Words, level: Any) -> list[Any]:
+    """The terms of a level: integers, and lists of names of parties."""
+    if isinstance(level, int) and not isinstance(level, bool) and level >= 0:
+        return [level]
+    if not isinstance(level, str) or not level.strip():
+        raise ValueError(f'level must be an integer >= 0 or a string such as "1+AB", not {level!r}')
+    names = sorted(words.parties, key=len, reverse=True)
+    found: list[Any] = []
+    for term in level.replace(" ", "").split("+"):
+        if term.isdecimal():
+            found.append(int(term))
+            continue
+        row, rest = [], term
+        while rest:
+            name = next((n for n in names if rest.startswith(n)), None)
+            if name is None:
+                raise ValueError(
+                    f"level {level!r}: {rest!r} names no party; there are {', '.join(words.parties)}"
+                )
+            row.append(name)
+            rest = rest[len(name) :]
+        if not row:
+            raise ValueError(f"level {level!r} has an empty term")
+        found.append(row)
+    return found
+
+
+def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
+    """The words of a user's basis, with 1, and with the suffixes that a proof at the boundary needs: of a
+    projector p in front, |v|**2 - |p v|**2 is the square of v - p v; of a fermion c in front, it is that of
+    c* v."""
+    a = stated.algebra
+    found: set[Word] = {()}
+    for entry in basis:
+        p = OperatorPolynomial._of(entry)
+        if p is None:
+            raise TypeError(f"a basis is made of words in operators, not {type(entry).__name__}")
+        found |= set(stated.local(p))
+    todo = list(found)
+    while todo:
+        word = todo.pop()
+        if not word:
+            continue
+        head, rest = word[0], word[1:]
+        star = a.letters[head].star[1]
+        more: set[Word] = set()
+        if a.rules.get((head, head)) == {(head,): ONE}:
+            more = {rest}
+        elif a.rules.get((head, head)) == {}:
+            more = {rest, *a.normal((star, *rest))}
+        for w in more - found:
+            found.add(w)
+            todo.append(w)
+    return sorted(found, key=order)
+
+
+def cliques(stated: Stated) -> list[list[int]]:
+    """Letters by cliques of those that meet in a term, in an operator constraint, or in a rule."""
+    a = stated.algebra
+    groups = [
+        set(w) for p in (stated.target, *stated.state_inequalities, *stated.state_equalities) for w in p
+    ]
+    groups += [{i for w in p for i in w} for p in stated.operators]
+    groups += [{*w, *(i for v in value for i in v)} for w, value in a.rules.items()]
+    groups += [{i, letter.star[1]} for i, letter in enumerate(a.letters)]
+    count = len(a.letters)
+    meet = sp.lil_matrix((count, count), dtype=bool)
+    for group in groups:
+        for i, j in itertools.product(group, repeat=2):
+            meet[i, j] = True
+    found = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
+    return [sorted(int(i) - 1 for i in clique) for clique in found]
+
+
+def blocks_by_terms(
+    sizes: list[int], pairs: list[tuple[np.ndarray, np.ndarray, np.ndarray]], support: np.ndarray
+) -> list[list[np.ndarray]]:
+    """Blocks of bases of these sizes: the closure of the support under the blocks that it joins.
+
+    ``pairs``: of each basis i, j and the moment (by number) of every term of an entry; ``support``: which
+    moments are wanted. All entries of a block join the support, until nothing changes.
+    """
+    support = support.copy()
+    for i, j, moment in pairs:
+        support[moment[i == j]] = True
+    while True:
+        labels, before = [], int(support.sum())
+        for size, (i, j, moment) in zip(sizes, pairs, strict=True):
+            hit = support[moment]
+            graph = sp.coo_matrix((np.ones(int(hit.sum())), (i[hit], j[hit])), shape=(size, size))
+            label = connected_components(graph, directed=False)[1]
+            support[moment[label[i] == label[j]]] = True
+            labels.append(label)
+        if int(support.sum()) == before:
+            return [
+                [np.flatnonzero(label == k) for k in range(int(label.max(initial=-1)) + 1)]
+                for label in labels
+            ]

@@ -1,0 +1,137 @@
+"""The door of operators: from a Hamiltonian or a Bell expression to a certified bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...algebra.build import polynomial
+from ...model.options import Options, read_options
+from ...model.system import System
+from ...progress import shown
+from ..answers import bound, certified
+from ..candidate import Candidate, State
+from ..ladder import run
+from ..statement import BOUND, Statement
+from .answer import GramOfWords, OperatorExpectation, WordMultiplier
+from .demand import WordDemand
+from .stated import Stated, read
+
+OWN = ("level", "trace", "sparsity", "symmetry", "basis", "complete")
+_TRAP = (
+    "of operators without norm ({}) values of levels may be artefacts of rounding, even beyond the truth, "
+    "and only a certified bound counts (a constraint R**2 - x.H*x >= 0, or norm=, bounds them)"
+)
+
+
+@shown("relaxation")
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
+def minimize_operators(
+    objective: Any, constraints: Any, sense: str, given: Mapping[str, Any], degree: int | None = None
+) -> OperatorExpectation:
+    """Lower bound on the least expectation of a Hermitian polynomial in operators (``sense="maximize"``:
+    upper, on the greatest), over all Hilbert spaces, operators that satisfy the constraints, and states.
+
+    ``given``: the options of the door, see `sosdp.minimize`. ``degree``: twice the level, in place of it.
+    Raises ValueError for a statement that is mixed, not Hermitian or not understood.
+    """
+    began = time.perf_counter()
+    own = {name: given[name] for name in OWN if name in given}
+    solving = {name: value for name, value in given.items() if name not in own}
+    options = read_options(sense, solving, ["solve"], more=("degree", *OWN))
+    if degree is not None:
+        if "level" in own:
+            raise ValueError("give level, or degree (twice the level), not both")
+        own["level"] = (degree + 1) // 2
+    trace, complete = own.get("trace", False), own.get("complete", False)
+    for name, value in (("trace", trace), ("complete", complete)):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be True or False, not {value!r}")
+    stated = read(
+        objective,
+        constraints,
+        sense,
+        trace=trace,
+        symmetry=own.get("symmetry"),
+        complete=_most(own) if complete else None,
+    )
+    level = own.get("level")
+    if level is None:
+        longest = max([1, *(len(w) for p in (stated.target, *stated.operators) for w in p)])
+        level = (longest + 1) // 2
+    demand = WordDemand(
+        (polynomial(0), polynomial(-1)), System(), 2, Options(sparsity="dense"), price=Fraction(1),
+        valued=False, stated=stated, level=level, chosen=own.get("basis"), sparsity=own.get("sparsity"),
+    )  # fmt: skip
+    solver = "borrowed" if options.solver == "auto" else options.solver
+    statement = Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=stated.sign)
+    state = State(statement, replace(options, solver=solver), began)
+    best = run(state)
+    return _answered(state, best, demand, objective, "basis" if own.get("basis") is not None else level)
+
+
+def _most(own: Mapping[str, Any]) -> int:
+    """The degree up to which relations are completed: that of all products."""
+    level = own.get("level")
+    if isinstance(level, str):
+        return 2 * max(int(t) if t.isdecimal() else len(t) for t in level.replace(" ", "").split("+"))
+    return 2 * level if isinstance(level, int) else 8
+
+
+def _answered(
+    state: State, best: Candidate, demand: WordDemand, objective: Any, level: Any
+) -> OperatorExpectation:
+    built, raw, theorem = best.built, best.raw, best.best_theorem
+    # what a refutation is about has a target of its own
+    about = built.statement.demands[0]
+    assert isinstance(about, WordDemand)
+    identity, layout = about.both
+    gram, free, unknowns = raw.gram, raw.free, raw.unknowns
+    if theorem is not None and len(theorem.certified) == 1:
+        gram, free, unknowns = theorem.gram, theorem.free, theorem.unknowns
+    scaling = built.scalings[0]
+    gram, free = scaling.gram_of(gram), scaling.free_of(free)
+    moments = None
+    if raw.has_values and best.status in ("optimal", "inaccurate"):
+        moments = built.moments_of(raw.moments)[0]
+    stated = demand.about
+    return OperatorExpectation(
+        status=best.status,
+        sense="minimize" if stated.sign > 0 else "maximize",
+        objective=objective,
+        bound=bound(state, best),
+        certified_bound=certified(state, best),
+        reason=_reason(best, stated),
+        solver=raw.solver,
+        level=level,
+        sizes={
+            "moments": int(identity.columns.shape[0]),
+            "blocks": sorted(identity.sides, reverse=True),
+            "solved_blocks": sorted(identity.solved_sides, reverse=True),
+            "hierarchy": f"{level}" + (f", {layout.cut}" if layout.cut else ""),
+        },
+        times=state.times,
+        stated=stated,
+        gamma=float(scaling.unknowns_of(unknowns)[0]),
+        blocks=tuple(GramOfWords.read(identity, gram, stated.real)),
+        multipliers=tuple(WordMultiplier.read(layout.pairs, free)),
+        layout=layout,
+        moments=moments,
+        steps=tuple(state.ran),
+    )
+
+
+def _reason(best: Candidate, stated: Stated) -> str:
+    """Why nothing better is known; of letters without norm always that levels are not to be trusted."""
+    unbounded = stated.unbounded
+    if not unbounded:
+        return best.reason
+    named = ", ".join(unbounded[:4]) + (", ..." if len(unbounded) > 4 else "")
+    told = _TRAP.format(named)
+    return f"{best.reason}; {told}" if best.reason else told

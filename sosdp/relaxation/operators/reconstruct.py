@@ -1,0 +1,117 @@
+"""Operators and a state from a flat moment matrix (Gelfand, Naimark, Segal), checked before they are
+shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...algebra.operator import OperatorPolynomial
+from ...algebra.words import ONE, Terms, Word, Words
+from .stated import Stated
+
+_RANKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of the largest eigenvalue, what counts as none: tried in this order
+_SPANNED = (
+    1e-2  # of the square root of that, the least singular value of the words that letters map into the basis
+)
+_DEFECT = 1e-3  # of a relation, an adjoint, a commutator, or the value
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Matrices of the letters, shape (rank, rank) each, a unit vector, and how far they are from the
+    relations."""
+
+    letters: list[np.ndarray]
+    state: np.ndarray
+    defect: float
+
+    def evaluate(self, p: Terms) -> np.ndarray:
+        """The matrix of a combination of words."""
+        total = np.zeros((self.state.size, self.state.size), dtype=complex)
+        for word, c in p.items():
+            matrix = np.eye(self.state.size, dtype=complex)
+            for i in word:
+                matrix = matrix @ self.letters[i]
+            total += complex(float(c[0]), float(c[1])) * matrix
+        return total
+
+
+class OperatorMatrices(dict[str, np.ndarray]):
+    """Matrices by the names of letters; also by operators, and by polynomials in them."""
+
+    def __init__(self, evaluate: Any, stated: Stated):
+        letters = enumerate(stated.algebra.letters)
+        super().__init__({letter.name: evaluate({(i,): ONE}) for i, letter in letters})
+        self._evaluate, self._stated = evaluate, stated
+
+    def __missing__(self, key: Any) -> np.ndarray:
+        if not isinstance(key, OperatorPolynomial):
+            raise KeyError(key)
+        found: np.ndarray = self._evaluate(self._stated.local(key))
+        return found
+
+
+def reconstruct(
+    words: Words, basis: list[Word], matrix: np.ndarray, target: Terms, bound: float
+) -> tuple[Reconstruction | None, str]:
+    """Operators and a state of the least rank defect, or None and why."""
+    if np.isnan(matrix).any() or () not in basis:
+        return None, "the blocks of a sparse relaxation do not know all moments: use sparsity=None"
+    place = {w: k for k, w in enumerate(basis)}
+    images = [[words.normal((i, *w)) for i in range(len(words.letters))] for w in basis]
+    inner = [k for k, found in enumerate(images) if all(v in place for p in found for v in p)]
+    if not inner:
+        return None, "no word can be multiplied by every letter: raise the level"
+    values, vectors = np.linalg.eigh(matrix)
+    best: Reconstruction | None = None
+    why = "the moment matrix is not flat: a higher level may be"
+    for none in _RANKS:
+        kept = values > none * values[-1]
+        factor = np.sqrt(values[kept])[:, None] * vectors[:, kept].conj().T
+        low = factor[:, inner]
+        singular = np.linalg.svd(low, compute_uv=False)
+        rank = int(kept.sum())
+        if singular.size < rank or singular[rank - 1] < _SPANNED * np.sqrt(none) * singular[0]:
+            continue
+        back = np.linalg.pinv(low, rcond=1e-9)
+        letters = []
+        for i in range(len(words.letters)):
+            image = np.zeros((rank, len(inner)), dtype=complex)
+            for column, k in enumerate(inner):
+                for v, c in images[k][i].items():
+                    image[:, column] += complex(float(c[0]), float(c[1])) * factor[:, place[v]]
+            letters.append(image @ back)
+        state = factor[:, place[()]].astype(complex)
+        found = Reconstruction(letters, state / np.linalg.norm(state), 0.0)
+        defect = max(
+            _defect(words, found), abs(float((state.conj() @ found.evaluate(target) @ state).real) - bound)
+        )
+        if best is None or defect < best.defect:
+            best = Reconstruction(letters, found.state, defect)
+    if best is None:
+        return None, why
+    if best.defect > _DEFECT * max(1.0, abs(bound)):
+        return (
+            None,
+            f"{why} (operators of rank {best.state.size} miss the relations by {best.defect:.1g})",
+        )
+    return best, ""
+
+
+def _defect(words: Words, found: Reconstruction) -> float:
+    """The largest entry by which the matrices miss a rule, an adjoint or a commutator."""
+    worst = 0.0
+    for word, value in words.rules.items():
+        worst = max(worst, float(np.abs(found.evaluate({word: ONE}) - found.evaluate(dict(value))).max()))
+    for i, letter in enumerate(words.letters):
+        number, j = letter.star
+        other = complex(float(number[0]), float(number[1])) * found.letters[j]
+        worst = max(worst, float(np.abs(found.letters[i].conj().T - other).max()))
+        for k in range(i):
+            if words.party[k] != words.party[i]:
+                a, b = found.letters[i], found.letters[k]
+                worst = max(worst, float(np.abs(a @ b - b @ a).max()))
+    return worst

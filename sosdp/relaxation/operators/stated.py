@@ -1,0 +1,305 @@
+"""What is asked about operators, exactly: the local algebra and every polynomial over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...algebra.confluence import closed_relations
+from ...algebra.constraint import PSD, Equality, ForAll, Inequality
+from ...algebra.operator import LETTERS, MIXED, OperatorConstraint, OperatorPolynomial
+from ...algebra.words import ONE, Terms, Word, Words
+from ...model.expectation import ExpectationConstraint
+from ...model.system import System
+from .classes import parties_of
+
+_OUTWARDS = 1 + 1e-12
+_DOMAIN = (
+    "vectors are in a common invariant domain of the unbounded operators; for the spectrum it must be a "
+    "form core"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """Every polynomial in normal form over ``algebra`` (letters numbered from 0): ``target`` is ``sign``
+    times the objective; ``inequalities`` and ``equalities`` are of operators, the others of expectations.
+    ``given``: the number of each letter in the register of the process; ``hypotheses``: what bounds rest on
+    besides."""
+
+    algebra: Words
+    target: Terms
+    sign: int = 1
+    inequalities: tuple[Terms, ...] = ()
+    equalities: tuple[Terms, ...] = ()
+    state_inequalities: tuple[Terms, ...] = ()
+    state_equalities: tuple[Terms, ...] = ()
+    tracial: bool = False
+    group: tuple[tuple[int, ...], ...] = ()
+    norms: tuple[float, ...] = ()
+    given: tuple[int, ...] = ()
+    hypotheses: tuple[str, ...] = ()
+
+    @property
+    def real(self) -> bool:
+        """Whether all data and relations are real: then expectations are taken real."""
+        data = (self.target, *self.operators, *self.state_inequalities, *self.state_equalities)
+        return self.algebra.is_real and not any(c[1] for p in data for c in p.values())
+
+    @property
+    def operators(self) -> tuple[Terms, ...]:
+        """The polynomials of operator constraints."""
+        return (*self.inequalities, *self.equalities)
+
+    @property
+    def unbounded(self) -> list[str]:
+        """Names of the letters whose norm nothing bounds."""
+        return [l.name for l, n in zip(self.algebra.letters, self.norms, strict=True) if not math.isfinite(n)]
+
+    def local(self, p: OperatorPolynomial) -> Terms:
+        """A polynomial over the local algebra; ValueError for letters that the statement does not have."""
+        number = {i: k for k, i in enumerate(self.given)}
+        strange = next((i for w in p.terms for i in w if i not in number), None)
+        if strange is not None:
+            raise ValueError(f"{LETTERS.letters[strange].name} is not an operator of this problem")
+        return self.algebra.reduce({tuple(number[i] for i in w): c for w, c in p.terms.items()})
+
+    def shown(self, word: Word) -> OperatorPolynomial:
+        """A word as a polynomial of the user's letters."""
+        return OperatorPolynomial(LETTERS.normal(tuple(self.given[i] for i in word)))
+
+
+def is_about_operators(objective: Any, constraints: Any) -> bool:
+    """Whether the objective or a constraint is about operators."""
+    return isinstance(objective, OperatorPolynomial) or any(map(_of_operators, _flat(constraints)))
+
+
+def _of_operators(item: Any) -> bool:
+    body = item.body if isinstance(item, ExpectationConstraint) else item
+    return isinstance(body, OperatorConstraint | OperatorPolynomial)
+
+
+def _flat(items: Any) -> list[Any]:
+    if items is None:
+        return []
+    if isinstance(items, Iterable) and not isinstance(items, str | System | OperatorPolynomial):
+        return [c for item in items for c in _flat(item)]
+    return [items]
+
+
+def read(
+    objective: Any,
+    constraints: Any,
+    sense: str,
+    *,
+    trace: bool = False,
+    symmetry: Any = (),
+    complete: int | None = None,
+) -> Stated:
+    """The statement. ``complete``: the degree up to which relations are completed, None: they must be
+    confluent.
+
+    Raises ValueError for what is mixed, not Hermitian, or no symmetry; TypeError for what is no constraint.
+    """
+    target = OperatorPolynomial._of(objective)
+    if target is None:
+        raise TypeError(f"expected a polynomial in operators, not {type(objective).__name__}")
+    kinds = _sorted(_flat(constraints))
+    if not target.is_hermitian:
+        raise ValueError(
+            f"the objective {target!r} must equal its adjoint: its expectation is no real number"
+        )
+    every = [target, *(p for family in kinds.values() for p in family)]
+    families = {LETTERS.letters[i].family for p in every for w in p.terms for i in w}
+    if not families:
+        raise ValueError("there is no operator in the objective or the constraints")
+    algebra, number = LETTERS.restricted(families)
+    if kinds["relation"]:
+        given = [{tuple(number[i] for i in w): c for w, c in p.terms.items()} for p in kinds["relation"]]
+        algebra = closed_relations(algebra, given, complete)
+    sign = 1 if sense == "minimize" else -1
+    stated = Stated(algebra, {}, sign, tracial=trace, given=tuple(number))
+    local = {name: tuple(p for q in family if (p := stated.local(q))) for name, family in kinds.items()}
+    stated = replace(
+        stated,
+        target=stated.local(target * sign),
+        inequalities=local["inequality"],
+        equalities=local["equality"],
+        state_inequalities=local["state inequality"],
+        state_equalities=local["state equality"],
+    )
+    norms, hypotheses = _norms(stated)
+    stated = replace(stated, norms=norms, hypotheses=hypotheses)
+    group = tuple(_checked(stated, _letters_of(stated, g)) for g in _permutations(symmetry))
+    return replace(stated, group=group)
+
+
+def _sorted(items: Sequence[Any]) -> dict[str, list[OperatorPolynomial]]:
+    """Polynomials by the kind of their constraint."""
+    names = ("relation", "inequality", "equality", "state inequality", "state equality")
+    found: dict[str, list[OperatorPolynomial]] = {name: [] for name in names}
+    for item in items:
+        if isinstance(item, OperatorConstraint):
+            if item.asked:
+                raise TypeError(
+                    f"the truth value of {item!r} was asked for before it was given as a constraint"
+                )
+            found[item.kind].append(item.polynomial)
+        elif isinstance(item, ExpectationConstraint) and isinstance(item.body, OperatorPolynomial):
+            if item.kind == "inequality" and not item.body.is_hermitian:
+                raise ValueError(f"{item!r}: an inequality needs an operator that equals its adjoint")
+            found[f"state {item.kind}"].append(item.body)
+        elif isinstance(item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint):
+            raise ValueError(f"{MIXED} ({item!r})")
+        elif isinstance(item, bool | np.bool_):
+            raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
+        else:
+            raise TypeError(f"expected constraints on operators, not {type(item).__name__}")
+    return found
+
+
+def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """A bound on the norm of every letter: its own, or what an operator inequality gives; and the
+    hypotheses."""
+    algebra, known = stated.algebra, list(stated.algebra.norms)
+    rows = [*stated.inequalities]
+    for h in stated.equalities:
+        if algebra.star_of(h) == h:
+            rows += [h, {w: (-c[0], -c[1]) for w, c in h.items()}]
+    low: dict[int, Fraction] = {}
+    high: dict[int, Fraction] = {}
+    for g in rows:
+        for i, value in _ellipsoid(algebra, g).items():
+            known[i] = min(known[i], value)
+        linear = {w: c[0] for w, c in g.items() if w}
+        if len(linear) == 1 and all(len(w) == 1 for w in linear):
+            ((word, c),) = linear.items()
+            ends = low if c > 0 else high
+            end = -g.get((), (Fraction(0), Fraction(0)))[0] / c
+            ends[word[0]] = (max if c > 0 else min)(ends.get(word[0], end), end)
+    for i in low.keys() & high.keys():
+        if algebra.letters[i].star == (ONE, i):
+            known[i] = min(known[i], float(max(abs(low[i]), abs(high[i]))) * _OUTWARDS)
+    for i, letter in enumerate(algebra.letters):  # |x*| = |x|
+        known[i] = known[letter.star[1]] = min(known[i], known[letter.star[1]])
+    said = [
+        f"|{l.name}| <= {l.norm:.6g} (stated)"
+        for i, l in enumerate(algebra.letters)
+        if l.stated and known[i] == l.norm
+    ]
+    if any(not math.isfinite(n) for n in known):
+        said.append(_DOMAIN)
+    return tuple(known), tuple(said)
+
+
+def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
+    """From ``R - sum a_k x_k* x_k + sum b_k x_k >= 0`` with a_k > 0, by completing squares, a bound on each
+    |x_k|; further terms ``-a w* w`` with a > 0 may only help."""
+    squares: dict[int, Fraction] = {}
+    linear: dict[int, Fraction] = {}
+    level = Fraction(0)
+    for word, c in g.items():
+        if c[1]:
+            return {}
+        half = len(word) // 2
+        number, star = algebra.adjoint(word[half:])
+        if not word:
+            level = c[0]
+        elif len(word) == 1:
+            if algebra.letters[word[0]].star != (ONE, word[0]):
+                return {}
+            linear[word[0]] = c[0]
+        elif len(word) % 2 or star != word[:half] or number[1] or c[0] * number[0] >= 0:
+            return {}
+        elif half == 1:
+            squares[word[1]] = -c[0] * number[0]
+    if not squares or any(i not in squares for i in linear):
+        return {}
+    total = level + sum((b * b / (4 * squares[i]) for i, b in linear.items()), Fraction(0))
+    if total < 0:  # no operators satisfy it: every bound is true
+        total = Fraction(0)
+    found = {}
+    for i, a in squares.items():
+        centre = abs(linear.get(i, Fraction(0))) / (2 * a)
+        found[i] = (float(centre) + math.sqrt(float(total / a))) * _OUTWARDS
+    return found
+
+
+def _permutations(symmetry: Any) -> list[Any]:
+    if symmetry is None:
+        return []
+    if isinstance(symmetry, Mapping):
+        return [symmetry]
+    return list(symmetry)
+
+
+def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
+    """A permutation of letters from a mapping of operators (or tuples of them), or the images in their
+    order."""
+    count = len(stated.algebra.letters)
+    if not isinstance(given, Mapping):
+        images = list(given)
+        if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
+            return tuple(int(j) for j in images)
+        raise ValueError(
+            f"a symmetry is a mapping {{operator: image}} or the numbers of the images of all {count} letters"
+        )
+    image: dict[int, int] = {}
+
+    def put(source: Any, target: Any) -> None:
+        if isinstance(source, tuple | list):
+            for a, b in zip(source, target, strict=True):
+                put(a, b)
+            return
+        p, q = stated.local(source), stated.local(target)
+        if len(p) != 1 or len(q) != 1 or len(next(iter(p))) != 1 or len(next(iter(q))) != 1:
+            raise ValueError(f"a symmetry permutes single operators, not {source!r} to {target!r}")
+        ((u, c),), ((v, d),) = p.items(), q.items()
+        if c != d or image.get(u[0], v[0]) != v[0]:
+            raise ValueError(
+                f"a symmetry permutes operators without factors: {source!r} to {target!r} does not"
+            )
+        image[u[0]] = v[0]
+
+    for source, target in given.items():
+        put(source, target)
+    for i, j in list(image.items()):  # an adjoint goes where its operator goes
+        image.setdefault(stated.algebra.letters[i].star[1], stated.algebra.letters[j].star[1])
+    return tuple(image.get(i, i) for i in range(count))
+
+
+def _checked(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation, after an exact check that nothing stated changes; ValueError says what does."""
+    a = stated.algebra
+    if sorted(g) != list(range(len(a.letters))):
+        raise ValueError("a symmetry must be a permutation of all letters")
+    parties_of(a, g)
+    for i, letter in enumerate(a.letters):
+        if a.letters[g[i]].star != (letter.star[0], g[letter.star[1]]):
+            raise ValueError(f"a symmetry changes the adjoint of {letter.name}")
+        if stated.norms[g[i]] != stated.norms[i]:
+            raise ValueError(f"a symmetry changes the bound on the norm of {letter.name}")
+
+    def image(p: Mapping[Word, Any]) -> Terms:
+        return a.reduce({tuple(g[i] for i in w): c for w, c in p.items()})
+
+    for word, value in a.rules.items():
+        if a.normal(tuple(g[i] for i in word)) != image(value):
+            raise ValueError(f"a symmetry changes the relation of {a.show(word)}")
+    families = (
+        (stated.target,),
+        stated.inequalities,
+        stated.equalities,
+        stated.state_inequalities,
+        stated.state_equalities,
+    )
+    for family in families:
+        moved = [image(p) for p in family]
+        if any(p not in family for p in moved) or any(moved.count(p) != family.count(p) for p in family):
+            raise ValueError("a symmetry changes the objective or a constraint")
+    return g

@@ -1,0 +1,115 @@
+"""The monoid of words against matrices: products and adjoints on all words to length 4."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra.confluence import consequences
+from sosdp.algebra.operator import LETTERS
+from sosdp.algebra.word_tables import Tables, distinct
+from sosdp.algebra.words import ONE
+from tests.operators.models import families, value
+
+FAMILIES = families(np.random.default_rng(0))
+
+
+def reduced_words(operators, length):
+    letters = [next(iter(p.terms)) for p in operators]
+    families_ = {LETTERS.letters[w[0]].family for w in letters}
+    words, number = LETTERS.restricted(families_)
+    back = {k: i for i, k in number.items()}
+    level = {()}
+    found = {()}
+    for _ in range(length):
+        level = {w for u in level for i in range(len(words.letters)) for w in words.normal((*u, i))}
+        found |= level
+    return words, back, sorted(found)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_products_and_adjoints_of_all_words_agree_with_matrices(name):
+    operators, model = FAMILIES[name]
+    words, back, found = reduced_words(operators, 4)
+    local = {k: model[i] for k, i in back.items()}
+    tables = Tables(words)
+
+    def matrix(word):
+        m = np.eye(next(iter(local.values())).shape[0], dtype=complex)
+        for i in word:
+            m = m @ local[i]
+        return m
+
+    known = {w: matrix(w) for w in found}
+    for word, m in known.items():  # every word times every letter, and its adjoint
+        number, star = words.adjoint(word)
+        image = words.normal(star)
+        total = sum(complex(*map(float, c)) * matrix(w) for w, c in image.items())
+        assert np.allclose(complex(*map(float, number)) * total, m.conj().T, atol=1e-9)
+        for i in range(len(words.letters)):
+            product = words.normal((*word, i))
+            total = sum(complex(*map(float, c)) * matrix(w) for w, c in product.items())
+            assert np.allclose(total, m @ local[i], atol=1e-9), (word, i)
+    short = [w for w in found if len(w) <= 2]
+    pairs = list(itertools.product(short, repeat=2))
+    left, right = (tables.rows([p[k] for p in pairs]) for k in (0, 1))
+    entries = tables.sandwich(left, np.zeros_like(left), right)
+    got = [np.zeros_like(m) for _ in pairs]
+    for k, word, re, im in zip(
+        entries.index.tolist(),
+        tables.decoded(entries.rows),
+        entries.re.tolist(),
+        entries.im.tolist(),
+        strict=True,
+    ):
+        got[k] = got[k] + complex(re, im) * known[word]
+    for (u, v), m in zip(pairs, got, strict=True):
+        assert np.allclose(m, known[u].conj().T @ known[v], atol=1e-9), (u, v)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_built_in_families_are_confluent(name):
+    words, _, _ = reduced_words(FAMILIES[name][0], 1)
+    assert list(consequences(words)) == []
+
+
+def test_bosons_are_confluent_and_commute_as_they_should():
+    b = sd.bosons(2)
+    assert b[0] * b[0].adjoint - b[0].adjoint * b[0] == 1
+    assert b[0] * b[1].adjoint == b[1].adjoint * b[0]
+    words, _ = LETTERS.restricted({LETTERS.letters[i].family for w in b[0].terms for i in w})
+    assert list(consequences(words)) == []
+
+
+def test_norms_of_words_hold_in_the_models():
+    for name in ("projectors", "observables", "unitaries", "paulis", "fermions"):
+        operators, model = FAMILIES[name]
+        for u, v in itertools.product(operators, repeat=2):
+            for word in (u * v).terms:
+                assert np.linalg.norm(value(sd.OperatorPolynomial({word: ONE}), model), 2) <= 1 + 1e-9
+                assert LETTERS.bound(word) == 1.0
+
+
+def test_distinct_rows_by_rank_where_the_radix_is_too_large():
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 2**20, size=(200, 7))
+    rows[100:] = rows[:100]
+    first, place = distinct(rows)
+    assert first.size == 100 and (rows[first][place] == rows).all()
+
+
+def test_polynomials_read_as_they_are_written():
+    A, s = sd.observables("A", 2), sd.paulis(1)
+    assert repr(A[0] * A[1] - 2 * A[0]) == "-2*A[0] + A[0]*A[1]"
+    assert s[0].x * s[0].y == 1j * s[0].z and s[0].y.is_hermitian
+    assert not (A[0] * A[1]).is_hermitian and (A[0] * A[1]).H == A[1] * A[0]
+    x = sd.operators("x")
+    (y,) = sd.operators("y")
+    assert (x + y) ** 2 == x * x + x * y + y * x + y * y
+    with pytest.raises(AttributeError):
+        x.terms = {}
+    with pytest.raises(ValueError, match="do not change"):
+        LETTERS.grow([], {(0, 0): {}})
