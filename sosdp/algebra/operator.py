@@ -166,8 +166,6 @@ class OperatorConstraint:
     __slots__ = ("asked", "kind", "polynomial")
 
     def __init__(self, kind: str, polynomial: OperatorPolynomial):
-        if kind == "inequality" and not polynomial.is_hermitian:
-            raise ValueError(f"{polynomial!r} >= 0: an inequality needs an operator that equals its adjoint")
         self.kind, self.polynomial, self.asked = kind, polynomial, False
 
     def __bool__(self) -> bool:

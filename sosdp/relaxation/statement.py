@@ -119,6 +119,11 @@ class Demand:
         """Whether there is anything that a set may be empty by."""
         return len(self.system) > 0 or bool(self.in_expectation)
 
+    @property
+    def cure(self) -> str:
+        """What to try where no bound has a certificate."""
+        return "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
+
     def emptied(self) -> Demand:
         """The demand without an objective: what refutes its set."""
         return replace(self, parts=(self.parts[0] * 0, self.parts[1]))

@@ -157,7 +157,4 @@ def _no_bound(found: Candidate) -> str:
             f"no {certificate} of this degree exists for any bound; try a higher degree, "
             "bound the supports, or bound the masses"
         )
-    return (
-        f"no {certificate} of this degree exists for any bound; "
-        "try a higher degree, or bound the set by a ball or by products such as (x - a)*(b - x) >= 0"
-    )
+    return f"no {certificate} of this degree exists for any bound; {statement.demands[0].cure}"

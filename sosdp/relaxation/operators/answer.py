@@ -42,7 +42,7 @@ class GramOfWords:
             if not real:
                 n = block.side // 2
                 words = words[:n]
-                matrix = (matrix[:n, :n] + matrix[n:, n:]) / 2 + 1j * (matrix[n:, :n] - matrix[:n, n:]) / 2
+                matrix = (matrix[:n, :n] + matrix[n:, n:]) / 2 + 1j * (matrix[:n, n:] - matrix[n:, :n]) / 2
             yield cls(block.kind, block.index[0] if block.index else -1, tuple(words), matrix)
 
 

@@ -5,7 +5,7 @@
 
 holds as expectations: a column is the real or the imaginary part of that of one class of words. Complex
 data make a real matrix of twice the side of a Hermitian one, as in the complex hierarchy: Q = A + iB, A =
-(G11 + G22)/2 and B = (G21 - G12)/2. Entries are exact sums, rounded once.
+(G11 + G22)/2 and B = (G12 - G21)/2. Entries are exact sums, rounded once.
 """
 
 from __future__ import annotations

@@ -145,7 +145,8 @@ class Classes:
         for (_, _, flips), part in zip(self.maps, parts, strict=True):
             here, there, re, im, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))
             single = terms == 1
-            both = here[single], there[single], re[single], im[single]
+            # w* = e v says L(w) = conj(e) conj(L(v))
+            both = here[single], there[single], re[single], -im[single] if flips else im[single]
             edges.append(_Edges(*both, flips and not self.real, here[terms == 0]))
         return nodes, edges
 

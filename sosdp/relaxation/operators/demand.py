@@ -60,6 +60,11 @@ class WordDemand(Demand):
         s = self.about
         return bool(s.operators or s.state_inequalities or s.state_equalities)
 
+    @property
+    def cure(self) -> str:
+        """What to try where no bound has a certificate."""
+        return "try a higher level, or bound the operators: R**2 - x.H*x >= 0"
+
     def emptied(self) -> WordDemand:
         """The demand without an objective."""
         return replace(self, stated=replace(self.about, target={}))

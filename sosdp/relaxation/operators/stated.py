@@ -110,10 +110,6 @@ def read(
     if target is None:
         raise TypeError(f"expected a polynomial in operators, not {type(objective).__name__}")
     kinds = _sorted(_flat(constraints))
-    if not target.is_hermitian:
-        raise ValueError(
-            f"the objective {target!r} must equal its adjoint: its expectation is no real number"
-        )
     every = [target, *(p for family in kinds.values() for p in family)]
     families = {LETTERS.letters[i].family for p in every for w in p.terms for i in w}
     if not families:
@@ -133,6 +129,15 @@ def read(
         state_inequalities=local["state inequality"],
         state_equalities=local["state equality"],
     )
+    if algebra.star_of(stated.target) != stated.target:
+        raise ValueError(
+            f"the objective {target!r} must equal its adjoint: its expectation is no real number"
+        )
+    for g in (*stated.inequalities, *stated.state_inequalities):
+        if algebra.star_of(g) != g:
+            raise ValueError(
+                f"{algebra.text(g)} >= 0: an inequality needs an operator that equals its adjoint"
+            )
     norms, hypotheses = _norms(stated)
     stated = replace(stated, norms=norms, hypotheses=hypotheses)
     group = tuple(_checked(stated, _letters_of(stated, g)) for g in _permutations(symmetry))
@@ -151,8 +156,6 @@ def _sorted(items: Sequence[Any]) -> dict[str, list[OperatorPolynomial]]:
                 )
             found[item.kind].append(item.polynomial)
         elif isinstance(item, ExpectationConstraint) and isinstance(item.body, OperatorPolynomial):
-            if item.kind == "inequality" and not item.body.is_hermitian:
-                raise ValueError(f"{item!r}: an inequality needs an operator that equals its adjoint")
             found[f"state {item.kind}"].append(item.body)
         elif isinstance(item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint):
             raise ValueError(f"{MIXED} ({item!r})")
@@ -167,10 +170,9 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """A bound on the norm of every letter: its own, or what an operator inequality gives; and the
     hypotheses."""
     algebra, known = stated.algebra, list(stated.algebra.norms)
-    rows = [*stated.inequalities]
-    for h in stated.equalities:
-        if algebra.star_of(h) == h:
-            rows += [h, {w: (-c[0], -c[1]) for w, c in h.items()}]
+    equations = [h for h in stated.equalities if algebra.star_of(h) == h]
+    equations += [{**value, word: (Fraction(-1), Fraction(0))} for word, value in algebra.rules.items()]
+    rows = [*stated.inequalities, *equations, *({w: (-c[0], -c[1]) for w, c in h.items()} for h in equations)]
     low: dict[int, Fraction] = {}
     high: dict[int, Fraction] = {}
     for g in rows:
