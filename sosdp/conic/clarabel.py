@@ -7,6 +7,7 @@ iteration as N^6, whatever else the program looks like.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,52 @@ def solve(
         seconds=seconds,
         message=_WORDS.get(name, name),
     )
+
+
+class Repeated:
+    """One program for many right-hand sides: the solver is set up once, and factors as it did before.
+
+    Presolve and decompositions, which look at the numbers of the first one, are off: the answers are those of
+    a solver that is new each time, bit for bit.
+    """
+
+    def __init__(self, program: ConicProgram) -> None:
+        self.program = program
+        self._solver: Any = None
+
+    def solve(self, b: np.ndarray) -> ConicSolution | None:
+        """The solution for this right-hand side where it is found without ado, None otherwise."""
+        import clarabel
+
+        try:
+            if self._solver is None:
+                settings = _settings(None, None, None, False, _ATTEMPTS[0])
+                settings.presolve_enable = settings.chordal_decomposition_enable = False
+                settings.input_sparse_dropzeros = False
+                cones, size = self.program.cones, self.program.q.size
+                blocks = [clarabel.ZeroConeT(cones.zero), clarabel.NonnegativeConeT(cones.nonnegative)]
+                blocks += [clarabel.PSDTriangleConeT(n) for n in cones.psd]
+                data = sp.csc_matrix((size, size)), self.program.q, sp.csc_matrix(self.program.A), b
+                self._solver = clarabel.DefaultSolver(*data, blocks, settings)
+            else:
+                self._solver.update(b=b)
+            answer = call("Clarabel", replace(self.program, b=b), self._solver.solve, STANDARD_ERROR)
+        except Breakdown:
+            answer = None
+        if answer is None or str(answer.status) != "Solved":
+            self._solver = None  # what stopped one is not left to the next
+            return None
+        return ConicSolution(
+            status="optimal",
+            x=np.asarray(answer.x),
+            s=np.asarray(answer.s),
+            z=np.asarray(answer.z),
+            value=float(answer.obj_val) + self.program.constant,
+            iterations=int(answer.iterations),
+            solver="clarabel",
+            seconds=float(answer.solve_time),
+            message="",
+        )
 
 
 def _rotation(cones: Cones) -> sp.csr_matrix:

@@ -184,11 +184,11 @@ def shift_to_positive_semidefinite(matrix: np.ndarray) -> np.ndarray:
 
 
 def norms(rows: np.ndarray) -> np.ndarray:
-    """Euclidean norm of each row, shape (k, N) -> (k,), up to rounding; squares of small numbers do not
+    """Euclidean norm of each row, shape (..., N) -> (...), up to rounding; squares of small numbers do not
     vanish."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
+    largest = np.abs(rows).max(axis=-1, initial=0.0)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
-    return np.linalg.norm(rows / scale[:, None], axis=1) * scale
+    return np.linalg.norm(rows / scale[..., None], axis=-1) * scale
 
 
 def norm(vector: np.ndarray) -> float:

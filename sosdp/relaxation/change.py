@@ -289,6 +289,26 @@ class Built:
         most = max(float(np.abs(y).max(initial=0.0)) for y in every)
         return one >= 0 and float(np.abs(every[demand][one])) <= 1e-9 * most
 
+    def retargeted(self, target: Polynomial, row: np.ndarray) -> Built:
+        """The program of a bound whose variables were not moved, for another objective of the same monomials;
+        ``row``: its coefficients by column."""
+        demand = self.statement.demands[0].retargeted(target, row)
+        statement = replace(self.statement, demands=(demand,))
+        bare = replace(self.scalings[0], value=1.0)
+        height, power = _sizes([bare], [row], self.pieces)
+        scaling = replace(bare, value=power, size=min(1.0, height or 1.0) * power)
+        scaled = replace(self.scaled[0], target=row * scaling.column * power)
+        return replace(
+            self,
+            given=statement,
+            statement=statement,
+            scalings=[scaling],
+            scaled=[scaled],
+            program=replace(self.program, identity=scaled),
+            unit=1 / power,
+            height=height or 1.0,
+        )
+
     def without_target(self) -> Built:
         """The same program with nothing but the unknowns in its identities: what a refutation is about."""
         single = len(self.scaled) == 1
@@ -354,19 +374,26 @@ def _units(
         found = program_scalings(pieces, bounds)
     if single:
         found = [replace(found[0], value=1.0, unknown=None)]
-    terms = [
-        np.abs(p.target * s.column * s.value)[mono.degrees(p.columns) > 0]
-        for p, s in zip(pieces, found, strict=True)
-    ]
-    counted = np.concatenate(terms)
-    height = float(counted.max(initial=0.0))
-    counted = np.sort(counted[counted > _COUNTED * height])
-    power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
+    height, power = _sizes(found, [p.target for p in pieces], pieces)
     if not single:  # the limits of unknowns are 0 or none, so that all may be multiplied together
         return [replace(s, value=s.value * power) for s in found], 1.0
     height = (height if given is None else given) or 1.0
     size = min(1.0, height) * power
     return [replace(found[0], value=power, size=size, unknown=_squares(pieces[0], found[0]))], height
+
+
+def _sizes(found: list[Scaling], targets: list[np.ndarray], pieces: list[Identity]) -> tuple[float, float]:
+    """Of objectives in scaled variables: the largest coefficient but the constant, and the factor that
+    brings what counts of them below four, but for a tenth."""
+    terms = [
+        np.abs(row * s.column * s.value)[mono.degrees(p.columns) > 0]
+        for row, s, p in zip(targets, found, pieces, strict=True)
+    ]
+    counted = np.concatenate(terms)
+    height = float(counted.max(initial=0.0))
+    counted = np.sort(counted[counted > _COUNTED * height])
+    power = 4.0 / power_of_two(float(counted[(counted.size - 1) // 10])) if counted.size else 1.0
+    return height, power
 
 
 def _squares(piece: Identity, scaling: Scaling) -> np.ndarray | None:

@@ -49,10 +49,16 @@ class Theorem:
     given: tuple[Fraction, ...] = ()
 
 
-def proven(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> Theorem:
+def proven(
+    built: Built,
+    gram: np.ndarray,
+    free: np.ndarray,
+    unknowns: np.ndarray,
+    known: Certified | None = None,
+) -> Theorem:
     """What multipliers of the program prove of the statement, in fractions: ``constant + prices @ u - curves
-    @
-    u**2`` less what the shortfalls cost. The only function that makes a certified bound, or a refutation."""
+    @ u**2`` less what the shortfalls cost. The only function that makes a certified bound, or a refutation;
+    ``known``: the certificate of these multipliers of one identity, where many were made together."""
     statement = built.statement
     if not all(np.isfinite(v).all() for v in (gram, free, unknowns)):
         return Theorem(None, "the solver returned non-finite numbers", gram, free, unknowns, final=True)
@@ -64,7 +70,7 @@ def proven(built: Built, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarra
     found, reason, final = [], "", False
     parts = zip(statement.demands, built.scaled, built.scalings, built.parts_of(gram, free), strict=True)
     for demand, piece, scaling, part in parts:
-        shown = certify(piece, *part, unknowns, scaling.bounds)
+        shown = known or certify(piece, *part, unknowns, scaling.bounds)
         found.append(shown)
         final = final or shown.unbounded_residual and not demand.equations
         if shown.proves:

@@ -108,6 +108,14 @@ class Demand:
         """The identity as matrices."""
         return self.assembled[0]
 
+    def retargeted(self, target: Polynomial, row: np.ndarray) -> Demand:
+        """The same demand of another polynomial of the same monomials, whose coefficients by column are
+        ``row``."""
+        found = replace(self, parts=(target, *self.parts[1:]))
+        identity, layout = self.assembled
+        found.__dict__["assembled"] = replace(identity, target=row), layout
+        return found
+
     @cached_property
     def fixed(self) -> frozenset[int]:
         """Variables that are not moved: those of rewriting rules (x**2 = x), and labels."""

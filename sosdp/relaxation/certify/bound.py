@@ -70,50 +70,94 @@ def certify(
 ) -> Certified:
     """The proven shortfall of approximate multipliers (vector form ``gram``, ``free``, and the unknowns
     used)."""
-    if not (np.isfinite(gram).all() and np.isfinite(free).all() and np.isfinite(unknowns).all()):
-        return Certified(gram, free, np.inf, -np.inf, "the solver returned non-finite numbers")
-    gram = gram.copy()
+    (found,) = certify_each(identity, identity.target[None], gram[None], free[None], unknowns[None], bounds)
+    return found
+
+
+def certify_each(
+    identity: Identity,
+    targets: np.ndarray,
+    gram: np.ndarray,
+    free: np.ndarray,
+    unknowns: np.ndarray,
+    bounds: VariableBounds,
+) -> list[Certified]:
+    """The proven shortfalls of multipliers, a row each, of identities that differ in their targets alone.
+
+    Cost: that of one, and next to nothing for each other one of a small identity.
+    """
+    finite = [np.isfinite(v).all(axis=1) for v in (targets, gram, free, unknowns)]
+    good = np.logical_and.reduce(finite)
+    why = np.where(good, "", "the solver returned non-finite numbers").astype(object)
+    targets, gram, free, unknowns = (np.where(good[:, None], v, 0.0) for v in (targets, gram, free, unknowns))
     parts = _parts(identity)
     plain, reached, inverse = parts.plain, parts.reached, parts.inverse
-    inexact = 0.0  # how far exact Gram matrices of for-all blocks are from these
-    if parts.null is not None:
-        settled = parts.null.settle(identity, gram)
+    inexact = np.zeros(len(gram))  # how far exact Gram matrices of for-all blocks are from these
+    for row in range(len(gram)):
+        settled = (gram[row], 0.0) if parts.null is None else parts.null.settle(identity, gram[row])
         if settled is None:
-            reason = "the multipliers of a for-all constraint could not be moved into their cone"
-            return Certified(gram, free, np.inf, -np.inf, reason)
-        gram, inexact = settled
+            why[row] = (
+                why[row] or "the multipliers of a for-all constraint could not be moved into their cone"
+            )
+        else:
+            gram[row], inexact[row] = settled
     for group in parts.others:
         if group.side == 1:
-            gram[group.rows] = np.maximum(gram[group.rows], 0.0)
+            gram[:, group.rows] = np.maximum(gram[:, group.rows], 0.0)
             continue
-        least = least_eigenvalue_bounds(group.matrices(gram))
-        if np.isneginf(least).any():
-            return Certified(gram, free, np.inf, -np.inf, _TOO_LARGE)
-        for k in np.flatnonzero(least < 0):
-            here = group.rows[k]
-            gram[here] = svec(shift_to_positive_semidefinite(smat(gram[here], group.side)))
+        least = group.least(gram)
+        for k, j in np.argwhere(least < 0):
+            here = group.rows[j]
+            if np.isneginf(least[k, j]):
+                why[k] = why[k] or _TOO_LARGE
+            else:
+                gram[k, here] = svec(shift_to_positive_semidefinite(smat(gram[k, here], group.side)))
     for _ in range(2):  # the second pass removes the rounding of the first
-        gram[plain] += parts.absorb @ (inverse * parts.residual(gram, free, unknowns))
-    residual = parts.residual(gram, free, unknowns)
-    error = parts.error(gram, free, unknowns)
-    uncertain = np.abs(residual) + error
+        missed = inverse * parts.residual(targets, gram, free, unknowns)
+        gram[:, plain] += (parts.absorb @ missed.T).T
+    uncertain = np.abs(parts.residual(targets, gram, free, unknowns))
+    uncertain += parts.error(targets, gram, free, unknowns)
     if parts.null is not None:
-        uncertain = uncertain + inexact * parts.null.weight
-        uncertain[parts.null_columns] = 0.0  # exact multipliers have no residual there
-    if not np.isfinite(uncertain).all():
-        return Certified(gram, free, np.inf, -np.inf, _TOO_LARGE)
+        uncertain += inexact[:, None] * parts.null.weight
+        uncertain[:, parts.null_columns] = 0.0  # exact multipliers have no residual there
+    for k in np.flatnonzero(~np.isfinite(uncertain).all(axis=1)):
+        why[k], gram[k], uncertain[k] = why[k] or _TOO_LARGE, 0.0, 0.0
     # exact multipliers exist within this distance of the plain Gram matrices
-    distance = parts.absorb_size @ (inverse * uncertain)
+    wide = np.zeros(gram.shape)
+    wide[:, plain] = (parts.absorb_size @ (inverse[:, None] * uncertain.T)).T
+    least_of = [_least_after(group, gram, wide) for group in parts.squares]
+    loose = ~reached & (uncertain > 0)
+    found = []
+    for k, reason in enumerate(why):
+        here = gram[k], free[k]
+        rest = [least[k] for least in least_of], np.where(loose[k], uncertain[k], 0.0)
+        failed = Certified(*here, np.inf, -np.inf, reason)
+        found.append(failed if reason else _paid(identity, parts.squares, bounds, here, *rest))
+    return found
+
+
+def _least_after(group: _Group, gram: np.ndarray, wide: np.ndarray) -> np.ndarray:
+    """Proven least eigenvalues of the plain blocks of a side, wherever the exact multipliers are."""
+    moved = norms(wide[:, group.rows]) * _OUTWARD
+    # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
+    rounding = 4 * UNIT * norms(gram[:, group.rows])
+    least = group.least(gram) - (moved + rounding) * _OUTWARD
+    return np.where(np.isnan(least), -np.inf, least)
+
+
+def _paid(
+    identity: Identity,
+    squares: list[_Group],
+    bounds: VariableBounds,
+    multipliers: tuple[np.ndarray, np.ndarray],
+    least_of: list[np.ndarray],
+    unpaid: np.ndarray,
+) -> Certified:
+    """What plain blocks lack, and coefficients that none of them produces (``unpaid``), paid for with bounds
+    on the set."""
     loss, margin, spare = 0.0, np.inf, -np.inf
     missing: set[int] = set()
-    wide = np.zeros(gram.size)
-    wide[plain] = distance
-    for group in parts.squares:
-        moved = norms(wide[group.rows]) * _OUTWARD
-        # the vector form rounds each off-diagonal entry once when divided by sqrt(2)
-        rounding = 4 * UNIT * norms(gram[group.rows])
-        least = least_eigenvalue_bounds(group.matrices(gram)) - (moved + rounding) * _OUTWARD
-        least = np.where(np.isnan(least), -np.inf, least)
+    for group, least in zip(squares, least_of, strict=True):
         margin = min(margin, float(least.min()))
         for k in np.flatnonzero(least > 0):
             if not identity.blocks[group.blocks[k]].basis.any(axis=1).all():
@@ -126,14 +170,14 @@ def certify(
             if not np.isfinite(norm):
                 missing.update(bounds.missing(basis))
             loss += -float(least[k]) * norm * _OUTWARD
-    loose = ~reached & (uncertain > 0)
     unbounded_residual = False
+    loose = unpaid > 0
     if loose.any():
         sizes = bounds.magnitude(identity.columns[loose])
         unbounded_residual = not np.isfinite(sizes).all()
         if unbounded_residual:
             missing.update(bounds.missing(identity.columns[loose]))
-        loss += float((uncertain[loose] * sizes).sum()) * _OUTWARD
+        loss += float((unpaid[loose] * sizes).sum()) * _OUTWARD
     reason = ""
     if not np.isfinite(loss):
         names = ", ".join(bounds.name(v) for v in sorted(missing)[:_NAMED]) or "some variables"
@@ -146,7 +190,7 @@ def certify(
             )
         )
         loss = np.inf
-    return Certified(gram, free, loss * _OUTWARD, margin, reason, unbounded_residual, spare)
+    return Certified(*multipliers, loss * _OUTWARD, margin, reason, unbounded_residual, spare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +202,19 @@ class _Group:
     rows: np.ndarray
 
     def matrices(self, gram: np.ndarray) -> np.ndarray:
-        """The Gram matrices, shape (k, side, side)."""
+        """The Gram matrices, shape (..., k, side, side)."""
         row, column = triangle(self.side)
-        entries = gram[self.rows] / np.where(row == column, 1.0, SQRT2)
-        found = np.empty((self.blocks.size, self.side, self.side))
-        found[:, row, column] = entries
-        found[:, column, row] = entries
+        entries = gram[..., self.rows] / np.where(row == column, 1.0, SQRT2)
+        found = np.empty((*entries.shape[:-1], self.side, self.side))
+        found[..., row, column] = entries
+        found[..., column, row] = entries
         return found
+
+    def least(self, gram: np.ndarray) -> np.ndarray:
+        """Proven lower bounds of their least eigenvalues, a row for each of several Gram vectors."""
+        matrices = self.matrices(gram)
+        flat = matrices.reshape(-1, self.side, self.side)
+        return least_eigenvalue_bounds(flat).reshape(matrices.shape[:-2])
 
 
 def _groups(identity: Identity, chosen: list[int]) -> list[_Group]:
@@ -185,7 +235,6 @@ class _Parts:
     ``free``, minus ``unknown``) and its absolute values, the rows of plain blocks and, for each coefficient,
     the inverse of what the plain entries can absorb."""
 
-    target: np.ndarray
     up: sp.csr_matrix
     size: sp.csr_matrix
     plain: np.ndarray
@@ -199,18 +248,22 @@ class _Parts:
     null: NullConditions | None
     null_columns: np.ndarray
 
-    def residual(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
-        """What the multipliers miss of every coefficient."""
-        return self.target - self.up @ np.concatenate([gram, free, unknowns])
+    def residual(
+        self, targets: np.ndarray, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray
+    ) -> np.ndarray:
+        """What the multipliers, a row each, miss of every coefficient."""
+        return targets - (self.up @ np.hstack([gram, free, unknowns]).T).T
 
-    def error(self, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+    def error(
+        self, targets: np.ndarray, gram: np.ndarray, free: np.ndarray, unknowns: np.ndarray
+    ) -> np.ndarray:
         """A bound on the rounding in ``residual`` (data conversion included)."""
-        multipliers = np.abs(np.concatenate([gram, free, unknowns]))
-        size = np.abs(self.target) + self.size @ multipliers
+        multipliers = np.abs(np.hstack([gram, free, unknowns])).T
+        size = np.abs(targets).T + self.size @ multipliers
         if not (size > _UNDERFLOW).all():  # products may have vanished that are not zero
             size += _UNDERFLOW / UNIT * ((self.size != 0) @ (multipliers > 0))
         # one rounding a product, one a sum, one for each coefficient converted to double, one for sqrt(2)
-        return (self.terms + 8) * UNIT * size * _OUTWARD
+        return (self.terms + 8) * UNIT * size.T * _OUTWARD
 
 
 def plain_groups(identity: Identity) -> list[_Group]:
@@ -218,7 +271,7 @@ def plain_groups(identity: Identity) -> list[_Group]:
     return _parts(identity).squares
 
 
-_remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()
+_remembered: WeakKeyDictionary[Identity, _Parts] = WeakKeyDictionary()  # nothing in them depends on targets
 
 
 def _parts(identity: Identity) -> _Parts:
@@ -243,7 +296,6 @@ def _make_parts(identity: Identity) -> _Parts:
     reached = weight > 0
     up = _upright(identity)
     return _Parts(
-        target=identity.target,
         up=up,
         size=abs(up),
         plain=plain,

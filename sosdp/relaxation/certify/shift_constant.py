@@ -72,6 +72,16 @@ def lift_constant(
     return None
 
 
+def lifted(identity: Identity, gram: np.ndarray, roundings: float) -> tuple[np.ndarray, float]:
+    """Gram matrices lifted at the monomial 1 by a margin of so many roundings, and what that costs: the given
+    ones where it does not help, or where they are not finite."""
+    if not np.isfinite(gram).all():
+        return gram, 0.0
+    margin = roundings * UNIT * (1.0 + float(np.abs(gram).max(initial=0.0)))
+    state = _lifted(identity, gram, margin, _places_of_one(identity))
+    return (gram, 0.0) if state.stuck else (state.gram, state.paid)
+
+
 def _lifted(identity: Identity, gram: np.ndarray, margin: float, places: np.ndarray) -> _State:
     """Every plain block lifted at its monomial 1 until its least eigenvalue is about the margin."""
     state = _State(gram.copy(), 0.0, [])
