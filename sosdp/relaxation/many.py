@@ -20,7 +20,6 @@ from ..algebra.polynomial import Polynomial
 from ..conic.choose import choose
 from ..conic.clarabel import Repeated
 from .assemble.entries import Coefficients
-from .assemble.identity import ONE
 from .candidate import Candidate
 from .certify.bound import Certified, certify_each
 from .certify.shift_constant import lifted
@@ -34,7 +33,6 @@ from .statement import BOUND, Demand, Statement
 if TYPE_CHECKING:
     from .assemble.identity import RawSolution
     from .pseudoexpectation import PseudoExpectation
-    from .relaxation import Relaxation
 
 _MOST_SIDE = 60  # of all blocks together: larger programs are worth a choice of their own
 _BATCH = 256  # programs that are certified together
@@ -65,16 +63,22 @@ class Bounds:
         return f"Bounds({len(self)} objectives, {good} optimal)"
 
 
-def minimize_many(relaxation: Relaxation, objectives: Sequence[Any], **options: Any) -> Bounds:
-    """See ``Relaxation.minimize_many``."""
+def minimize_many(
+    base: Demand,
+    objectives: Sequence[Any],
+    ask: Callable[[Polynomial], PseudoExpectation],
+    together: bool = True,
+) -> Bounds:
+    """Bounds of objectives on the set of a demand, by one structure (``together``) or by ``ask``; see
+    ``Relaxation.minimize_many``."""
     asked = [p if isinstance(p, Polynomial) else Polynomial(p) for p in objectives]
 
     def answer(k: int) -> PseudoExpectation:
-        return relaxation.minimize(asked[k], **options)
+        return ask(asked[k])
 
     none = np.full(len(asked), np.nan)
     found = Bounds(none, none.copy(), np.full(len(asked), "", dtype=object), answer)
-    family = _family(relaxation, asked) if asked and not options else None
+    family = _family(base, asked) if asked and together else None
     if family is not None:
         for start in range(0, len(asked), _BATCH):
             _settle(found, start, family, asked[start : start + _BATCH])
@@ -102,17 +106,16 @@ class _Family:
         return row
 
 
-def _family(relaxation: Relaxation, asked: list[Polynomial]) -> _Family | None:
+def _family(base: Demand, asked: list[Polynomial]) -> _Family | None:
     """The structure that all objectives share; None where they are better asked one by one."""
-    o = relaxation.options
-    if o.cone != "sos" or o.symmetries is not None or o.quotient == "groebner" or relaxation.system.foralls:
+    o = base.options
+    if o.cone != "sos" or o.symmetries is not None or o.quotient == "groebner" or base.system.foralls:
         return None
     monos = mono.concatenate([p.monos for p in asked])
     generic = Polynomial.from_arrays(monos, np.ones(len(monos)))  # sums of ones: every monomial stays
     plain = replace(o, symmetry="none" if o.symmetry == "none" else "sign")
-    parts, one = (generic, -1 * ONE), Fraction(1)
-    demand = Demand(parts, relaxation.system, relaxation.degree, plain, price=one)
-    statement = Statement(BOUND, (demand,), (one,), (math.inf,))
+    demand = replace(base, parts=(generic, *base.parts[1:]), options=plain)
+    statement = Statement(BOUND, (demand,), (Fraction(1),), (math.inf,))
     if not centre_of_bounds(statement).trivial:
         return None
     built = build(statement, Change.none(statement))

@@ -137,7 +137,11 @@ class Relaxation:
         ``optimal`` at once, they are single calls. An objective's value is within the tolerance of that of a
         single call, and its certified bound is as true.
         """
-        return minimize_many(self, objectives, **solver_options)
+
+        def single(p: Polynomial) -> PseudoExpectation:
+            return self.minimize(p, **solver_options)
+
+        return minimize_many(self._demand(ZERO), objectives, single, together=not solver_options)
 
     @spelled_out("solve")
     def maximize(

@@ -90,7 +90,7 @@ def test_what_is_not_optimal_at_once_is_asked_alone():
 )
 def test_other_sets_have_no_family(system):
     given = sd.Relaxation(sd.System(*system), 4)
-    assert many._family(given, [x**2 + x]) is None
+    assert many._family(given._demand(x), [x**2 + x]) is None
 
 
 def test_options_are_those_of_single_calls():
