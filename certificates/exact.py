@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from sosdp.algebra.polynomial import Polynomial
 
@@ -95,15 +96,10 @@ def multiply(left: Terms, right: Terms) -> Terms:
     return {row: value for row, value in out.items() if value}
 
 
-def value_at(terms: Terms, point: Mapping[int, Any]) -> fmpq:
-    """The value of a polynomial at a rational point (variables by id)."""
-    total = fmpq(0)
-    for row, coefficient in terms.items():
-        value = coefficient
-        for v in row:
-            value = value * rational(point[v])
-        total += value
-    return total
+def value_at(terms: Terms, point: Mapping[int, Any]) -> Any:
+    """The value of a polynomial at a point (variables by id) of rationals, a fmpq, or of balls, an arb."""
+    values = {v: c if isinstance(c, arb) else rational(c) for v, c in point.items()}
+    return sum((prod((values[v] for v in row), start=c) for row, c in terms.items()), fmpq(0))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from certificates.find.for_all import matrix_of
 from certificates.find.measures import MeasureCertificate
 from certificates.find.numbers import dyadic, exact_number
 from certificates.find.program import ProgramCertificate
-from certificates.find.redundant import boxed_proof
 from certificates.find.rounding import NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points
@@ -22,9 +21,26 @@ from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.model.system import System
 
+_MOST_FACTORS = 10  # inequalities of which all products are taken
 
-def _boxed(result: Any, claim: Claim, slack: float) -> Proof:
-    return boxed_proof(result, claim, slack, extract)
+
+def with_products(result: Any, claim: Claim, slack: float) -> Proof:
+    """A proof of a bound of `claim`'s kind within the relative slack, with products of the inequalities.
+
+    A set given by linear inequalities has no multipliers with an inside, because it says nothing about
+    squares; products of the inequalities do. Cost: one more solve and certification. Raises NotCertifiable
+    where products are of no use, or the problem with them is not proven either.
+    """
+    from sosdp.relaxation import minimize
+
+    bound = claim.kind in ("lower_bound", "upper_bound")
+    if not bound or not 1 < len(claim.inequalities) <= _MOST_FACTORS or claim.expectations or claim.squares:
+        raise NotCertifiable("products are taken for bounds at points of few inequalities only")
+    if any(block.kind == "product" for block in result.identity.blocks):
+        raise NotCertifiable("the products were taken already")
+    ask = minimize.minimize if claim.kind == "lower_bound" else minimize.maximize
+    found = extract(ask(claim.objectives[0], result.system, result.degree, products="schmudgen"))
+    return found.exact(slack=slack)  # type: ignore[no-any-return]
 
 
 def extract(result: Any) -> Any:
@@ -84,7 +100,7 @@ def extract(result: Any) -> Any:
         claim = Claim(kind, (_exact_polynomial(objective),), Fraction(0), **parts)
         ends = [float(claim.objectives[0].evaluate({result.variables[0]: z})) for z in critical_points(claim)]
         value = (min if sense == "minimize" else max)(ends, default=value)  # of one variable: the optimum
-        return FloatCertificate(result, claim, value, squares, _boxed)
+        return FloatCertificate(result, claim, value, squares, with_products)
     if sense == "feasible" and status != "optimal":
         # not refuted in floating point, perhaps as nothing bounds the moments: exact multipliers may exist
         return FloatCertificate(result, Claim("infeasible", **parts), None)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -42,10 +42,10 @@ from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
 from sosdp.conic.exact.guesses import independent_columns, integer_span
 from sosdp.conic.exact.integers import kernel, over_one_denominator, primitive
-from sosdp.conic.svec import SQRT2, smat, svec_length, triangle
+from sosdp.conic.svec import SQRT2, smat, triangle
 from sosdp.reduction.quotient import NO_QUOTIENT
 from sosdp.relaxation.assemble.identity import ONE, Block, GramProgram, Identity
-from sosdp.relaxation.solve.solve import solve_program
+from sosdp.relaxation.solve.solve import centre
 
 ROUNDS = 8  # kernels taken out one after another
 LARGEST_ENTRIES = 6000  # Gram entries and equality coefficients together
@@ -290,26 +290,21 @@ def _inside(
     """Float multipliers on the face, as far inside as possible (margin t <= 1); None without convergence."""
     sides = [w.ncols() for w in bases]
     kept = [n for n in sides if n]
+    if not kept:
+        return None
     width = len(system.goal)
-    gram = _sparse(matrix, width)
     # columns of W of norm 1: the margin then means something
     lengths = [np.sqrt((np.array(w.tolist(), dtype=float) ** 2).sum(axis=0)) for w in bases]
-    scale, factor = [], []
+    shrink = [np.ones(0)]
     for n, length in zip(sides, lengths, strict=True):
         row, column = triangle(n)
-        scale.append(1.0 / (length[row] * length[column]) if n else np.zeros(0))
-        factor.append(np.where(row == column, 1.0, 1.0 / SQRT2))
-    shrink = np.concatenate([*scale, np.zeros(0)])
-    order = np.concatenate([np.zeros(0, dtype=int), *_triangle_order(sides)]).astype(int)
-    gram = sp.csr_matrix(sp.diags_array(shrink * np.concatenate([*factor, np.zeros(0)])) @ gram[order])
+        shrink.append(np.where(row == column, 1.0, 1.0 / SQRT2) / (length[row] * length[column]))
+    gram = sp.csr_matrix(sp.diags_array(np.concatenate(shrink)) @ _sparse(matrix, width))
     free = _sparse([effect for _, effect in system.free], width)
     size = 1.0 / np.maximum(1e-12, np.sqrt(np.asarray(free.multiply(free).sum(axis=1)).reshape(-1)))
     free = sp.csr_matrix(sp.diags_array(size) @ free)
-    goal = np.array([float(Fraction(int(v.p), int(v.q))) for v in system.goal])
-    everything = sp.vstack([gram, free], format="csr")
-    if not everything.shape[0]:
-        return None
-    independent = independent_columns(everything.toarray())
+    goal = np.array([float(fraction(v)) for v in system.goal])
+    independent = independent_columns(sp.vstack([gram, free]).toarray())
     identity = Identity(
         blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in kept),
         equalities=(),
@@ -320,40 +315,20 @@ def _inside(
         unknown=sp.csr_matrix((0, independent.size)),
         quotient=NO_QUOTIENT,
     )
-    if kept:
-        identity = replace(identity, unknown=sp.csr_matrix(-identity.trace_vector()))
-    else:
+    inner = centre(GramProgram(identity, np.ones(0), np.ones(0)), np.zeros(0))
+    if inner is None or not np.isfinite(inner[0].gram).all() or inner[1] < -1e-3:
         return None
-    raw = solve_program(GramProgram(identity, np.ones(1), np.ones(1)))
-    if raw.status not in ("optimal", "inaccurate") or not np.isfinite(raw.gram).all():
-        return None
-    t = float(raw.unknowns[0])
-    grams, cursor = [], 0
-    for n, length in zip(sides, lengths, strict=True):
-        size_of = svec_length(n)
-        block = smat(raw.gram[cursor : cursor + size_of], n) + t * np.eye(n) if n else np.zeros((0, 0))
-        grams.append(block / np.outer(length, length) if n else block)
-        cursor += size_of
-    if t < -1e-3:
-        return None
+    raw, t = inner
+    rows = iter(identity.slices())
+    blocks = [smat(raw.gram[next(rows)], n) if n else np.zeros((0, 0)) for n in sides]
+    grams = [block / np.outer(length, length) for block, length in zip(blocks, lengths, strict=True)]
     return grams, raw.free * size, t
-
-
-def _triangle_order(sides: list[int]) -> list[np.ndarray]:
-    """For every block: where the entries of the solver's triangle stand among those of the lower one."""
-    out, start = [], 0
-    for n in sides:
-        row, column = triangle(n)
-        i, j = np.maximum(row, column), np.minimum(row, column)
-        out.append(start + i * (i + 1) // 2 + j)
-        start += svec_length(n)
-    return out
 
 
 def _sparse(rows: list[dict[int, fmpq]], width: int) -> sp.csr_matrix:
     pointers = np.cumsum([0, *(len(r) for r in rows)])
     indices = [c for r in rows for c in r]
-    data = [float(Fraction(int(v.p), int(v.q))) for r in rows for v in r.values()]
+    data = [float(fraction(v)) for r in rows for v in r.values()]
     return sp.csr_matrix((data, indices, pointers), shape=(len(rows), width))
 
 

@@ -59,15 +59,15 @@ class FloatCertificate(PickledByName):
     """The float multipliers of a solved relaxation, with the claim they point to.
 
     `result`: the solved relaxation; `claim`: exact polynomials (float coefficients are read as their shortest
-    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `boxed`:
-    the way of proving the claim with a redundant box, tried when the problem as stated is not proven.
+    decimals); `value`: the solver's value of the bound, None for refutations and sums of squares; `products`:
+    a proof of the claim with products of inequalities, tried when the problem as stated is not proven.
     """
 
     result: Any = field(repr=False)
     claim: Claim
     value: float | None
     squares: tuple[Fraction, ...] = ()  # the multipliers of the squares of expectations
-    boxed: Callable[[Any, Claim, float], Proof] | None = field(default=None, repr=False)
+    products: Callable[[Any, Claim, float], Proof] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", value={self.value:.9g}"
@@ -173,9 +173,9 @@ class FloatCertificate(PickledByName):
             ),
             ("in higher precision", lambda: self._refined(slacks[0], quick=True)),
         ]
-        if self.boxed is not None:
-            boxed = partial(self.boxed, self.result, self.claim)
-            ways.append(("with a redundant box", lambda: first(boxed, slacks)))
+        if self.products is not None:
+            multiplied = partial(self.products, self.result, self.claim)
+            ways.append(("with products of inequalities", lambda: first(multiplied, slacks)))
         # perhaps no multipliers are positive definite at any bound
         ways.append(("on a face of the cone", lambda: first((self.sharper or self)._on_face_near, slacks)))
         if is_univariate(self.claim):

@@ -8,13 +8,16 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from typing import Any
 
-from certificates.exact import fraction, monomials_of, rational, terms_of, value_at
+import numpy as np
+
+from certificates.exact import fraction, rational, terms_of, value_at
 from certificates.find.numbers import decimal, simplest_fraction
 from certificates.find.refine import bracket
 from certificates.find.rounding import NotCertifiable
 from certificates.find.zeros import local_minimisers, value_to
 from certificates.identity import Claim
 from certificates.proof import Proof
+from sosdp.algebra.monomials import MONOMIAL
 
 FEW_VARIABLES = 8  # up to which the points of {-1, 0, 1}^n are looked at
 LIMITS = (1, 8, 100, 2000)  # denominators of exact minimisers
@@ -84,10 +87,7 @@ class Optimum:
             return
         objective = terms_of(self.of.claim.objectives[0])
         ids = [int(v) for v in self.of.result.variable_ids]
-        known = dict(
-            zip(monomials_of(self.of.result.identity.columns), self.of.result.moments.tolist(), strict=True)
-        )
-        means = [known.get((v,), 0.0) for v in ids]
+        means = self.of.result._moment_values(np.array(ids, dtype=MONOMIAL)[:, None])[0].tolist()
         found = [[Fraction(v).limit_denominator(limit) for v in means] for limit in LIMITS]
         corners = product(map(Fraction, (-1, 0, 1)), repeat=len(ids)) if len(ids) <= FEW_VARIABLES else ()
         for row in chain(found, corners):

@@ -16,12 +16,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpz_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpz_mat
 from scipy import optimize
 
-from certificates.exact import Monomial, Terms, monomials_of, terms_of
+from certificates.exact import Terms, terms_of, value_at
 from certificates.find.rounding import Rounder
 from certificates.identity import Claim
+from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import Polynomial
 
 LARGEST_SIDE = 60  # of a Gram matrix whose relations are looked for
@@ -44,13 +45,7 @@ class Zero:
 
     def value(self, terms: Terms) -> Any:
         """The value of a polynomial there."""
-        total = arb(0)
-        for row, c in terms.items():
-            term = arb(c.p) / arb(c.q)
-            for v in row:
-                term = term * self.point[v]
-            total += term
-        return total
+        return arb(value_at(terms, self.point))
 
     def small(self, value: Any) -> bool:
         """Whether a value is zero to half of the bits."""
@@ -74,11 +69,12 @@ def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float
     rows = np.asarray(result.atoms(), dtype=float).reshape(-1, len(ids)).tolist()
     if rows:
         return tuple(dict(zip(ids, row, strict=True)) for row in rows)
-    known = dict(zip(monomials_of(result.identity.columns), np.asarray(result.moments).tolist(), strict=True))
-    mean = np.array([known.get((v,), 0.0) for v in ids])
+    single = np.array(ids, dtype=MONOMIAL)[:, None]
+    mean = result._moment_values(single)[0]
     if len(result.system):
         return (dict(zip(ids, mean.tolist(), strict=True)),)
-    spread = np.sqrt(np.maximum(np.array([known.get((v, v), 1.0) for v in ids]) - mean**2, 0.0))
+    squares, known = result._moment_values(np.repeat(single, 2, axis=1))
+    spread = np.sqrt(np.maximum(np.where(known, squares, 1.0) - mean**2, 0.0))
     generator = np.random.default_rng(0)
     starts = [mean, *(mean + spread * generator.standard_normal(len(ids)) for _ in range(_DESCENTS - 1))]
     distinct: list[dict[int, float]] = []
@@ -231,7 +227,7 @@ def _relations_of(rounder: Rounder, k: int, zeros: Sequence[Zero]) -> fmpz_mat:
     if not reach:
         return unit
     bits = _BITS * side
-    table = [[_integer(_monomial(z, row), bits) for z in reach] for row in basis]
+    table = [[_integer(z.value({row: fmpq(1)}), bits) for z in reach] for row in basis]
     lattice = fmpz_mat([[int(i == j) for j in range(side)] + table[i] for i in range(side)]).lll()
     columns = []
     for i in range(side):
@@ -240,13 +236,6 @@ def _relations_of(rounder: Rounder, k: int, zeros: Sequence[Zero]) -> fmpz_mat:
         if max(map(abs, row[:side])) < 1 << _SHORT and max(map(abs, row[side:])) < side << _SHORT:
             columns.append(row[:side])
     return fmpz_mat(columns).transpose() if columns else fmpz_mat(side, 0)
-
-
-def _monomial(zero: Zero, row: Monomial) -> Any:
-    value = arb(1)
-    for v in row:
-        value = value * zero.point[v]
-    return value
 
 
 def _integer(value: Any, bits: int) -> int:

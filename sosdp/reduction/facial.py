@@ -34,31 +34,29 @@ def find_zeros(p: Polynomial, points: Any = None) -> np.ndarray:
     zeros whose entries agree up to sign alternation. Raises ValueError for a wrong shape, and for a given
     point that is no zero. Cost: one evaluation in integers a candidate.
     """
-    ids = np.asarray(p.variable_ids, dtype=mono.MONOMIAL)
+    count = len(p.variables)
+    exact = p.as_exact()  # what is proven with these zeros is proven about the floats
     if points is None:
-        candidates = _candidates(ids.size)
+        candidates = _nearly_zero(exact, _candidates(count))
     else:
         candidates = np.array(
             [[_fraction(v) for v in np.atleast_1d(row)] for row in points], dtype=object
         ).reshape(len(points), -1)
-        if candidates.shape[1] != ids.size:
+        if candidates.shape[1] != count:
             raise ValueError(
-                f"zeros need one column a variable of the polynomial ({ids.size}), not {candidates.shape[1]}"
+                f"zeros need one column a variable of the polynomial ({count}), not {candidates.shape[1]}"
             )
-    exact = p.as_exact()  # what is proven with these zeros is proven about the floats
-    power = mono.exponents(exact.monos, ids)
-    coefs = np.array([Fraction(c) for c in exact.coefs], dtype=object)
-    if points is None:
-        candidates = candidates[_nearly_zero(candidates, power, coefs)]
+    slopes = exact.gradient()
     result = []
     for point in candidates:
         row = np.array([Fraction(v) for v in point], dtype=object)
-        zero = _value(power, coefs, row) == 0
+        at = dict(zip(exact.variables, row.tolist(), strict=True))
+        zero = exact.evaluate(at) == 0
         if points is not None and not zero:
             raise ValueError(f"the polynomial is not zero at {tuple(map(str, row))}")
-        if zero and not any(_gradient(power, coefs, row)):
+        if zero and not any(slope.evaluate(at) for slope in slopes):
             result.append(row)
-    return np.array(result, dtype=object).reshape(len(result), ids.size)
+    return np.array(result, dtype=object).reshape(len(result), count)
 
 
 def _fraction(value: Any) -> Fraction:
@@ -82,37 +80,11 @@ def _candidates(count: int) -> np.ndarray:
     return np.array([*rows, alternating, -alternating], dtype=object)
 
 
-def _nearly_zero(candidates: np.ndarray, power: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+def _nearly_zero(p: Polynomial, candidates: np.ndarray) -> np.ndarray:
     """Candidates that may be zeros, by floating point (the rest is far from one)."""
     points = candidates.astype(float)
-    total, size = np.zeros(points.shape[0]), np.zeros(points.shape[0])
-    for exponents, c in zip(power, coefs.astype(float), strict=True):
-        used = np.flatnonzero(exponents)
-        term = c * np.prod(points[:, used] ** exponents[used], axis=1)
-        total += term
-        size += np.abs(term)
-    return np.abs(total) <= 1e-9 * size
-
-
-def _value(power: np.ndarray, coefs: np.ndarray, point: np.ndarray) -> Fraction:
-    return sum((c * _term(e, point) for e, c in zip(power, coefs, strict=True)), Fraction(0))
-
-
-def _term(exponents: np.ndarray, point: np.ndarray) -> Fraction:
-    out = Fraction(1)
-    for k in np.flatnonzero(exponents).tolist():
-        out *= point[k] ** int(exponents[k])
-    return out
-
-
-def _gradient(power: np.ndarray, coefs: np.ndarray, point: np.ndarray) -> list[Fraction]:
-    out = []
-    for k in range(power.shape[1]):
-        rows = np.flatnonzero(power[:, k])
-        lower = power[rows].copy()
-        lower[:, k] -= 1
-        out.append(_value(lower, coefs[rows] * power[rows, k].astype(object), point))
-    return out
+    sizes = Polynomial.from_arrays(p.monos, np.abs(p.coefs.astype(float)))
+    return candidates[np.abs(p.evaluate(points)) <= 1e-9 * sizes.evaluate(np.abs(points))]
 
 
 def functionals(columns: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | None:
@@ -120,15 +92,15 @@ def functionals(columns: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.n
 
     Each row is a multiple of the functional; None when an integer does not fit a float exactly.
     """
-    power = mono.exponents(columns, ids)
+    power = mono.exponents(columns, ids).astype(object)
     rows = []
     for zero in zeros:
-        rows.append([_term(e, zero) for e in power])
+        rows.append(_monomials(power, zero))
         for k in range(ids.size):
             lower = power.copy()
             lower[:, k] = np.maximum(lower[:, k] - 1, 0)
-            rows.append([int(e[k]) * _term(low, zero) for e, low in zip(power, lower, strict=True)])
-    return _integral(rows)
+            rows.append(power[:, k] * _monomials(lower, zero))
+    return _in_floats([over_one_denominator(row.tolist())[0] for row in rows])
 
 
 @otherwise(None)
@@ -137,14 +109,16 @@ def face(basis: np.ndarray, ids: np.ndarray, zeros: np.ndarray) -> np.ndarray | 
 
     By exact elimination. None when an integer does not fit a float exactly, or that would take long.
     """
-    power = mono.exponents(basis, ids)
-    rows = [over_one_denominator([_term(e, zero) for e in power])[0] for zero in zeros]
-    vectors = kernel(rows, basis.shape[0])
-    if any(abs(v) > _EXACT for vector in vectors for v in vector):
-        return None
-    return np.array(vectors, dtype=float).reshape(-1, basis.shape[0]).T
+    power = mono.exponents(basis, ids).astype(object)
+    rows = [over_one_denominator(_monomials(power, zero).tolist())[0] for zero in zeros]
+    vectors = _in_floats(kernel(rows, basis.shape[0]))
+    return None if vectors is None else vectors.reshape(-1, basis.shape[0]).T
 
 
-def _integral(rows: list[list[Fraction]]) -> np.ndarray | None:
-    whole = [over_one_denominator(row)[0] for row in rows]
-    return None if any(abs(v) > _EXACT for row in whole for v in row) else np.array(whole, dtype=float)
+def _monomials(power: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Values of monomials, by their exponents, at a point."""
+    return np.asarray((point**power).prod(axis=1))
+
+
+def _in_floats(rows: list[list[int]]) -> np.ndarray | None:
+    return None if any(abs(v) > _EXACT for row in rows for v in row) else np.array(rows, dtype=float)

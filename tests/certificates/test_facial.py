@@ -9,8 +9,8 @@ import pytest
 
 import certificates
 import sosdp as sd
+from certificates.find.extract import with_products
 from certificates.find.facial import _complement, _rational_kernel
-from certificates.find.redundant import boxed_proof
 from certificates.find.rounding import NotCertifiable
 from tests.certificates.solved import path_of
 
@@ -122,17 +122,21 @@ def test_a_second_solve_to_the_last_digits():
     assert -1e-6 <= proof.bound - Fraction(result.bound) and -1e-5 <= proof.bound - 7 <= 0
 
 
-def test_a_box_is_added_and_taken_out_again():
+def test_products_of_inequalities_prove_what_linear_ones_do_not():
     """A concave quadratic on a polytope: nothing bounds the squares, no multipliers are inside."""
     triangle = sd.System(x + y >= -1, x - 2 * y <= 3, y <= 2)
     result = sd.minimize(-(x**2) - x * y - y**2, triangle, degree=4)
     claim = certificates.extract(result).claim
-    proof = boxed_proof(result, claim, 1e-6, certificates.extract)
+    proof = with_products(result, claim, 1e-6)
     assert proof.verify()
     assert proof.claim.inequalities == claim.inequalities
+    assert "product" in {m.kind for m in proof.multipliers}
     # the least value is at a vertex: (7, 2)
     assert -67 - 1e-3 <= float(proof.bound) <= -67
     assert certificates.extract(result).exact(slack=1e-4).verify()
-    half = sd.minimize(x**2 + y, sd.System(x + y >= -1, y <= 2, y >= -5), degree=2)
-    with pytest.raises(NotCertifiable, match="no box"):
-        boxed_proof(half, certificates.extract(half).claim, 1e-4, certificates.extract)
+    again = sd.minimize(-(x**2) - x * y - y**2, triangle, degree=4, products="schmudgen")
+    with pytest.raises(NotCertifiable, match="already"):
+        with_products(again, claim, 1e-4)
+    single = sd.minimize(x**2 + y, sd.System(y >= -5), degree=2)
+    with pytest.raises(NotCertifiable, match="few inequalities"):
+        with_products(single, certificates.extract(single).claim, 1e-4)
