@@ -20,7 +20,7 @@ from .clock import otherwise, reserve
 from .exact.integers import rounded
 from .program import Cones, ConicProgram
 from .rigorous import UNIT, least_eigenvalue_bound, norm
-from .svec import smat, triangle
+from .svec import smat, units
 
 _OUTWARD = 1 + 1e-11
 _UNDERFLOW = 1e-300
@@ -142,7 +142,7 @@ def bounded_lower_bound(program: ConicProgram, z: np.ndarray, largest: float) ->
         if not np.isfinite(least):
             return -np.inf
         if least < 0:
-            z[rows] += -2.0 * least * np.where(np.equal(*triangle(side)), 1.0, 0.0)
+            z[rows] += -2.0 * least * units([side])
             rounding = 4 * UNIT * norm(z[rows])
             if not least_eigenvalue_bound(smat(z[rows], side)) >= rounding * _OUTWARD:
                 return -np.inf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg as sl
 
@@ -13,24 +15,26 @@ def eigenvalues_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray
     (the empty graph on 16 vertices does it); then the whole spectrum is computed. Raises LinAlgError or
     ValueError only if that fails too.
     """
-    try:
-        result = sl.eigh(matrix, eigvals_only=True, subset_by_index=[first, last], check_finite=False)
-    except np.linalg.LinAlgError:
-        result = np.empty(0)
-    if len(result) != last - first + 1 or not np.all(np.isfinite(result)):
-        result = sl.eigh(matrix, eigvals_only=True, driver="evd", check_finite=False)[first : last + 1]
-    return np.asarray(result)
+    return _between(matrix, first, last, False)
 
 
 def eigenvectors_between(matrix: np.ndarray, first: int, last: int) -> np.ndarray:
     """Unit eigenvectors (n, last - first + 1) of these eigenvalues; as `eigenvalues_between`."""
+    return _between(matrix, first, last, True)
+
+
+def _between(matrix: np.ndarray, first: int, last: int, vectors: bool) -> np.ndarray:
+    def solved(**options: Any) -> np.ndarray:
+        result = sl.eigh(matrix, eigvals_only=not vectors, check_finite=False, **options)
+        return np.asarray(result[1] if vectors else result)
+
     try:
-        result = sl.eigh(matrix, subset_by_index=[first, last], check_finite=False)[1]
+        result = solved(subset_by_index=[first, last])
     except np.linalg.LinAlgError:
-        result = np.empty((len(matrix), 0))
-    if result.shape[1] != last - first + 1 or not np.all(np.isfinite(result)):
-        result = sl.eigh(matrix, driver="evd", check_finite=False)[1][:, first : last + 1]
-    return np.asarray(result)
+        result = np.empty(0)
+    if result.shape[-1] != last - first + 1 or not np.isfinite(result).all():
+        result = solved(driver="evd")[..., first : last + 1]
+    return result
 
 
 def least_eigenvalue(matrix: np.ndarray) -> float:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .program import ConicProgram, ConicSolution
-from .reformulate import constant_program, unsolved, without_equations
+from .reformulate import solve_reduced, unsolved
 from .svec import smat, svec
 
 NAME = "multiprecision"
@@ -63,17 +63,10 @@ def solve(
 
     The status is ``optimal`` or ``inaccurate`` (the last iterate), and nothing is said about infeasibility.
     """
-    known = constant_program(program, NAME)
-    if known is not None:
-        return known
-    reduced = without_equations(program)
-    if isinstance(reduced, ConicSolution):
-        return replace(reduced, solver=NAME)
-    known = constant_program(reduced.program, NAME)
-    if known is not None:
-        return reduced.restore(known)
     limit = _ITERATIONS if max_iterations is None else max_iterations
-    return reduced.restore(_solved(reduced.program, tolerance or _GAP, time_limit, limit, verbose))
+    return solve_reduced(
+        program, NAME, lambda reduced: _solved(reduced, tolerance or _GAP, time_limit, limit, verbose)
+    )
 
 
 def _solved(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from .svec import smat, svec, svec_length
+from .svec import smat, svec, svec_length, units
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class Cones:
             slices.append(slice(start, start + svec_length(side)))
             start += svec_length(side)
         return slices
+
+    @property
+    def unit(self) -> np.ndarray:
+        """A point inside the cone: ones and identity matrices (zeros for equations)."""
+        return np.concatenate([np.zeros(self.zero), np.ones(self.nonnegative), units(self.psd)])
 
     def project(self, s: np.ndarray) -> np.ndarray:
         """The point of the cone that is nearest to a vector of its rows."""

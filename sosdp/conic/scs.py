@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from .breakdown import STANDARD_OUTPUT, Breakdown, call
 from .program import ConicProgram, ConicSolution
 from .reformulate import constant_program, unsolved
-from .svec import svec_length, triangle
+from .svec import full_position
 
 FORM = "moment"  # a diagonal normal matrix on plain blocks: the linear solve is free
 
@@ -30,11 +30,7 @@ def _row_order(program: ConicProgram) -> np.ndarray:
     cones = program.cones
     order = [np.arange(cones.zero + cones.nonnegative)]
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-        row, column = triangle(side)
-        position = np.empty((side, side), dtype=np.int64)
-        position[row, column] = np.arange(svec_length(side)) + rows.start
-        upper_row, upper_column = np.triu_indices(side)
-        order.append(position[upper_row, upper_column])
+        order.append(full_position(side)[np.triu_indices(side)] + rows.start)
     return np.concatenate(order)
 
 

@@ -21,7 +21,7 @@ from .brackets import Bracket, bounded_lower_bound, is_empty, lower_bound, upper
 from .clock import gave_up
 from .exact.dual_face import exact_face
 from .exact.dual_program import dual_program, ray_program
-from .exact.guesses import interior, lifted, primal_face, relaxed
+from .exact.guesses import lifted, primal_face, relaxed
 from .exact.integers import rounded
 from .exact.restriction import Point, Restricted, near, restrict
 from .program import ConicProgram, ConicSolution
@@ -234,7 +234,7 @@ class _Side:
         if not self.usable or not self.program.q.size:
             return self
         program, result = self.program, self.answer
-        inside = interior(program.cones)
+        inside = program.cones.unit
         size = shrink * max(1.0, abs(result.value) if np.isfinite(result.value) else 1.0)
         primal_step = size / max(1e-6, float(inside @ np.abs(result.z))) if point else 0.0
         dual_step = size / max(1e-6, float(inside @ np.abs(result.s))) if dual else 0.0

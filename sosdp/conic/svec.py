@@ -6,6 +6,7 @@ entries times sqrt(2), so that inner products of vectors are inner products of m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -22,19 +23,26 @@ def triangle(side: int) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
+def roots(side: int) -> np.ndarray:
+    """What entries are multiplied by in the vector form: 1 on the diagonal, sqrt(2) off it."""
+    return np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+
+
+def units(sides: Iterable[int]) -> np.ndarray:
+    """Vector form of identity matrices of these sides."""
+    return np.concatenate([np.zeros(0), *(np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in sides)])
+
+
 def svec(matrix: np.ndarray) -> np.ndarray:
     """Vector form of a symmetric matrix (side, side) -> (side (side + 1) / 2,)."""
-    row, column = triangle(matrix.shape[0])
-    return matrix[row, column] * np.where(row == column, 1.0, SQRT2)
+    return matrix[triangle(matrix.shape[0])] * roots(matrix.shape[0])
 
 
 def smat(vector: np.ndarray, side: int) -> np.ndarray:
     """Symmetric matrix (side, side) from its vector form."""
     row, column = triangle(side)
-    entries = vector / np.where(row == column, 1.0, SQRT2)
     matrix = np.empty((side, side))
-    matrix[row, column] = entries
-    matrix[column, row] = entries
+    matrix[row, column] = matrix[column, row] = vector / roots(side)
     return matrix
 
 
@@ -54,6 +62,5 @@ def full_position(side: int) -> np.ndarray:
 def unpacking(side: int) -> sp.csr_matrix:
     """Matrix that turns a vector form into all side**2 entries (the same row and column by column)."""
     place = full_position(side).reshape(-1)
-    row, column = triangle(side)
-    weight = np.where(row == column, 1.0, 1.0 / SQRT2)[place]
-    return sp.csr_matrix((weight, place, np.arange(place.size + 1)), shape=(place.size, row.size))
+    shape = (place.size, svec_length(side))
+    return sp.csr_matrix((1.0 / roots(side)[place], place, np.arange(place.size + 1)), shape=shape)

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ..clock import otherwise, reserve
 from ..program import Cones, ConicProgram
 from ..rigorous import UNIT
-from ..svec import SQRT2, smat, svec, triangle
+from ..svec import roots, smat, svec, triangle
 from .guesses import independent_columns
 from .integers import echelon, is_semidefinite, kernel, near_zero
 
@@ -84,7 +84,7 @@ def _entries(program: ConicProgram) -> tuple[np.ndarray, list[np.ndarray], np.nd
     for side, rows in zip(program.cones.psd, program.cones.psd_slices(), strict=True):
         stored = whole[rows].toarray()
         row, column = triangle(side)
-        scale = np.where(row == column, 1.0, SQRT2)[:, None]
+        scale = roots(side)[:, None]
         result = _rounded(stored / scale)
         # each entry carries one rounding of sqrt(2), and nothing else
         here = (result * scale == stored).all(axis=0)
@@ -201,7 +201,7 @@ class _State:
         errors = [np.zeros_like(parts[0])]
         for stack, error in zip(self.matrices, self.errors, strict=True):
             row, column = triangle(stack.shape[1])
-            scale = np.where(row == column, 1.0, SQRT2)[:, None]
+            scale = roots(stack.shape[1])[:, None]
             parts.append(stack[chosen][:, row, column].T * scale)
             errors.append(error[chosen][:, row, column].T * (scale * (1 + 1e-12)))
         dense, error = np.concatenate(parts), np.concatenate(errors)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..program import Cones, ConicProgram
-from ..svec import SQRT2, triangle
+from ..svec import SQRT2, roots
 from .integers import near_zero, shortened
 
 _ROWS = 300  # of a program whose dual is stated: its variables
@@ -63,7 +63,7 @@ def _factors(cones: Cones) -> np.ndarray:
     """What the entries of the matrices are stored times, row by row."""
     factors = np.ones(cones.rows)
     for side, rows in zip(cones.psd, cones.psd_slices(), strict=True):
-        factors[rows] = np.where(np.equal(*triangle(side)), 1.0, SQRT2)
+        factors[rows] = roots(side)
     return factors
 
 

@@ -31,8 +31,7 @@ _CLOSE = 2e-2  # angle between an integer vector and the span it is near
 def relaxed(program: ConicProgram) -> ConicProgram:
     """The largest tau, at most one, by which the slack of a program without equations can be inside the cone;
     tau is the last variable, and the first row its limit."""
-    inside = interior(program.cones)
-    A = sp.hstack([program.A, sp.csc_matrix(inside[:, None])], format="csr")
+    A = sp.hstack([program.A, sp.csc_matrix(program.cones.unit[:, None])], format="csr")
     limit = sp.csr_matrix(([1.0], ([0], [program.q.size])), shape=(1, program.q.size + 1))
     return ConicProgram(
         q=np.append(np.zeros(program.q.size), -1.0),
@@ -87,13 +86,6 @@ def _is_implied(program: ConicProgram, face: Face, z: np.ndarray) -> bool:
         if not (is_semidefinite(matrix) and len(echelon(matrix)[2]) == side):
             return False
     return True
-
-
-def interior(cones: Cones) -> np.ndarray:
-    """A point inside the cone: ones and identity matrices (zeros for equations)."""
-    parts = [np.zeros(cones.zero), np.ones(cones.nonnegative)]
-    parts += [np.where(np.equal(*triangle(side)), 1.0, 0.0) for side in cones.psd]
-    return np.concatenate(parts)
 
 
 def _face(cones: Cones, z: np.ndarray) -> Face | None:

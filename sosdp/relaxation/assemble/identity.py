@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from ...algebra import monomials as mono
 from ...algebra.pickled_by_name import PickledByName
 from ...algebra.polynomial import Polynomial
-from ...conic.program import check_status
-from ...conic.svec import svec_length, triangle
+from ...conic.program import Cones, check_status
+from ...conic.svec import units
 from ...reduction.quotient import Quotient
 
 ONE = Polynomial.from_arrays(mono.constant(1), np.ones(1))
@@ -176,9 +176,7 @@ class Identity(PickledByName):
 
     def slices(self) -> list[slice]:
         """Rows of ``gram`` that belong to each block."""
-        lengths = np.array([svec_length(n) for n in self.sides], dtype=np.int64)
-        ends = np.cumsum(lengths)
-        return [slice(int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True)]
+        return Cones(psd=tuple(self.sides)).psd_slices()
 
     def null_columns(self) -> np.ndarray:
         """Which columns are moments of the free directions of for-all blocks (no point has a value for
@@ -195,10 +193,7 @@ class Identity(PickledByName):
 
     def trace_vector(self) -> np.ndarray:
         """Coefficients of ``sum_blocks <I, multiplier * b b'>``, shape (columns,)."""
-        identity = np.concatenate(
-            [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in self.sides] or [np.zeros(0)]
-        )
-        return self.gram.T @ identity
+        return self.gram.T @ units(self.sides)
 
 
 @dataclass(frozen=True, eq=False)

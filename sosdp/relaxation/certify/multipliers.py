@@ -15,11 +15,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...conic.svec import units
 from ..assemble.identity import GramProgram, RawSolution
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
 from ..solve.from_solution import inward
-from ..solve.solve import block_identity_vector, centre, cubic_work, solve_program, with_margin
+from ..solve.solve import centre, cubic_work, solve_program, with_margin
 from ..statement import PROGRAM
 from .interior import interior_bound
 from .rays import patience
@@ -133,7 +134,7 @@ def _mixture(built: Built, raw: RawSolution) -> tuple[Theorem | None, np.ndarray
         inner = solve_program(wider)
         if not inner.has_values or not inner.unknowns[-1] > 0:
             return None, None
-        gram = inner.gram + inner.unknowns[-1] * block_identity_vector(program.identity)
+        gram = inner.gram + inner.unknowns[-1] * units(program.identity.sides)
         far = gram, inner.free, inner.unknowns[:-1]
     return _least_mixture(built, (raw.gram, raw.free, raw.unknowns), far), far[2]
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...conic.svec import units
 from ..assemble.diagonal_dominance import least_eigenvalues
 from ..assemble.identity import Identity
 from ..candidate import Candidate
 from ..judge import proven
-from ..solve.solve import block_identity_vector
 
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 _MISSED = 1e-3  # of -E[p], that moments may miss
@@ -27,7 +27,7 @@ def decomposed(found: Candidate) -> Candidate:
     identity, cone = built.scaled[0], built.statement.demands[0].options.cone
     if raw.has_values:
         margin = float(raw.unknowns[0])
-        gram = raw.gram + margin * block_identity_vector(identity)
+        gram = raw.gram + margin * units(identity.sides)
         found = replace(found, theorem=proven(built, gram, raw.free, np.zeros(1)), missed=-margin)
         if found.proven is not None:
             return replace(found, status="proved", settled=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...conic import newton_cg
 from ...conic.program import ConicSolution
-from ...conic.svec import svec, triangle
+from ...conic.svec import svec
 from ..assemble.identity import GramProgram, RawSolution
 from .forms import MomentForm, moment_form, read_moment_form
 
@@ -49,7 +49,7 @@ def inward(
     form = moment_form(program)
     conic = form.conic
     start = _conic_solution(program, form, raw)
-    unit = _units(form)
+    unit = conic.cones.unit
     trace = float(unit @ start.s)
     epsilon = _PAID * max(size, abs(raw.value)) / max(1.0, trace)
     shifted = replace(conic, q=conic.q + epsilon * (conic.A.T @ unit))
@@ -112,14 +112,6 @@ def _raw(program: GramProgram, scaling: Scaling, near: PseudoExpectation) -> Raw
         seconds=0.0,
         message="",
     )
-
-
-def _units(form: MomentForm) -> np.ndarray:
-    """The identity in every matrix and a one for every scalar of the moment form."""
-    cones = form.conic.cones
-    parts = [np.zeros(cones.zero), np.ones(cones.nonnegative)]
-    parts += [np.where(np.equal(*triangle(side)), 1.0, 0.0) for side in cones.psd]
-    return np.concatenate(parts)
 
 
 def _conic_solution(program: GramProgram, form: MomentForm, raw: RawSolution) -> ConicSolution:

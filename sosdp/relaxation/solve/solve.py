@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...conic import newton_cg
 from ...conic.choose import INTERIOR_POINT_SIDE, backend, check_memory, choose, is_installed
 from ...conic.plugins import name_of
-from ...conic.svec import svec_length, triangle
+from ...conic.svec import svec_length, units
 from ..assemble.identity import GramProgram, Identity, RawSolution
 from .forms import gram_form, moment_form, read_gram_form, read_moment_form
 from .sos_cone.choose import prefers
@@ -211,13 +211,7 @@ def centre(program: GramProgram, unknowns: np.ndarray) -> tuple[RawSolution, flo
     if not raw.has_values:
         return None
     t = float(raw.unknowns[0])
-    return replace(raw, gram=raw.gram + t * block_identity_vector(identity), unknowns=unknowns), t
-
-
-def block_identity_vector(identity: Identity) -> np.ndarray:
-    """Vector form of the identity matrix in every block."""
-    parts = [np.where(np.equal(*triangle(n)), 1.0, 0.0) for n in identity.sides]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return replace(raw, gram=raw.gram + t * units(identity.sides), unknowns=unknowns), t
 
 
 def with_margin(identity: Identity, keep_unknowns: bool = False) -> Identity:
