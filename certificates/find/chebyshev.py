@@ -8,24 +8,33 @@ is changed to monomials, by an exact congruence: matrices stay positive semidefi
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from certificates.exact import Monomial, Terms, multiply, rational, terms_of
+from certificates.exact import Monomial, Terms, fraction, monos_of, multiply, rational, terms_of
 from certificates.find.numbers import over_common
 from certificates.find.rounding import NotCertifiable, checked
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
+from sosdp.conic.exact.integers import over_one_denominator
+from sosdp.relaxation.assemble.identity import Block
 from sosdp.relaxation.solve.sos_cone.box_proof import BoxProof
-from sosdp.relaxation.solve.sos_cone.chebyshev import dyadic, exponents_of, gram_series
+from sosdp.relaxation.solve.sos_cone.chebyshev import (
+    Series,
+    dyadic,
+    exponents_of,
+    from_monomials,
+    gram_series,
+    product,
+)
 
 Exponent = tuple[int, ...]
-Series = dict[Exponent, Any]  # Chebyshev coefficients, flint.fmpq
+Coefficients = dict[Exponent, Any]  # of products of Chebyshev polynomials, flint.fmpq
 
 _MOST_SIDE = 150
 _HALF = fmpq(1, 2)
@@ -54,25 +63,30 @@ class _Rational:
         self.blocks = proof.frame.identity.blocks
         self.ids = [int(v) for v in self.frame.ids]
         self.lines = self._lines(result)
-        self.powers: list[list[list[Any]]] = [[[fmpq(1)]] for _ in self.ids]
         self.polynomials: list[list[list[Any]]] = [[[fmpq(1)]] for _ in self.ids]
         self.exponents = [mono.exponents(b.basis, self.frame.ids) for b in self.blocks]
         self.grams: list[list[list[Any]]] = []
         self.factors = [self._factor(k) for k in range(len(self.blocks))]
-        residual = self.series(terms_of(claim.targets[0]))
+        residual: Coefficients = {}
+        self._add(residual, *self.series(terms_of(claim.targets[0])))
         for k, gram in enumerate(proof.grams):
             rounded, scale = dyadic(gram / result.scaling.value)
             unit = fmpq(1, 2) ** scale
             entries = np.ldexp(rounded, scale).tolist()
             self.grams.append([[int(v) * unit for v in row] for row in entries])
-            made = gram_series(self.exponents[k], rounded, scale)
-            size = fmpq(1, 2) ** made.scale
-            series = {exponents_of(name, len(self.ids)): value * size for name, value in made.terms.items()}
+            made, common = gram_series(self.exponents[k], rounded, scale), 1
             if self.blocks[k].kind != "sos":
-                series = _times(series, self.series(self.multiplied(k)))
-            for name, value in series.items():
-                residual[name] = residual.get(name, fmpq(0)) - value
+                factor, common = self.series(self.multiplied(k))
+                made = product(made, factor)
+            self._add(residual, made, -common)
         self._absorb(residual)
+
+    def _add(self, total: Coefficients, series: Series, divisor: int) -> None:
+        """Add a series over a divisor to what there is."""
+        unit = fmpq(1, 2) ** series.scale / divisor
+        for name, value in series.terms.items():
+            key = exponents_of(name, len(self.ids))
+            total[key] = total.get(key, fmpq(0)) + value * unit
 
     def _lines(self, result: Any) -> list[tuple[Any, Any]]:
         """(c, r) of every variable, x = c + r t: the scaling is by powers of two, read off its columns."""
@@ -92,10 +106,13 @@ class _Rational:
     def multiplied(self, number: int) -> Terms:
         """The constraint (or product of constraints) that a block multiplies, times its power of two."""
         block = self.blocks[number]
+        return {row: value * self.factors[number] for row, value in self._constraint(block).items()}
+
+    def _constraint(self, block: Block) -> Terms:
         terms: Terms = {(): fmpq(1)}
         for k in block.index:
             terms = multiply(terms, terms_of(self.claim.inequalities[k]))
-        return {row: value * self.factors[number] for row, value in terms.items()}
+        return terms
 
     def _factor(self, number: int) -> Any:
         """The power of two that the assembled multiplier of a block is of the constraint, in x."""
@@ -104,9 +121,7 @@ class _Rational:
             return fmpq(1)
         if block.kind not in ("inequality", "product") or block.entry is not None:
             raise NotCertifiable(f"multipliers of kind {block.kind!r} are not in Chebyshev coefficients")
-        terms: Terms = {(): fmpq(1)}
-        for k in block.index:
-            terms = multiply(terms, terms_of(self.claim.inequalities[k]))
+        terms = self._constraint(block)
         exponents, values = self.frame.multiplier(number)
         largest = int(np.abs(values).argmax())
         row = tuple(v for v, e in zip(self.ids, exponents[largest].tolist(), strict=True) for _ in range(e))
@@ -116,48 +131,17 @@ class _Rational:
             size *= float(Fraction(int(unit.p), int(unit.q))) ** e
         return rational(Fraction(2) ** round(float(np.log2(values[largest] / size))))
 
-    def series(self, terms: Terms) -> Series:
-        """A polynomial in x as Chebyshev coefficients in t."""
-        place = {v: j for j, v in enumerate(self.ids)}
-        current: dict[Exponent, Any] = {}
-        for row, value in terms.items():
-            powers = [0] * len(self.ids)
-            for v in row:
-                powers[place[v]] += 1
-            current[tuple(powers)] = current.get(tuple(powers), fmpq(0)) + value
-        for j in range(len(self.ids)):
-            out: dict[Exponent, Any] = {}
-            for name, value in current.items():
-                for k, c in enumerate(self._power(j, name[j])):
-                    if c:
-                        key = (*name[:j], k, *name[j + 1 :])
-                        out[key] = out[key] + value * c if key in out else value * c
-            current = out
-        return current
+    def series(self, terms: Terms) -> tuple[Series, int]:
+        """A polynomial in x as Chebyshev coefficients in t, over a common denominator."""
+        whole, common = over_one_denominator([fraction(v) for v in terms.values()])
+        exponents = mono.exponents(monos_of(list(terms)), self.frame.ids)
+        middle, half = np.array([[float(fraction(v)) for v in line] for line in self.lines]).T
+        return from_monomials(exponents, whole, middle, half), common
 
-    def _power(self, j: int, p: int) -> list[Any]:
-        """Chebyshev coefficients of ``(c + r t)**p``."""
-        table, (c, r) = self.powers[j], self.lines[j]
-        half = _HALF * r
-        while len(table) <= p:
-            last = table[-1]
-            row = [fmpq(0)] * (len(last) + 1)
-            for k, value in enumerate(last):
-                if not value:  # every other one, on an interval around 0
-                    continue
-                moved = half * value
-                row[k + 1] += moved
-                row[abs(k - 1)] += moved
-                if c:
-                    row[k] += c * value
-            table.append(row)
-        return table[p]
-
-    def _absorb(self, residual: Series) -> None:
+    def _absorb(self, residual: Coefficients) -> None:
         """Put the residual into the plain Gram matrices, one entry a coefficient, highest degrees first."""
         places = self._places(residual)
-        order = sorted(residual, key=lambda name: (sum(name), name), reverse=True)
-        pending = sorted(set(order), key=lambda name: (-sum(name), name))
+        pending = sorted(residual, key=lambda name: (-sum(name), name))
         while pending:
             name = pending.pop(0)
             value = residual.pop(name, fmpq(0))
@@ -177,13 +161,13 @@ class _Rational:
             ways = [
                 ((a + b, abs(a - b)) if t else (a + b,)) for a, b, t in zip(left, right, both, strict=True)
             ]
-            for other in product(*ways):
+            for other in itertools.product(*ways):
                 if other != name:
                     if other not in residual and other not in pending:
                         _insert(pending, other)
                     residual[other] = residual.get(other, fmpq(0)) - value
 
-    def _places(self, residual: Series) -> dict[Exponent, tuple[int, int, int]]:
+    def _places(self, residual: Coefficients) -> dict[Exponent, tuple[int, int, int]]:
         """For every exponent a pair of elements of a plain basis that multiply to it, as even as possible."""
         found: dict[Exponent, tuple[int, int, int]] = {}
         spread: dict[Exponent, int] = {}
@@ -262,16 +246,3 @@ def _insert(pending: list[Exponent], name: Exponent) -> None:
             pending.insert(k, name)
             return
     pending.append(name)
-
-
-def _times(left: Series, right: Series) -> Series:
-    """The product of two series."""
-    out: Series = {}
-    for b, q in right.items():
-        halvings = _HALF ** sum(1 for k in b if k)
-        for a, p in left.items():
-            ways = [((i + j, abs(i - j)) if j else (i,)) for i, j in zip(a, b, strict=True)]
-            value = p * q * halvings
-            for name in product(*ways):
-                out[name] = out[name] + value if name in out else value
-    return out

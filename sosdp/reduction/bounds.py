@@ -102,6 +102,16 @@ class VariableBounds(PickledByName):
                     best = min(best, float((radius ** powers.astype(float)).sum()) * (1 + INFLATE))
         return best
 
+    def least(self, p: Polynomial) -> Fraction:
+        """A lower bound on a polynomial over the set, each of its terms bounded by itself, or 0 where none is
+        positive."""
+        state = _Propagation()
+        for variable, (low, high) in self.ranges.items():
+            state.low[variable], state.high[variable] = low, high
+        ends = [state.term(c, factors)[0] for c, factors in _terms(p, 1.0)]
+        low = sum(ends) - INFLATE * sum(map(abs, ends))
+        return Fraction(low) * Fraction(2) ** _normalised(p.coefs)[1] if low > 0 else Fraction(0)
+
 
 class _Propagation:
     def __init__(self) -> None:
@@ -202,7 +212,7 @@ def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:
     """Coefficients and exponents, divided by a power of two. TINY stands for every coefficient between 0 and
     TINY, -TINY for those between -TINY and 0."""
     out = []
-    coefs = _normalised(p.coefs)
+    coefs, _ = _normalised(p.coefs)
     for row, c in zip(p.monos.tolist(), coefs, strict=True):
         factors: dict[int, int] = {}
         for v in row:
@@ -212,18 +222,18 @@ def _terms(p: Polynomial, sign: float) -> list[tuple[float, dict[int, int]]]:
     return out
 
 
-def _normalised(coefs: np.ndarray) -> list[float]:
-    """The coefficients over a power of two, the largest between 1/2 and 2, each rounded once."""
+def _normalised(coefs: np.ndarray) -> tuple[list[float], int]:
+    """The coefficients over a power of two, the largest between 1/2 and 2, rounded once; its exponent."""
     items = coefs.tolist()
     if all(isinstance(c, (int, float)) and 2.0**-500 < abs(c) < 2.0**500 for c in items):
         top = math.frexp(max(abs(float(c)) for c in items))[1]
-        return [math.ldexp(float(c), -top) for c in items]
+        return [math.ldexp(float(c), -top) for c in items], top
     exact = [Fraction(c) for c in items]
     largest = max(abs(c) for c in exact)
     top = largest.numerator.bit_length() - largest.denominator.bit_length()
     unit = Fraction(2) ** -top
     tiny = Fraction(TINY)
-    return [float(c * unit) if abs(c * unit) > tiny else math.copysign(TINY, c) for c in exact]
+    return [float(c * unit) if abs(c * unit) > tiny else math.copysign(TINY, c) for c in exact], top
 
 
 def _propagate(state: _Propagation, terms: list[tuple[float, dict[int, int]]]) -> None:

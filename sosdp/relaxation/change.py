@@ -22,7 +22,7 @@ from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
 from .assemble.identity import GramProgram, Identity
 from .assemble.program_units import program_scalings
-from .assemble.scaling import Scaling, find_scaling, power_of_two, scale, with_unknowns
+from .assemble.scaling import Scaling, find_scaling, power_of_two, scale
 from .assemble.stack import stack
 from .solve.solve import with_margin
 from .statement import PROOF, Demand, Statement, data_size
@@ -365,13 +365,12 @@ def _units(
     bounds = [d.bounds for d in statement.demands]
     single = statement.single
     alone = single and (pieces[0].hermitian or max(pieces[0].solved_sides, default=0) > INTERIOR_POINT_SIDE)
-    if known:
+    alone = alone or statement.kind == PROOF or single and bool(known)
+    known = known or [{}] * len(pieces)
+    if alone:
         found = [find_scaling(p, b, wanted=u) for p, b, u in zip(pieces, bounds, known, strict=True)]
-        found = found if single else with_unknowns(pieces, found)
-    elif alone or statement.kind == PROOF:
-        found = [find_scaling(p, b) for p, b in zip(pieces, bounds, strict=True)]
     else:
-        found = program_scalings(pieces, bounds)
+        found = program_scalings(pieces, bounds, known)
     if single:
         found = [replace(found[0], value=1.0, unknown=None)]
     height, power = _sizes(found, [p.target for p in pieces], pieces)

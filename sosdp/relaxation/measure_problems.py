@@ -251,45 +251,9 @@ def _floor(q: Polynomial, system: System, degree: int) -> Fraction:
     if q.is_constant:
         return max(Fraction(q.constant), Fraction(0))
     bounds = deduce_bounds(system.equalities, system.inequalities, system.matrices)
-    plain = _least_by_intervals(q.as_exact(), bounds.ranges)
     found = minimize(q, system, degree).certified_bound
     proven = Fraction(0) if found is None else Fraction(found)
-    return max(proven, Fraction(0) if plain == -math.inf else Fraction(plain), Fraction(0))
-
-
-def _least_by_intervals(q: Polynomial, ranges: Mapping[int, tuple[float, float]]) -> Fraction | float:
-    """A lower bound on an exact polynomial where its variables are in these ranges, each term by itself;
-    minus infinity where there is none."""
-    total: Fraction | float = Fraction(0)
-    for ids, c in zip(q.monos.tolist(), q.coefs.tolist(), strict=True):
-        low: Fraction | float = Fraction(c)
-        high = low
-        for i in {*ids} - {0}:
-            a, b = _power(ranges.get(i, (-math.inf, math.inf)), ids.count(i))
-            ends = [_times(e, f) for e in (low, high) for f in (a, b)]
-            low, high = min(ends), max(ends)
-        if low == -math.inf:
-            return low
-        total += low
-    return total
-
-
-def _power(ends: tuple[float, float], k: int) -> tuple[Fraction | float, Fraction | float]:
-    """The interval of the k-th powers of an interval's numbers."""
-    low, high = (_times(Fraction(1), e) if math.isinf(e) else Fraction(e) for e in ends)
-    powers = [e**k for e in (low, high)]
-    if k % 2:
-        return powers[0], powers[1]
-    return (Fraction(0) if low <= 0 <= high else min(powers)), max(powers)
-
-
-def _times(a: Fraction | float, b: Fraction | float) -> Fraction | float:
-    """The product, where nothing times infinity is nothing."""
-    if a == 0 or b == 0:
-        return Fraction(0)
-    if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return a * b
-    return math.inf if (a > 0) == (b > 0) else -math.inf
+    return max(proven, bounds.least(q), Fraction(0))
 
 
 def _refuse_negative(
@@ -304,9 +268,9 @@ def _refuse_negative(
     else:
         tried = _candidates(q, whole, support, every, degree)
     for point in tried:
-        value = _at(q, point)
-        inside = value < 0 and all(_at(g, point) >= 0 for g in whole.inequalities)
-        if inside and all(_at(h, point) == 0 for h in whole.equalities):
+        value = q.as_exact().evaluate(point)
+        inside = value < 0 and all(g.as_exact().evaluate(point) >= 0 for g in whole.inequalities)
+        if inside and all(h.as_exact().evaluate(point) == 0 for h in whole.equalities):
             where = ", ".join(f"{v} = {float(a):.6g}" for v, a in point.items())
             raise ValueError(
                 f"the denominator {q} is not positive on the set: it is {float(value):.3g} at {where}; where "
@@ -342,7 +306,3 @@ def _candidates(
         for t in steps
         if all(math.isfinite(e) for e in end.values())
     ]
-
-
-def _at(p: Polynomial, point: Mapping[Polynomial, Fraction]) -> Fraction:
-    return Fraction(p.subs(point).constant)

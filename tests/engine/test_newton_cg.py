@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,13 +18,7 @@ from sosdp.conic.positive_part import layout, positive_part
 from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.scaled_program import scaled_program
 from sosdp.conic.svec import smat, svec, svec_length
-from sosdp.model.options import Options
-from sosdp.reduction.bounds import VariableBounds
-from sosdp.relaxation.certify.bound import certify
-from sosdp.relaxation.change import Change, build
-from sosdp.relaxation.solve.from_solution import inward
-from sosdp.relaxation.solve.solve import solve_program, suits_newton_cg
-from sosdp.relaxation.statement import BOUND, Demand, Statement
+from sosdp.relaxation.solve.solve import suits_newton_cg
 from tests.engine.test_backends import assert_optimal, random_program
 
 CONES = Cones(zero=2, nonnegative=3, psd=(4, 1, 3, 4))
@@ -166,21 +159,6 @@ def test_multipliers_inside_the_cone_prove_a_bound_where_the_set_is_unbounded():
     assert found.solver == "newton_cg" and found.status == "optimal"
     assert -1e-6 < found.certified_bound <= 0.0
     assert found.certified_bound <= found.bound + 1e-9
-
-
-def test_inward_gives_positive_definite_gram_matrices():
-    p, system, degree = dense_quartic(6)
-    demand = Demand((p, sd.polynomial(-1)), sd.System(system), degree, Options(), price=Fraction(1))
-    statement = Statement(BOUND, (demand,), (Fraction(1),), (np.inf,))
-    program = build(statement, Change.none(statement)).program
-    raw = solve_program(program, solver="newton_cg")
-    moved, identity = inward(program, raw), program.identity
-    least, before = (np.linalg.eigvalsh(smat(r.gram, identity.sides[0]))[0] for r in (moved, raw))
-    assert least > 1e-7 and least > 100 * before  # that is zero to 1e-11 of the largest, by processor
-    absorbed = certify(identity, moved.gram, moved.free, moved.unknowns, VariableBounds({}, ()))
-    assert absorbed.loss == 0.0 and absorbed.margin > least / 3
-    assert 0 < raw.value - moved.value < 1e-6 * abs(raw.value)
-    assert inward(program, replace(raw, solver="scs")) is None
 
 
 @pytest.mark.parametrize(

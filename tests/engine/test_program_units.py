@@ -5,8 +5,6 @@ from fractions import Fraction
 import pytest
 
 import sosdp as sd
-from sosdp.relaxation import sos_program
-from sosdp.relaxation.assemble.scaling import find_scaling, with_unknowns
 
 c, p, q, r, x, y = sd.variables("c p q r x y")
 TRUTH = 2.1012182  # of the linear part, whatever the stiffness
@@ -20,10 +18,6 @@ def stiff(k):
     program.require(v - x**2 - y**2)
     decrease = -(v.diff(x) * f[0] + v.diff(y) * f[1])
     return program.require(decrease - Fraction(1, 10) * (x**2 + y**2))
-
-
-def unbalanced(pieces, bounds):
-    return with_unknowns(pieces, [find_scaling(a, b) for a, b in zip(pieces, bounds, strict=True)])
 
 
 @pytest.mark.parametrize("power", [0, 4, 6, 8, 10, 14])
@@ -40,27 +34,6 @@ def test_signs_keep_their_unit():
     program.require(10**5 * x + 10**8 * y**4 + y**2 - c, on=sd.System((x**2).equals(1)))
     found = program.maximize(c)
     assert found.status == "optimal" and found.bound == pytest.approx(-1e5, rel=1e-6)
-
-
-@pytest.fixture
-def solved(monkeypatch):
-    """The pieces, the program and the solver's answer of a program."""
-
-    def ask(program, objective):
-        kept = {}
-        solve, stacked = sos_program.solve_program, sos_program.stack
-        with monkeypatch.context() as patch:
-            patch.setattr(sos_program, "stack", lambda pieces: stacked(kept.setdefault("pieces", pieces)))
-
-            def keep(given, **options):
-                kept["program"], kept["raw"] = given, solve(given, **options)
-                return kept["raw"]
-
-            patch.setattr(sos_program, "solve_program", keep)
-            assert program.maximize(objective).status == "optimal"
-        return kept["program"], kept["pieces"], kept["raw"]
-
-    return ask
 
 
 def two():

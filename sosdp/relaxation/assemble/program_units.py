@@ -9,7 +9,7 @@ least squares of the logarithms of all coefficients, and used where they bring t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.sparse.linalg import spsolve
 
 from ...reduction.bounds import VariableBounds
 from .identity import Identity
-from .scaling import Scaling, constraint_terms, find_scaling, with_unknowns
+from .scaling import Scaling, constraint_terms, find_scaling
 
 _FAR = 10.0  # powers of two: coefficients that are nearer one are left alone
 _PULL = 1e-6  # of exponents towards zero, where the coefficients say nothing
@@ -27,14 +27,16 @@ _MOST_ENTRIES = 1_000_000  # of the table of least squares
 _Term = tuple[int, int, np.ndarray, float]  # what multiplies it, its unknown, its monomial, log2 of its size
 
 
-def program_scalings(identities: list[Identity], bounds: list[VariableBounds]) -> list[Scaling]:
-    """Scalings of identities in common unknowns (same order): of their variables, of each identity as a
-    whole, and of the unknowns."""
-    found = with_unknowns(identities, [find_scaling(p, b) for p, b in zip(identities, bounds, strict=True)])
+def program_scalings(
+    identities: list[Identity], bounds: list[VariableBounds], known: Sequence[Mapping[int, float]]
+) -> list[Scaling]:
+    """Scalings of identities in common unknowns (same order): of their variables (``known``: exponents that
+    others chose), of each identity as a whole, and of the unknowns."""
+    found = [find_scaling(p, b, wanted=u) for p, b, u in zip(identities, bounds, known, strict=True)]
     worst = farthest(identities, found)
     if worst <= _FAR:
         return found
-    balanced = _balanced(identities, bounds, found)
+    balanced = _balanced(identities, bounds, found, known)
     return balanced if balanced and farthest(identities, balanced) < worst else found
 
 
@@ -51,7 +53,10 @@ def farthest(identities: list[Identity], scalings: list[Scaling]) -> float:
 
 
 def _balanced(
-    identities: list[Identity], bounds: list[VariableBounds], scalings: list[Scaling]
+    identities: list[Identity],
+    bounds: list[VariableBounds],
+    scalings: list[Scaling],
+    known: Sequence[Mapping[int, float]],
 ) -> list[Scaling] | None:
     """Scalings by least squares; None where the table would be too large."""
     count = identities[0].unknown.shape[0]
@@ -62,7 +67,8 @@ def _balanced(
     places: list[dict[int, int]] = []  # of each identity: column of the exponent of a variable
     width = len(identities) + count
     for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
-        fixed = {0, *identity.quotient.power, *(v for v, s in limits.largest.items() if 0 < s < np.inf)}
+        fixed = {0, *identity.quotient.power, *known[number]}
+        fixed |= {v for v, s in limits.largest.items() if 0 < s < np.inf}
         place: dict[int, int] = {}
         given = scalings[number].exponent
         constraints = constraint_terms(identity)
@@ -85,8 +91,6 @@ def _balanced(
             lines.append((columns, rates))
             logs.append(log)
         places.append(place)
-    if not any(places):
-        return None
     at = np.repeat(np.arange(len(lines)), [len(columns) for columns, _ in lines])
     flat = np.concatenate([columns for columns, _ in lines])
     table = sp.csr_matrix((np.concatenate([r for _, r in lines]), (at, flat)), shape=(len(lines), width))
@@ -95,7 +99,7 @@ def _balanced(
     units = np.exp2(power[len(identities) : len(identities) + count])
     found = []
     for number, (identity, limits) in enumerate(zip(identities, bounds, strict=True)):
-        wanted = {v: float(power[column]) for v, column in places[number].items()}
+        wanted = {**known[number], **{v: float(power[column]) for v, column in places[number].items()}}
         scaling, value = find_scaling(identity, limits, wanted=wanted), float(np.exp2(power[number]))
         found.append(replace(scaling, value=value, unknown=value * units))
     return found

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spsolve
 
 from ...algebra import monomials as mono
 from ...algebra.coefficients import to_float
@@ -32,7 +31,6 @@ _WORTH = 2  # exponents below it are left alone
 _SMALLEST = 2.0**-400
 _LIMIT = 20  # a bound so many powers of two above where the objective's terms balance is too loose to be used
 _SPREAD = 1e8  # ratio of the coefficients of a polynomial up to which unbounded variables are left alone
-_USUAL = 1e4  # sizes within this factor of one are left alone
 _PULL = 1e-3  # of an exponent towards zero (or its bound), where the coefficients say nothing
 _WHOLE = 0.03  # weight of what terms in other variables say of one, constants among them
 _MOST_ENTRIES = 1_000_000  # of the table of least squares
@@ -139,29 +137,6 @@ def find_scaling(
     return found if _is_exact(identity, found) else unscaled(identity, bounds)
 
 
-def with_unknowns(identities: list[Identity], scalings: list[Scaling]) -> list[Scaling]:
-    """The same for identities in common unknowns: every identity and every unknown is scaled (least squares)
-    so that coefficients are of size one; left alone where they are near it."""
-    count = identities[0].unknown.shape[0]
-    sizes = []
-    for identity, scaling in zip(identities, scalings, strict=True):
-        target = float(np.abs(identity.target * scaling.column).max(initial=0.0))
-        sizes.append([*_largest(_times_columns(identity.unknown, scaling.column)), target])
-    table = np.array(sizes)
-    piece, column = np.nonzero(table)
-    log = np.log2(table[piece, column])
-    if not log.size or np.abs(log).max() <= np.log2(_USUAL):
-        return scalings
-    every, inner = np.arange(log.size), np.flatnonzero(column < count)
-    where = np.concatenate([piece, len(identities) + column[inner]])
-    rows = sp.csr_matrix((np.ones(where.size), (np.concatenate([every, inner]), where)))
-    rows.resize(log.size, len(identities) + count)
-    pull = _PULL**2 * sp.identity(rows.shape[1])
-    power = np.exp2(np.round(spsolve(sp.csc_matrix(rows.T @ rows + pull), rows.T @ -log)))
-    values, units = power[: len(identities)], power[len(identities) :]
-    return [replace(s, value=float(v), unknown=v * units) for s, v in zip(scalings, values, strict=True)]
-
-
 def _is_exact(identity: Identity, scaling: Scaling) -> bool:
     """Whether no scaled entry leaves the range of normal floats."""
     if scaling.trivial:
@@ -199,10 +174,6 @@ def _times(matrix: sp.csr_matrix, row: np.ndarray, column: np.ndarray) -> sp.csr
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     data = matrix.data * np.repeat(row, np.diff(matrix.indptr)) * column[matrix.indices]
     return sp.csr_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _times_columns(matrix: sp.csr_matrix, column: np.ndarray) -> sp.csr_matrix:
-    return _times(matrix, np.ones(matrix.shape[0]), column)
 
 
 def _largest(matrix: sp.csr_matrix) -> np.ndarray:

@@ -5,6 +5,7 @@ Where nothing limits the variables, a solver in floats may see a minimum of 10^8
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
@@ -32,16 +33,10 @@ def falls_without_end(p: Polynomial) -> bool:
         (tuple(i for i in row.tolist() if i), Fraction(c))
         for row, c in zip(exact.monos[width == degree], exact.coefs[width == degree].tolist(), strict=True)
     ]
-    return degree % 2 == 1 or any(_value(terms, at) < 0 for terms, at in _directions(form, degree))
-
-
-def _value(terms: list[Term], at: dict[int, Fraction]) -> Fraction:
-    total = Fraction(0)
-    for ids, coef in terms:
-        for i in ids:
-            coef = coef * at.get(i, Fraction(0))
-        total += coef
-    return total
+    return degree % 2 == 1 or any(
+        sum(c * math.prod(at.get(i, 0) for i in ids) for ids, c in terms) < 0
+        for terms, at in _directions(form, degree)
+    )
 
 
 def _directions(form: list[Term], degree: int) -> Iterator[tuple[list[Term], dict[int, Fraction]]]:

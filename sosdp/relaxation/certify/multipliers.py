@@ -2,8 +2,8 @@
 
 At an optimum Gram matrices are singular, and what a solver returns is a little indefinite. In this order,
 the cheap first: multipliers that the solver left inside the cone; those found; the constant lifted
-(``shift_constant``); a solve from the solution for matrices with a margin (``solve.from_solution``); a
-mixture with a point well inside every cone, one more solve; the conic program's own proof (``interior``).
+(``shift_constant``); a mixture with a point well inside every cone, one more solve; the conic program's own
+proof (``interior``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ...conic.svec import units
 from ..assemble.identity import GramProgram, RawSolution
 from ..change import Built
 from ..judge import ENOUGH, Theorem, proven, tolerance
-from ..solve.from_solution import inward
 from ..solve.solve import centre, cubic_work, solve_program, with_margin
 from ..statement import PROGRAM
 from .interior import interior_bound
@@ -61,11 +60,6 @@ def prove(built: Built, raw: RawSolution, deadline: float = np.inf) -> tuple[The
     best = best if lifted is None else _best([best, lifted])
     work = cubic_work(identity)
     allowed = 1.0 if lifted or work > _CHEAP_WORK else _FINER
-    left = patience(raw, deadline)
-    if missing(best) > _FINER and not first.final and left > 0:
-        nearer = inward(program, raw, left, allowance / ENOUGH / built.unit)
-        if nearer is not None:
-            best = _best([best, proven(built, nearer.gram, nearer.free, nearer.unknowns)])
     inner = None
     # coefficients well inside every constraint are part of the answer of a program
     wanted = built.statement.kind == PROGRAM or missing(best) > allowed and work <= _CENTRE_WORK

@@ -1,9 +1,4 @@
-"""Solves that begin at a solution: of the same program, for multipliers inside their cone, or of one near by.
-
-What our Newton-CG method returns are projections: their Gram matrices are singular wherever they may be, and
-where the system bounds nothing there is no other way to pay for what absorbing the residual takes from their
-eigenvalues. Asking for Gram matrices >= epsilon I is the same program with another objective, and the method
-can begin at the solution. It costs about epsilon times the trace of the moment matrices.
+"""Solves that begin at the solution of a program near by.
 
 A sweep of one structure (another objective each time, or another number in a constraint) can begin every
 solve at the solution before.
@@ -11,7 +6,6 @@ solve at the solution before.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,38 +19,6 @@ from .forms import MomentForm, moment_form, read_moment_form
 if TYPE_CHECKING:
     from ..assemble.scaling import Scaling
     from ..pseudoexpectation import PseudoExpectation
-
-_PAID = 3e-7  # of the value, or of one
-_TOLERANCE = 1e-10
-
-
-def inward(
-    program: GramProgram, raw: RawSolution, time_limit: float | None = None, size: float = 1.0
-) -> RawSolution | None:
-    """Multipliers with every eigenvalue of every Gram matrix positive, near a solution of ``newton_cg``;
-    ``size``: what differences of values are relative to, unless a value is larger.
-
-    None where the solution is of a reduced program, or where there are none so near.
-    """
-    identity = program.identity
-    if (
-        raw.solver != newton_cg.NAME
-        or identity.symmetry
-        or identity.dominance
-        or program.quadratic is not None
-    ):
-        return None
-    form = moment_form(program)
-    conic = form.conic
-    start = _conic_solution(program, form, raw)
-    unit = conic.cones.unit
-    trace = float(unit @ start.s)
-    epsilon = _PAID * max(size, abs(raw.value)) / max(1.0, trace)
-    shifted = replace(conic, q=conic.q + epsilon * (conic.A.T @ unit))
-    found = newton_cg.solve(shifted, tolerance=_TOLERANCE, time_limit=time_limit, start=start)
-    if found.status not in ("optimal", "inaccurate"):
-        return None
-    return read_moment_form(program, form, replace(found, z=found.z + epsilon * unit))
 
 
 def nearby(

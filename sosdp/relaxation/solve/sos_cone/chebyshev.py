@@ -74,8 +74,8 @@ def _fields(name: int) -> list[tuple[int, int]]:
 
 
 def integers(values: Iterable[float]) -> tuple[list[int], int]:
-    """Floats as integers in the unit 2**-scale that is returned."""
-    pairs = [float(v).as_integer_ratio() for v in values]
+    """Floats, or integers of any size, as integers in the unit 2**-scale that is returned."""
+    pairs = [v.as_integer_ratio() for v in values]
     scale = max([0, *(q.bit_length() - 1 for _, q in pairs)])
     return [p << (scale - q.bit_length() + 1) for p, q in pairs], scale
 
