@@ -17,6 +17,7 @@ from .estimators.randomised_response import RandomizedResponseRecovery as Random
 from .estimators.rounds import RoundsRecovery as RoundsRecovery
 from .estimators.sparse_flips import SparseFlipsRecovery as SparseFlipsRecovery
 from .estimators.stars import StarsRecovery as StarsRecovery
+from .estimators.vertex import VertexRecovery as VertexRecovery
 from .estimators.vote import VotingRecovery as VotingRecovery
 from .graph_input import EdgeList as EdgeList
 from .graph_input import GraphInputError as GraphInputError

@@ -208,6 +208,7 @@ ESTIMATORS = {
         sbm.RoundsRecovery(8.0, 1e-2, 0.8, 10.0, exact_or_nothing=True), GRAPH
     ),
     "stars": lambda: fitted(sbm.StarsRecovery(8.0, 0.8, 10.0), GRAPH),
+    "vertex": lambda: fitted(sbm.VertexRecovery(8.0, 1e-2, 0.8, 10.0), GRAPH),
     "vote": lambda: fitted(sbm.VotingRecovery(8.0, 1e-2, 0.8, 10.0), GRAPH),
     "communities": lambda: fitted(sbm.CommunitiesRecovery(8.0, 2), GRAPH),
     "auto": lambda: fitted(sbm.AutoRecovery(8.0, 1e-2, gamma=0.8, average_degree=10.0), GRAPH),

@@ -1,0 +1,79 @@
+"""Every vertex is told its own community; what all the others are told says little about its edges.
+
+Statement and proof: docs/proofs/sbm_vertex.md
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Hashable
+from typing import ClassVar
+
+from sosdp.estimator.field import Field, Fitted, budget, optional, positive, whole
+from sosdp.estimator.not_fitted import check_fitted
+from sosdp.privacy.guarantee.condition import Condition
+from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.randomness.bits import open_bits
+
+from ..graph_input import CanonicalGraph
+from ..vertex import VertexPlan, plan_vertex, vertex_rounds
+from .base import RecoveryEstimator, release_value
+
+ADJACENCY = "all edges of one vertex, as seen by all others"
+
+
+class VertexRecovery(RecoveryEstimator):
+    """Two communities under joint differential privacy: every vertex learns its own label, and no other.
+
+    `label_of(v)` is the message for v. What all vertices but v are told together, and whoever pools it, is
+    (epsilon, delta)-private for *all* edges of v at once. What v itself is told depends on its edges without
+    such a bound, so `labels_` stays None and nothing of the labels is in `release_`: publishing the whole
+    labelling is covered by no statement here. For dense graphs: the noise is about 2 m sqrt(D T) for D
+    neighbours, T rounds and the multiplier m of (epsilon, delta). Extra attribute after fit: plan_.
+    Cost: O(rounds * edges). Source: our proof, docs/proofs/sbm_vertex.md.
+    """
+
+    epsilon: float = Field(budget, "budget of one fit; delta > 0")
+    delta: float = Field(None, "budget of one fit; delta > 0")
+    gamma: float = Field(positive, "contrast and mean degree of the block model, to plan with")
+    average_degree: float = Field(positive, "contrast and mean degree of the block model, to plan with")
+    max_degree: int | None = Field(
+        optional(whole(1)),
+        "public D: a vertex counts for at most so many neighbours, whatever its edges are. The guarantee is "
+        "then conditional on all the others having fewer than D. None: n - 1, without a condition",
+        default=None,
+        kw_only=True,
+    )
+
+    plan_: VertexPlan = Fitted()
+
+    _adjacency: ClassVar[str] = ADJACENCY  # type: ignore[misc]
+
+    def _release(self, graph: CanonicalGraph) -> Release:
+        seed = self.insecure_seed
+        key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
+        given = float(self.epsilon), float(self.delta)
+        plan = plan_vertex(graph.n, given, float(self.gamma), float(self.average_degree), self.max_degree)
+        self.plan_, bits = plan, open_bits(seed)
+        labels = vertex_rounds(graph.adjacency, plan, key, bits)
+        bounded = Condition(
+            f"condition: every vertex but the protected one has fewer than {plan.degree} other neighbours"
+        )
+        terms = self._terms(graph, "sbm.vertex", *(() if plan.degree == graph.n - 1 else (bounded,)))
+        value = {**release_value(None, graph, "vertex"), "released": True}
+        facts = {"n": graph.n, "rounds": plan.rounds, "degree": plan.degree, "mean": plan.mean, "key": key}
+        return terms.seal(value, terms.guarantee(), bits, public=facts, private={"labels": labels})
+
+    def label_of(self, node: Hashable) -> int:
+        """The message for one vertex: +1 or -1. For that vertex alone.
+
+        Raises:
+            NotFittedError: `fit` was not called. KeyError: no vertex of this name. RuntimeError: the labels
+                stayed behind when the estimator was copied or stored.
+        """
+        check_fitted(self, "release_")
+        labels = self.release_.private_diagnostics.get("labels")
+        if labels is None:
+            raise RuntimeError("the labels stay with the estimator that was fitted: they are not published")
+        place = {name: position for position, name in enumerate(self.nodes_)}
+        return int(labels[place[node]])

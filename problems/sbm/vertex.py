@@ -1,0 +1,100 @@
+"""Noisy signs that every vertex computes for itself: the mechanism behind `VertexRecovery`.
+
+What all vertices but one are told moves little when all edges of that one change. Public: the key, and with
+it starts, ties and the order in which lists of neighbours are cut.
+
+Statement and proof: docs/proofs/sbm_vertex.md
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import ndtr
+
+from sosdp.privacy import randomness as noise
+from sosdp.privacy.calibrate import gaussian_sigma_tight
+from sosdp.privacy.randomness.bits import RandomBits
+
+from .rounds import LEAST_SCALE, public_words, root_up, signs_with_coin, start
+
+GRID = 1024
+"""Counts and the weight of the mean are whole multiples of 1 / GRID."""
+
+MOST_ROUNDS = 14
+
+
+@dataclass(frozen=True)
+class VertexPlan:
+    """Public constants: n vertices, of which each counts for at most `degree` others; `mean` is what every
+    label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta."""
+
+    n: int
+    degree: int
+    mean: int
+    rounds: int
+    epsilon: float
+    delta: float
+
+    @property
+    def squared_sensitivity(self) -> int:
+        """Of all rounds together, in squared units of 1 / GRID: the first one starts from public labels."""
+        least = min(self.mean, GRID // 2)
+        same = min(2 * self.degree, self.n - 1) * GRID**2
+        other = 4 * (self.degree * (GRID - least) ** 2 + (self.n - 1 - self.degree) * least**2)
+        return same + (self.rounds - 1) * max(same, other)
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the noise of a count, in units of 1 / GRID."""
+        multiplier = gaussian_sigma_tight(self.epsilon, self.delta)
+        return max(root_up(multiplier, self.squared_sensitivity), float(LEAST_SCALE))
+
+    def overlap(self, gamma: float, average_degree: float) -> float:
+        """Forecast of |mean of label * community| after the last round, from an unlucky start."""
+        noise_of_count = math.hypot(self.scale / GRID, math.sqrt(average_degree))
+        share = 0.3 / math.sqrt(self.n)
+        for _ in range(self.rounds):
+            share = 1.0 - 2.0 * float(ndtr(-gamma * average_degree * share / noise_of_count))
+        return share
+
+
+def plan_vertex(
+    n: int, budget: tuple[float, float], gamma: float, average_degree: float, max_degree: int | None
+) -> VertexPlan:
+    """The number of rounds with the best forecast, from public numbers. budget: epsilon and delta."""
+    mean = min(round(GRID * average_degree / n), GRID // 2)
+    most = n - 1 if max_degree is None else min(max_degree, n - 1)
+    plans = [VertexPlan(n, most, mean, rounds, *budget) for rounds in range(1, MOST_ROUNDS + 1)]
+    return max(plans, key=lambda plan: plan.overlap(gamma, average_degree))
+
+
+def cut_lists(adjacency: sp.csr_array, degree: int, key: int) -> sp.csr_array:
+    """(n, n) 0/1: row w marks the first `degree` neighbours of w, in a public order; those w counts for."""
+    n = adjacency.shape[0]
+    order = np.argsort(public_words(n, key, 1), kind="stable")
+    lists = sp.csr_array(adjacency[:, order])
+    lists.sort_indices()
+    rows = np.repeat(np.arange(n), np.diff(lists.indptr))
+    kept = np.arange(lists.nnz) - lists.indptr[rows] < degree
+    ones = np.ones(int(kept.sum()), dtype=np.int64)
+    return sp.csr_array((ones, (rows[kept], order[lists.indices[kept]])), shape=(n, n))
+
+
+def vertex_counts(lists: sp.csr_array, plan: VertexPlan, z: np.ndarray) -> np.ndarray:
+    """(n,) int64, in units of 1 / GRID: sum of the labels of those that count for u, less the mean of all."""
+    labels = np.asarray(z, dtype=np.int64)
+    return GRID * (lists.T @ labels) - min(plan.mean, GRID // 2) * int(labels.sum())
+
+
+def vertex_rounds(adjacency: sp.csr_array, plan: VertexPlan, key: int, bits: RandomBits) -> np.ndarray:
+    """(n,) labels of +-1: entry u is for vertex u alone."""
+    lists = cut_lists(adjacency, plan.degree, key)
+    z = start(plan.n, key).astype(np.int64)
+    for _ in range(plan.rounds):
+        drawn = noise.gaussian(plan.n, plan.scale, 1, law="rounded", source=bits)
+        z = signs_with_coin(noise.add(vertex_counts(lists, plan, z), drawn), key)
+    return z

@@ -1,0 +1,173 @@
+"""Joint differential privacy of vertices: what all others are told, enumerated; who learns what."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import ndtr
+
+from problems.sbm import StochasticBlockModel, VertexRecovery
+from problems.sbm.rounds import start
+from problems.sbm.vertex import GRID, VertexPlan, cut_lists, plan_vertex, vertex_counts
+
+N, KEY = 4, 5
+PAIRS = list(itertools.combinations(range(N), 2))
+
+
+def graph(bits):
+    matrix = np.zeros((N, N), dtype=np.int64)
+    for (i, j), bit in zip(PAIRS, bits, strict=True):
+        matrix[i, j] = matrix[j, i] = bit
+    return matrix
+
+
+GRAPHS = [graph(bits) for bits in itertools.product((0, 1), repeat=len(PAIRS))]
+
+
+def vertex_neighbours(v):
+    """Ordered pairs of graphs that differ in edges of v alone."""
+    rest = {}
+    for matrix in GRAPHS:
+        rest.setdefault(np.delete(np.delete(matrix, v, 0), v, 1).tobytes(), []).append(matrix)
+    return [pair for group in rest.values() for pair in itertools.permutations(group, 2)]
+
+
+LABELS = list(itertools.product((-1, 1), repeat=N))
+
+
+def moves(plan, respected):
+    """Largest squared move of the others' counts: (public labels, labels in which v's own may differ)."""
+    counts = {}
+    for matrix in GRAPHS:
+        lists = cut_lists(sp.csr_array(matrix), plan.degree, KEY)
+        counts[matrix.tobytes()] = np.array([vertex_counts(lists, plan, np.array(z)) for z in LABELS])
+    worst = [0, 0]
+    for v in range(N):
+        others = np.arange(N) != v
+        flipped = [LABELS.index(tuple(-s if u == v else s for u, s in enumerate(z))) for z in LABELS]
+        for a, b in [*vertex_neighbours(v), *((m, m) for m in GRAPHS)]:
+            degrees = np.delete(np.delete(a, v, 0), v, 1).sum(axis=0)
+            if (degrees.max() < plan.degree) != respected:
+                continue
+            first, second = counts[a.tobytes()][:, others], counts[b.tobytes()][:, others]
+            for place, other in enumerate((second, second[flipped])):
+                worst[place] = max(worst[place], int(((first - other) ** 2).sum(axis=1).max()))
+    return worst
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("mean", [0, 200, 512])
+def test_the_others_counts_move_by_what_is_charged(degree, mean):
+    """All graphs on four vertices, all changes of one vertex's edges, all labels: attained."""
+    one, two = (VertexPlan(N, degree, mean, t, 1.0, 1e-6).squared_sensitivity for t in (1, 2))
+    same, flipped = moves(VertexPlan(N, degree, mean, 1, 1.0, 1e-6), respected=True)
+    assert same <= one and max(same, flipped) <= two - one
+    assert same == one and max(same, flipped) == two - one or degree == 1
+
+
+def test_lists_of_others_that_are_cut_show_more():
+    """Negative control: where other vertices exceed D the bound fails, so the condition is needed."""
+    plan = VertexPlan(N, 1, 0, 2, 1.0, 1e-6)
+    one = VertexPlan(N, 1, 0, 1, 1.0, 1e-6).squared_sensitivity
+    assert max(moves(plan, respected=False)) > plan.squared_sensitivity - one
+
+
+def transcripts(matrix, v, plan, scale):
+    """Law of the signs of all rounds at all vertices but v, two rounds; entries by transcript."""
+    lists = cut_lists(sp.csr_array(matrix), plan.degree, KEY)
+    others, law = [u for u in range(N) if u != v], {}
+
+    def signs(z):
+        counts = vertex_counts(lists, plan, z)
+        # rounded noise: P(count + noise > 0), and half of P(= 0) either way is the public coin's: +1 here
+        return [float(ndtr((c + 0.5) / scale)) for c in counts]
+
+    for z in itertools.product((-1, 1), repeat=N):
+        first = math.prod(p if s > 0 else 1 - p for p, s in zip(signs(start(N, KEY)), z, strict=True))
+        up = signs(np.array(z))
+        for last in itertools.product((-1, 1), repeat=N - 1):
+            second = math.prod(up[u] if s > 0 else 1 - up[u] for u, s in zip(others, last, strict=True))
+            key = (tuple(z[u] for u in others), last)
+            law[key] = law.get(key, 0.0) + first * second
+    return law
+
+
+def loss(scale_of, epsilon, plan):
+    worst = 0.0
+    for v in range(N):
+        laws = {m.tobytes(): transcripts(m, v, plan, scale_of(plan)) for m in GRAPHS}
+        for a, b in vertex_neighbours(v):
+            first, second = laws[a.tobytes()], laws[b.tobytes()]
+            worst = max(worst, sum(max(0.0, first[k] - math.exp(epsilon) * second[k]) for k in first))
+    return worst
+
+
+def test_hockey_sticks_of_what_all_others_are_told():
+    """All 64 graphs, all vertices, all changes of their edges, exact law of the others' signs."""
+    plan = VertexPlan(N, 3, 400, 2, 0.01, 0.2)
+    assert 0.05 < loss(lambda p: p.scale, 0.01, plan) <= 0.2
+    assert loss(lambda p: p.scale / 4, 0.01, plan) > 0.2  # control: a quarter of the noise
+
+
+def test_ones_own_label_is_not_covered():
+    """Negative control: the label of v itself moves with all of its edges, by up to n - 1 counts."""
+    star, alone = np.zeros((N, N), dtype=np.int64), np.zeros((N, N), dtype=np.int64)
+    star[0, 1:] = star[1:, 0] = 1
+    plan = VertexPlan(N, 1, 0, 1, 1.0, 1e-6)
+    z = np.ones(N)
+    own = vertex_counts(cut_lists(sp.csr_array(star), 3, KEY), plan, z)[0]
+    assert (
+        own - vertex_counts(cut_lists(sp.csr_array(alone), 3, KEY), plan, z)[0]
+    ) ** 2 > plan.squared_sensitivity
+
+
+def test_lists_are_cut_in_a_public_order():
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.random((30, 30)) < 0.5, 1).astype(np.int64)
+    dense += dense.T
+    lists = cut_lists(sp.csr_array(dense), 7, KEY).toarray()
+    assert (lists <= dense).all() and (lists.sum(axis=1) == np.minimum(dense.sum(axis=1), 7)).all()
+    assert (cut_lists(sp.csr_array(dense), 29, KEY).toarray() == dense).all()
+    other = dense.copy()
+    other[3], other[:, 3] = 0, 0
+    assert (
+        np.delete(cut_lists(sp.csr_array(other), 29, KEY).toarray() - dense, 3, 0)[:, np.arange(30) != 3] == 0
+    ).all()
+
+
+def test_dense_graphs_are_recovered_and_nothing_of_it_is_published():
+    sample = StochasticBlockModel(600, 300, 0.9).sample(1)
+    est = VertexRecovery(6.0, 1e-6, 0.9, 300.0, insecure_seed=2).fit(sample.adjacency)
+    told = np.array([est.label_of(v) for v in range(600)])
+    assert min((told != sample.labels).sum(), (told == sample.labels).sum()) <= 6
+    assert est.labels_ is None and est.labels_by_node() is None and est.released_
+    shown = est.release_.to_dict()
+    assert shown["value"]["labels"] is None and str(told.tolist())[1:-1] not in str(shown)
+    stored = copy.deepcopy(est)
+    with pytest.raises(RuntimeError, match="stay with"):
+        stored.label_of(0)
+    with pytest.raises(KeyError):
+        est.label_of(600)
+
+
+def test_the_guarantee_says_who_learns_what():
+    tiny = sp.csr_array(GRAPHS[-1])
+    whole = VertexRecovery(1.0, 1e-6, 0.5, 2.0).fit(tiny).guarantee_
+    assert whole.kind == "exact" and "one vertex" in str(whole.adjacency)
+    cut = VertexRecovery(1.0, 1e-6, 0.5, 2.0, max_degree=2).fit(tiny).guarantee_
+    assert cut.kind == "conditional" and "fewer than 2" in " ".join(cut.assumptions)
+    with pytest.raises(ValueError):
+        VertexRecovery(1.0, 0.0, 0.5, 2.0).fit(tiny)
+
+
+def test_the_noise_and_its_plan():
+    plan = plan_vertex(10**4, (4.0, 1e-6), 0.8, 1000.0, 1200)
+    rough = 2 * 1.28 * math.sqrt(1200 * plan.rounds)  # about 2 m sqrt(D T)
+    assert 0.7 * rough < plan.scale / GRID < 1.5 * rough
+    assert plan.overlap(0.8, 1000.0) > 0.999
+    assert plan_vertex(10**4, (4.0, 1e-6), 0.8, 1000.0, None).overlap(0.8, 1000.0) < 0.5
