@@ -68,18 +68,6 @@ def feasible_point(built: Built, raw: RawSolution) -> Point | None:
     return None
 
 
-def misses_a_line(built: Built, raw: RawSolution) -> bool:
-    """Whether the mean of the moments is outside of a linear inequality, however little: moments say of a
-    linear constraint what their mean says, and two of them may contradict each other by less than any
-    solver sees."""
-    demand, known = built.statement.demands[0], means(built, raw)[0]
-    lines = [g for g in demand.system.inequalities if g.degree == 1]
-    listed = [
-        g for g in lines if all(math.isfinite(known.get(v, (math.inf,))[0]) for v in g.variable_ids.tolist())
-    ]
-    return any(at(g, {v: Fraction(known[v][0]) for v in g.variable_ids.tolist()}) < 0 for g in listed)
-
-
 def is_full(found: Candidate) -> bool:
     """Whether what was found in cliques is the answer without them: a set is empty or has a point, or
     relaxation in cliques <= relaxation <= minimum <= value at a point that satisfies every constraint,

@@ -97,7 +97,6 @@ class State:
     ran: list[Ran] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "certify": 0.0})
     at: float = 0.0
-    rounds: int = 1  # of the centre step that may follow
     beside: dict[str, Candidate] = field(default_factory=dict)  # what was asked beside: is the set empty?
 
     def __post_init__(self) -> None:

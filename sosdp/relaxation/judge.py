@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
 from ..algebra.monomials import degrees
 from ..conic.judge import AGREE
@@ -22,13 +24,15 @@ from .assemble.diagonal_dominance import least_eigenvalues
 from .assemble.identity import GramProgram, RawSolution
 from .certify.bound import Certified, certify
 from .change import Built
-from .statement import BOUND, FEASIBLE, MEASURES, data_size
+from .statement import FEASIBLE, MEASURES, PROOF, data_size
 
 ENOUGH = AGREE  # relative distance of the two ends of a closed bracket; violation of moments that is none
 RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles tells from none
 SATISFIED = 1e-6  # the same where moments alone decide
 LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
+_INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
+_MOST_SOLVED = 2000  # iterations of least squares
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
 
 
@@ -215,7 +219,7 @@ def misfit(built: Built, raw: RawSolution) -> float:
 def _reach(built: Built) -> np.ndarray:
     """Of every moment of a bound, in the program's units, the size at points as far out as terms balance."""
     columns, demand = built.program.identity.columns, built.statement.demands[0]
-    if built.statement.kind != BOUND or not built.statement.single:
+    if built.statement.kind in (FEASIBLE, PROOF) or not built.statement.single:
         return np.zeros(columns.shape[0])
     size = data_size(demand.system, demand.parts[0])
     table = np.ones(int(columns.max(initial=0)) + 1)
@@ -320,28 +324,37 @@ def is_far(lengths: Mapping[int, float], system: System) -> bool:
     return any(not v <= _FAR * size for v in lengths.values())
 
 
-def _least_level(built: Built) -> float:
-    """The least constant by which the middle misses a constraint: moments that miss as much show nothing."""
-    identity, least = built.program.identity, math.inf
-    constant = identity.constant_column()
-    level = identity.gram.tocsc()[:, [constant]].toarray()[:, 0] if constant >= 0 else np.zeros(0)
+def has_inside(built: Built, raw: RawSolution) -> bool:
+    """Whether moments near those found satisfy every equation, and are inside of every matrix by more than
+    rounding: then there is a pseudo-expectation that satisfies everything. What only touches a cone to a
+    solver's accuracy may belong to an empty set."""
+    program, y = built.program, raw.moments
+    identity = program.identity
+    if not np.isfinite(y).all():
+        return False
+    equations = sp.vstack([identity.free, identity.unknown], format="csr")
+    wanted = np.concatenate([np.zeros(identity.free.shape[0]), -program.objective])
+    for _ in range(2):
+        y = y + lsqr(equations, wanted - equations @ y, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
+    left = _INSIDE * float(np.linalg.norm(wanted - equations @ y))
+    if identity.dominance is not None:
+        return min(least_eigenvalues(identity, y), default=1.0) > left + RESOLVED * float(np.abs(y).max())
+    values, terms = identity.gram @ y, abs(identity.gram) @ np.abs(y)
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
-        if block.kind in ("inequality", "product") and not block.basis[0].any() and level[rows.start] < 0:
-            least = min(least, -float(level[rows.start]))
-    return least
+        length = np.sqrt(np.maximum(np.diag(smat(terms[rows], block.side)), np.finfo(float).tiny))
+        matrix = smat(values[rows], block.side) / np.outer(length, length)
+        least = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else -math.inf
+        if least <= block.side * RESOLVED + left / float(length.min()) ** 2:
+            return False
+    return True
 
 
 def status_of_feasible(built: Built, raw: RawSolution, missed: float) -> tuple[str, str]:
     """Status and reason for moments that are to satisfy everything."""
     assert built.statement.kind == FEASIBLE
-    gamma = float(raw.unknowns[0])
-    enough = min(SATISFIED, LITTLE * _least_level(built))
-    good = gamma <= ENOUGH and raw.status == "optimal" and missed <= enough
-    if good and not is_wide(built, raw):
-        return "optimal", f"moments that miss nothing by more than {missed:.1g} in centred units"
-    if good:
-        return "inaccurate", (
-            "not refuted; the moments found satisfy everything, but are so large that weak "
-            "infeasibility is not excluded: bound the variables"
-        )
-    return "inaccurate", f"neither refuted nor satisfied: the moments found miss a constraint by {missed:.1g}"
+    if has_inside(built, raw):
+        return "optimal", "moments inside of every constraint"
+    return "inaccurate", (
+        f"neither refuted nor satisfied: moments miss a constraint by {missed:.1g}; none were found inside "
+        "of all of them, nor a point that satisfies them exactly"
+    )

@@ -28,6 +28,7 @@ from .assemble.diagonal_dominance import cone_report
 from .assemble.plan import least_degree
 from .assemble.unknowns import merged, restricted, unknown_orbits, with_labels
 from .back import given_dual
+from .judge import Theorem, outwards
 from .ladder import State, run
 from .sos_solution import ACCURACY, SosSolution
 from .statement import PROGRAM, Demand, Statement
@@ -268,7 +269,10 @@ class SosProgram(PickledByName):
             demands.append(Demand(tuple(parts), system, wanted, options, closed=False, labels=labels))
         upper = (np.inf,) * len(prices)
         constant = sign * Fraction(objective.constant)
-        return orbits, Statement(PROGRAM, tuple(demands), tuple(prices), upper, constant, sign)
+        stated = Statement(PROGRAM, tuple(demands), tuple(prices), upper, constant, sign)
+        if stated.mass is not None:  # a bound, by this door: a shortfall lowers the one unknown
+            stated = replace(stated, demands=(replace(demands[0], price=stated.mass),))
+        return orbits, stated
 
     def _permutations(self) -> list[np.ndarray]:
         """The permutations of variables that were given, as tables of images."""
@@ -320,7 +324,7 @@ class SosProgram(PickledByName):
 
         proven = None
         if best.best_theorem is not None and best.proven is not None:
-            chosen = [float(u) for u in best.best_theorem.given]
+            chosen = _proven_unknowns(statement, best.proven, best.best_theorem)
             proven = {name: chosen[k] for name, k in zip(names, orbits.tolist(), strict=True)}
         identity, value, theorem = built.program.identity, bound(state, best), certified(state, best)
         gap = math.inf if theorem is None or not value else abs(value - theorem) / abs(value)
@@ -351,6 +355,15 @@ class SosProgram(PickledByName):
             objective=objective,
             noise=named(np.full(raw.unknowns.shape, largest)) or {},
         )
+
+
+def _proven_unknowns(statement: Statement, value: Fraction, theorem: Theorem) -> list[float]:
+    """Unknowns for which every constraint is proven; of a bound, what the proven value says, rounded
+    downwards."""
+    if statement.mass is None:
+        return [float(u) for u in theorem.given]
+    found = outwards((value - statement.constant) / statement.prices[0], 1)
+    return [-math.inf if found is None else found]
 
 
 def _labels(number: int) -> str:

@@ -23,7 +23,8 @@ class SosSolution:
 
     ``values``: the unknown coefficients by name; ``bound``: the solver's optimal value; ``certified_bound``:
     the value at ``certified_values``, coefficients for which every constraint is proven (an upper bound on a
-    minimum, a lower bound on a maximum), or None; ``duals``: the multipliers of each constraint.
+    minimum, a lower bound on a maximum; of one bound on a set: for which the polynomial is non-negative
+    there), or None; ``duals``: the multipliers of each constraint.
     ``inner_values``: coefficients well inside every constraint, where there are any; ``program``,
     ``objective``: what was solved; ``steps``: what was tried, and what each proved.
 

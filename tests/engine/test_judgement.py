@@ -48,10 +48,36 @@ def test_equations_that_hold_to_rounding_prove_nothing():
     assert found.value is None and "rounding" in found.reason
 
 
-def test_a_feasible_verdict_needs_its_moments():
-    built, raw = solved(statement_of(polynomial(0), x**2 <= 1, kind=FEASIBLE, upper=1.0))
-    assert judge.status_of_feasible(built, raw, 0.0)[0] == "optimal"
-    assert judge.status_of_feasible(built, raw, 1e-3)[0] == "inaccurate"
+def moments_of(built, raw, value):
+    """Moments of the point x = value in the program's units, of the mass found."""
+    (factors,), one = built.moments_of(np.ones_like(raw.moments)), built.pieces[0].constant_column()
+    mass = raw.moments[one] * factors[one]
+    return replace(raw, moments=mass * value ** (built.pieces[0].columns > 0).sum(axis=1) / factors)
+
+
+def test_a_feasible_verdict_needs_moments_inside():
+    """Moments of one point are on the boundary of their cone, and so are those near an empty set; equations
+    are satisfied, however far from them moments were found."""
+    built, raw = solved(statement_of(polynomial(0), x >= x**2, kind=FEASIBLE, upper=1.0))
+    assert judge.has_inside(built, raw)
+    assert judge.has_inside(built, replace(raw, moments=1.01 * raw.moments))  # E[1] = 1.01
+    assert not judge.has_inside(built, moments_of(built, raw, 0.5))
+    assert not judge.has_inside(built, replace(raw, moments=raw.moments * np.nan))
+    built, raw = solved(statement_of(polynomial(0), x >= 1, x <= 1, kind=FEASIBLE, upper=1.0))
+    assert not judge.has_inside(built, raw)
+
+
+@pytest.mark.parametrize("e", [3, 5, 8])
+@pytest.mark.parametrize("place", [0, 2000, 40_000])
+def test_no_set_that_is_empty_by_little_is_feasible(place, e):
+    u, v = x - place, y - place
+    gap = F(1, 10**e)
+    sets = [
+        [(u**2 - 1) ** 2 + (u - v) ** 2 <= -gap],
+        [(u**2 + v**2).equals(1), u * v >= F(1, 2) + gap],
+        [u**4 + v**4 <= 1, u + v >= F(1681792831, 10**9) * (1 + gap)],
+    ]
+    assert not any(sd.feasible(s).status == "optimal" for s in sets)
 
 
 def test_moments_that_miss_a_constraint_close_nothing():

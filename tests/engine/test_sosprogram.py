@@ -202,3 +202,17 @@ def test_a_set_is_a_system_or_its_constraints():
     for bad in ("x >= 0", x, 7, [x]):
         with pytest.raises(TypeError, match="constraint"):
             sd.SosProgram([]).require(x**2 + x, on=bad)
+
+
+def test_what_multipliers_of_one_bound_miss_is_paid_for():
+    """As through every door: the bound is lowered by it, and so is the unknown that is proven."""
+    c, x, y = sd.variables("c x y")
+    p, on = (
+        3.3 * ((x - 1993.14) * (y - 799995.7)) ** 2,
+        sd.System((x - 2000) ** 2 <= 400, (y - 800000) ** 2 <= 400),
+    )
+    found, same = sd.SosProgram([c]).require(p - c, on).maximize(c), sd.minimize(p, on)
+    assert found.status == same.status == "optimal"
+    assert found.certified_bound == same.certified_bound == found.certified_values["c"] < 0
+    shifted = sd.SosProgram([c]).require(p - 2 * c, on).maximize(3 * c + 1)
+    assert shifted.certified_values["c"] <= (shifted.certified_bound - 1) / 3 + 1e-12 < 1e-5

@@ -17,7 +17,10 @@ from typing import Any
 
 from .named import NAMED
 from .others import KINDS as OTHERS
-from .questions import KINDS
+from .questions import KINDS as NEAR
+from .units import KINDS as UNITS
+
+KINDS = {**NEAR, **UNITS}
 
 GRADES = ("FALSE", "WRONG", "DOORS", "CRASH", "MISS")
 

@@ -4,11 +4,10 @@ from fractions import Fraction as F
 
 import pytest
 
-from .__main__ import question
+from .__main__ import KINDS, question
 from .doors import Question, Said, false
 from .named import NAMED
 from .others import KINDS as OTHERS
-from .questions import KINDS
 from .report import nothing_wrong
 from .truth import constraint, least, polynomial
 

@@ -25,16 +25,10 @@ def _is_light(candidate: Candidate) -> bool:
     return candidate.raw.has_values and cubic_work(candidate.built.program.identity) < _WORK
 
 
-def is_distant(candidate: Candidate) -> bool:
-    """Whether moments are measured from where they do not vary, and another centre is soon tried: there they
-    may seem to satisfy anything."""
-    return _is_light(candidate) and seen(candidate) is not None
-
-
 def centred(state: State) -> Candidate | None:
     """The best of the rounds."""
     found: list[Candidate] = []
-    for state.rounds in reversed(range(_ROUNDS)):
+    for _ in range(_ROUNDS):
         where = seen(found[-1] if found else state.best)
         if where is None or state.late:
             break
@@ -43,7 +37,6 @@ def centred(state: State) -> Candidate | None:
         found.append(state.judged("centre", built, solve_program(built.program, **options)))
         if not found[-1].doubtful:
             break
-    state.rounds = 0
     return max(found, key=lambda c: c.worth, default=None)
 
 
