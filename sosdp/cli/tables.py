@@ -79,7 +79,7 @@ def _is_text(source: str) -> bool:
 
 def _columns(text: str | None) -> list[str] | None:
     """The names in `--columns 'a,"b, c"'`; None where the option is not given."""
-    return None if text is None else [name.strip() for name in next(csv.reader([text]), [""])]
+    return None if text is None else [name.strip() for name in next(csv.reader([text]), [])]
 
 
 def _schema(arguments: Namespace, columns: list[str] | None) -> Schema:

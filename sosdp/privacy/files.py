@@ -320,7 +320,11 @@ def _values(
 
 def _places(source: str, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The places of the wanted columns among the names, which are public."""
+    if not wanted:
+        raise InputFileError(source, "--columns", "no column is named")
     for column in wanted:
+        if list(wanted).count(column) != 1:
+            raise InputFileError(source, "--columns", f"{column}: named twice")
         if names.count(column) != 1:
             reason = "no such column" if column not in names else "several columns have this name"
             raise InputFileError(source, "--columns", f"{column}: {reason}; there are: {', '.join(names)}")

@@ -220,6 +220,8 @@ def test_columns_are_chosen_by_their_names(table, capsys):
     for columns, header, words in (
         (["age"], True, "age: no such column; there are: patient"),
         (["age"], False, "header"),
+        (["mol", "mol"], True, "mol: named twice"),
+        ([], True, "no column is named"),
     ):
         with pytest.raises(InputFileError, match=words):
             read(table / "w.csv", header, columns)
@@ -238,6 +240,8 @@ def test_columns_of_parquet(tmp_path):
     assert ages[0] == 1.0 and math.isnan(ages[1])
     with pytest.raises(InputFileError, match="no such column"):
         read_table(str(tmp_path / "t.parquet"), columns=["size"])
+    with pytest.raises(InputFileError, match="named twice"):
+        read_table(str(tmp_path / "t.parquet"), columns=["age", "age"])
     with pytest.raises(InputFileError, match="columns of numbers are expected; 'name'"):
         read_table(str(tmp_path / "t.parquet"))
 

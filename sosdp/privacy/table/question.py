@@ -6,6 +6,7 @@ Proof: docs/proofs/tables.md
 from __future__ import annotations
 
 import datetime as dates
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -212,8 +213,8 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> 
     ascending = all(a < b for a, b in zip(edges, edges[1:], strict=False)) or (
         low == high and len(edges) == 2
     )
-    if len(edges) < 2 or not ascending:
-        raise ValueError("bins: a number, or at least two edges in ascending order")
+    if len(edges) < 2 or not ascending or not all(map(math.isfinite, edges)):
+        raise ValueError("bins: a number, or at least two finite edges in ascending order")
     return Histogram(column, edges=tuple(edges))
 
 
@@ -244,7 +245,10 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
 def described(schema: Schema, names: Iterable[str], interval: str) -> tuple[Statistic, ...]:
     """The number of records; of every column of numbers mean and quartiles, of categories the counts."""
     result: list[Statistic] = [counts(schema, None)]
-    for name in names:
+    listed = list(names)
+    if twice := [name for name in listed if listed.count(name) > 1]:
+        raise ValueError(f"column {twice[0]!r} is named twice")
+    for name in listed:
         if schema.column(name).type == "category":
             result.append(histogram(schema, name))
         else:
