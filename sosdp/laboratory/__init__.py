@@ -10,6 +10,8 @@ _MODULES = (
     "family",
     "fits",
     "identities",
+    "means",
+    "pieces",
     "release",
     "report",
     "stability",

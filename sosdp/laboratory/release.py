@@ -14,7 +14,7 @@ from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Domain, Record
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import changes, symbols
-from sosdp.laboratory.tracing import evaluate, fingerprint
+from sosdp.laboratory.tracing import evaluate
 from sosdp.privacy.guarantee.condition import Charged, Claim, Fact
 from sosdp.privacy.guarantee.evidence import Evidence, Law
 from sosdp.privacy.guarantee.release import Release
@@ -30,14 +30,17 @@ STEPS = 1 << 10
 
 def check_report(report: StabilityReport) -> None:
     """ValueError (`Undecided`) unless the report is a proven statistic that depends on its records."""
-    if report.polynomial is None or report.domain is None or report.records is None:
+    if report.program is not None and report.records is None:
+        raise ValueError("a report about every number of records is not released: give records=")
+    if (report.polynomial or report.program) is None or report.domain is None or report.records is None:
         raise ValueError(
             "a report on a sum over pairs or on a program is not released: give private_estimator a report "
             "on a polynomial of the records, or the program"
         )
-    known = {v.name for row in symbols("r", report.records, report.domain.dimension) for v in row}
-    if not {v.name for v in report.polynomial.variables} <= known:
-        raise ValueError("the polynomial of this report mentions more than its records")
+    if report.polynomial is not None:
+        known = {v.name for row in symbols("r", report.records, report.domain.dimension) for v in row}
+        if not {v.name for v in report.polynomial.variables} <= known:
+            raise ValueError("the polynomial of this report mentions more than its records")
     if not report.sensitivity:
         raise ValueError("this statistic does not depend on its records: there is nothing to release")
 
@@ -61,7 +64,6 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
         The report proves nothing, or the shape is not the public one; never because of the entries.
     """
     check_report(report)
-    assert report.polynomial is not None
     epsilon, upper = terms.pure, report.sensitivity
     counted, step = whole_value(report, data)
     bits = terms.bits()
@@ -73,10 +75,7 @@ def release_statistic(terms: Terms, report: StabilityReport, data: Any) -> Relea
         held = report.to_dict()
         held["unit"] = str(STEPS / Fraction(held["upper"]))
     sentence: type[str] = Fact if exact else Charged if report.made else Claim
-    near = (
-        f"sensitivity of the statistic at most {float(upper):.6g}: one of {report.records} records replaced, "
-        f"of the traced polynomial {fingerprint(report.polynomial)}"
-    )
+    near = f"sensitivity of the statistic at most {float(upper):.6g}: {report.statement}"
     return terms.seal(
         float_near(step * noisy),
         terms.guarantee(sentence(near)),
@@ -94,7 +93,9 @@ def proves(report: StabilityReport) -> bool:
     The changes of the value are made again here, one for each class of positions, so that a report that
     somebody has edited proves nothing.
     """
-    assert report.polynomial is not None and report.domain is not None and report.records is not None
+    if report.polynomial is None:
+        return False
+    assert report.domain is not None and report.records is not None
     data = symbols("r", report.records, report.domain.dimension)
     (new,) = symbols("r_new", 1, report.domain.dimension)
     _, parts = changes(report.polynomial, data, new)
@@ -136,10 +137,12 @@ def _terms(p: Polynomial) -> list[Any]:
 
 def whole_value(report: StabilityReport, data: Any) -> tuple[int, Fraction]:
     """The statistic in steps of a public size, rounded down: it moves by at most `STEPS`."""
-    assert report.polynomial is not None and report.domain is not None
-    names = [f"r{i}_{k}" for i in range(report.records or 0) for k in range(report.domain.dimension)]
     records = inside(report, data)
-    value = evaluate(report.polynomial, dict(zip(names, (c for r in records for c in r), strict=True)))
+    if report.polynomial is None:
+        value = report.program.value(records)
+    else:
+        point = {f"r{i}_{k}": x for i, record in enumerate(records) for k, x in enumerate(record)}
+        value = evaluate(report.polynomial, point)
     step = report.sensitivity / STEPS
     return value // step, step
 

@@ -69,6 +69,8 @@ class StabilityReport:
         What has no certificate; empty where nothing is missing.
     polynomial
         What the theorem is about, and what a private estimator evaluates; None for programs.
+    program
+        Of `Means`, `Ratio`, `SumOfPieces` and `Largest`: what is evaluated in the place of a polynomial.
     domain
         The public set of a record of a statistic.
     made
@@ -86,6 +88,7 @@ class StabilityReport:
     statement: str = ""
     missing: str = ""
     polynomial: Polynomial | None = None
+    program: Any = None
     domain: Domain | None = None
     made: bool = field(default=False, init=False, repr=False, compare=False)
 

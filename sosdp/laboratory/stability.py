@@ -15,6 +15,8 @@ from sosdp.laboratory.convex import ConvexLoss, curvature
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.falsify import falsify
 from sosdp.laboratory.family import Family, transfer
+from sosdp.laboratory.means import Means, stable_means
+from sosdp.laboratory.pieces import Largest, Ratio, SumOfPieces
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import certify_sensitivity, pair_sums
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
@@ -38,14 +40,16 @@ def stability(
     ----------
     program
         A function of the records made of sums and products (see `certify_sensitivity`); a
-        `ConsensusProgram`; a `ConvexLoss`; a `Family`; or a `ScoreProgram` or `StrongConvexProgram`, whose
-        own claim is attacked and never proven.
+        `ConsensusProgram`; a `ConvexLoss`; a `Family`; `Means`, a `Ratio`, a `SumOfPieces` or the `Largest`
+        of several statistics, which know the set of a record; or a `ScoreProgram` or `StrongConvexProgram`,
+        whose own claim is attacked and never proven.
     records
-        n, public; needed for a function and a `ConvexLoss`.
+        n, public; needed for a function, a `ConvexLoss`, and what is made of pieces.
     low, high, dimension, radius
         Public set of one record of a function: a box in so many dimensions, or a ball about 0.
     claim
-        A sensitivity to be proven or refuted; None for the least that can be proven.
+        A sensitivity to be proven or refuted; None for the least that can be proven. Of `Means` without
+        `records` a number or a function of 1 / n, which bounds n times the change.
     degree
         Of the relaxation; by default the least that takes the program, or the next one where that proves
         more.
@@ -69,6 +73,12 @@ def stability(
         return transfer(program, claim)
     if isinstance(program, ConvexLoss):
         return _convex(program, records, claim, degree)
+    if isinstance(program, Means):
+        return stable_means(program, records=records, claim=claim, degree=degree)
+    if isinstance(program, Ratio | SumOfPieces | Largest):
+        if records is None:
+            raise TypeError(f"stability of a {type(program).__name__} needs records=, their public number")
+        return program.stability(records=records, claim=claim, degree=degree)
     if isinstance(program, ScoreProgram | StrongConvexProgram):
         return _attacked(program, claim)
     if not callable(program):

@@ -28,6 +28,9 @@ from sosdp.relaxation.relaxation import Relaxation
 EXACT = 60
 """Gram matrices up to this side are made exact, seconds each."""
 
+FEW = 4
+"""In so many variables products of constraints are tried, too."""
+
 
 def certify_sensitivity(
     query: Statistic,
@@ -78,7 +81,7 @@ def certify_sensitivity(
     for position, part in parts.items():
         reached, point = attained(part, [*data, new], domain)
         if pair is None or reached > lower:
-            lower, pair = max(lower, reached), _neighbours(point, data, new, position)
+            lower, pair = max(lower, reached), neighbours_of(point, data, new, position)
         bounds.append(bounded(part, domain, [*data, new], degree, (claimed, reached)))
     missing = [f"position {i}: {b.why}" for i, b in zip(parts, bounds, strict=True) if b.upper is None]
     every = [b.upper for b in bounds if b.upper is not None]
@@ -221,23 +224,27 @@ def bounded(
     rows: Sequence[Sequence[Polynomial]],
     degree: int | None,
     wanted: Sequence[Fraction | None],
+    limits: Sequence[Any] = (),
 ) -> Bound:
-    """A theorem: the polynomial is at most `upper` where every record lies in the domain.
+    """A theorem: the polynomial is at most `upper` where every record lies in the domain, and on `limits`.
 
     By an exact certificate, of a wanted bound where it proves one; else by the certified bound.
     """
     used = {v.name for v in part.variables}
     kept = [row for row in rows if any(v.name in used for v in row)]
-    system = System(*[g for row in kept for g in domain.constraints(row)])
+    system = System(*[g for row in kept for g in domain.constraints(row)], *limits)
     needed = max(2, part.degree + part.degree % 2, degree or 0)
-    width = sum(len(row) for row in kept)
+    width = max(1, len(system.variable_ids))
     best = Bound(None)
-    for half in (needed // 2, needed // 2 + 1):
+    for half, products in ((needed // 2, None), (needed // 2, "schmudgen"), (needed // 2 + 1, None)):
         side = math.comb(width + half, width)
-        if best.upper is not None and (degree is not None or 2 * side > EXACT or best.upper in wanted):
-            break
-        bound = exactly(Relaxation(system, 2 * half).maximize(part), side, wanted)
-        best = bound if best.upper is None or (bound.upper or best.upper) < best.upper else best
+        large = 2 * side > EXACT or (products is not None and width > FEW)
+        if best.upper is not None and (degree is not None or large or best.upper in wanted):
+            continue
+        options: Any = {} if products is None else {"products": products}
+        bound = exactly(Relaxation(system, 2 * half, **options).maximize(part), side, wanted)
+        if best.upper is None or (bound.upper is not None and bound.upper < best.upper):
+            best = bound
     return best
 
 
@@ -306,7 +313,7 @@ def attained(
     return best
 
 
-def _neighbours(
+def neighbours_of(
     point: dict[str, Fraction],
     data: Sequence[Sequence[Polynomial]],
     new: Sequence[Polynomial],

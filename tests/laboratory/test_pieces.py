@@ -1,0 +1,147 @@
+"""Functions of means for every n, ratios, pieces and maxima: bounds hold and are reached."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import certificates
+import sosdp as sd
+from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.means import Means
+from sosdp.laboratory.pieces import Largest, Piece, Ratio, SumOfPieces
+from sosdp.laboratory.release import STEPS, whole_value
+
+F = Fraction
+UNIT = Domain(1, 0, 1)
+VARIANCE = Means(lambda u, h: u[1] - u[0] ** 2, lambda x: [x, x * x], UNIT)
+COVARIANCE = Means(lambda u, h: u[2] - u[0] * u[1], lambda x: [x[0], x[1], x[0] * x[1]], Domain(2, -1, 1))
+THIRD = Means(lambda u, h: u[2] - 3 * u[0] * u[1] + 2 * u[0] ** 3, lambda x: [x, x * x, x**3], UNIT)
+UNBIASED = Means(lambda u, h: (u[1] - u[0] ** 2) * (1 + h + h**2), lambda x: [x, x * x], UNIT)
+SHARE = Ratio(sum, lambda r: 1 + sum(x * x for x in r), UNIT)
+SLOPE = Ratio(lambda r: sum(x * y for x, y in r), lambda r: 1 + sum(x * x for x, _ in r), Domain(2, -1, 1))
+FIRST = Ratio(lambda r: r[0], lambda r: 1 + r[1], UNIT)
+WIDE = Domain(1, -3, 3)
+HUBER = SumOfPieces(
+    (
+        Piece(lambda x: x * x * F(1, 2), lambda x: [1 - x * x]),
+        Piece(lambda x: x - F(1, 2), lambda x: [x - 1]),
+        Piece(lambda x: -x - F(1, 2), lambda x: [-1 - x]),
+    ),
+    WIDE,
+)
+CLIPPED = SumOfPieces(
+    (Piece(lambda x: x, lambda x: [1 - x * x]), Piece(lambda x: 1, lambda x: [x])), WIDE, F(-1)
+)
+HOLES = SumOfPieces((Piece(lambda x: x * x, lambda x: [x - 1]),), WIDE, F(-5))
+LARGEST = Largest((sum, lambda r: sum(x * x for x in r) * 2 - 1), UNIT)
+
+
+def worst(value, n, marks, dimension=1):
+    points = list(itertools.product(marks, repeat=dimension))
+    table = {d: value(list(d)) for d in itertools.product(points, repeat=n)}
+    return max(
+        abs(v - table[(*d[:i], new, *d[i + 1 :])])
+        for d, v in table.items()
+        for i in range(n)
+        for new in points
+    )
+
+
+CASES = {
+    "variance": (VARIANCE, 3, (0, F(1, 2), 1), F(2, 9), 1e-6),
+    "covariance": (COVARIANCE, 3, (-1, 0, 1), None, 0.02),
+    "third": (THIRD, 3, (0, F(1, 3), F(1, 2), 1), None, 3.0),
+    "unbiased": (UNBIASED, 3, (0, F(1, 2), 1), None, 1e-6),
+    "share": (SHARE, 3, (0, F(1, 2), 1), F(1, 2), 1e-5),
+    "slope": (SLOPE, 2, (-1, -F(1, 2), 0, 1), None, 0.2),
+    "two places": (FIRST, 3, (0, F(1, 2), 1), F(1), 1e-5),
+    "huber": (HUBER, 2, (-3, -1, 0, F(1, 2), 1, 3), F(5, 2), 1e-6),
+    "clipped": (CLIPPED, 2, (-3, -1, 0, F(1, 2), 1, 3), F(2), 1e-6),
+    "holes": (HOLES, 2, (-3, 1, 2, 3), F(14), 1e-6),
+    "largest": (LARGEST, 3, (0, F(1, 2), 1), None, 0.2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_pair_of_neighbours_is_within_the_bound(name):
+    program, n, marks, truth, slack = CASES[name]
+    report = sd.stability(program, records=n)
+    assert report.status == "proven", report.missing
+    dimension = report.domain.dimension
+    value = report.program.value
+    found = worst(value, n, marks, dimension)
+    assert found <= report.upper and report.lower <= report.upper
+    assert max(found, report.lower) * (1 + F(slack)) + F(1, 10**6) >= report.upper
+    if truth is not None:
+        assert abs(report.upper - truth) <= truth * F(1, 10**4)
+        assert sd.stability(program, records=n, claim=truth * F(9, 10)).status == "refuted"
+    if report.neighbours is not None:
+        first, second = ([tuple(x) if dimension > 1 else (x,) for x in data] for data in report.neighbours)
+        assert abs(value(first) - value(second)) == report.lower
+        assert sum(a != b for a, b in zip(first, second, strict=True)) <= 1
+
+
+def test_a_function_of_means_at_any_number_of_records_and_at_all():
+    for n in (2, 3, 8, 1000, 10**6):
+        report = sd.stability(VARIANCE, records=n)
+        truth = F(1, n) * (1 - F(1, n))
+        assert report.status == "proven" and truth <= report.upper <= truth * (1 + F(1, 10**5))
+        assert report.lower == truth
+    report = sd.stability(VARIANCE)
+    assert report.status == "proven" and report.upper == 1 and "n times" in str(report)
+    exact = sd.stability(VARIANCE, claim=lambda h: 1 - h)
+    assert exact.status == "proven" and exact.upper == 0
+    assert certificates.check_certificate(exact.certificates[0]).status == "valid"
+    assert sd.stability(VARIANCE, claim=lambda h: F(99, 100) - h).status == "refuted"
+    assert sd.stability(VARIANCE, claim=F(1, 2)).status == "refuted"
+    covariance = sd.stability(COVARIANCE, records=10**6)
+    assert 4 * (1 - F(1, 10**6)) <= covariance.upper * 10**6 <= F(402, 100)
+
+
+def test_functions_of_means_agree_with_the_statistic_itself():
+    for n in (3, 4):
+        direct = sd.stability(
+            lambda r: sum(x * x for x in r) * F(1, len(r)) - (sum(r) * F(1, len(r))) ** 2, records=n
+        )
+        assert abs(direct.upper - sd.stability(VARIANCE, records=n).upper) < F(1, 10**6)
+
+
+@pytest.mark.parametrize("program", [VARIANCE, SHARE, HUBER, LARGEST], ids=lambda p: type(p).__name__)
+def test_what_is_proven_is_released(program):
+    report = sd.stability(program, records=3)
+    data = [0.25, 0.5, 1.0]
+    exact = report.program.value([(F(x),) for x in data])
+    fitted = sd.private_estimator(report, epsilon=1e4, insecure_seed=1).fit(data)
+    assert abs(fitted.estimate_ - float(exact)) < 0.01
+    assert sd.private_estimator(report, epsilon=1.0).fit(data).guarantee_.kind == "certified"
+    edited = replace(report, upper=report.upper / 2, lower=F(0))
+    assert sd.private_estimator(edited, epsilon=1.0).fit(data).guarantee_.kind == "heuristic"
+    marks = (float("nan"), -9.0, 0.0, 0.3, 1.0, 9.0)
+    table = {d: whole_value(report, list(d))[0] for d in itertools.product(marks, repeat=3)}
+    moved = [
+        abs(v - table[(*d[:i], new, *d[i + 1 :])])
+        for d, v in table.items()
+        for i in range(3)
+        for new in marks
+    ]
+    assert STEPS / 4 < max(moved) <= STEPS
+
+
+def test_refusals():
+    with pytest.raises(sd.NotAPolynomial):
+        sd.stability(Means(lambda u, h: max(u), lambda x: [x, x * x], UNIT), records=3)
+    with pytest.raises(sd.NotAPolynomial):
+        sd.stability(SumOfPieces((Piece(abs, lambda x: [x]),), UNIT), records=3)
+    undecided = sd.stability(Ratio(sum, lambda r: sum(r) - 1, UNIT), records=2)
+    assert undecided.status == "undecided" and "denominator" in undecided.missing
+    for program in (SHARE, HUBER, LARGEST):
+        with pytest.raises(TypeError, match="records"):
+            sd.stability(program)
+    with pytest.raises(ValueError, match="record"):
+        sd.stability(VARIANCE, records=0)
+    with pytest.raises(ValueError, match="every number"):
+        sd.private_estimator(sd.stability(VARIANCE), epsilon=1.0)
