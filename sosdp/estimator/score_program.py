@@ -44,7 +44,7 @@ class ScoreProgram:
         lattice: of candidates, bounded.
         largest: the score is at most this for all data.
         proof: why replacing one record moves the score by at most `sensitivity`. Required. A `Fact` is what
-            the library has proven, a `Proof` one of these numbers and this `build`; with any other sentence
+            the library has proven, a `Proof` of this very program; with any other sentence
             the release is heuristic (`falsify_program` tries to refute it).
         width: promised length of brackets.
         witness: (records, candidate, solution) -> candidate feasible points {variable: number}; each is
@@ -72,24 +72,10 @@ class ScoreProgram:
     solver_options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "proof", held_for(self.proof, *self.proven_about))
+        object.__setattr__(self, "proof", held_for(self.proof, self))
         # here, not in the first solve: what goes wrong there is contained, since it might depend on the data
         read_options(
             "ScoreProgram: Relaxation.minimize", self.solver_options, ["solve"], more=("subject_to",)
-        )
-
-    @property
-    def proven_about(self) -> tuple[Any, ...]:
-        """What a proof of the sensitivity is about: edited, the program is another one."""
-        return (
-            self.build,
-            self.records,
-            self.shape,
-            self.lattice,
-            self.low,
-            self.high,
-            self.degree,
-            self.sensitivity,
         )
 
     def quantise(self, data: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from sosdp.laboratory.report import Undecided, called
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Proof
+from sosdp.privacy.guarantee.condition import Proof, all_fields
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
@@ -100,7 +100,7 @@ class Curvature:
             adjacency=ONE_RECORD_REPLACED,
         )
         text = f"curvature and Lipschitz constant by {kind} bounds of polynomials"
-        return replace(made, proof=Proof(text, *made.proven_about))
+        return replace(made, proof=Proof(text, all_fields(made)))
 
 
 def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:

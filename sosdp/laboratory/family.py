@@ -25,7 +25,7 @@ from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, lea
 from sosdp.laboratory.report import StabilityReport, called
 from sosdp.laboratory.tracing import evaluate, same
 from sosdp.model.system import System
-from sosdp.privacy.guarantee.condition import Proof
+from sosdp.privacy.guarantee.condition import Proof, all_fields
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.scores.score import Lattice
 
@@ -300,7 +300,7 @@ def score_program(
         integral=integral,
     )
     text = f"exact identities: {report.statement} (docs/proofs/witness_transfer.md)"
-    return replace(made, proof=Proof(text, *made.proven_about))
+    return replace(made, proof=Proof(text, all_fields(made)))
 
 
 def _apart(family: Family, ours: Sequence[Polynomial]) -> None:

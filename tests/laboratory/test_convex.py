@@ -15,7 +15,7 @@ import sosdp as sd
 from sosdp.estimator.private_estimator import VectorOutput
 from sosdp.laboratory.convex import ConvexLoss, curvature
 from sosdp.laboratory.domain import Domain
-from sosdp.privacy.guarantee.condition import Fact, Proof
+from sosdp.privacy.guarantee.condition import Fact, Proof, all_fields
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
 from tests.privacy.test_private_estimator import program as score_program
 
@@ -122,7 +122,7 @@ def test_an_edited_program_is_a_claim():
         assert not isinstance(replace(edited, **{k: getattr(made, k) for k in change}).proof, Fact)
     assert isinstance(pickle.loads(pickle.dumps(replace(made, solve=None).proof)), str)
     score = score_program(2)
-    assert not isinstance(replace(score, proof=Proof("proven", *score.proven_about), low=-9.0).proof, Fact)
+    assert not isinstance(replace(score, proof=Proof("proven", all_fields(score)), low=-9.0).proof, Fact)
 
 
 def draw(generator):

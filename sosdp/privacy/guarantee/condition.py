@@ -6,6 +6,7 @@ Which combinator carries which: docs/proofs/composition.md
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
@@ -30,28 +31,33 @@ class Fact(str):
 
 
 class Proof(Fact):
-    """A fact about certain public values: with others it is a sentence that nobody proved (`held_for`).
+    """A fact about one program, by its fields: of an edited one it is a sentence that nobody proved.
 
     Attributes:
-        about: the values, compared with ``==``.
+        about: the fields of the program but `proof`, compared with ``==``.
     """
 
     __slots__ = ("about",)
     about: tuple[object, ...]
 
-    def __new__(cls, text: str, *about: object) -> Proof:
-        """The proof with this text, of a statement about these values."""
+    def __new__(cls, text: str, about: tuple[object, ...]) -> Proof:
+        """The proof with this text."""
         made = super().__new__(cls, text)
         made.about = about
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Proof, (str(self), *self.about)
+        return Proof, (str(self), self.about)
 
 
-def held_for(proof: str, *values: object) -> str:
-    """The proof where it is about these values, or says nothing about values; else its text alone."""
-    return str(proof) if isinstance(proof, Proof) and proof.about != values else proof
+def held_for(proof: str, program: Any) -> str:
+    """A proof where it is about this program, or is no `Proof`; else its text alone."""
+    return str(proof) if isinstance(proof, Proof) and proof.about != all_fields(program) else proof
+
+
+def all_fields(program: Any) -> tuple[object, ...]:
+    """The values of the fields of a program, `proof` apart."""
+    return tuple(getattr(program, f.name) for f in fields(program) if f.name != "proof")
 
 
 class Charged(Fact):

@@ -77,8 +77,7 @@ class StrongConvexProgram:
         lipschitz: h is Lipschitz on K with this constant (fixed set only).
         proof: why these numbers hold. A `Fact` is what the library or a page of docs/proofs has proven; on
             any other sentence, or none, a release is heuristic (`falsify_program` tries to refute them).
-        solve: optional oracle for `check_closeness`.
-        adjacency: the neighbours that `proof` is about; None where a release says it.
+        solve: for `check_closeness`. adjacency: of `proof`; None where a release says it.
 
     Raises:
         ValueError: a number out of range, no claim at all, or a fixed-set claim for a moving set.
@@ -108,13 +107,7 @@ class StrongConvexProgram:
             if self.alpha is not None and self.radius is None:
                 raise ValueError("with a set that moves with the data, alpha needs a radius beside it")
         self._check_claims()
-        object.__setattr__(self, "proof", held_for(self.proof, *self.proven_about))
-
-    @property
-    def proven_about(self) -> tuple[Any, ...]:
-        """What a proof of the claims is about: edited, the program is another one."""
-        claims = (self.kappa, self.fixed_set, self.alpha, self.radius, self.oscillation, self.lipschitz)
-        return (*claims, self.solve, self.adjacency)
+        object.__setattr__(self, "proof", held_for(self.proof, self))
 
     def _check_claims(self) -> None:
         if self.alpha is None and self.oscillation is None and self.lipschitz is None:
