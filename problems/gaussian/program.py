@@ -20,25 +20,25 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.privacy.guarantee.condition import Condition, Fact
+from sosdp.privacy.guarantee.condition import Charged, Fact
 from sosdp.privacy.guarantee.guarantee import ONE_RECORD_REPLACED
 from sosdp.privacy.scores.levels import level_sensitivity
 from sosdp.privacy.scores.score import Box, Lattice, Levels, Point, ScoreFunction
 from sosdp.privacy.silence import no_warnings
-from sosdp.structured.packing import Bracket, solve
+from sosdp.structured.packing import Bracket, certain, solve
 from sosdp.structured.packing_bound import Limit
+from sosdp.structured.packing_ellipsoid import MOST
 
 from .cuts import Cuts
 from .model import DIGITS, PackingProblem, smat, svec_of_outer
 
 QUANTUM = Fraction(1, 64)  # unit of a level
-WIDTH = Fraction(1, 64)  # promised width of every bracket
+WIDTH = Fraction(1, 64)  # no bracket is wider, whatever the records are
 AIM = 2.0**-11  # and the width that the solver stops at
 SPREAD = 1e6  # sqrt(n (n + 32)) times the eigenvalue ratio of a covariance: docs/proofs/gaussian_scores.md, 3
 ROUGH = 0.1  # width of brackets that only serve as cuts
-CONDITION = Condition(
-    f"condition: on neighbouring data sets every bracket has width at most {float(WIDTH):.2g}"
-)
+LAM = 2.0**100  # lam and 1 / lam are at most this
+LARGEST = 4  # coordinates of a candidate: the work grows exponentially with them
 
 
 def packing_score(
@@ -71,8 +71,9 @@ class PackingScore(ScoreFunction):
             relative bounds neither are those of eigenvalue ratio above 10^6 / sqrt(n (n + 32)), where
             rounding would widen brackets.
 
-    The guarantee is conditional on every bracket reaching its width: no run was seen that does not, and no
-    proof bounds the conic solver's steps.
+    Raises:
+        ValueError: public numbers beyond what the proof of the width covers: records over 2^22, lam beyond
+            2^100, more than 4 coordinates; no domain, or a lattice of another dimension or too fine.
     """
 
     def __init__(
@@ -85,12 +86,22 @@ class PackingScore(ScoreFunction):
     ) -> None:
         if problem.relative and not (domain is not None and 0 < domain[0] <= domain[1]):
             raise ValueError("a relative bound needs domain=(low, high) with 0 < low <= high")
+        if problem.size > LARGEST:
+            raise ValueError(
+                f"a packing score has at most {LARGEST} coordinates, this one has {problem.size}: estimate "
+                "fewer at a time"
+            )
         if lattice.dimension != problem.size:
             raise ValueError(f"the lattice has dimension {lattice.dimension}, candidates have {problem.size}")
         if lattice.box is not None and max(max(abs(a), abs(b)) for a, b in lattice.box) > DIGITS:
             raise ValueError(
                 f"the lattice spacing {float(lattice.spacing):.3g} is too fine for so large a domain: more "
                 "than 2^51 steps from 0; make the radius smaller, or sigma larger"
+            )
+        if records > MOST or not 1.0 / LAM <= problem.lam <= LAM:
+            raise ValueError(
+                f"brackets are proven to be narrow for at most 2^22 records and lam in [2^-100, 2^100], got "
+                f"{records} and {problem.lam:.3g}"
             )
         super().__init__(
             lattice=lattice,
@@ -103,7 +114,10 @@ class PackingScore(ScoreFunction):
                     "the packing score changes by at most 1 when one record is replaced "
                     "(docs/proofs/gaussian_scores.md)"
                 ),
-                CONDITION,
+                Charged(
+                    f"every bracket has width at most {float(WIDTH):.2g}: a method of a public "
+                    "number of steps attains what others miss (docs/proofs/gaussian_scores.md)"
+                ),
             ),
         )
         object.__setattr__(self, "problem", problem)
@@ -206,6 +220,8 @@ class PackingLevels(Levels):
             if result.width > AIM and near is not None:
                 cold = contained(rows, bound, AIM, None)
                 result = cold if cold.width < result.width else result
+            with no_warnings():
+                result = certain(rows, bound, result)
             self.known[point] = result
             self._learn(result, theta)
         return self.known[point]

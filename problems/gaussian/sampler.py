@@ -29,7 +29,6 @@ from .program import QUANTUM, PackingLevels, PackingScore
 
 EVALUATIONS = {1: 30, 2: 80, 3: 150, 4: 300}
 BOXES = {1: 200, 2: 600, 3: 1500, 4: 6000}
-LARGEST = 4
 MOST_BOXES = 1 << 17  # a partition is refined up to here
 STEPS_A_BOX = 8  # splits for each box wanted
 PATIENCE = 128  # proposals after which the partition is refined
@@ -48,15 +47,12 @@ class DyadicBoxes(Sampler):
     boxes: int | None = None
 
     def check(self, score: ScoreFunction) -> None:
-        """Needs a packing score on a bounded lattice of at most four dimensions."""
+        """Needs a completion score on a bounded lattice."""
         super().check(score)
         if not isinstance(score, PackingScore) or score.problem.kind != "completion":
             raise ValueError("DyadicBoxes needs a completion score, whose dual cuts bound every candidate")
-        if score.lattice.box is None or score.lattice.dimension > LARGEST:
-            raise ValueError(
-                f"DyadicBoxes needs a bounded lattice of at most {LARGEST} dimensions, this one has "
-                f"{score.lattice.dimension}: estimate fewer coordinates at a time"
-            )
+        if score.lattice.box is None:
+            raise ValueError("DyadicBoxes needs a bounded lattice: give it a box")
 
     def draw(
         self, score: ScoreFunction, levels: Levels, base: RationalBase, top: int, bits: RandomBits

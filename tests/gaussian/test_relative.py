@@ -292,5 +292,5 @@ def test_what_has_no_domain_is_refused_and_too_fine_a_lattice_too():
     with pytest.raises(ValueError, match="too fine"):
         PackingScore(PackingProblem("identity", 1, 1.0), Lattice(Fraction(1, 2**40), 1, ((0, 2**52),)), 5)
     release = pure_exponential(_score(30, 1), np.ones((30, 1)), epsilon=1.0, sampler=DyadicBoxes())
-    assert release.guarantee.kind == "conditional" and 0.5 <= float(release.value[0]) <= 2.0
+    assert release.guarantee.kind == "certified" and 0.5 <= float(release.value[0]) <= 2.0
     assert smat(svec_of_outer(np.array([[2.0]]))[0])[0, 0] == 4.0

@@ -127,7 +127,7 @@ def test_the_release_carries_what_was_promised():
     release = pure_exponential(score, data, epsilon=0.7, sampler=DyadicBoxes(), insecure_seed=1)
     assert release.guarantee.kind == "none"  # seeded
     private = pure_exponential(score, data, epsilon=0.7, sampler=DyadicBoxes())
-    assert private.guarantee.kind == "conditional" and private.guarantee.epsilon == 0.7
+    assert private.guarantee.kind == "certified" and private.guarantee.epsilon == 0.7
     assert private.guarantee.rho == pytest.approx(0.7**2 / 8)
     assert any("width" in text for text in private.guarantee.assumptions)
     assert score.sensitivity == 65 and QUANTUM * 65 >= 1

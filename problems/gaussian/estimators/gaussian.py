@@ -42,8 +42,7 @@ class PrivateGaussian(TableEstimator):
     not hold.
 
     Raises at fit: TooFewRecords, which names the n that would do; NotOffered for pure privacy of three
-    columns or more; ValueError for other public facts out of range. Pure privacy costs seconds, and is as
-    certain as its brackets (docs/proofs/gaussian_scores.md).
+    columns or more; ValueError for other public facts out of range. Pure privacy costs seconds.
     """
 
     mean_: np.ndarray = Fitted()

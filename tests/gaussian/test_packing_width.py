@@ -1,0 +1,188 @@
+"""No bracket of a packing score is wider than is charged, whatever the records are and the solvers do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from problems.gaussian import program
+from problems.gaussian.model import PackingProblem
+from problems.gaussian.program import WIDTH, PackingScore
+from sosdp.privacy.mechanisms.exponential import exact_law
+from sosdp.privacy.scores.levels import rational_base
+from sosdp.privacy.scores.score import cube
+from sosdp.structured import packing_ellipsoid
+from sosdp.structured.packing import Bracket, certain, lower_bound, solve
+from sosdp.structured.packing_bound import as_limit
+from sosdp.structured.packing_ellipsoid import Ellipsoid, best_dual, eliminated, gram, steps
+from tests.gaussian.test_scores import is_psd
+
+
+def nothing_found(rows, *_, **__):
+    """What is known where every solver fails."""
+    n, k = rows.shape
+    return Bracket(0.0, float(n), np.zeros(n), np.zeros((k, 1)))
+
+
+def hostile(generator, kind, n, d):
+    records = generator.normal(size=(n, d))
+    if kind == "far":  # and nearly orthogonal to one direction
+        records[:, 0] *= 1e-3
+        records[:, 1:] *= 10.0 ** generator.uniform(0, 9, size=(n, d - 1))
+    if kind == "at the edge":  # where records begin to be given up
+        records *= math.sqrt(512 * (d + 1) * n) * generator.uniform(0.9, 1.1, size=(n, 1))
+    if kind == "equal":
+        records[:] = records[0]
+    return records
+
+
+@pytest.mark.parametrize("kind", ["plain", "far", "at the edge", "equal"])
+def test_the_last_resort_ends_within_its_width(kind):
+    generator = np.random.default_rng(len(kind))
+    for n, d in ((1, 2), (4, 1), (6, 2), (60, 2)):
+        records = hostile(generator, kind, n, d)
+        rows = np.hstack([records - 0.25, np.ones((n, 1))])
+        bound = np.append(np.full(d, 0.7 * n), float(n))
+        right = solve(rows, bound, tolerance=1e-4)
+        low, factor = best_dual(
+            rows, as_limit(bound), lambda V, a=rows, b=bound: lower_bound(a, b, V), math.inf
+        )
+        assert right.low <= low + float(packing_ellipsoid.WIDTH) and low <= right.high
+        assert low == lower_bound(rows, bound, factor)
+        result = certain(rows, bound, nothing_found(rows))
+        assert result.width <= packing_ellipsoid.WIDTH + 2.0**-40 and right.low <= result.high
+        assert certain(rows, bound, right) is right
+
+
+def test_records_that_are_given_up_are_counted():
+    # all far, so that nothing but what is added to the diagonal says that they cost 1 each
+    n = 20
+    angles = np.arange(n) * np.pi / n
+    rows = np.hstack([1e5 * np.stack([np.cos(angles), np.sin(angles)], axis=1), np.ones((n, 1))])
+    bound = np.array([0.7 * n, 0.7 * n, n])
+    low, _ = best_dual(rows, as_limit(bound), lambda V: lower_bound(rows, bound, V), math.inf)
+    assert n - low < 0.01
+
+
+LATTICE = cube(Fraction(1, 2), 1, 1)
+VALUES = (-1.0, 0.0, 0.5, 40.0)
+
+
+def worst_loss(score, tables, epsilon):
+    base = rational_base(epsilon, score.sensitivity)
+    laws = {key: exact_law(score, np.array(key)[:, None], base) for key in tables}
+    worst = 0.0
+    for one, two in itertools.combinations(tables, 2):
+        if sum(a != b for a, b in zip(one, two, strict=True)) == 1:
+            ratios = [math.log(laws[one][p] / laws[two][p]) for p in laws[one]]
+            worst = max(worst, max(map(abs, ratios)))
+    return worst
+
+
+def test_all_small_tables_and_neighbours_without_any_solver(monkeypatch):
+    n, epsilon = 3, 0.5
+    tables = list(itertools.product(VALUES, repeat=n))
+    tables = [t for t in tables if list(t[:2]) == sorted(t[:2])]
+    score = PackingScore(PackingProblem("identity", 1, 0.3), LATTICE, n)
+    honest = worst_loss(score, tables, epsilon)
+    assert 0.2 < honest <= epsilon
+    found = solve
+
+    def sometimes(rows, bound, **options):
+        """Solvers that fail on half of the tables: the worst for privacy."""
+        return found(rows, bound, **options) if rows[:, 0].sum() > 0.6 else nothing_found(rows)
+
+    monkeypatch.setattr(program, "solve", sometimes)
+    assert worst_loss(score, tables, epsilon) <= epsilon
+    # negative control: a bracket that is not narrow is not charged
+    monkeypatch.setattr(program, "certain", lambda rows, bound, result: result)
+    assert worst_loss(score, tables, epsilon) > epsilon
+
+
+def test_every_bracket_is_certified_to_be_narrow(monkeypatch):
+    score = PackingScore(PackingProblem("identity", 2, 0.7), cube(Fraction(1, 2), 1, 2), 5)
+    monkeypatch.setattr(program, "solve", nothing_found)
+    levels = score.on(np.random.default_rng(0).normal(size=(5, 2)) * 3)
+    assert all(0 <= levels.bracket(p).width <= WIDTH for p in [(0, 0), (1, -2)])
+    assert WIDTH > packing_ellipsoid.WIDTH + Fraction(1, 2**20)
+    for records, lam in ((packing_ellipsoid.MOST + 1, 1.0), (5, 2.0**101), (5, 2.0**-101)):
+        with pytest.raises(ValueError, match="proven to be narrow"):
+            PackingScore(PackingProblem("identity", 2, lam), cube(Fraction(1, 2), 1, 2), records)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_a_cut_keeps_what_it_should(size):
+    generator = np.random.default_rng(size)
+    body = Ellipsoid(size, 5, 40)
+    one = 1 << body.digits
+    for _ in range(40):
+        old = [[Fraction(x, one) for x in row] for row in body.shape]
+        centre = [Fraction(x, one) for x in body.centre]
+        g = [int(x) for x in generator.integers(-9, 10, size)]
+        g[0] += not any(g)
+        assert body.cut(g)
+        moved = [sum(a * x for a, x in zip(row, g, strict=True)) for row in old]
+        square = sum(a * b for a, b in zip(g, moved, strict=True))
+        N = Fraction(size)
+        grown = N * N / (N * N - 1) if size > 1 else Fraction(1, 4)
+        turned = 2 / (N + 1) / square if size > 1 else Fraction(0)
+        exact = [
+            [grown * (old[a][b] - turned * moved[a] * moved[b]) for b in range(size)] for a in range(size)
+        ]
+        more = 1 + Fraction(1, 2 * body.spread)
+        new = [[Fraction(x, one) for x in row] for row in body.shape]
+        assert is_psd([[new[a][b] - more * exact[a][b] for b in range(size)] for a in range(size)])
+        assert not is_psd([[new[a][b] - 2 * exact[a][b] for b in range(size)] for a in range(size)])
+        # the centre is moved by A g / (N + 1) / sqrt(g^T A g), which is within the inflation
+        root = Fraction(math.isqrt(int(square * one * one)), one)
+        wrong = sum(
+            (Fraction(x, one) - c - m / (root * (N + 1))) ** 2
+            for x, c, m in zip(body.centre, centre, moved, strict=True)
+        )
+        assert wrong * (5 * body.spread) ** 2 < min(new[a][a] for a in range(size)) / 2**20
+        assert sum((Fraction(x, one) - c) * y for x, c, y in zip(body.centre, centre, g, strict=True)) > 0
+    assert not body.cut([0] * size)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_after_the_public_number_of_steps_the_volume_is_small(k):
+    n, size = 4, k * (k + 1) // 2
+    number = steps(n, k)
+    body = Ellipsoid(size, 5, number)
+    generator = np.random.default_rng(k)
+    for _ in range(number):
+        body.cut([int(x) for x in generator.integers(-(10**6), 10**6, size)])
+    left = [[Fraction(x, 1 << body.digits) / 25 for x in row] for row in body.shape]
+    volume = 0.0
+    while left:  # logarithm of the determinant
+        pivot = left[0][0]
+        volume += math.log(pivot)
+        left = [[row[b] - row[0] * left[0][b] / pivot for b in range(1, len(left))] for row in left[1:]]
+    wanted = size * math.log(2 * math.sqrt(2) * k * 2.25 * n * 2**9)
+    assert volume / 2 < -wanted
+
+
+def test_integer_arithmetic_is_exact():
+    generator = np.random.default_rng(0)
+    table = generator.integers(-(2**53), 2**53, size=(40, 3))
+    whole = [[sum(int(r[a]) * int(r[b]) for r in table) for b in range(3)] for a in range(3)]
+    assert gram(table) == whole and gram(table[:0]) == [[0] * 3] * 3
+    negative = 0
+    for _ in range(200):
+        matrix = generator.integers(-3, 4, size=(3, 3))
+        matrix = (matrix + matrix.T + generator.integers(0, 9) * np.eye(3, dtype=int)).tolist()
+        direction, root = eliminated(matrix)
+        if direction is None:
+            assert np.allclose(np.array(root) @ np.array(root).T, matrix)
+        else:
+            negative += 1
+            assert any(direction)
+            assert (
+                sum(x * y * matrix[a][b] for a, x in enumerate(direction) for b, y in enumerate(direction))
+                <= 0
+            )
+    assert 20 < negative < 180
