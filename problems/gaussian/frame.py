@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
+from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .columns import FARTHEST, Columns
@@ -51,6 +52,27 @@ def frame_dict(frame: Frame | None) -> dict[str, np.ndarray] | None:
 def location_nats(contamination: float, bounded: bool) -> float:
     """L: epsilon_j n / 4 needed for the median to find the data, with a public fraction of wrong rows."""
     return NATS * max(1.0, 0.8 / (1.0 - 2.0 * contamination)) * (1.0 if bounded else 2.0)
+
+
+def quantile_epsilon(rho: Fraction) -> Fraction:
+    """An epsilon with epsilon^2 / 8 just below rho: what an order statistic of this zCDP price may use."""
+    return Fraction(math.sqrt(8.0 * float(rho)) * (1.0 - 2.0**-40))
+
+
+def each_epsilon(price: Fraction, count: int, pure: bool) -> Fraction:
+    """Epsilon of each of so many order statistics that share a price."""
+    return price / count if pure else quantile_epsilon(price / count)
+
+
+def pure_frame(epsilon: float, n: int, d: int, nats: float) -> tuple[Fraction, Fraction] | int:
+    """Of epsilon, what a frame of d columns costs and what is left; or the n that would pay for it.
+
+    nats: `location_nats`.
+    """
+    share = max(0.15 * epsilon, 8.0 * d * nats / n)
+    if share > epsilon / 2 or n < 8:
+        return max(8, math.ceil(16.0 * d * nats / epsilon))
+    return Fraction(share), Fraction(float_down(Fraction(epsilon) - Fraction(share)))
 
 
 def scale_quantile(n: int, epsilon_each: float, contamination: float) -> float:

@@ -18,25 +18,30 @@ from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from sosdp.privacy.scores.location import coordinate_max, trimmed_weights
 from sosdp.privacy.scores.score import cube
+from sosdp.privacy.terms import join
 
 from .columns import Columns
 from .fold import cells, integers, norms, to_ball
 from .frame import (
     Frame,
     frame_dict,
+    quantile_epsilon,
     radius_quantile,
     release_frame,
+    scale_quantile,
     spread_missing,
 )
+from .model import PackingProblem
 from .planning import (
     CELL_REACH,
     CUBE_REACH,
     Budget,
     MeanTask,
     Plan,
-    quantile_epsilon,
     trimmed_share,
 )
+from .program import PackingScore
+from .sampler import DyadicBoxes
 from .whole_means import BALL_TAILS, CUBE_TAILS, whole_mean, whole_targets
 
 UNITS = 1 << 20  # steps from 0 to the edge of the cube or ball
@@ -45,6 +50,9 @@ THIN = 0.3  # below this average square of a folded column its scale was that of
 POOLED = 0.35  # noise of a variance beyond which all columns share one
 MEDIAN_REACH = 8  # a median lies within so many scales of the centre of its frame
 MEDIAN_STEPS = 1 << 16  # a scale
+PACKING_REACH = 4  # a mean lies within so many scales of the centre of its frame
+PACKING_CLIP = 2.0**10  # and records are clipped here
+PACKING_SHARE = 0.85  # measured: least errors
 LATTICE = 30  # bits of the trimmed score's lattice over half a width
 
 
@@ -61,6 +69,8 @@ def private_mean(
     Value of the release: mean (d,), interval (d, 2) or None, noise_scale (d,) standard deviation of what was
     added, frame (arrays by name) or None, skewed (d,) bool (see `skewed`).
     """
+    if plan.method == "packing":
+        return _packing(entries, columns, task, plan, insecure_seed)
     if plan.method == "trimmed":
         return _trimmed(entries, columns, task, budget, insecure_seed)
     if plan.noise:
@@ -122,9 +132,11 @@ def _public(task: MeanTask, method: str, columns: Columns) -> dict[str, Any]:
 
 def targets(columns: Columns, task: MeanTask, method: str) -> tuple[str, ...]:
     """What each number of a release estimates, by public facts: intervals are intervals for that."""
-    if task.contamination == 0 and method not in ("median", "trimmed"):
+    if task.contamination == 0 and method not in ("median", "trimmed", "packing"):
         return whole_targets(columns)
-    middle = {"median": "median", "trimmed": "trimmed mean"}.get(method, "folded mean")
+    middle = {"median": "median", "trimmed": "trimmed mean", "packing": "robust mean"}.get(
+        method, "folded mean"
+    )
     return tuple(
         f"exp({middle} of logarithms)" if log else "mean" if tight else middle
         for log, tight in zip(columns.log.tolist(), columns.tight.tolist(), strict=True)
@@ -275,6 +287,45 @@ def _medians(
         "skewed": np.zeros(task.d, dtype=bool),
     }
     return queries.seal(value, mechanism="gaussian.mean", public=_public(task, "median", columns))
+
+
+def _packing(entries: np.ndarray, columns: Columns, task: MeanTask, plan: Plan, seed: int | None) -> Release:
+    """The frame, and a candidate in it by the packing score (docs/proofs/gaussian_scores.md)."""
+    queries = IntegerQueries(task.n, epsilon=float(plan.spent["frame"]), insecure_seed=seed)
+    frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
+    first = queries.seal(frame_dict(frame), mechanism="gaussian.frame", public={})
+    n, d = entries.shape
+    spacing = Fraction(2) ** -math.ceil(math.log2(64.0 * math.sqrt(n)))
+    q = scale_quantile(n, float(plan.frame_epsilon), task.contamination)
+    lam = packing_bound(q, task.contamination)
+    problem = PackingProblem("identity", d, lam, clip=PACKING_CLIP)
+    second = pure_exponential(
+        PackingScore(problem, cube(spacing, PACKING_REACH, d), n),
+        frame.into(entries),
+        epsilon=float(plan.spent["draw"]),
+        sampler=DyadicBoxes(),
+        mechanism="gaussian.mean.draw",
+        insecure_seed=None if seed is None else seed + 1,
+    )
+    value = {
+        "mean": columns.raw(frame.centre + frame.scale * np.asarray(second.value)),
+        "interval": None,
+        "noise_scale": np.full(d, np.nan),
+        "frame": frame_dict(frame),
+        "skewed": np.zeros(d, dtype=bool),
+    }
+    public = _public(task, "packing", columns)
+    return join([first, second], value, mechanism="gaussian.mean", public=public)
+
+
+def packing_bound(q: float, contamination: float) -> float:
+    """lam: a little below the variance of the rows that are right, in a frame of the q-quantile.
+
+    Wrong rows widen the frame. With a larger lam what was given up could be completed, at no cost, to any
+    mean near by; with this one the score is least at one place.
+    """
+    right = ndtri((1.0 + q) / 2.0) / ndtri((1.0 + q / (1.0 - contamination)) / 2.0)
+    return float(PACKING_SHARE * (1.0 - contamination) * right**2)
 
 
 def _trimmed(

@@ -18,14 +18,15 @@ from scipy.special import ndtri
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
 
-from .frame import TOP, location_nats
+from .frame import TOP, each_epsilon, location_nats, pure_frame, quantile_epsilon
 
 CUBE_REACH = 2.5  # records are folded at this many scales where noise is cubic
 CELL_REACH = 4.0
 INTERVAL = Fraction(1, 20)  # share of the budget for an interval
 TRIMMED_NOISE = 0.75  # measured: the score's error against that of its cube
 MOST_RECORDS = 10**12
-METHODS = ("cube", "gaussian", "ball", "trimmed", "median")
+METHODS = ("cube", "gaussian", "ball", "trimmed", "median", "packing")
+PACKING_SECONDS = {1: 1.0, 2: 2.0, 3: 8.0, 4: 40.0}  # of one draw at 1000 records, about
 
 
 class NotOffered(ValueError):
@@ -85,8 +86,8 @@ class Plan:
     Attributes:
         method: "cube" (pure noise on folded records), "gaussian" (zCDP noise), "ball" (noise in a ball that
             takes what the other questions leave of epsilon and delta), "trimmed" (one draw of a trimmed-mean
-            score), "median" (an order statistic a column, only when asked for) for means;
-            "whitened" for covariances; "packing" for pure covariances.
+            score), and, only when asked for, "median" (an order statistic a column) and "packing" (one draw
+            of a sum-of-squares score), for means; "whitened" for covariances; "packing" for pure ones.
         frame_epsilon: of each order statistic of the frame, 0 without one.
         spent: budget of the parts by name, exact; they add up to the budget (ball: the zCDP of all but the
             sum).
@@ -170,7 +171,7 @@ def plan_mean(task: MeanTask, budget: Budget, method: str = "auto") -> Plan:
         makers = {name: partial(_whole, name) for name in ("cube", "gaussian", "ball")}
         makers |= {} if method == "auto" else {"trimmed": _trimmed}
     if method != "auto":
-        makers = {method: {**makers, "median": _median}[method]}
+        makers = {method: {**makers, "median": _median, "packing": _packing}[method]}
     plans, needed, reasons = [], [], []
     for make in makers.values():
         result = make(task, budget)
@@ -284,11 +285,6 @@ def _whole_noise(method: str, task: MeanTask, budget: Budget, spent: dict[str, F
     return 2.0 * math.sqrt(d * (d + 1)) / (n * rate) if rate else 0.0
 
 
-def each_epsilon(price: Fraction, count: int, pure: bool) -> Fraction:
-    """Epsilon of each of so many order statistics that share a price."""
-    return price / count if pure else quantile_epsilon(price / count)
-
-
 def clip_rank(epsilon: Fraction) -> int:
     """The rank of a clip point, from either end."""
     return math.ceil(CLIP_NATS / epsilon)
@@ -385,11 +381,6 @@ def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
     return high
 
 
-def quantile_epsilon(rho: Fraction) -> Fraction:
-    """An epsilon with epsilon^2 / 8 just below rho: what an order statistic of this zCDP price may use."""
-    return Fraction(math.sqrt(8.0 * float(rho)) * (1.0 - 2.0**-40))
-
-
 def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:
     if budget.epsilon is None:
         return "the trimmed score is for budgets in epsilon"
@@ -439,6 +430,19 @@ def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
     seconds = 0.02 + 2e-7 * task.n * task.d + order_seconds(task, each, 3 * task.d)
     spent = {"frame": frame, "medians": total - frame}
     return Plan("median", each, spent, private, sampling, seconds)
+
+
+def _packing(task: MeanTask, budget: Budget) -> Plan | int | str:
+    if not budget.pure or task.tight or task.d not in PACKING_SECONDS:
+        return "the packing score is for epsilon alone and at most 4 columns, none tight"
+    shares = pure_frame(float(budget.total), task.n, task.d, location_nats(task.contamination, task.bounded))
+    if isinstance(shares, int):
+        return shares
+    frame, rest = shares
+    private = 0.9 * task.d / math.sqrt(task.n * float(rest))  # measured
+    seconds = PACKING_SECONDS[task.d] * max(1.0, math.sqrt(task.n / 1000.0))
+    spent = {"frame": frame, "draw": rest}
+    return Plan("packing", frame / (2 * task.d), spent, private, math.sqrt(task.d / task.n), seconds)
 
 
 def trimmed_share(task: MeanTask, epsilon: float) -> float:

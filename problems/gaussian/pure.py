@@ -10,14 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.privacy.calibrate import float_down
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from sosdp.privacy.scores.score import Lattice
 
 from .columns import Columns
-from .frame import Frame, frame_dict, location_nats, release_frame
+from .frame import Frame, frame_dict, location_nats, pure_frame, release_frame
 from .model import PackingProblem, smat
 from .planning import MeanTask, NotOffered, Plan, TooFewRecords
 from .program import PackingScore
@@ -42,14 +41,12 @@ def plan_pure(task: MeanTask, epsilon: float) -> Plan:
             f"a pure covariance has at most {PURE_COLUMNS} columns, got {task.d}: give delta or rho"
         )
     nats = location_nats(task.contamination, task.bounded)
-    share = max(0.15 * epsilon, 8.0 * task.d * nats / task.n)
-    if share > epsilon / 2 or task.n < 8:
-        needed = max(8, math.ceil(16.0 * task.d * nats / epsilon))
+    shares = pure_frame(epsilon, task.n, task.d, nats)
+    if isinstance(shares, int):
         raise TooFewRecords(
-            f"n = {task.n} records are too few at this budget: about {needed} would do", needed
+            f"n = {task.n} records are too few at this budget: about {shares} would do", shares
         )
-    frame = Fraction(share)
-    rest = Fraction(float_down(Fraction(epsilon) - frame))
+    frame, rest = shares
     size = task.d * (task.d + 1) // 2
     tau = min(0.3, 2.0 * size / (task.n / 2 * float(rest)))
     private = 2.0 * tau * math.log(1.0 / tau)

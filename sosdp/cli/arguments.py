@@ -98,7 +98,7 @@ COMMANDS = {
                 "projection, randomized-response, voting, exponential (n <= 22); cuts: posterior "
                 "(default), smooth, cut_sdp, lp, spectral, constant; mrf: moments (default), "
                 "frank-wolfe, gradient, structure, tree; gaussian, means: auto (default), median, "
-                "cube, gaussian, ball, trimmed",
+                "packing, cube, gaussian, ball, trimmed",
             ),
             _option("--calibration", help="tight (default) or paper: whose constants set the noise"),
             _option(

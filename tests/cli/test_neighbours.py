@@ -65,6 +65,10 @@ READERS = {
     "regression": (
         "t.csv", b"a,b", WIDE, ["private", "regression", "{file}", *LARGE, "--target", "b"], "numbers"
     ),
+    "packing score": (
+        "t.csv", b"a,b", WIDE,
+        [*MEAN[:3], "--epsilon", "8", *MEAN[5:], "--header", "--method", "packing"], "numbers",
+    ),
     "components": (
         "t.csv", b"a,b", WIDE, ["private", "pca", "{file}", *LARGE, "--components", "1"], "numbers"
     ),

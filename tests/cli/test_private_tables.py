@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from problems.gaussian import PrivateMean
 from sosdp.cli import main, private_gaussian
 from sosdp.privacy.files import Form, InputFileError, read_table
 from sosdp.privacy.guarantee.condition import Kind, kind_of
@@ -37,6 +38,18 @@ def test_a_mean_of_a_table(table, capsys):
     assert release["value"]["released"] and abs(release["value"]["mean"][0] - 2.0) < 0.5
     assert release["guarantee"]["epsilon"] <= 1 and release["guarantee"]["kind"] == "exact"
     assert "private" not in out.replace("sosdp private", "")
+
+
+def test_the_packing_score_is_the_same_in_both_doors(table, capsys):
+    options = ["--epsilon", 2, "--estimate", "mean", "--radius", 50, "--method", "packing"]
+    command = ["private", "gaussian", table / "t.npy", *options, "--contamination", 0.1, "--json"]
+    code, out, err = _run(capsys, *command, "--insecure-seed", 3)
+    model = PrivateMean(
+        2.0, bounds=(-50, 50), contamination=0.1, method="packing", interval=None, insecure_seed=3
+    ).fit(np.load(table / "t.npy"))
+    assert code == 0 and json.loads(out)["value"]["mean"] == model.mean_.tolist()
+    code, out, err = _run(capsys, *command)
+    assert code == 0 and json.loads(out)["guarantee"]["kind"] == "certified"
 
 
 def test_mean_and_covariance_and_plain_text(table, capsys):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from problems.gaussian import program
+from problems.gaussian import PrivateMean, TooFewRecords, means, program
+from problems.gaussian.columns import public_columns
+from problems.gaussian.means import packing_bound
 from problems.gaussian.model import PackingProblem
+from problems.gaussian.planning import MeanTask, Plan, checked_budget
 from problems.gaussian.program import WIDTH, PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
@@ -19,6 +23,8 @@ from sosdp.structured import packing_ellipsoid
 from sosdp.structured.packing import Bracket, certain, lower_bound, solve
 from sosdp.structured.packing_bound import as_limit
 from sosdp.structured.packing_ellipsoid import Ellipsoid, best_dual, eliminated, gram, steps
+from tests.gaussian.test_covariances_attacked import neighbours
+from tests.gaussian.test_pipelines import Transcript, loss
 from tests.gaussian.test_scores import is_psd
 
 
@@ -59,13 +65,21 @@ def test_the_last_resort_ends_within_its_width(kind):
 
 
 def test_records_that_are_given_up_are_counted():
-    # all far, so that nothing but what is added to the diagonal says that they cost 1 each
+    # the least length at which they are, in every direction: at each value that is proven they count 1
     n = 20
     angles = np.arange(n) * np.pi / n
-    rows = np.hstack([1e5 * np.stack([np.cos(angles), np.sin(angles)], axis=1), np.ones((n, 1))])
-    bound = np.array([0.7 * n, 0.7 * n, n])
-    low, _ = best_dual(rows, as_limit(bound), lambda V: lower_bound(rows, bound, V), math.inf)
-    assert n - low < 0.01
+    away = 1.0001 * math.sqrt(512 * 3 * 0.7 * n)
+    rows = np.hstack([away * np.stack([np.cos(angles), np.sin(angles)], axis=1), np.ones((n, 1))])
+    rows[::2, :2] *= 1e-4  # and half of them plain
+    bound, given_up = np.array([0.7 * n, 0.7 * n, n]), []
+
+    def price(factor):
+        given_up.append(float(((rows[1::2] @ factor) ** 2).sum(axis=1).min()))
+        return lower_bound(rows, bound, factor)
+
+    low, _ = best_dual(rows, as_limit(bound), price, math.inf)
+    assert len(given_up) > 100 and min(given_up) >= 1.0
+    assert solve(rows, bound, tolerance=1e-4).low - low < float(packing_ellipsoid.WIDTH)
 
 
 LATTICE = cube(Fraction(1, 2), 1, 1)
@@ -186,3 +200,79 @@ def test_integer_arithmetic_is_exact():
                 <= 0
             )
     assert 20 < negative < 180
+
+
+class Drawn(Exception):
+    """In place of a draw."""
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_mean_of_four_records_and_all_neighbours(monkeypatch, d):
+    """The frame's loss is what is charged for it; given the frame, the law of the draw changes by its own."""
+    monkeypatch.setattr(means, "IntegerQueries", Transcript)
+    seen = []
+
+    def draw(score, rows, *, epsilon, **_):
+        coarse = PackingScore(score.problem, cube(Fraction(1), 2, d), score.records)
+        seen.append(
+            (score.lattice, rows, exact_law(coarse, rows, rational_base(epsilon, coarse.sensitivity)))
+        )
+        raise Drawn
+
+    monkeypatch.setattr(means, "pure_exponential", draw)
+    columns = public_columns((-4.0, 4.0), False, d)
+    task = MeanTask(4, d, 0, True, 0.1, 0.0)
+    plan = Plan(
+        "packing", Fraction(1, 4 * d), {"frame": Fraction(1, 2), "draw": Fraction(1, 2)}, 0.0, 0.0, 0.0
+    )
+    budget = checked_budget(1.0, 0.0, None)
+
+    def run(rows):
+        entries = columns.clipped(np.array(rows, dtype=float))
+        with warnings.catch_warnings(), pytest.raises(Drawn):
+            warnings.simplefilter("error")
+            means.private_mean(entries, columns, task, budget, plan, 1)
+        return Transcript.seen
+
+    values = [0.0, 1e308, math.nan, -2.0]
+    rows = (
+        [[x] for x in values] if d == 1 else [[0.0, 1.0], [-0.0, 1e308], [math.nan, -2.0], [0.5, -math.inf]]
+    )
+    worst = 0.0
+    for table in list(itertools.permutations(rows, 4))[:: 6 if d == 1 else 11]:
+        Transcript.script, seen[:] = None, []
+        own = run(table)
+        Transcript.script = own
+        for other in neighbours([list(row) for row in table]):
+            assert loss(own, run(other)) <= 0.5 + 1e-9
+            (lattice, first, one), (again, last, two) = seen[0], seen[-1]
+            assert lattice == again and (first != last).any(axis=1).sum() <= 1
+            worst = max(worst, *(abs(math.log(one[p] / two[p])) for p in one))
+        Transcript.script = None
+    assert 0.05 < worst <= 0.5
+
+
+def test_a_mean_by_the_packing_score():
+    generator = np.random.default_rng(0)
+    table = generator.normal(size=(1500, 2))
+    table[:225] = [6.0, 6.0]  # fifteen per cent, and no column alone shows where
+    table = table * [3.0, 0.01] + [100.0, 1.0]
+    made = PrivateMean(2.0, bounds=[(0, 200), (0, 2)], contamination=0.15, method="packing").fit(table)
+    assert np.abs((made.mean_ - [100.0, 1.0]) / [3.0, 0.01]).max() < 0.3
+    assert made.guarantee_.kind == "certified" and made.guarantee_.epsilon <= 2.0 and made.interval_ is None
+    assert made.method_ == "packing" and made.estimates_ == ("robust mean", "robust mean")
+    folded = PrivateMean(2.0, bounds=[(0, 200), (0, 2)], contamination=0.15).fit(table)
+    assert np.abs((folded.mean_ - [100.0, 1.0]) / [3.0, 0.01]).max() > 0.35
+
+
+def test_what_the_packing_score_refuses():
+    for options, d in (({"delta": 1e-6}, 2), ({"tight": True}, 1), ({}, 5)):
+        model = PrivateMean(1.0, bounds=(0, 1), contamination=0.1, method="packing", **options)
+        with pytest.raises(ValueError, match="packing score is for"):
+            model.plan(10_000, d)
+    few = PrivateMean(0.1, bounds=(0, 1), contamination=0.1, method="packing")
+    with pytest.raises(TooFewRecords) as refused:
+        few.plan(1000, 2)
+    assert few.plan(refused.value.needed, 2).method == "packing"
+    # a little below the variance of the right rows in a frame that wrong rows widen
+    assert 0.84 < packing_bound(0.75, 0.0) <= 0.85 and 0.45 < packing_bound(0.75, 0.1) < 0.6

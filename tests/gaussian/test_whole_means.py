@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateGaussian, PrivateMean, TooFewRecords, planning, whole_means
+from problems.gaussian import PrivateGaussian, PrivateMean, TooFewRecords, frame, planning, whole_means
 from problems.gaussian.columns import public_columns
 from problems.gaussian.planning import MeanTask, Plan, checked_budget, plan_mean
 from problems.gaussian.whole_means import _count_bound
@@ -34,7 +34,7 @@ def planned(method: str, task: MeanTask) -> Plan:
     if learnt:
         spent |= {"clip": total / 4, "count": total / 8, "frame": total / 8}
         part = spent["frame"] / (2 * learnt)
-        each = part if method == "cube" else planning.quantile_epsilon(part)
+        each = part if method == "cube" else frame.quantile_epsilon(part)
     if method != "ball":
         spent["sum"] = total - sum(spent.values())
     return Plan(method, each, spent, 0.0, 0.0, 0.0, noise=0.1)

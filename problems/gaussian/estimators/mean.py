@@ -1,6 +1,7 @@
 """Private mean of a raw table: no scale, no radius, wrong rows allowed.
 
-Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_whole_means.md (contamination 0)
+Privacy: docs/proofs/gaussian_frame.md, docs/proofs/gaussian_whole_means.md (contamination 0),
+docs/proofs/gaussian_scores.md (packing)
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ class PrivateMean(TableEstimator):
     )
     method: str = Field(
         None,
-        '"auto"; "median" for medians, which wrong rows near the others move least; or '
-        '"cube", "gaussian", "ball", "trimmed" (see `Plan`)',
+        '"auto"; "packing" for at most four columns of which many rows are wrong, near or far, with epsilon '
+        'alone (seconds to minutes); "median" for medians; or "cube", "gaussian", "ball", "trimmed" (see '
+        "`Plan`)",
         default="auto",
         kw_only=True,
     )
