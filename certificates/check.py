@@ -45,6 +45,10 @@ from certificates.checker.ring import Packed, Ring, bits_in, largest_of, top_pow
 from certificates.checker.semidefinite import semidefinite
 from certificates.checker.sentence import LONGEST, sentence, show_monomial
 from certificates.checker.stated import Block, Stated, functional_of, read
+from certificates.checker.words import FORMAT as WORDS
+from certificates.checker.words import check as check_words
+from certificates.checker.words import sentence as sentence_of_words
+from certificates.kernel_words import NotProven
 from certificates.refute import separates
 
 
@@ -68,6 +72,9 @@ class Verdict:
         return self.status if self.status == "valid" else f"{self.status}: {self.reason}"
 
 
+_MALFORMED = (
+    *(RecursionError, MemoryError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
+)
 _KIND_WORDS = {
     "sos": "the free sum of squares",
     "inequality": "inequality",
@@ -213,6 +220,8 @@ def check_certificate(
     any input made of JSON types.  Cost: about that of reading the file, plus one Cholesky factorisation
     of every Gram matrix.
     """
+    if isinstance(certificate, dict) and certificate.get("format") == WORDS:
+        return _about_operators(certificate, against, longest)
     words = ""
     try:
         meter = Meter(work)
@@ -246,15 +255,25 @@ def check_certificate(
         return Verdict("invalid", words, str(error))
     except Unreadable as error:
         return Verdict("unreadable", words, str(error))
-    except (
-        RecursionError,
-        MemoryError,
-        ValueError,
-        TypeError,
-        OverflowError,
-        KeyError,
-        AttributeError,
-    ) as error:
+    except _MALFORMED as error:
+        return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
+    return Verdict("valid", words, "")
+
+
+def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
+    """Verdict on a certificate about operators, by the kernel of words."""
+    words = ""
+    try:
+        said = sentence_of_words(certificate["claim"])
+        words = said if len(said) <= longest else ""
+        check_words(certificate)
+        if "digest" in certificate and certificate["digest"] != digest(certificate):
+            raise NotProven("the file was changed after it was written: its digest does not match")
+        if against is not None:
+            raise NotProven("the claim is not about that problem, which is one in commuting variables")
+    except NotProven as error:
+        return Verdict("invalid", words, str(error))
+    except _MALFORMED as error:
         return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
     return Verdict("valid", words, "")
 

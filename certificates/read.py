@@ -8,14 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from certificates.checker import reading, stated
+from certificates.checker.words import FORMAT as WORDS
 from certificates.exact import Monomial, monos_of
 from certificates.identity import BOUNDED, FREE_KINDS, Claim, InExpectation, Multiplier, Uses
 from certificates.proof import Proof
+from certificates.words import WordProof
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_id
 
 
-def load(path: str | os.PathLike[str], work: int = reading.WORK, max_bytes: int = reading.MAX_BYTES) -> Proof:
+def load(
+    path: str | os.PathLike[str], work: int = reading.WORK, max_bytes: int = reading.MAX_BYTES
+) -> Proof | WordProof:
     """Read a certificate file; ValueError says what is wrong with an unreadable one.
 
     Reading does not check: call `verify()` on the result.
@@ -26,8 +30,12 @@ def load(path: str | os.PathLike[str], work: int = reading.WORK, max_bytes: int 
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def from_dict(content: Any, work: int = reading.WORK) -> Proof:
+def from_dict(content: Any, work: int = reading.WORK) -> Proof | WordProof:
     """The proof that a certificate's JSON object describes; ValueError says what is wrong with it."""
+    if isinstance(content, dict) and content.get("format") == WORDS:
+        if not isinstance(content.get("claim"), dict) or not isinstance(content.get("lines"), list):
+            raise ValueError("a proof about operators has a claim and lines")
+        return WordProof(content["claim"], tuple(content["lines"]))
     try:
         claim, blocks, names = stated.read_certificate(content, work)
     except reading.Unreadable as error:

@@ -15,6 +15,7 @@ from certificates.find.program import ProgramCertificate
 from certificates.find.rounding import NotCertifiable
 from certificates.find.series import of_chebyshev, of_circle
 from certificates.find.univariate import critical_points
+from certificates.find.words import WordCertificate
 from certificates.identity import Claim, InExpectation
 from certificates.proof import Proof
 from sosdp.algebra.chebyshev import ChebyshevPolynomial
@@ -46,11 +47,13 @@ def with_products(result: Any, claim: Claim, slack: float) -> Proof:
 def extract(result: Any) -> Any:
     """The float certificate of a solved relaxation, ready for `.exact()`.
 
-    `result`: what sosdp.minimize, maximize, feasible or prove_sos return, or what a SosProgram or a
-    MeasureProgram does. A complex problem is certified in the real and imaginary parts of its variables (and
-    solved in them first, where it was not). Raises NotCertifiable when the result claims nothing (a feasible
-    system, an unbounded relaxation, a failed solve).
+    `result`: what sosdp.minimize, maximize, feasible or prove_sos return (about operators too), or what a
+    SosProgram or a MeasureProgram does. A complex problem is certified in the real and imaginary parts of its
+    variables (and solved in them first, where it was not). Raises NotCertifiable when the result claims
+    nothing (a feasible system, an unbounded relaxation, a failed solve).
     """
+    if hasattr(result, "gamma"):
+        return WordCertificate(result)
     if hasattr(result, "in_reals"):
         return extract(result.in_reals())
     if hasattr(result, "multipliers") and hasattr(result, "laws"):
@@ -122,6 +125,8 @@ def decide(result: Any, bound: Any = None, slack: float | None = None) -> Outcom
         if bound is not None and status == "unbounded" and result.sense in ("minimize", "maximize"):
             return _no_bound(result, bound, str(error))
         return Outcome("undecided", None, str(error))
+    if isinstance(found, WordCertificate):
+        return found.decide(bound)
     if isinstance(found, ProgramCertificate | MeasureCertificate):  # which answer no bound
         try:
             return Outcome("proved", found.exact(), "")

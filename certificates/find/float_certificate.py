@@ -24,6 +24,7 @@ from certificates.find.ways import SLACKS, Way, first, proven
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
+from certificates.words import WordProof
 from sosdp.algebra.pickled_by_name import PickledByName
 from sosdp.conic.choose import INTERIOR_POINT_SIDE, is_installed
 from sosdp.progress import shown
@@ -50,7 +51,7 @@ class Outcome:
     """
 
     status: str
-    proof: Proof | None
+    proof: Proof | WordProof | None
     reason: str
 
 

@@ -83,7 +83,8 @@ def test_the_root_shows_the_house():
 
 
 CHECKER = [
-    f"certificates.{name}" for name in ("check", "refute", "checker", "against", "into_kernel", "kernel")
+    f"certificates.{name}"
+    for name in ("check", "refute", "checker", "against", "into_kernel", "kernel", "kernel_words")
 ]
 
 

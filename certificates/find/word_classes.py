@@ -1,0 +1,134 @@
+"""Words of one expectation, for exact proofs: rotations under a trace, images under permutations of letters.
+
+(A word and its adjoint need no class: what is Hermitian has both.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from certificates.find.rounding import NotCertifiable
+from certificates.kernel_words import Problem, _add
+
+Word = tuple[int, ...]
+Permutation = dict[int, int]
+Edge = tuple[Word, Word, Fraction, Word, Word]  # word, other, f, u, v: E[u v] = f E[other]
+MOST = 5000  # elements of a group
+
+
+class WordClasses:
+    """Words, what they turn into, and of each a word of equal expectation, with a factor (0: it vanishes)."""
+
+    def __init__(
+        self, problem: Problem, tracial: bool, group: list[Permutation], words: Iterable[Word]
+    ) -> None:
+        self.problem, self.tracial, self.group = problem, tracial, group
+        joined: dict[Word, list[Edge]] = {w: [] for w in words}
+        todo = list(joined)
+        for w in todo:
+            for edge in self._edges(w):
+                if edge[1] not in joined:
+                    joined[edge[1]] = []
+                    todo.append(edge[1])
+                joined[w].append(edge)
+                if edge[2]:
+                    joined[edge[1]].append(edge)
+        self.of: dict[Word, tuple[Word, Fraction]] = {}  # E[word] = factor E[other]
+        self.trees: list[
+            tuple[list[tuple[Word, Edge]], list[Edge]]
+        ] = []  # each word by its edge; what is more
+        for root in sorted(joined, key=lambda w: (len(w), w)):
+            if root not in self.of:
+                self._component(root, joined)
+
+    def _edges(self, word: Word) -> Iterator[Edge]:
+        """E[u v] = f E[other]: rotations under a trace, and images."""
+        party = self.problem._party
+        images: list[tuple[Word, Word, dict[Word, Fraction]]] = [
+            ((), (), self.problem._normal(tuple(g[a] for a in word))) for g in self.group
+        ]
+        for k in range(len(word)) if self.tracial else ():
+            if word[k] and (k == 0 or party[word[k - 1]] != party[word[k]]):  # the first of its party
+                u, v = word[k : k + 1], word[:k] + word[k + 1 :]
+                images.append((u, v, self.problem._normal(v + u)))
+        for u, v, image in images:
+            if len(image) <= 1:  # of sums nothing is used
+                yield (word, *next(iter(image.items()), (word, Fraction(0))), u, v)
+
+    def _component(self, root: Word, joined: dict[Word, list[Edge]]) -> None:
+        factor, tree, order = {root: Fraction(1)}, list[tuple[Word, Edge]](), [root]
+        for here in order:
+            for edge in joined[here]:
+                w, other, f, _, _ = edge
+                new = other if here == w else w
+                if f and new not in factor:
+                    factor[new] = factor[w] / f if here == w else f * factor[other]
+                    order.append(new)
+                    tree.append((new, edge))
+        more = [e for here in order for e in joined[here] if factor[e[0]] != e[2] * factor[e[1]]]
+        self.trees.append((tree, more))
+        for w in order:
+            self.of[w] = root, Fraction(0) if more else factor[w]
+
+    def terms(self, p: Iterable[tuple[Word, Fraction]]) -> dict[Word, Fraction]:
+        """A polynomial in representatives."""
+        return _add((self.of[w][0], c * self.of[w][1]) for w, c in p)
+
+    def commutators(self, gap: dict[Word, Fraction]) -> dict[tuple[Word, Word], Fraction]:
+        """Multiples of u v - v u that sum to the gap, as far as they can."""
+        used: dict[tuple[Word, Word], Fraction] = {}
+
+        def use(edge: Edge, c: Fraction) -> None:
+            w, other, f, u, v = edge
+            used[u, v] = used.get((u, v), Fraction(0)) + c
+            gap[w] = gap.get(w, Fraction(0)) - c
+            gap[other] = gap.get(other, Fraction(0)) + c * f
+
+        for tree, more in self.trees:
+            for last in (False, True):
+                for w, edge in reversed(tree):
+                    if gap.get(w):
+                        use(edge, gap[w] if edge[0] == w else -gap[w] / edge[2])
+                root = self.of[tree[0][0]][0] if tree else more[0][0] if more else ()
+                if more and gap.get(root) and not last:
+                    factor = self._along(tree, root)
+                    w, other, f, _, _ = more[0]
+                    use(more[0], gap[root] / (factor[w] - f * factor[other]))
+        return used
+
+    @staticmethod
+    def _along(tree: list[tuple[Word, Edge]], root: Word) -> dict[Word, Fraction]:
+        factor = {root: Fraction(1)}
+        for new, (w, other, f, _, _) in tree:
+            factor[new] = f * factor[other] if new == w else factor[w] / f
+        return factor
+
+
+def stages(group: list[Permutation]) -> list[list[Permutation]]:
+    """Lists of permutations: means over them, one after the other, are that over the group they generate."""
+    if not group:
+        return []
+    one = {a: a for a in group[0]}
+    have, out, generators = {_key(one): one}, list[list[Permutation]](), list[Permutation]()
+    for g in group:
+        if _key(g) in have:
+            continue
+        generators.append(g)
+        larger, todo, cosets = dict(have), [one], [one]
+        for r in todo:
+            for h in generators:
+                new = {a: h[r[a]] for a in one}
+                if _key(new) not in larger:
+                    larger |= {_key(m): m for k in have.values() if (m := {a: new[k[a]] for a in one})}
+                    cosets.append(new)
+                    todo.append(new)
+                if len(larger) > MOST:
+                    raise NotCertifiable(f"the symmetry group has more than {MOST} elements")
+        have = larger
+        out.append(cosets)
+    return out
+
+
+def _key(g: Permutation) -> tuple[int, ...]:
+    return tuple(g[a] for a in sorted(g))

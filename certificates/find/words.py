@@ -1,0 +1,473 @@
+"""From a solved program in operators to exact lines of proof for the kernel of words.
+
+Gram matrices are rounded; what is then missing is absorbed by entries of the squares, from the largest word
+down; and a price e on their diagonals makes them positive semidefinite: e w* w costs e |w|^2, which is proven
+letter by letter (a projector p: v* v - (pv)* (pv) = (v - pv)* (v - pv)).  So where letters have norms every
+bound below the solver's value has a proof; without, squares need an inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import Any
+
+import numpy as np
+
+from certificates.find.float_certificate import Outcome
+from certificates.find.numbers import exact_number
+from certificates.find.rounding import NotCertifiable
+from certificates.find.word_classes import WordClasses, stages
+from certificates.kernel_words import ONE, NotProven, Problem
+from certificates.words import WordProof
+
+BITS = 40  # binary places of rounded multipliers
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
+Word = tuple[int, ...]  # places of letters in the kernel: 0 is i
+Terms = tuple[tuple[Word, Fraction], ...]
+Gram = list[list[Fraction]]
+Fact = tuple[
+    str, int, Terms, Fraction
+]  # c p* h p, h the number k of a list of hypotheses, or 1: list, k, p, c
+
+
+@dataclass(frozen=True, eq=False)
+class WordCertificate:
+    """The float multipliers of a solved program in operators, ready for `exact`."""
+
+    result: Any = field(repr=False)
+
+    def exact(self, bound: Any = None) -> WordProof:
+        """An exact proof of the best bound that rounding leaves, or of `bound` (int, Fraction or text).
+
+        Raises NotCertifiable where there are no multipliers, or rounding them leaves no proof.
+        """
+        result = self.result
+        if not result.blocks or not np.isfinite(result.gamma) or result.status in ("unbounded", "failed"):
+            raise NotCertifiable(f"there are no multipliers to round: {result.reason or result.status}")
+        wanted = None if bound is None else exact_number(bound)
+        try:
+            return _Writer(Claimed(result.stated, result.status == "infeasible"), result).proof(wanted)
+        except NotProven as error:
+            raise NotCertifiable(f"the kernel does not take it: {error}") from error
+
+    def decide(self, bound: Any = None) -> Outcome:
+        """Proved, or undecided with the reason."""
+        try:
+            return Outcome("proved", self.exact(bound), "")
+        except NotCertifiable as error:
+            return Outcome("undecided", None, str(error))
+
+
+class Claimed:
+    """What the kernel is told of a program: its claim, without a bound; and words in its letters."""
+
+    def __init__(self, stated: Any, refuted: bool = False) -> None:
+        algebra = stated.algebra
+        found = algebra.names
+        names = [
+            n if _NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
+            for k, n in enumerate(found)
+        ]
+        parties = range(len(algebra.parties))
+        members = [[k for k, p in enumerate(algebra.party) if p == party] for party in parties]
+        order = [k for listed in members for k in listed]
+        self.place = {k: 1 + n for n, k in enumerate(order)}
+        self.names = ["i", *(names[k] for k in order)]
+        self.stated = stated
+        bounded = []
+        for k, letter in enumerate(algebra.letters):
+            if letter.stated and np.isfinite(letter.norm):
+                square = Fraction(ceil(Fraction(letter.norm) ** 2 * 2**BITS), 2**BITS)
+                c, j = letter.star
+                bounded.append(algebra.reduce({(): (square, c[1]), (j, k): (-c[0], c[1])}))
+        means = [p for q in stated.state_equalities for p in self._parts(q)]
+        given = {
+            "inequality": [*stated.inequalities, *bounded],
+            "equality": stated.equalities,
+            "state inequality": stated.state_inequalities,
+            "state equality": means,
+        }
+        self.sign = 1 if refuted else stated.sign
+        target = (
+            {} if refuted else {w: (c[0] * self.sign, c[1] * self.sign) for w, c in stated.target.items()}
+        )
+        self.claim = {
+            "kind": "lower_bound" if self.sign > 0 else "upper_bound",
+            "letters": [[names[k] for k in listed] for listed in members],
+            "adjoints": {
+                names[k]: [str(c[0]), names[j]]
+                for k, (c, j) in enumerate(algebra.star)
+                if (c, j) != ((1, 0), k)
+            },
+            "relations": {
+                self.text(self.word(w)): self.written(self.terms(p)) for w, p in algebra.rules.items()
+            },
+            "trace": stated.tracial,
+            "hypotheses": {
+                name: [self.written(self.terms(p)) for p in listed]
+                for name, listed in given.items()
+                if listed
+            },
+            "objective": self.written(self.terms(target)),
+        }
+        self.problem = Problem({**self.claim, "bound": 0})
+
+    def _parts(self, p: Mapping[Any, Any]) -> list[dict]:
+        """The Hermitian a and b of p = a + i b."""
+        star = self.stated.algebra.star_of(p)
+        parts = []
+        for sign in (1, -1):
+            total: dict = {}
+            for w in {**p, **star}:
+                x, y = (q.get(w, (Fraction(0), Fraction(0))) for q in (p, star))
+                re, im = (x[0] + sign * y[0]) / 2, (x[1] + sign * y[1]) / 2
+                total[w] = (re, im) if sign > 0 else (im, -re)
+            parts.append({w: c for w, c in total.items() if any(c)})
+        return parts
+
+    def word(self, w: Iterable[int]) -> Word:
+        """A word of the program in the kernel's letters."""
+        return tuple(self.place[k] for k in w)
+
+    def terms(self, p: Mapping[Any, Any]) -> Terms:
+        """A polynomial of the program in the kernel's letters."""
+        pairs = [((), self.word(w), c[0]) for w, c in p.items()] + [
+            ((0,), self.word(w), c[1]) for w, c in p.items()
+        ]
+        return tuple((i + w, Fraction(c)) for i, w, c in pairs if c)
+
+    def text(self, w: Word) -> str:
+        """A word as the kernel reads it."""
+        return " ".join(self.names[k] for k in w)
+
+    def written(self, p: Iterable[tuple[Word, Fraction]]) -> dict[str, str]:
+        """A polynomial as the kernel reads it."""
+        return {self.text(w): str(c) for w, c in p}
+
+
+class _Writer:
+    """Lines of one proof as they are found."""
+
+    def __init__(self, claimed: Claimed, result: Any) -> None:
+        self.claimed, self.problem = claimed, claimed.problem
+        self.stated, self.blocks, self.multipliers = result.stated, result.blocks, result.multipliers
+        self.group = [self._permutation(g) for g in self.stated.group]
+        self.given = {name: [rows[0][0] for rows in listed] for name, listed in self.problem._given.items()}
+        self.rest: dict[Word, Fraction] = {}
+        self.summands: list[tuple[Fraction, list]] = []  # weights and the lines that make facts
+        self.adjoined: list[list] = []
+        self.paid: dict[tuple[str, int, Terms], Fraction] = {}
+        self.letters: dict[int, tuple[Fraction, list]] = {}
+
+    def _permutation(self, g: tuple[int, ...]) -> dict[int, int]:
+        return {0: 0, **{self.claimed.place[k]: self.claimed.place[j] for k, j in enumerate(g)}}
+
+    def proof(self, wanted: Fraction | None) -> WordProof:
+        """The proof; NotCertifiable where there is none."""
+        sign = self.claimed.sign
+        self._subtract(
+            {w: sign * c for w, c in self.problem._read(self.claimed.claim["objective"])}.items(), -1
+        )
+        self._equations()
+        plain: list[tuple[list[Terms], Gram]] = []
+        for block in self.blocks:
+            basis, gram = self._rounded(block, kept=block.kind == "sos")
+            if block.kind == "sos":
+                plain.append((basis, gram))
+                self._subtract(self.problem._form(_cells(basis, gram, ONE)))
+            else:
+                self._constrained(block, basis, gram)
+        self._absorbed(plain)
+        low = self.rest.pop((), Fraction(0)) - sum((self._priced(*block) for block in plain), Fraction(0))
+        return self._written(low, wanted)
+
+    # --------------------------------------------------------------------------- what is rounded
+
+    def _rounded(self, block: Any, kept: bool) -> tuple[list[Terms], Gram]:
+        """The words of a block (twice, with i, for complex data) and its Gram matrix in binary fractions,
+        moved into the cone unless it is kept."""
+        words: list[Terms] = [((self.claimed.word(w), Fraction(1)),) for w in block.words]
+        gram = np.asarray(block.gram)
+        if np.iscomplexobj(gram):
+            words += [tuple(((0, *w), c) for w, c in p) for p in words]
+            gram = np.block([[gram.real, gram.imag], [-gram.imag, gram.real]]) / 2
+        gram = (gram + gram.T) / 2
+        if not kept:
+            size = max(float(np.abs(gram).max(initial=0)), 2.0**-BITS)
+            lowest = float(np.linalg.eigvalsh(gram)[0])
+            gram = gram + max(0.0, -lowest + len(words) * (2.0 ** (2 - BITS) + 1e-15 * size)) * np.eye(
+                len(words)
+            )
+        return words, [[_dyadic(v) for v in row] for row in gram.tolist()]
+
+    def _constrained(self, block: Any, basis: list[Terms], gram: Gram) -> None:
+        """A multiplier of an inequality, or of an expectation (a number)."""
+        name = "inequality" if block.kind == "inequality" else "state inequality"
+        if name != "inequality":
+            basis, gram = [ONE], [[max(gram[0][0], Fraction(0)) * (2 if len(gram) > 1 else 1)]]
+        self._form(name, block.index, basis, gram)
+
+    def _form(self, name: str, k: int, basis: list[Terms], gram: Gram) -> None:
+        self._subtract(self.problem._form(_cells(basis, gram, self.given[name][k] if name else ONE)))
+        self.summands.append((Fraction(1), self._line(name, k, basis, gram)))
+
+    def _line(self, name: str, k: int, basis: list[Terms], gram: Gram) -> list:
+        written = [self.claimed.written(p) for p in basis]
+        numbers = [[str(v) for v in row] for row in gram]
+        return ["quadratic_form", name, k, written, numbers, [0] * len(basis)]
+
+    def _equations(self) -> None:
+        """Multipliers of equations: of operators u* h v and its adjoint, of the state a number."""
+        found: dict[tuple[int, Word], list[tuple[Word, Fraction]]] = {}
+        means: dict[int, Fraction] = {}
+        start = np.cumsum([0, *(2 for _ in self.stated.state_equalities)])
+        for m in self.multipliers:
+            re, im = _dyadic(m.value.real), _dyadic(m.value.imag)
+            if m.kind == "state":
+                for k, c in ((start[m.index], re), (start[m.index] + 1, -im)):
+                    means[k] = means.get(k, Fraction(0)) + c
+                continue
+            right = self.claimed.word(m.right)
+            pairs = [(w, c / 2) for w, c in ((right, re), ((0, *right), im)) if c]
+            found.setdefault((m.index, self.claimed.word(m.left)), []).extend(pairs)
+        for k, c in means.items():
+            h = self.given["state equality"][k]
+            self._subtract([(w, c * v) for w, v in h])
+            self.summands.append((c, ["assume", "state equality", int(k)]))
+        for (k, left), q in found.items():
+            h, u = self.given["equality"][k], ((left, Fraction(1)),)
+            half = self.problem._form([(1, u, h, self.problem._sum(q))])
+            self._subtract([*half, *self.problem._star(half)])
+            if q:
+                self.adjoined.append([k, self.claimed.written(u), self.claimed.written(self.problem._sum(q))])
+
+    # --------------------------------------------------------------------------- what is missing
+
+    def _subtract(self, pairs: Iterable[tuple[Word, Any]], weight: Any = 1) -> None:
+        """Take a polynomial from what is missing."""
+        for w, c in pairs:
+            self.rest[w] = self.rest.get(w, Fraction(0)) - weight * c
+
+    def _absorbed(self, plain: list[tuple[list[Terms], Gram]]) -> None:
+        """Entries of the squares take what is missing, from the largest word down; each is led by one."""
+        entries = []
+        for basis, gram in plain:
+            for i, u in enumerate(basis):
+                for j, v in enumerate(basis[: i + 1]):
+                    cells = [(1, u, ONE, v), (1, v, ONE, u)][: 1 + (i != j)]
+                    entries.append((gram, i, j, self.problem._form(cells)))
+        words = {w for *_, entry in entries for w, _ in entry} | self.rest.keys()
+        classes = WordClasses(self.problem, self.stated.tracial, self.group, words)
+        self.rest = classes.terms(self.rest.items())
+        places: dict[Word, list] = {}
+        for gram, i, j, written in entries:
+            entry = classes.terms(written)
+            lead = max(entry, key=lambda w: (len(w), w), default=())
+            if lead:
+                places.setdefault(lead, []).append((gram, i, j, entry))
+        todo = sorted(places.keys() | self.rest.keys(), key=lambda w: (len(w), w), reverse=True)
+        for word in todo:
+            missing = self.rest.get(word, Fraction(0))
+            if not missing or not word:
+                continue
+            found = places.get(word, [])
+            if not found:
+                raise NotCertifiable(
+                    f"no square reaches {self.claimed.text(word)}, whose coefficient is rounded"
+                )
+            whole = sum(entry[word] ** 2 for *_, entry in found)
+            for n, (gram, i, j, entry) in enumerate(found):
+                last = n == len(found) - 1
+                share = self.rest[word] / entry[word] if last else _dyadic(missing * entry[word] / whole, 8)
+                gram[i][j] += share
+                gram[j][i] += share if i != j else 0
+                for w, c in entry.items():
+                    self.rest[w] = self.rest.get(w, Fraction(0)) - share * c
+        wrong = [w for w, c in self.rest.items() if c and w]
+        if wrong:
+            raise NotCertifiable(f"the identity does not close at {self.claimed.text(wrong[0])}")
+
+    # --------------------------------------------------------------------------- what is paid
+
+    def _priced(self, basis: list[Terms], gram: Gram) -> Fraction:
+        """Add to the diagonal what makes a Gram matrix positive semidefinite; what that costs the bound."""
+        values = np.array([[float(v) for v in row] for row in gram])
+        size = max(float(np.abs(values).max(initial=0)), 1e-30)
+        need = -float(np.linalg.eigvalsh(values)[0]) + len(gram) * 4e-16 * size
+        cost = Fraction(0)
+        if need > 0:
+            e = Fraction(ceil(need * 2 ** (BITS + 12)), 2 ** (BITS + 12))
+            for k, ((w, _),) in enumerate(basis):
+                gram[k][k] += e
+                cost += e * self._norm(w, e)
+        self.summands.append((Fraction(1), self._line("", 0, basis, gram)))
+        return cost
+
+    def _norm(self, word: Word, weight: Fraction) -> Fraction:
+        """A bound R^2 on w* w; the lines that prove R^2 - w* w, times the weight, are added."""
+        value = Fraction(1)
+        for k in range(len(word) - 1, -1, -1):  # w = x v: R^2 - w* w = r (R_v^2 - v* v) + v* (r - x* x) v
+            after = ((word[k + 1 :], Fraction(1)),)
+            square, facts = self._letter(word[k])
+            later = prod((self._letter(other)[0] for other in word[:k]), start=Fraction(1))
+            for name, index, p, c in facts:
+                fact = name, index, self.problem._form([(1, ONE, p, after)])
+                self.paid[fact] = self.paid.get(fact, Fraction(0)) + weight * later * c
+            value *= square
+        return value
+
+    def _letter(self, letter: int) -> tuple[Fraction, list[Fact]]:
+        """r, and facts of which r - x* x is the sum."""
+        if letter not in self.letters:
+            self.letters[letter] = self._bounded(letter)
+        return self.letters[letter]
+
+    def _bounded(self, letter: int, tried: tuple[int, ...] = ()) -> tuple[Fraction, list[Fact]]:
+        x: Terms = (((letter,), Fraction(1)),)
+        square = self.problem._form([(1, x, ONE, x)])
+        if all(not w for w, _ in square):
+            return sum((c for _, c in square), Fraction(0)), []
+        for p in (self.problem._sum([*ONE, *((w, -c) for w, c in x)]), self.problem._star(x)):
+            other = self.problem._form([(1, p, ONE, p)])
+            if self.problem._sum([*square, *other]) == ONE:
+                return Fraction(1), [("", 0, p, Fraction(1))]
+        for name in ("inequality", "equality"):
+            for k, g in enumerate(self.given.get(name, [])):
+                for sign in (1, -1) if name == "equality" else (1,):
+                    found = self._ellipsoid(letter, (name, k, ONE, Fraction(sign)), dict(g))
+                    if found:
+                        return found
+        ((other, _),) = self.problem._star(x)
+        if other[0] not in (letter, *tried):  # r (r - u u*) = (r - u u*)^2 + u (r - u* u) u* for x = u*
+            r, facts = self._bounded(other[0], (*tried, letter))
+            turned = [(n, i, self.problem._form([(1, ONE, p, x)]), c / r) for n, i, p, c in facts]
+            gap = self.problem._sum([((), r), *((w, -c) for w, c in square)])
+            return r, [*turned, ("", 0, gap, 1 / r)]
+        raise NotCertifiable(
+            f"{self.claimed.names[letter]} has no norm that pays for rounding, nor squares an inside: "
+            "a constraint R**2 - x.H*x >= 0, or norm=, bounds it"
+        )
+
+    def _ellipsoid(self, letter: int, given: Fact, g: dict[Word, Fraction]) -> Any:
+        """From g = a - sum c_j x_j* x_j + b (x + x*) with c_j > 0: what `_letter` asks for."""
+        terms, facts = {w: given[3] * c for w, c in g.items()}, [given]
+        value, mine = terms.pop((), Fraction(0)), Fraction(0)
+        for j in range(1, len(self.claimed.names)):
+            x: Terms = (((j,), Fraction(1)),)
+            square = self.problem._form([(1, x, ONE, x)])
+            c = -terms.get(square[0][0], Fraction(0)) / square[0][1] if len(square) == 1 else Fraction(0)
+            if c > 0 and square[0][0]:
+                del terms[square[0][0]]
+                mine = c if j == letter else mine
+                facts += [] if j == letter else [("", 0, x, c)]
+        linear = terms.pop((letter,), Fraction(0))
+        if terms or not mine:
+            return None
+        facts = [(n, i, p, c / mine) for n, i, p, c in facts]
+        value, middle = (
+            value / mine,
+            linear / (2 * mine),
+        )  # x* x - 2 m x + ... <= value: (x - m)* (x - m) <= r
+        if not middle:
+            return value, facts
+        shift = ((((letter,)), Fraction(1)), ((), -2 * middle))
+        doubled = [(n, i, p, 2 * c) for n, i, p, c in facts]
+        return 2 * (value + middle**2) + 2 * middle**2, [
+            *doubled,
+            ("", 0, self.problem._sum(shift), Fraction(1)),
+        ]
+
+    # --------------------------------------------------------------------------- what is written
+
+    def _written(self, low: Fraction, wanted: Fraction | None) -> WordProof:
+        """The lines: facts, their sum, its images, commutators, and the claim with its bound."""
+        claim, sign = self.claimed.claim, self.claimed.sign
+        refuted = not claim["objective"]
+        if wanted is None:
+            end = Fraction(1) if refuted else _below(low)
+        else:
+            end = sign * wanted
+        if low <= 0 if refuted else low < end:
+            shown = float(sign * low)
+            raise NotCertifiable(
+                f"rounding leaves a bound of {shown:.12g}, which does not reach what is asked"
+            )
+        scale = 1 / low if refuted else Fraction(1)
+        for (name, k, p), c in self.paid.items():
+            if name == "equality":
+                half = self.problem._sum((w, c * v / 2) for w, v in p)
+                self.adjoined.append([k, self.claimed.written(p), self.claimed.written(half)])
+            else:
+                self.summands.append((c, self._line(name, k, [p], [[Fraction(1)]])))
+        if low != end and not refuted:
+            self.summands.append((low - end, ["square", {"": "1"}]))
+        script = _Script(Problem({**claim, "bound": str(sign * end)}))
+        facts = [(scale * c, script.add(*line)) for c, line in self.summands if c]
+        for k, left, right in self.adjoined:
+            fact = script.add("multiple", script.add("assume", "equality", k), left, right)
+            facts += [(scale, fact), (scale, script.add("adjoint", fact))]
+        mean = self.stated.tracial or any(
+            line[1].startswith("state ") for _, line in self.summands if line[0] != "square"
+        )
+        if mean:
+            facts = [(c, k if script.is_mean(k) else script.add("average", k)) for c, k in facts]
+        total = script.sum(facts)
+        for stage in stages(self.group):
+            images = [
+                {self.claimed.names[a]: self.claimed.names[b] for a, b in g.items() if a != b} for g in stage
+            ]
+            total = script.sum(
+                (Fraction(1, len(stage)), script.add("image", total, image)) for image in images
+            )
+        if self.stated.tracial:
+            moved = self._commutators(script.problem, script.problem._facts[total][1])
+            pairs = [(c, script.add("commutator", {u: 1}, {v: 1})) for (u, v), c in moved.items() if c]
+            total = script.sum([(Fraction(1), total), *pairs])
+        script.add("settle", total)
+        return WordProof({**claim, "bound": str(sign * end)}, tuple(script.lines))
+
+    def _commutators(self, problem: Problem, total: Terms) -> dict[tuple[str, str], Fraction]:
+        """Multiples of u v - v u, by words, that turn a sum into what is asked."""
+        gap = dict(problem._sum([*problem._asked, *((w, -c) for w, c in total)]))
+        moved = WordClasses(problem, True, [], gap).commutators(gap)
+        return {(self.claimed.text(u), self.claimed.text(v)): c for (u, v), c in moved.items()}
+
+
+class _Script:
+    """Lines as the kernel takes them, one after the other."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.lines = problem, list[list]()
+
+    def add(self, rule: str, *arguments: Any) -> Any:
+        """One line; the number of its fact. NotProven where the kernel refuses it."""
+        self.lines.append([rule, *arguments])
+        return getattr(self.problem, rule)(*arguments)
+
+    def sum(self, pairs: Iterable[tuple[Fraction, int]]) -> int:
+        """The line of a weighted sum."""
+        return self.add("weighted_sum", [[str(c), k] for c, k in pairs])
+
+    def is_mean(self, k: int) -> bool:
+        """Whether a fact is about a mean."""
+        return self.problem._facts[k][2]
+
+
+def _cells(basis: list[Terms], gram: Gram, h: Terms) -> Iterable[tuple]:
+    sides = range(len(basis))
+    return ((gram[i][j], basis[i], h, basis[j]) for i in sides for j in sides if gram[i][j])
+
+
+def _dyadic(value: Any, more: int = 0) -> Fraction:
+    return Fraction(round(Fraction(value) * 2 ** (BITS + more)), 2 ** (BITS + more))
+
+
+def _below(value: Fraction) -> Fraction:
+    """The largest decimal of twelve digits that is no larger."""
+    places = 12 - len(str(abs(int(value))))
+    unit = Fraction(10) ** max(places, 1)
+    return Fraction(floor(value * unit)) / unit

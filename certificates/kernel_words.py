@@ -1,0 +1,250 @@
+"""The kernel for operators: what a fact is, and the only ways of making one.  Read it and trust nothing else.
+
+    python kernel_words.py PROOF.json
+
+A fact of a `Problem` is about all operators on a complex inner product space that obey its relations and
+adjoints, commute where it says so and meet its hypotheses.  It says that <v, p v> >= 0 (or p = 0) for its
+conclusion p and all v; a mean, that E[p] >= 0 (or = 0) in every state that meets the hypotheses about E (and
+is tracial, with `trace`).  Relations are used from left to right, and may be incomplete.  Polynomials are
+{word: rational number}, a word its letters with spaces between, 1 is "", and i is the imaginary unit.
+No floats, no tolerances.  Facts are lines of a problem, known by their numbers: those of another one have no
+name here, and none is changed.  Arguments have the types of JSON.  (Private names break this.)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from fractions import Fraction
+from itertools import product
+from math import lcm, prod
+from pathlib import Path
+from typing import Any
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
+_NUMBER = re.compile("(-?[0-9]+)(?:/(0*[1-9][0-9]*))?")
+_EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
+DEGREE, WORK, LONG = 1000, 1 << 25, 1 << 24  # letters of a word, letters rewritten, bits of denominators
+ONE = (
+    ((), Fraction(1)),
+)  # polynomials are sorted pairs of words, as places of letters (i is 0), and numbers
+
+
+class NotProven(ValueError):
+    """A rule does not cover what it was applied to, or what is proven is not what was asked."""
+
+
+def _need(condition: Any, otherwise: str) -> None:
+    if not condition:
+        raise NotProven(otherwise)
+
+
+def _is(value: Any, kind: type) -> Any:
+    _need(type(value) is kind, f"a {kind.__name__} is needed, not a {type(value).__name__}")
+    return value
+
+
+def _pick(listed: Any, k: Any) -> Any:
+    _need(type(k) is int and 0 <= k < len(listed), "this is no place in a list")
+    return listed[k]
+
+
+def number(value: Any) -> Fraction:
+    """An integer or text such as "-1/3", exactly; floats are refused."""
+    text = str(value) if type(value) is int else _is(value, str)
+    top, bottom = _is(_NUMBER.fullmatch(text if len(text) <= 9000 else ""), re.Match).groups("1")
+    return Fraction(int(top), int(bottom))
+
+
+def _add(pairs: Any) -> dict[Any, Fraction]:
+    out: dict[Any, Fraction] = {}
+    for w, c in pairs:
+        out[w] = out[w] + c if w in out else c
+    return {w: c for w, c in out.items() if c}
+
+
+def _semidefinite(matrix: Any) -> list[list[Fraction]]:
+    """The matrix of numbers, if elimination without fractions (Bareiss) finds no negative pivot."""
+    rows, last = [[number(v) for v in row] for row in matrix], 1
+    _need(rows == [list(r) for r in zip(*rows, strict=True)], "a Gram matrix is symmetric")
+    dens = {v.denominator for row in rows for v in row}
+    _need(sum(map(int.bit_length, dens)) < LONG, "denominators are too long")
+    left = [[int(v * den) for v in row[i:]] for den in [lcm(*dens)] for i, row in enumerate(rows)]
+    while left:  # rows from the diagonal on
+        (p, *top), *rest = left
+        _need(p > 0 or (p == 0 and not any(top)), "a Gram matrix is not positive semidefinite")
+        for i, (c, row) in enumerate(zip(top, rest, strict=True)):
+            rest[i] = [(p * v - c * t) // last for v, t in zip(row, top[i:], strict=True)] if p else row
+        left, last = rest, p or last
+    return rows
+
+
+class Problem:
+    """A claim, and what is proven of it: `kind`, "lower_bound" or "upper_bound", and `bound` of E[objective]
+    (E[0] >= 1 says that there is no E); `letters`: lists of names, those of different ones commute;
+    `adjoints`: {a: [c, b]} where a* = c b is not a; `relations`: {word: polynomial of smaller words, shorter
+    or of earlier letters}; `trace`; `hypotheses`: {"inequality": [p], "equality": [p], "matrix": [rows]} of
+    operators, and of E with "state " before the name."""
+
+    def __init__(self, claim: Any) -> None:
+        s = _EMPTY | json.loads(json.dumps(_is(claim, dict)))
+        _need(s.keys() <= {*_EMPTY, "kind", "letters", "bound"}, "a claim has a key that is not known")
+        lists = [["i"], *([_is(a, str) for a in names] for names in s["letters"])]
+        self._names = {a: k for k, a in enumerate(a for names in lists for a in names)}
+        self._party = [k for k, names in enumerate(lists) for _ in names]
+        _need(len(self._names) == len(self._party), "a name stands twice")
+        _need(all(map(_NAME.fullmatch, self._names)), "names are not names")
+        self._rules, self._known, self._left = dict[tuple, list](), dict[tuple, dict](), WORK
+        self._facts = list[tuple[str, tuple, bool]]()
+        for text, p in [("i i", {"": -1}), *s["relations"].items()]:
+            word, smaller = self._word(text), [(self._word(v), number(c)) for v, c in p.items()]
+            good = word not in self._rules and all((len(v), v) < (len(word), word) for v, _ in smaller)
+            _need(good, "a relation makes words smaller, each in one way")
+            self._rules[word] = smaller
+        stars = {a: [1, a] for a in self._names} | s["adjoints"] | {"i": [-1, "i"]}
+        self._stars = [(self._names[stars[a][1]], number(stars[a][0])) for a in self._names]
+        twice = [(self._stars[k][0], self._stars[k][1] * c) for k, c in self._stars]
+        _need(twice == [(k, 1) for k in range(len(stars))], "the adjoint of an adjoint is the letter")
+        self._given = {n: [self._rows(n, h) for h in listed] for n, listed in s["hypotheses"].items()}
+        sign = {"lower_bound": 1, "upper_bound": -1}[s["kind"]]
+        asked = [*self._read(s["objective"]), ((), -number(s["bound"]))]
+        self._asked, self._trace = self._sum((w, sign * c) for w, c in asked), _is(s["trace"], bool)
+        self._said = "".join(f"\n{k}: {json.dumps(v)}" for k, v in s.items())
+
+    def _rows(self, name: str, h: Any) -> list[list[tuple]]:
+        kind = name.removeprefix("state ")
+        rows = [[self._read(p) for p in row] for row in (h if kind == "matrix" else [[h]])]
+        turned = [[self._star(p) for p in column] for column in zip(*rows, strict=True)]
+        hermitian = kind in ("inequality", "matrix") and rows == turned
+        _need(hermitian or kind == "equality", "a hypothesis is not Hermitian, or of no kind")
+        return rows
+
+    def _word(self, text: Any) -> tuple[int, ...]:
+        found = _is(text, str).split(" ") if text != "" else []
+        _need({*found} <= self._names.keys(), "a word has a letter that the problem does not have")
+        return tuple(self._names[a] for a in found)
+
+    def _read(self, p: Any) -> tuple:
+        return self._sum((self._word(w), number(c)) for w, c in _is(p, dict).items())
+
+    def _sum(self, pairs: Any) -> tuple:
+        return tuple(sorted(_add((v, c * d) for w, c in pairs for v, d in self._normal(w).items()).items()))
+
+    def _normal(self, word: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+        """The word with commutation and relations used until none applies."""
+        if word not in self._known:
+            done, todo, lengths = [], [(word, Fraction(1))], {*map(len, self._rules)}
+            while todo:
+                w, c = todo.pop()
+                w, self._left = tuple(sorted(w, key=self._party.__getitem__)), self._left - len(w) - 1
+                _need(len(w) <= DEGREE and self._left > 0, "a word is too long, or rewriting takes too long")
+                places = ((i, i + n) for i in range(len(w)) for n in lengths if w[i : i + n] in self._rules)
+                i, j = next(places, (0, 0))
+                done += [(w, c)] if i == j else []
+                todo += [(w[:i] + v + w[j:], c * d) for v, d in self._rules.get(w[i:j], [])]
+            self._known[word] = _add(done)
+        return self._known[word]
+
+    def _star(self, p: tuple) -> tuple:
+        numbered = [(w[::-1], prod([self._stars[a][1] for a in w], start=c)) for w, c in p]
+        return self._sum((tuple(self._stars[a][0] for a in w), c) for w, c in numbered)
+
+    def _form(self, summands: Any) -> tuple:
+        """The sum of c p* g q."""
+        s = [(self._star(p), g, [(v, c * d) for v, d in q]) for c, p, g, q in summands]
+        return self._sum((u + m + v, a * b * d) for p, g, q in s for u, a in p for m, b in g for v, d in q)
+
+    def _prove(self, relation: str, p: tuple, mean: bool = False) -> int:
+        _need(relation == "=" or p == self._star(p), "an inequality is about a Hermitian operator")
+        self._facts.append((relation, p, mean))
+        return len(self._facts) - 1
+
+    def assume(self, name: str, k: int) -> int:
+        """The k-th hypothesis called "inequality", "equality", "state inequality" or "state equality"."""
+        h, kind = _pick(self._given[_is(name, str)], k)[0][0], name.removeprefix("state ")
+        _need(kind != "matrix", "a matrix has forms")
+        return self._prove("=" if kind == "equality" else ">=", h, kind != name)
+
+    def quadratic_form(self, name: str, k: int, vector: Any, gram: Any, places: Any) -> int:
+        """The k-th "inequality" or "matrix" G (1, if the name is "") gives sum Q_ij v_i* H_ij v_j >= 0 for a
+        semidefinite Q and H_ij (places[i], places[j]) of G; a "state ..." one so in the mean, v_i numbers."""
+        rows = _pick(self._given[name], k) if _is(name, str) else [[ONE]]
+        v, q, kind = [self._read(p) for p in vector], _semidefinite(gram), name.removeprefix("state ")
+        _need(kind != "equality" and len(v) == len(q), "a form is of an inequality, and of one side")
+        _need(kind == name or not any(w for p in v for w, _ in p), "a mean may not be multiplied")
+        at = [_pick(range(len(rows)), k) for k in places]
+        cells = ((q[i][j], v[i], rows[at[i]][at[j]], v[j]) for i, j in product(range(len(v)), repeat=2))
+        return self._prove(">=", self._form(cells), kind != name)
+
+    def square(self, p: Any) -> int:
+        """p* p >= 0."""
+        return self.quadratic_form("", 0, [p], [[1]], [0])
+
+    def multiple(self, k: int, p: Any, q: Any) -> int:
+        """h = 0 gives p* h q = 0, and g >= 0 gives p* g p >= 0 (`sandwich`)."""
+        (relation, h, mean), p, q = _pick(self._facts, k), self._read(p), self._read(q)
+        _need(not mean and (relation == "=" or p == q), "an inequality or a mean is multiplied")
+        return self._prove(relation, self._form([(1, p, h, q)]))
+
+    def adjoint(self, k: int) -> int:
+        """h = 0 gives h* = 0."""
+        relation, h, mean = _pick(self._facts, k)
+        return self._prove(relation, self._star(h), mean)
+
+    def average(self, k: int) -> int:
+        """p >= 0 (= 0) gives E[p] >= 0 (= 0)."""
+        relation, p, _ = _pick(self._facts, k)
+        return self._prove(relation, p, True)
+
+    def commutator(self, p: Any, q: Any) -> int:
+        """E[p q - q p] = 0 for a trace."""
+        _need(self._trace, "only for a trace")
+        p, q = self._read(p), self._read(q)
+        return self._prove("=", self._form([(1, self._star(p), ONE, q), (-1, self._star(q), ONE, p)]), True)
+
+    def weighted_sum(self, pairs: Any) -> int:
+        """p_k >= 0 and w_k >= 0 give sum w_k p_k >= 0; where p_k = 0, w_k is any number.  Of means too."""
+        found = [(number(w), *_pick(self._facts, k)) for w, k in pairs]
+        _need(all(w >= 0 or r == "=" for w, r, _, _ in found), "the weight of an inequality is negative")
+        _need(len({mean for *_, mean in found}) == 1, "operators and means are not mixed")
+        total = self._sum((v, w * c) for w, _, p, _ in found for v, c in p)
+        return self._prove(max(r for _, r, _, _ in found), total, found[0][3])  # ">=" is after "="
+
+    def image(self, k: int, letters: Any) -> int:
+        """The fact of other letters in place of letters, where all that is given holds of these too."""
+        to = [self._names[a if a == "i" else _is(letters, dict).get(a, a)] for a in self._names]
+
+        def moved(p: Any) -> tuple:
+            return self._sum((tuple(to[a] for a in w), c) for w, c in p)
+
+        (relation, p, mean), places = _pick(self._facts, k), product(range(len(to)), repeat=2)
+        crossed = [(w, [(w[::-1], 1)]) for w in places if self._party[w[0]] < self._party[w[1]]]
+        good = all(moved([(w, 1)]) == moved(v) for w, v in [*self._rules.items(), *crossed])
+        stars = [(((a,), 1), (((b,), c),)) for a, (b, c) in enumerate(self._stars)]
+        good &= all(self._star(moved([a])) == moved(b) for a, b in stars)
+        given = [(h, listed) for listed in self._given.values() for h in listed]
+        good &= all([[moved(v) for v in row] for row in h] in listed for h, listed in given)
+        _need(good, "the other letters do not obey what is given")
+        return self._prove(relation, moved(p), mean)
+
+    def settle(self, k: int) -> str:
+        """The claim, if the k-th fact proves it."""
+        _need(_pick(self._facts, k)[1] == self._asked, "a fact is about something else")
+        return self._said
+
+
+def replay(proof: Any) -> str:
+    """The claim of {"claim": ..., "lines": [[rule, argument, ...], ...]}, which the last line settles."""
+    problem, said = Problem(proof["claim"]), None
+    for rule, *arguments in proof["lines"]:
+        _need(_is(rule, str) in vars(Problem) and rule[0] != "_", "there is no such rule")
+        said = getattr(problem, rule)(*arguments)
+    return _is(said, str)
+
+
+if __name__ == "__main__":
+    try:
+        print("proven:", replay(json.loads(Path(sys.argv[1]).read_text("utf-8"))))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
+        sys.exit(f"not proven: {why}")
