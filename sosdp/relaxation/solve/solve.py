@@ -27,7 +27,7 @@ _LONG_TRIAL, _TRIAL_RATE = 1000, 0.0125  # else at most so many, and this times 
 # half of what an interior-point method takes
 _PATIENCE_SIDE = 400  # beyond it one eigendecomposition alone takes about 0.1 s, and there are thousands
 _SMALL_SIDE, _SMALL_COLUMNS = 40, 500
-_FEW_MOMENTS, _LARGE_WORK = 3000, 2e11  # moments, and sum of R^3, up to which an interior point beats SCS
+_FEW_MOMENTS, _LARGE_WORK = 2000, 2e11  # moments, and sum of R^3, up to which an interior point beats SCS
 
 
 def cubic_work(identity: Identity) -> float:
@@ -110,7 +110,7 @@ def _suited(program: GramProgram) -> str:
     than 280 s)."""
     identity = program.identity
     side, columns = max(identity.sides, default=0), identity.columns.shape[0]
-    few = columns < _NEWTON_COLUMNS * side and identity.dominance is None and program.quadratic is None
+    few = columns < _NEWTON_COLUMNS * sum(identity.sides) and identity.dominance is None and program.quadratic is None
     if side > INTERIOR_POINT_SIDE and few:
         if columns <= _FEW_MOMENTS and not identity.free.shape[0] and is_installed("sdpa"):
             return "sdpa"
