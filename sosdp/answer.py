@@ -25,6 +25,7 @@ from sosdp.show import finite, html_table
 
 if TYPE_CHECKING:
     from certificates.proof import Proof
+    from sosdp.model.operator_file import OperatorProblem
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,8 @@ def solve_problem(problem: Problem) -> Answer:
     building, solving = problem.engine_options()
     if problem.unknowns:
         return _program(problem, building, solving)
+    if problem.operators is not None:
+        return _about_operators(problem, problem.operators, solving)
     if problem.moments is not None:
         return _over_measures(problem, problem.moments, building, solving)
     if problem.sense == "sos":
@@ -177,6 +180,17 @@ def _said(solved: Any, degree: int | None, has_bound: bool = True, **more: Any) 
         times=solved.times,
         **{"exact": False, **more},
     )
+
+
+def _about_operators(problem: Problem, stated: OperatorProblem, solving: dict[str, Any]) -> Answer:
+    """A polynomial in operators: its level in the place of a degree."""
+    from sosdp.relaxation.operators.minimize import minimize_operators
+
+    own = {"trace": stated.trace, "sparsity": problem.options.get("sparsity"), **solving}
+    if problem.degree is None:
+        own["level"] = stated.level
+    solved = minimize_operators(stated.objective, stated.constraints, problem.sense, own, problem.degree)
+    return _said(solved, None, parts=(solved,))
 
 
 def _in_chebyshev(problem: Problem, building: dict[str, Any], solving: dict[str, Any]) -> Answer:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.algebra.words import ONE, Number, Terms, Words, times
+from sosdp.algebra.words import IMAGINARY, ONE, Number, Terms, Words, times
 
 LETTERS = Words()
 MIXED = (
@@ -147,6 +147,9 @@ class OperatorPolynomial:
 
     def __reduce__(self) -> tuple:
         raise TypeError("polynomials in operators belong to their process: letters are numbered in it")
+
+
+IMAGINARY_UNIT = OperatorPolynomial({(): IMAGINARY})
 
 
 class SingleOperator(OperatorPolynomial):

@@ -13,6 +13,7 @@ from sosdp.algebra.chebyshev import ChebyshevPolynomial
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.algebra.variables import variable_name
 from sosdp.model.moments import MeasureSpec, MomentProblem, Parts
+from sosdp.model.operator_file import OperatorProblem
 from sosdp.model.option_names import did_you_mean
 from sosdp.model.options import Options, names
 from sosdp.model.system import System
@@ -40,7 +41,7 @@ class Problem:
     sums of squares on the set ``system``; ``unknowns`` the names of their decision coefficients, and
     ``direction`` whether the objective in these is to be minimised or maximised; ``degree`` that of the
     pseudo-expectation, or None when the file leaves it open; ``moments`` the measures of a generalised moment
-    problem, which has no other objective and system.
+    problem, which has no other objective and system; ``operators`` a problem in operators, likewise.
     """
 
     name: str
@@ -56,12 +57,15 @@ class Problem:
     chebyshev: ChebyshevPolynomial | None = None
     direction: str = "minimize"
     moments: MomentProblem | None = None
+    operators: OperatorProblem | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The problem in the file format, ready for ``json.dump``; exact coefficients stay exact.
 
         ValueError if a polynomial uses a variable that is not declared.
         """
+        if self.operators is not None:
+            return {"format": FORMAT, "name": self.name, **self.operators.given}
         self._check_names()
         data: dict[str, Any] = {"format": FORMAT, "name": self.name, "variables": list(self.variables)}
         if self.unknowns:
@@ -145,11 +149,14 @@ class Problem:
     def __repr__(self) -> str:
         count = len(self.system) if self.moments is None else len(self.moments.constraints)
         sizes = f"{len(self.variables)} variables, {count} constraints"
+        if self.operators is not None:
+            sizes = f"operators, {len(self.operators.constraints)} constraints"
         degree = "" if self.degree is None else f", degree {self.degree}"
         return f"Problem({self.name!r}: {self.sense}, {sizes}{degree})"
 
     def _repr_html_(self) -> str:
-        stated = self.objective if self.chebyshev is None else self.chebyshev
+        stated: Any = self.objective if self.chebyshev is None else self.chebyshev
+        stated = stated if self.operators is None else self.operators.objective
         goal = "prove" if self.sense == "sos" else self.sense
         what = [str(p) for p in self.sos] if self.sos else None if stated is None else str(stated)
         if self.moments is not None:

@@ -21,6 +21,7 @@ from sosdp.algebra.parse import ParseError, Reader, read_coefficient, read_numbe
 from sosdp.algebra.polynomial import Polynomial, variable
 from sosdp.algebra.variables import check_name, variable_id, variable_name
 from sosdp.model.moments import MeasureSpec, MomentConstraint, MomentProblem, Parts
+from sosdp.model.operator_file import OPERATOR_KEYS, read_operators
 from sosdp.model.option_names import did_you_mean
 from sosdp.model.options import PRODUCTS
 from sosdp.model.problem import FORMAT, Problem, short
@@ -34,7 +35,7 @@ _KEYS = (
     "measures",
 )
 _MEASURE_KEYS = ("variables", "subject_to", "psd", "mass")
-_KNOWN = frozenset((*_KEYS, *_SENSES, *_REMARKS))
+_KNOWN = frozenset((*_KEYS, *OPERATOR_KEYS, *_SENSES, *_REMARKS))
 
 
 class ProblemFileError(ValueError):
@@ -137,6 +138,8 @@ class _Loader:
     def problem(self, data: Any, default_name: str = "problem") -> Problem:
         """The problem; ProblemFileError at the first thing that is wrong."""
         self._check_keys(self.expect(data, Mapping, "a JSON object", ""))
+        if "operators" in data:
+            return self._about_operators(data, default_name)
         variables = self._names(data.get("variables"), "variables")
         unknowns = self._names(data.get("unknowns", []), "unknowns")
         both = sorted(set(variables) & set(unknowns))
@@ -182,6 +185,19 @@ class _Loader:
             direction=direction,
             moments=moments,
         )
+
+    def _about_operators(self, data: Mapping, default_name: str) -> Problem:
+        """A problem in operators: no variables, no degree."""
+        sense = self._sense(data)
+        stray = [
+            k for k in data if k not in (*OPERATOR_KEYS, *_REMARKS, sense, "format", "subject_to", "options")
+        ]
+        stray = [k for k in stray if k != "variables" or data[k]]
+        if stray or sense not in ("minimize", "maximize"):
+            self.fail(stray[0] if stray else sense, "means nothing beside operators")
+        name = self._text(data.get("name", default_name), "name")
+        options = self._options(data.get("options", {}))
+        return Problem(name, (), sense, options=options, operators=read_operators(data, sense, self.at))
 
     # ------------------------------------------------------------------ single keys
 

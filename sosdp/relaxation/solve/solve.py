@@ -110,7 +110,11 @@ def _suited(program: GramProgram) -> str:
     than 280 s)."""
     identity = program.identity
     side, columns = max(identity.sides, default=0), identity.columns.shape[0]
-    few = columns < _NEWTON_COLUMNS * sum(identity.sides) and identity.dominance is None and program.quadratic is None
+    few = (
+        columns < _NEWTON_COLUMNS * sum(identity.sides)
+        and identity.dominance is None
+        and program.quadratic is None
+    )
     if side > INTERIOR_POINT_SIDE and few:
         if columns <= _FEW_MOMENTS and not identity.free.shape[0] and is_installed("sdpa"):
             return "sdpa"
