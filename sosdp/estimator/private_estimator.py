@@ -18,6 +18,7 @@ from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
+from sosdp.laboratory.minimiser import Minimiser
 from sosdp.laboratory.release import check_report, release_statistic
 from sosdp.laboratory.report import StabilityReport, Undecided
 from sosdp.privacy.guarantee.condition import Fact
@@ -204,6 +205,8 @@ class PrivateEstimator(FitFirst, Parameters):
     def _by_projection(self, program: StrongConvexProgram, data: Any) -> Release:
         output = self.output
         assert output is not None and program.solve is not None
+        if isinstance(program.solve, Minimiser):
+            program.solve.check(data)
         centre = np.full(output.size, (output.low + output.high) / 2.0)
         reached = False
         values = centre

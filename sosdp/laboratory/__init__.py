@@ -11,6 +11,7 @@ _MODULES = (
     "fits",
     "identities",
     "means",
+    "minimiser",
     "pieces",
     "release",
     "report",

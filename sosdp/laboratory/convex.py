@@ -14,11 +14,12 @@ from typing import Any
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.minimiser import Minimiser
 from sosdp.laboratory.report import Undecided, called
 from sosdp.laboratory.statistic import Bound, exactly
 from sosdp.model.system import System
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
-from sosdp.privacy.guarantee.condition import Proof, all_fields
+from sosdp.privacy.guarantee.condition import Proof, all_fields, held_for
 from sosdp.privacy.guarantee.rounding import float_up
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
@@ -66,12 +67,21 @@ class Curvature:
         Exact certificates of the two, None where the bound is certified in floats.
     missing
         What has no certificate; empty where nothing is missing.
+    minimiser
+        Of the polynomials that were traced, at one record.
+    proof
+        That the engine certified this; a sentence where a field was edited.
     """
 
     kappa: Fraction | None
     lipschitz: Fraction | None
     certificates: tuple[Mapping[str, Any] | None, ...]
     missing: str = ""
+    minimiser: Minimiser | None = None
+    proof: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "proof", held_for(self.proof, self))
 
     def sensitivity(self, records: int) -> Fraction:
         """A proven bound on the distance of neighbours' minimisers: lipschitz / (n kappa).
@@ -88,19 +98,27 @@ class Curvature:
         return self.lipschitz / (records * self.kappa)
 
     def program(self, records: int, solve: Solver | None = None) -> StrongConvexProgram:
-        """The program for output perturbation, with the certified constants and their proof."""
+        """The program for output perturbation, with the certified constants and their proof.
+
+        Parameters
+        ----------
+        solve
+            By default the minimiser of the polynomials that were proven, which reads so many records and puts
+            each into its public set. Of another solver nothing is known, so that a release is heuristic.
+        """
         self.sensitivity(records)
         assert self.kappa is not None and self.lipschitz is not None
         kappa = -float_up(-self.kappa)
-        kind = "exact" if all(c is not None for c in self.certificates) else "certified"
+        own = None if self.minimiser is None else replace(self.minimiser, records=records, kappa=self.kappa)
         made = StrongConvexProgram(
             kappa=kappa,
             lipschitz=float_up(self.lipschitz / records),
-            solve=solve,
+            solve=own if solve is None else solve,
             adjacency=ONE_RECORD_REPLACED,
         )
-        text = f"curvature and Lipschitz constant by {kind} bounds of polynomials"
-        return replace(made, proof=Proof(text, all_fields(made)))
+        if solve is not None or not isinstance(self.proof, Proof):
+            return replace(made, proof=f"{self.proof}; nobody proved that this solver minimises it")
+        return replace(made, proof=Proof(self.proof, all_fields(made)))
 
 
 def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
@@ -142,7 +160,12 @@ def curvature(program: ConvexLoss, degree: int | None = None) -> Curvature:
         missing.append(f"no strong convexity on the set: {least.why or 'the least curvature is not above 0'}")
     if slope.upper is None:
         missing.append(f"no Lipschitz constant: {slope.why}")
-    return Curvature(kappa, slope.upper, (least.certificate, slope.certificate), "; ".join(missing))
+    own = Minimiser(loss, (whole - loss).as_exact(), program.inside, program.parts, 1, kappa or Fraction(1))
+    certificates = (least.certificate, slope.certificate)
+    made = Curvature(kappa, slope.upper, certificates, "; ".join(missing), own)
+    kind = "exact" if all(c is not None for c in certificates) else "certified"
+    text = f"curvature and Lipschitz constant by {kind} bounds of polynomials"
+    return replace(made, proof=Proof(text, all_fields(made)))
 
 
 def _inside(parts: Sequence[Domain], record: Sequence[Polynomial]) -> list[Any]:

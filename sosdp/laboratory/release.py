@@ -155,7 +155,11 @@ def inside(report: StabilityReport, data: Any) -> list[Record]:
     table = floats(data, shape)
     if table.shape != (count, *shape):
         raise ValueError(f"data must have the public shape {(count, *shape)}, got {table.shape}")
-    rows = table.reshape(count or 0, domain.dimension).tolist()
+    return placed(domain, table.reshape(count or 0, domain.dimension).tolist())
+
+
+def placed(domain: Domain, rows: list[list[float]]) -> list[Record]:
+    """Records as exact points of a public set, each by itself; NaN becomes its low end, or 0 in a ball."""
     if domain.radius is not None:
         unit = domain.radius / RESOLUTION
         return [tuple(unit * k for k in whole_vector(row, unit)) for row in rows]
