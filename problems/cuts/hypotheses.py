@@ -310,6 +310,21 @@ MOST = 20_000
 """More databases than this are refused."""
 
 
+def median_size(n: int) -> int:
+    """The largest number of parts with which the databases on n vertices are at most MOST.
+
+    Raises:
+        ValueError: two parts make more than that already (n above 20).
+    """
+    pairs = n * (n - 1) // 2
+    size = 1
+    while pairs > 1 and math.comb(pairs + size, size + 1) <= MOST:
+        size += 1
+    if pairs > 1 and size < 2:
+        raise ValueError(f"the median rule lists databases of equal parts: at most 20 vertices, got {n}")
+    return size
+
+
 class MedianMechanism(Hypothesis):
     """Keeps a set of small databases and answers with the median of their answers.
 
@@ -322,31 +337,32 @@ class MedianMechanism(Hypothesis):
 
     def __init__(self, n: int, mass: float, size: int) -> None:
         pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-        if math.comb(len(pairs) + size - 1, size) > MOST:
+        count = math.comb(len(pairs) + size - 1, size)
+        if count > MOST:
             raise ValueError(f"{len(pairs)} pairs and size {size} make more than {MOST} databases")
-        self.n, self.size, self.pairs = n, size, len(pairs)
-        self._databases = []
-        for chosen in combinations_with_replacement(pairs, size):
-            matrix = np.zeros((n, n))
-            for i, j in chosen:
-                matrix[i, j] += mass / size
-                matrix[j, i] += mass / size
-            self._databases.append(matrix)
+        self.n, self.size, self.pairs, self._part = n, size, len(pairs), mass / size
+        self._units = []
+        for i, j in pairs:
+            unit = np.zeros((n, n))
+            unit[i, j] = unit[j, i] = 1.0
+            self._units.append(unit)
+        self._databases = np.zeros((count, len(pairs)), dtype=np.int16)
+        for row, chosen in zip(self._databases, combinations_with_replacement(range(len(pairs)), size)):
+            np.add.at(row, list(chosen), 1)
+
+    def _values(self, query: Query) -> np.ndarray:
+        """The answer of every database that is left."""
+        return self._databases @ np.array([query.apply(unit) for unit in self._units]) * self._part
 
     def answer(self, query: Query) -> float:
         """The believed answer."""
-        values = sorted(query.apply(matrix) for matrix in self._databases)
-        return values[(len(values) - 1) // 2] if values else 0.0
+        values = np.sort(self._values(query))
+        return float(values[(len(values) - 1) // 2]) if len(values) else 0.0
 
     def update(self, measurement: Measurement) -> None:
         """Drop the half of the databases on the wrong side of the median (the median included)."""
-        middle = self.answer(measurement.query)
-        low = measurement.answer < middle
-        self._databases = [
-            matrix
-            for matrix in self._databases
-            if (measurement.query.apply(matrix) < middle if low else measurement.query.apply(matrix) > middle)
-        ]
+        values, middle = self._values(measurement.query), self.answer(measurement.query)
+        self._databases = self._databases[values < middle if measurement.answer < middle else values > middle]
 
     @property
     def left(self) -> int:

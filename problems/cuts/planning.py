@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, gaussian_sigma_tight
 from sosdp.privacy.inputs import integer
+from sosdp.privacy.mechanisms.interaction.offline import SELECT_SHARE
 from sosdp.privacy.mechanisms.interaction.paid_rounds import paid_rounds
 
 from .estimators.cut_release import CutRelease
+from .estimators.offline_release import DENSITY_SHARE
 from .estimators.query_release import DENSE_LIMIT, QueryRelease
 from .theory import MAX_CUT_OF_NOISE, flip_deviation
 
@@ -129,6 +131,32 @@ def recommend(
                 result.append(Forecast("gaussian", noise * math.sqrt(2.0 * log)))
     order = tuple(sorted(result, key=lambda forecast: forecast.error))
     return Recommendation(order, _notes(n, edges, epsilon, delta, queries, seen), epsilon, delta, queries)
+
+
+def offline_budget(n: int, signal: float, density: float, *, rounds: int = 4, steps: int = 5) -> float:
+    """The rho from which `OfflineRelease` with noisy signs is expected to learn anything; infinite if none.
+
+    Args:
+        n: vertices. signal: largest eigenvalue of the graph less its mean, (p_in - p_out) n / 2 for two equal
+            blocks. density: of edges. rounds, steps: of the release.
+
+    A random start of overlap 1 / sqrt(n) grows by .8 signal / sqrt(s^2 + n p (1 - p)) in a step with noise s,
+    and has to arrive (five times over). Measured on two sizes: all of the gain at this budget, half of it or
+    none at a third, none at a tenth. Source: docs/proofs/cuts_offline.md.
+
+    Raises:
+        ValueError: numbers out of range.
+    """
+    n, rounds, steps = integer(n, "n", 2), integer(rounds, "rounds"), integer(steps, "steps")
+    signal = check_positive(signal, "signal")
+    if not 0.0 < density < 1.0:
+        raise ValueError(f"density must lie in (0, 1), got {density}")
+    growth = (5.0 * math.sqrt(n)) ** (1.0 / steps)
+    variance = (0.8 * signal / growth) ** 2 - n * density * (1.0 - density)
+    if variance <= 0.0:
+        return math.inf
+    # a selection has the share of the plan in what the number of edges leaves of rho
+    return steps / variance * rounds / (SELECT_SHARE * (1.0 - DENSITY_SHARE))
 
 
 def _notes(

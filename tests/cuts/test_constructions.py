@@ -3,18 +3,21 @@ same."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from problems.cuts import CutQuery, LinearQuery, RankOneQuery
+from problems.cuts import CutQuery, LinearQuery, QueryRelease, RankOneQuery
+from problems.cuts.estimators import query_release
 from problems.cuts.hypotheses import (
     FriezeKannan,
     ImplicitFriezeKannan,
     Measurement,
     MedianMechanism,
     MultiplicativeWeights,
+    median_size,
 )
 
 N = 6
@@ -165,6 +168,33 @@ def test_each_median_update_drops_half():
     assert hypothesis.left <= before / 2
     with pytest.raises(ValueError, match="databases"):
         MedianMechanism(9, 1.0, 9)
+
+
+def test_the_median_rule_answers_streams(monkeypatch):
+    """Every graph on three vertices: answers are within their bounds, and the state goes on."""
+    for edges in itertools.product((0, 1), repeat=3):
+        graph = np.zeros((3, 3))
+        for (i, j), bit in zip(itertools.combinations(range(3), 2), edges, strict=True):
+            graph[i, j] = graph[j, i] = bit
+        online = QueryRelease(
+            9.0, 0.1, construction="median", paid=6, expected_queries=12, density_share=0.5, insecure_seed=1
+        ).fit(graph)
+        for side in ([0], [1], [2]) * 4:
+            rest = [v for v in range(3) if v not in side]
+            answer = online.answer(CutQuery(3, side, rest))
+            assert abs(answer.value - graph[np.ix_(side, rest)].sum()) <= answer.error_bound
+        with pytest.raises(ValueError, match="without a matrix"):
+            online.synthetic()
+        again = QueryRelease.from_state(online.state_dict(), online.private_graph_)
+        assert again.answer(CutQuery(3, [0], [1, 2])).value == online._hypothesis.answer(
+            CutQuery(3, [0], [1, 2])
+        )
+    assert [median_size(n) for n in (2, 3, 4, 20)] == [1, 198, 15, 2]
+    monkeypatch.setattr(
+        query_release, "open_bits", lambda seed: pytest.fail("refused before anything is drawn")
+    )
+    with pytest.raises(ValueError, match="at most 20"):
+        QueryRelease(9.0, 0.1, construction="median").fit(np.zeros((21, 21)))
 
 
 @pytest.mark.parametrize("mode", ["pairs", "bilinear"])

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.cuts import CutQuery, OfflineRelease, PrivateGraph, RankOneQuery
+from problems.cuts import CutQuery, OfflineRelease, PrivateGraph, RankOneQuery, offline_budget
 from problems.cuts.model import block_graph, block_queries
 from sosdp.privacy.mechanisms.interaction import offline
 from sosdp.privacy.mechanisms.interaction.offline import (
@@ -21,6 +21,7 @@ from sosdp.privacy.mechanisms.interaction.offline import (
     run_offline,
 )
 from sosdp.privacy.randomness.bits import open_bits
+from sosdp.structured.disjoint_cut import bound_disjoint_cut
 
 
 def test_the_plan_does_not_overspend():
@@ -128,3 +129,22 @@ def test_the_published_parameters():
     assert PaperPlan(5, 1.0, 1e-6).step == pytest.approx(1 / (4 * math.sqrt(5 * math.log(1e6))))
     with pytest.raises(ValueError, match="proven"):
         _ = PaperPlan(1, 50.0, 1e-6).step
+
+
+def test_the_least_budget_is_said_in_advance():
+    """Two dense blocks: it learns at the forecast budget, and nothing at a twentieth of it."""
+    graph, _ = block_graph([100, 100], 0.6, 0.2, 1)
+    least = offline_budget(200, 40.0, 0.4, rounds=2)
+    assert 0.05 < least < 0.2
+
+    def error(release):
+        return bound_disjoint_cut(graph.toarray() - release.graph_.weights, gap=100.0).found
+
+    constant = np.full((200, 200), graph.sum() / (200 * 199)) * (1 - np.eye(200))
+    base = bound_disjoint_cut(graph.toarray() - constant, gap=100.0).found
+    assert error(OfflineRelease(least, rounds=2, insecure_seed=1).fit(graph)) < 0.5 * base
+    assert error(OfflineRelease(least / 20, rounds=2, insecure_seed=1).fit(graph)) > 0.9 * base
+    assert offline_budget(200, 8.0, 0.4) == math.inf
+    for wrong in ({"signal": 0.0}, {"density": 1.0}, {"n": 1}):
+        with pytest.raises(ValueError):
+            offline_budget(**({"n": 200, "signal": 40.0, "density": 0.4} | wrong))

@@ -1,7 +1,6 @@
 """A synthetic graph by the offline construction: for large graphs with strong structure, and to compare.
 
-At a thousand vertices and the budgets people use it learns nothing (docs/cuts.md): `CutRelease` is what to
-use.
+It learns from a budget on that `planning.offline_budget` says in advance, and nothing below it.
 Statement and proof: docs/proofs/cuts_offline.md
 """
 
@@ -37,6 +36,8 @@ DENSITY_SHARE = 0.1
 
 class OfflineRelease(ReleasingEstimator):
     """rho-zCDP synthetic graph of a simple graph, from a few privately found queries.
+
+    `problems.cuts.offline_budget` forecasts the least rho at which it learns anything.
 
     Attributes after fit: graph_, nodes_, release_, guarantee_.
     """

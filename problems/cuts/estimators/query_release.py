@@ -33,12 +33,20 @@ from sosdp.privacy.randomness import exact
 from sosdp.privacy.randomness.bits import open_bits
 from sosdp.privacy.terms import Terms, sealed
 
-from ..hypotheses import FriezeKannan, Hypothesis, ImplicitFriezeKannan, Measurement, MultiplicativeWeights
+from ..hypotheses import (
+    FriezeKannan,
+    Hypothesis,
+    ImplicitFriezeKannan,
+    Measurement,
+    MedianMechanism,
+    MultiplicativeWeights,
+    median_size,
+)
 from ..private_graph import PrivateGraph
 from ..queries import Answer, CutQuery, Query, query_from_dict
 from ..synthetic import SyntheticGraph
 
-CONSTRUCTIONS = ("auto", "mw", "fk", "implicit")
+CONSTRUCTIONS = ("auto", "mw", "fk", "implicit", "median")
 
 DENSE_LIMIT = 4000
 """Hypotheses of more vertices are kept without a matrix ("auto")."""
@@ -59,8 +67,9 @@ class QueryRelease(ReleasingEstimator):
     construction: str = Field(
         choice(*CONSTRUCTIONS),
         '"mw" (multiplicative weights), "fk" (additive, in the box), "implicit" (additive '
-        'without a matrix, cut queries only), or "auto": "mw" up to 4000 vertices, then '
-        '"implicit"',
+        'without a matrix, cut queries only), "median" (the median of all graphs of a few equal '
+        'parts; at most 20 000 of them, so for a handful of vertices), or "auto": "mw" up to 4000 '
+        'vertices, then "implicit"',
         default="auto",
         kw_only=True,
     )
@@ -127,6 +136,8 @@ class QueryRelease(ReleasingEstimator):
         return PrivateGraph(X, self.weight_bound)
 
     def _release(self, data: PrivateGraph) -> Release:
+        if self.construction == "median":
+            median_size(data.n)  # refuses by the public number of vertices, before anything is spent
         seed = self.insecure_seed
         for_density = float_down(Fraction(self.density_share) * Fraction(self.epsilon))
         for_queries = float_down(Fraction(self.epsilon) - Fraction(for_density))
@@ -189,6 +200,8 @@ class QueryRelease(ReleasingEstimator):
             chosen = "mw" if n <= DENSE_LIMIT else "implicit"
         if chosen == "mw":
             return MultiplicativeWeights(n, mass, refit=self.refit)
+        if chosen == "median":
+            return MedianMechanism(n, mass, median_size(n))
         if chosen == "fk":
             return FriezeKannan(n, density, refit=self.refit)
         return ImplicitFriezeKannan(n, density, refit=self.refit)

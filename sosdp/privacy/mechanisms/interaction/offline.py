@@ -116,6 +116,10 @@ class NoisySigns(Distinguisher):
         return self.make(x, y)
 
 
+SELECT_SHARE = 0.7
+"""Part of a round's price that the selection gets; the rest is for the answer."""
+
+
 @dataclass(frozen=True)
 class OfflinePlan:
     """Rounds and prices: rounds * (select + answer) <= rho.
@@ -138,7 +142,7 @@ class OfflinePlan:
         return Fraction(sensitivity) ** 2 / (2 * Fraction(self.answer))
 
 
-def plan_offline(rho: float, rounds: int, share: float = 0.7) -> OfflinePlan:
+def plan_offline(rho: float, rounds: int, share: float = SELECT_SHARE) -> OfflinePlan:
     """Split rho evenly over the rounds, `share` of it to the selections; rounded down.
 
     Raises:
