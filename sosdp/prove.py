@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from .algebra.polynomial import Polynomial
 from .model.options import AllOptions, spelled_out
 from .relaxation import minimize
+from .relaxation.certify.proof import CHECKED
 from .relaxation.minimize import Constraints
 from .relaxation.pseudoexpectation import PseudoExpectation
 
@@ -64,13 +65,10 @@ def _in_smaller_cone(result: PseudoExpectation) -> PseudoExpectation:
     return replace(result, status="proved", reason=known)
 
 
-_CHECKED = "an exact functional shows it, checked"
-
-
 def unproven(result: PseudoExpectation) -> PseudoExpectation:
     """A refusal in floating point is no theorem: on a set, whose multipliers may be as large as they like, it
     leaves the question open; for all of R^n it stands, and says that it is not proven."""
-    if result.status != "refuted" or result.reason.endswith(_CHECKED):
+    if result.status != "refuted" or result.reason.endswith(CHECKED):
         return result
     status = "unknown" if len(result.system) else "refuted"
     return replace(result, status=status, reason=f"{result.reason}, in floating point: not proven")
@@ -89,7 +87,7 @@ def decided_exactly(result: PseudoExpectation) -> PseudoExpectation:
         return replace(result, reason=f"{result.reason}; exactly: {reason}")
     if status == "proved":
         return replace(result, status="proved", reason="an exact certificate was found and checked")
-    return replace(result, status="refuted", reason=f"{result.reason}; {_CHECKED}")
+    return replace(result, status="refuted", reason=f"{result.reason}; {CHECKED}")
 
 
 def _decided(result: PseudoExpectation) -> tuple[Any, str, str]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.build import polynomial
 from ..algebra.polynomial import Polynomial
 from ..model.expectation import ExpectationConstraint
 from ..model.options import Options
@@ -186,6 +187,17 @@ class Statement:
         if demand.in_expectation or demand.labels or demand.equations or not level.is_constant:
             return None
         return price / -Fraction(level.constant) if price > 0 and level.constant < 0 else None
+
+    @property
+    def lowest(self) -> Statement | None:
+        """Of a proof: the statement about the least value of its polynomial, without which it has none; None
+        of others, and of cones that are smaller."""
+        demand = self.demands[0]
+        if self.kind != PROOF or demand.options.cone != "sos" or not self.hierarchy.startswith("full"):
+            return None
+        parts = (demand.parts[0], polynomial(-1))
+        wanted = replace(demand, parts=parts, price=Fraction(1), closed=True, reduced=True)
+        return Statement(BOUND, (wanted,), (Fraction(1),), (math.inf,))
 
     @property
     def single(self) -> bool:

@@ -54,3 +54,18 @@ def test_a_proof_modulo_an_equation_far_from_0_has_its_multipliers():
     for p in ((x - 3000) ** 4, (x - 3000) ** 4 + (y - 2) ** 2):
         result = sd.prove_sos(p, system=sd.System(7 * x == 21001), degree=4)
         assert result.status == "proved" and len(result.dual.equality_multipliers) == 1
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (200, 30), (2000, 300), (-5000, 7)])
+def test_a_verdict_does_not_depend_on_the_origin(a, b):
+    x, y = sd.variables("x y")
+    u, v = x - a, y - b
+    none = sd.prove_sos(u**4 - v**2)
+    assert none.status == "refuted" and "checked" in none.reason and none(u**4 - v**2) < 0
+    assert sd.prove_sos(u**4 + v**4 - u * v**3).status == "proved"
+
+
+@pytest.mark.parametrize("cone", ["sdsos", "dsos"])
+def test_a_smaller_cone_refutes_nothing(cone):
+    """(x + y + z)^2 has no diagonally dominant Gram matrix, whatever number is added."""
+    assert sd.prove_sos((x + y + z) ** 2 + x**4, cone=cone).status == "unknown"

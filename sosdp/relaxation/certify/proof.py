@@ -14,6 +14,7 @@ from ..judge import proven
 
 _REFUTED = 1e-6  # E[p] below minus this, relative to the coefficients, refutes
 _MISSED = 1e-3  # of -E[p], that moments may miss
+CHECKED = "an exact functional shows it, checked"
 _BOUNDARY = (
     "the polynomial is on or near the boundary of the sums of squares; "
     "an exact certificate may still exist: certificates.extract(result).exact()"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from ..candidate import Candidate, State
+from ..certify.proof import CHECKED
 from ..change import Change, Origin, Units, build, rounded
 from ..judge import means
 from ..solve.solve import cubic_work, solve_program
@@ -18,15 +20,14 @@ _FAR = 32.0  # |mean| beside the spread, from which moments are measured from th
 
 def when(state: State) -> bool:
     """Whether there are moments, of a program that is soon solved again."""
-    return _is_light(state.best)
-
-
-def _is_light(candidate: Candidate) -> bool:
-    return candidate.raw.has_values and cubic_work(candidate.built.program.identity) < _WORK
+    return state.best.raw.has_values and cubic_work(state.best.built.program.identity) < _WORK
 
 
 def centred(state: State) -> Candidate | None:
-    """The best of the rounds."""
+    """The best of the rounds; a proof is looked for where the polynomial's least value is found."""
+    lowest = state.statement.lowest
+    if lowest is not None:
+        return _where_lowest(state, state.ask("least value", lowest))
     found: list[Candidate] = []
     for _ in range(_ROUNDS):
         where = seen(found[-1] if found else state.best)
@@ -38,6 +39,23 @@ def centred(state: State) -> Candidate | None:
         if not found[-1].doubtful:
             break
     return max(found, key=lambda c: c.worth, default=None)
+
+
+def _where_lowest(state: State, lowest: Candidate) -> Candidate | None:
+    """The verdict in the centre and the units of an answer about the least value: without a bound, no proof
+    exists."""
+    if lowest.status == "unbounded":
+        told = f"it stays none whatever number is added; {CHECKED}"
+        return replace(state.best, status="refuted", reason=told, settled=True)
+    if not lowest.raw.has_values:
+        return None
+    built = lowest.built
+    units = [
+        {v: float(s.exponent[v]) for v in known if v < s.exponent.size}
+        for s, known in zip(built.scalings, means(built, lowest.raw), strict=True)
+    ]
+    moved = build(state.statement, *(seen(lowest) or (built.change, units)))
+    return state.judged("centre", moved, solve_program(moved.program, **state.options.solving()))
 
 
 def seen(candidate: Candidate) -> tuple[Change, Units] | None:
