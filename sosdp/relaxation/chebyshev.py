@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -22,9 +21,7 @@ from ..model.system import System
 from ..show import html_table, rounded_safely
 from .assemble.sizes import check_sampled
 from .solve.sos_cone.points import chebyshev_products
-from .solve.sos_cone.unit_box import UnitBoxBound, bound_on_unit_box
-
-_LITTLE = 2.0**-30  # weight of the constant in the size of the others
+from .solve.sos_cone.unit_box import SampledBound, bound_on_unit_box, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +46,7 @@ class ChebyshevBound(PickledByName):
     sizes: dict[str, Any]
     times: dict[str, float]
     variable_ids: np.ndarray = field(repr=False)
-    raw: UnitBoxBound = field(repr=False)
+    raw: SampledBound = field(repr=False)
     solver: str = "sos_cone"
 
     @property
@@ -153,19 +150,16 @@ def minimize_chebyshev(
     signed = -objective if sense == "maximize" else objective
     exponents = signed.exponents(ids)
     coefficients = list(signed.terms.values())
-    power = _power(exponents, coefficients)
+    parts = list(zip(map(to_float, coefficients), exponents.any(axis=1), strict=True))
+    power = unit_of(sum(c for c, other in parts if not other), [c for c, other in parts if other])
     unit = Fraction(2) ** power
     scaled: list[float | Fraction | int] = [Fraction(c) / unit for c in coefficients]
     raw = bound_on_unit_box(
         exponents, scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
     )
-    close = np.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
-    raw = _times(raw, power)
-    close = close and np.isfinite(raw.value)
+    raw, status, proven = raw.times(power)
     sign = -1.0 if sense == "maximize" else 1.0
-    proven = raw.proven if np.isfinite(raw.proven) else None
-    status = "optimal" if close else "failed" if proven is None else "inaccurate"
-    reason = "" if close else f"the solver ended with {raw.solution.status}"
+    reason = "" if status == "optimal" else f"the solver ended with {raw.solution.status}"
     sizes = {
         "moments": int(raw.points.shape[0]),
         "blocks": sorted((g.shape[0] for g in raw.grams), reverse=True),
@@ -178,24 +172,6 @@ def minimize_chebyshev(
         status, sense, objective, wanted, sign * raw.value, certified, reason, raw.solution.iterations,
         sizes, times, ids, raw,
     )  # fmt: skip
-
-
-def _power(exponents: np.ndarray, coefficients: list[float | Fraction | int]) -> int:
-    """The exponent of the largest coefficient, the constant counting little."""
-    pairs = list(zip(coefficients, exponents, strict=True))
-    little = _LITTLE if any(c and e.any() for c, e in pairs) else 1.0
-    sizes = [abs(to_float(c)) * (1.0 if e.any() else little) for c, e in pairs]
-    return math.frexp(max(sizes, default=0.0))[1] - 1
-
-
-def _times(raw: UnitBoxBound, power: int) -> UnitBoxBound:
-    """The bound on ``2**power`` times the polynomial; a proven one is rounded down where it is subnormal."""
-    with np.errstate(all="ignore"):
-        value, proven = np.ldexp([raw.value, raw.proven], power).tolist()
-        grams = [np.ldexp(g, power) for g in raw.grams]
-    if math.isfinite(proven) and Fraction(proven) > Fraction(raw.proven) * Fraction(2) ** power:
-        proven = math.nextafter(proven, -math.inf)
-    return replace(raw, value=value, proven=proven, grams=grams)
 
 
 def _check_unit_box(system: System, ids: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -13,9 +13,8 @@ import numpy as np
 from ..algebra.coefficients import Number, as_number
 from ..model.options import read_options
 from .assemble.sizes import check_tables
-from .solve.sos_cone.circle import CircleBound, bound_on_circle
-
-_LITTLE = 2.0**-30  # weight of the constant in the size of the others
+from .solve.sos_cone.circle import bound_on_circle
+from .solve.sos_cone.unit_box import SampledBound, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class TrigonometricBound:
     certified_bound: float | None
     iterations: int
     seconds: float
-    raw: CircleBound = field(repr=False)
+    raw: SampledBound = field(repr=False)
     coefficients: tuple[tuple[Number, ...], tuple[Number, ...]] = field(repr=False)
 
     def __call__(self, k: int) -> complex:
@@ -87,8 +86,7 @@ def minimize_trigonometric(
     if not all(map(math.isfinite, floats)):
         raise ValueError("a coefficient is not finite")
     began = time.perf_counter()
-    size = max([abs(floats[0]) * _LITTLE, *map(abs, floats[1:])]) if any(floats[1:]) else abs(floats[0])
-    power = math.frexp(size)[1] - 1
+    power = unit_of(floats[0], floats[1:])
     unit = Fraction(2) ** power
     raw = bound_on_circle(
         [Fraction(v) / unit for v in c],
@@ -96,12 +94,9 @@ def minimize_trigonometric(
         options.tolerance,
         options.time_limit,
     )
-    close = math.isfinite(raw.proven) and raw.value - raw.proven <= 1e-5 * max(1.0, abs(raw.value))
-    raw = _larger(raw, power)
-    close = close and math.isfinite(raw.value)
-    proven = raw.proven if np.isfinite(raw.proven) else None
+    raw, status, proven = raw.times(power)
     return TrigonometricBound(
-        status="optimal" if close else "failed" if proven is None else "inaccurate",
+        status=status,
         sense=sense,
         degree=degree,
         bound=sign * raw.value,
@@ -123,21 +118,3 @@ def _numbers(values: Sequence[float | Fraction | int]) -> list[Number]:
             raise TypeError(f"a coefficient must be a real number, not {type(value).__name__}")
         found.append(number)
     return found
-
-
-def _larger(raw: CircleBound, power: int) -> CircleBound:
-    """The bound on ``2**power`` times the polynomial."""
-    unit = Fraction(2) ** power
-    proven = _times(raw.proven, power)
-    if math.isfinite(proven) and Fraction(proven) > Fraction(raw.proven) * unit:  # among the subnormal
-        proven = math.nextafter(proven, -math.inf)
-    with np.errstate(all="ignore"):
-        gram = np.ldexp(raw.gram, power)
-    return replace(raw, value=_times(raw.value, power), proven=proven, gram=gram)
-
-
-def _times(value: float, power: int) -> float:
-    try:
-        return math.ldexp(value, power)
-    except OverflowError:
-        return math.copysign(math.inf, value)

@@ -74,8 +74,8 @@ def test_the_proof_pays_for_bad_multipliers():
     generator = np.random.default_rng(1)
     result = circle.bound_on_circle(c, s)
     for size in (1e-6, 1e-2, 1.0):
-        noise = generator.standard_normal(result.gram.shape) * size
-        loss = circle.loss_on_circle(c, s, result.value, result.gram + noise + noise.T)
+        noise = generator.standard_normal(result.grams[0].shape) * size
+        loss = circle.loss_on_circle(c, s, result.value, result.grams[0] + noise + noise.T)
         assert size / 10 < loss and result.value - loss <= least
     # the identity holds and the matrix is indefinite: only that is charged
     assert circle.loss_on_circle([0.0], [], 0.5, np.diag([-0.5, 0.0, 0.0])) >= 0.5

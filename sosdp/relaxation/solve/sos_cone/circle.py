@@ -9,32 +9,17 @@ frequencies for exponents: the exact residual is all that is paid. Docs: docs/pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from ....conic.rigorous import least_eigenvalue_bound, round_down
+from ....conic.rigorous import least_eigenvalue_bound
 from .chebyshev import dyadic, integers, ratio_up
-from .interior_point import SampledSolution, solve_sampled
-from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
+from .unit_box import SampledBound, solved_inside
 
 _UPWARD = 1 + 1e-12
 _FINE = 1e-9  # tolerance: values are as good as coefficients here
-
-
-@dataclass(frozen=True, eq=False)
-class CircleBound:
-    """The solution: ``value`` (the solver's), ``proven`` (a lower bound, minus infinity where nothing is
-    proven), the Gram matrix in the basis of the module docstring, points t and the functional's weights."""
-
-    solution: SampledSolution
-    value: float
-    proven: float
-    gram: np.ndarray
-    points: np.ndarray
-    weights: np.ndarray
 
 
 def basis_at(points: np.ndarray, half_degree: int) -> np.ndarray:
@@ -49,7 +34,7 @@ def bound_on_circle(
     tolerance: float | None = None,
     time_limit: float | None = None,
     verbose: bool = False,
-) -> CircleBound:
+) -> SampledBound:
     """The least value over all t, with a proof. ``cosines``: c_0, ..., c_d; ``sines``: s_1, ..., s_d."""
     degree = max(len(cosines) - 1, len(sines), 1)
     half = (degree + 1) // 2
@@ -63,19 +48,13 @@ def bound_on_circle(
     f += full[:, degree + 1 : degree + 1 + len(sines)] @ np.array([float(s) for s in sines])
     block = SampledBlock(rows, np.arange(count))
     program = SampledProgram(f, np.ones((count, 1)), np.ones(1), (block,))
-    at = centre(program, np.ones(count))
-    tolerance = _FINE if tolerance is None else tolerance
-    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
-    value = float(found.unknowns[0])
-    grams, lowered = found.grams, value
-    if at is not None and found.status in ("optimal", "floor"):
-        grams, delta = inside(program, at, polish(program, at, found.grams, found.unknowns))
-        lowered = value - delta
+    found, grams, lowered = solved_inside(
+        program, _FINE if tolerance is None else tolerance, time_limit, verbose
+    )
     gram = grams[0] / np.multiply.outer(sizes, sizes)
     gram = 0.5 * (gram + gram.T)
     loss = loss_on_circle(cosines, sines, lowered, gram)
-    proven = round_down(lowered - loss) if np.isfinite(loss) else -np.inf
-    return CircleBound(found, value, proven, gram, points, found.x)
+    return SampledBound.of(found, lowered, loss, [gram], points)
 
 
 def gram_series(matrix: np.ndarray, scale: int) -> tuple[list[int], list[int], int]:

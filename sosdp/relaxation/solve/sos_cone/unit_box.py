@@ -8,7 +8,9 @@ is that of ``box_proof`` with the box itself for the set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,22 +25,55 @@ from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
 
 _UPWARD = 1 + 1e-12
+_LITTLE = 2.0**-30  # weight of the constant in the size of the others
 _FINE, _FINE_POINTS, _COARSE = 1e-9, 400, 1e-8  # tolerances: values are as good as coefficients here
 
 
 @dataclass(frozen=True, eq=False)
-class UnitBoxBound:
-    """The solution: ``value`` (the solver's), ``proven`` (a lower bound on the box, minus infinity where
-    nothing is proven), Gram matrices in the products of Chebyshev polynomials of ``exponents`` (one array a
-    block), and the weights of a pseudo-expectation at the points."""
+class SampledBound:
+    """The solution: ``value`` (the solver's), ``proven`` (a lower bound on the polynomial, minus infinity
+    where nothing is proven), Gram matrices in the bases of the module, and the weights of a
+    pseudo-expectation at the points."""
 
     solution: SampledSolution
     value: float
     proven: float
     grams: list[np.ndarray]
-    exponents: list[np.ndarray]
     points: np.ndarray
     weights: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        found: SampledSolution,
+        lowered: float,
+        loss: float,
+        grams: list[np.ndarray],
+        points: np.ndarray,
+    ) -> SampledBound:
+        """The bound that Gram matrices with this shortfall prove."""
+        proven = round_down(lowered - loss) if np.isfinite(loss) else -np.inf
+        return cls(found, float(found.unknowns[0]), proven, grams, points, found.x)
+
+    def times(self, power: int) -> tuple[SampledBound, str, float | None]:
+        """The bound on ``2**power`` times the polynomial, its status, and what is proven: rounded down where
+        it is subnormal, None where it is nothing."""
+        closed = self.value - self.proven <= 1e-5 * max(1.0, abs(self.value))
+        with np.errstate(all="ignore"):
+            value, proven = np.ldexp([self.value, self.proven], power).tolist()
+            grams = [np.ldexp(g, power) for g in self.grams]
+        if math.isfinite(proven) and Fraction(proven) > Fraction(self.proven) * Fraction(2) ** power:
+            proven = math.nextafter(proven, -math.inf)
+        status = "optimal" if closed and math.isfinite(value) else "inaccurate"
+        scaled = replace(self, value=value, proven=proven, grams=grams)
+        return (scaled, status, proven) if math.isfinite(proven) else (scaled, "failed", None)
+
+
+def unit_of(constant: float, others: Iterable[float]) -> int:
+    """The exponent of the largest coefficient, the constant counting little beside others."""
+    sizes = [abs(c) for c in others]
+    little = _LITTLE if any(sizes) else 1.0
+    return math.frexp(max([abs(constant) * little, *sizes]))[1] - 1
 
 
 def bound_on_unit_box(
@@ -48,7 +83,7 @@ def bound_on_unit_box(
     tolerance: float | None = None,
     time_limit: float | None = None,
     verbose: bool = False,
-) -> UnitBoxBound:
+) -> SampledBound:
     """The largest gamma of the module docstring, with a proof. ``exponents``: shape (terms, n)."""
     n = exponents.shape[1]
     floats = np.array([to_float(c) for c in coefficients])
@@ -67,18 +102,23 @@ def bound_on_unit_box(
     program = SampledProgram(f, np.ones((f.size, 1)), np.ones(1), tuple(blocks))
     if tolerance is None:
         tolerance = _FINE if f.size <= _FINE_POINTS else _COARSE
-    at = centre(program, np.ones(f.size))
-    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
-    value = float(found.unknowns[0])
-    grams, lowered = found.grams, value
-    if at is not None and found.status in ("optimal", "floor"):
-        moved = polish(program, at, found.grams, found.unknowns)
-        grams, delta = inside(program, at, moved)
-        lowered = value - delta
+    found, grams, lowered = solved_inside(program, tolerance, time_limit, verbose)
     gram_matrices = [_in_chebyshev(g, r) for g, r in zip(grams, factors, strict=True)]
     loss = loss_on_unit_box(exponents, coefficients, lowered, bases, gram_matrices)
-    proven = round_down(lowered - loss) if np.isfinite(loss) else -np.inf
-    return UnitBoxBound(found, value, proven, gram_matrices, bases, points, found.x)
+    return SampledBound.of(found, lowered, loss, gram_matrices, points)
+
+
+def solved_inside(
+    program: SampledProgram, tolerance: float, time_limit: float | None, verbose: bool
+) -> tuple[SampledSolution, list[np.ndarray], float]:
+    """The solution of a program for the largest constant, and Gram matrices for a bound a little lower, which
+    are inside the cone where that has a centre."""
+    at = centre(program, np.ones(program.points))
+    found = solve_sampled(program, tolerance, time_limit, verbose=verbose, at=at)
+    if at is None or found.status not in ("optimal", "floor"):
+        return found, found.grams, float(found.unknowns[0])
+    grams, delta = inside(program, at, polish(program, at, found.grams, found.unknowns))
+    return found, grams, float(found.unknowns[0]) - delta
 
 
 def loss_on_unit_box(
