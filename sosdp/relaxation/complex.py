@@ -98,10 +98,7 @@ class ComplexExpectation(PickledByName):
         stated = self.real
         if self.basis == "real" or not isinstance(stated.objective, Polynomial):
             return stated
-        top = max(stated.objective.degree, stated.system.degree, stated.degree)
-        relaxation = Relaxation(stated.system, top + top % 2)
-        ask = relaxation.maximize if stated.sense == "maximize" else relaxation.minimize
-        return ask(stated.objective)
+        return _in_parts(stated.objective, stated.system, stated.degree, stated.sense)
 
     def atoms(self) -> np.ndarray:
         """Minimisers read off the moments, complex, shape (count, variables) in the order of ``variables``.
@@ -289,18 +286,10 @@ def minimize_complex(
         [in_real_variables(g, parts) for g in inequalities],
     )
 
-    def in_parts(since: float | None = None) -> PseudoExpectation:
-        whole = in_real_variables(target, parts)
-        top = max([whole.degree, system.degree, 2 * order])
-        relaxation = Relaxation(system, top + top % 2)
-        ask = relaxation.minimize if sense == "minimize" else relaxation.maximize
-        limited = solver_options.copy()
-        if since is not None and options.time_limit is not None:
-            limited["time_limit"] = max(options.time_limit - (time.perf_counter() - since), 0.01)
-        return ask(whole, **limited)
-
+    whole = in_real_variables(target, parts)
     if basis == "real":
-        return ComplexExpectation(in_parts(), basis, tuple(ids), parts)
+        found = _in_parts(whole, system, 2 * order, sense, **solver_options)
+        return ComplexExpectation(found, basis, tuple(ids), parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
@@ -324,7 +313,10 @@ def minimize_complex(
     if found.status in ("failed", "inaccurate") and found.certified_bound is None and not late:
         # Hermitian squares are squares of the parts: where no bound has a certificate of these, none has of
         # those, and a ray shows it here (moments of z grow with the square of their size, along no ray)
-        wider = in_parts(began)
+        limited = solver_options.copy()
+        if options.time_limit is not None:
+            limited["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
+        wider = _in_parts(whole, system, 2 * order, sense, **limited)
         if wider.status in ("unbounded", "infeasible"):
             found = replace(found, status=wider.status, bound=wider.bound, reason=wider.reason)
     return ComplexExpectation(found, basis, tuple(ids), parts)
@@ -362,6 +354,16 @@ class HermitianDemand(Demand):
         """The demand without an objective."""
         nothing = (as_complex(0), *self.data[1:])
         return replace(self, parts=(self.parts[0] * 0, self.parts[1]), data=nothing)
+
+
+def _in_parts(
+    objective: Polynomial, system: System, degree: int, sense: str, **solver_options: Unpack[SolveOptions]
+) -> PseudoExpectation:
+    """The bound in the real and imaginary parts of the variables."""
+    top = max(objective.degree, system.degree, degree)
+    relaxation = Relaxation(system, top + top % 2)
+    ask = relaxation.maximize if sense == "maximize" else relaxation.minimize
+    return ask(objective, **solver_options)
 
 
 def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexPolynomial]]:

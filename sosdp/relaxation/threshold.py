@@ -43,42 +43,28 @@ def bisect(
         raise ValueError(
             f"bisect needs finite low < high and a positive tolerance, not {low}, {high}, {tolerance}"
         )
-    found: PseudoExpectation | None = None
-    refuted: PseudoExpectation | None = None
-    undecided: list[float] = []
-    solves = 0
+    asked: list[tuple[float, PseudoExpectation]] = []
 
     def ask(value: float) -> str:
-        nonlocal found, refuted, solves
-        solves += 1
-        answer = at(value)
-        if answer.status == "optimal":
-            found = answer
-        elif answer.status == "infeasible":
-            refuted = answer
-        else:
-            undecided.append(value)
-        return answer.status
+        asked.append((value, at(value)))
+        return asked[-1][1].status
 
-    proven, feasible = -np.inf, np.inf
-    first = ask(high)
-    if first == "optimal":
-        feasible = high
-        second = ask(low)
-        if second == "optimal":
-            feasible = low
-        elif second == "infeasible":
-            proven = low
-        bottom = low
-        while feasible > low and feasible - bottom > tolerance and len(undecided) < 3:
-            middle = (bottom + feasible) / 2
-            status = ask(middle)
-            if status == "optimal":
-                feasible = middle
-            else:
-                bottom = middle
-                proven = middle if status == "infeasible" else proven
-    elif first == "infeasible":
-        proven = high
-    worst = violations(found).worst if found is not None else np.inf
-    return Threshold(proven, feasible, worst, found, refuted, tuple(undecided), solves)
+    def answers(*statuses: str) -> list[tuple[float, PseudoExpectation]]:
+        return sorted((a for a in asked if a[1].status in statuses), key=lambda a: a[0])
+
+    if ask(high) == "optimal":
+        bottom, top = low, low if ask(low) == "optimal" else high
+        while top - bottom > tolerance and len(asked) - len(answers("optimal", "infeasible")) < 3:
+            middle = (bottom + top) / 2
+            bottom, top = (bottom, middle) if ask(middle) == "optimal" else (middle, top)
+    proven, found = answers("infeasible"), answers("optimal")
+    undecided = [value for value, answer in asked if answer.status not in ("optimal", "infeasible")]
+    return Threshold(
+        proven[-1][0] if proven else -np.inf,
+        found[0][0] if found else np.inf,
+        violations(found[0][1]).worst if found else np.inf,
+        found[0][1] if found else None,
+        proven[-1][1] if proven else None,
+        tuple(undecided),
+        len(asked),
+    )

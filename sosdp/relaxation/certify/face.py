@@ -20,9 +20,10 @@ from ...algebra import monomials as mono
 from ...algebra.polynomial import Polynomial
 from ...conic.exact.guesses import independent_columns
 from ...conic.rigorous import UNIT, least_eigenvalue_bound, norm
-from ...conic.svec import SQRT2, smat, svec, svec_length, triangle
+from ...conic.svec import SQRT2, roots, svec, svec_length, triangle, units
 from ...reduction.facial import face, functionals
 from ..assemble.identity import ONE, Block, GramProgram, Identity, RawSolution
+from ..solve.solve import with_margin
 
 _LARGEST = 2000  # monomials up to which the dense test of the range is made (seconds)
 _EXACT = 2.0**53  # integer arithmetic in floats is exact below
@@ -45,33 +46,22 @@ class Face:
 
     def program(self) -> GramProgram:
         """Maximise t <= 1 with every R >= t I."""
-        blocks = tuple(Block("sos", (), mono.constant(n), ONE) for n in self.sides)
-        gram = sp.csr_matrix(self.weight_matrix() @ self.produced)
-        columns = self.identity.columns.shape[0]
+        # the coefficients are linearly dependent on the face: drop what follows from the rest
+        kept = independent_columns(self.produced.toarray())
         reduced = replace(
             self.identity,
-            blocks=blocks,
+            blocks=tuple(Block("sos", (), mono.constant(n), ONE) for n in self.sides),
             equalities=(),
-            gram=gram,
-            free=sp.csr_matrix((0, columns)),
-            unknown=sp.csr_matrix((0, columns)),
+            columns=self.identity.columns[kept],
+            gram=sp.csr_matrix(sp.diags_array(self.weights()) @ self.produced[:, kept]),
+            free=sp.csr_matrix((0, kept.size)),
+            target=self.identity.target[kept],
         )
-        # the coefficients are linearly dependent on the face: drop what follows from the rest
-        kept = independent_columns(reduced.gram.toarray())
-        reduced = replace(
-            reduced,
-            gram=sp.csr_matrix(gram[:, kept]),
-            columns=reduced.columns[kept],
-            target=reduced.target[kept],
-            free=sp.csr_matrix((0, len(kept))),
-        )
-        trace = sp.csr_matrix(-reduced.trace_vector())
-        return GramProgram(replace(reduced, unknown=trace), np.ones(1), np.ones(1))
+        return GramProgram(with_margin(reduced), np.ones(1), np.ones(1))
 
-    def weight_matrix(self) -> sp.dia_array:
-        """From rows of ``produced`` (entries of R) to vector form."""
-        scale = [np.where(np.equal(*triangle(n)), 1.0, 1 / SQRT2) for n in self.sides]
-        return sp.diags_array(np.concatenate(scale) if scale else np.zeros(0))
+    def weights(self) -> np.ndarray:
+        """From entries of R, the rows of ``produced``, to vector form."""
+        return 1 / np.concatenate([np.ones(0), *map(roots, self.sides)])
 
     def prove(self, raw: RawSolution) -> np.ndarray | None:
         """Vector form of Gram matrices (of the whole identity) near a proven exact decomposition, or None."""
@@ -85,14 +75,7 @@ class Face:
         smallest = least_eigenvalue_bound(spread)
         if not smallest > 0:
             return None
-        t = float(raw.unknowns[0])
-        parts, cursor = [], 0
-        for side in self.sides:
-            length = svec_length(side)
-            matrix = smat(raw.gram[cursor : cursor + length], side) + t * np.eye(side)
-            cursor += length
-            parts.append(matrix[triangle(side)])
-        entries = np.concatenate(parts)
+        entries = (raw.gram + float(raw.unknowns[0]) * units(self.sides)) * self.weights()
         target = self.identity.target
         for _ in range(2):
             entries = entries + dense.T @ np.linalg.solve(spread, target - dense @ entries)
@@ -109,9 +92,7 @@ class Face:
                 continue
             matrix = np.zeros((side, side))
             row, column = triangle(side)
-            part = entries[cursor : cursor + row.size]
-            matrix[row, column] = part
-            matrix[column, row] = part
+            matrix[row, column] = matrix[column, row] = entries[cursor : cursor + row.size]
             if not least_eigenvalue_bound(matrix) > distance:
                 return None
             lifted.append(svec(w @ matrix @ w.T))
