@@ -150,7 +150,7 @@ def minimize_chebyshev(
     signed = -objective if sense == "maximize" else objective
     exponents = signed.exponents(ids)
     coefficients = list(signed.terms.values())
-    parts = list(zip(map(to_float, coefficients), exponents.any(axis=1).tolist(), strict=True))
+    parts = list(zip(map(to_float, coefficients), (row.any() for row in exponents), strict=True))
     power = unit_of(sum(c for c, other in parts if not other), [c for c, other in parts if other])
     unit = Fraction(2) ** power
     scaled: list[float | Fraction | int] = [Fraction(c) / unit for c in coefficients]
