@@ -24,16 +24,16 @@ def eigenvectors_between(matrix: np.ndarray, first: int, last: int) -> np.ndarra
 
 
 def _between(matrix: np.ndarray, first: int, last: int, vectors: bool) -> np.ndarray:
-    def solved(**options: Any) -> np.ndarray:
+    def _solved(**options: Any) -> np.ndarray:
         result = sl.eigh(matrix, eigvals_only=not vectors, check_finite=False, **options)
         return np.asarray(result[1] if vectors else result)
 
     try:
-        result = solved(subset_by_index=[first, last])
+        result = _solved(subset_by_index=[first, last])
     except np.linalg.LinAlgError:
         result = np.empty(0)
     if result.shape[-1] != last - first + 1 or not np.isfinite(result).all():
-        result = solved(driver="evd")[..., first : last + 1]
+        result = _solved(driver="evd")[..., first : last + 1]
     return result
 
 
