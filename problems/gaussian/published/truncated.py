@@ -33,7 +33,7 @@ from ..theory import level_diameter, level_radius
 from .line import Candidates, LineScore, points_of
 
 LAYER, SAFE, INNER, SURE = Fraction(1), Fraction(7, 10), Fraction(8, 10), Fraction(1, 2)  # of eta n
-SHARE = 0.25  # of epsilon, for the test
+SHARE = 0.43  # of epsilon, for the test: least records at (1, 1e-6)
 MOST_RECORDS = 1 << 26
 VARIANCE_SHARE = 0.03  # eta of a variance: beyond .05 no two candidates are proven to be close
 WHITENED = Fraction(3, 2)  # public bound on sigma over its estimate, for the mean after the variance
@@ -117,24 +117,45 @@ def log_ratio(grid: Candidates, lam: float, n: int, levels: tuple[int, int, int]
     """ln of a bound on N(T) / N(t), for every table whose least level is below b; inf where none is proven.
 
     levels: (T, t, b). N(T): all candidates of score at most T are close (separation). N(t): around the best
-    candidate the score grows slowly (Lipschitz). Counts on the grid, not volumes.
+    candidate the score grows slowly (Lipschitz), and by little more than a convex one towards every other.
+    Counts on the grid, not volumes.
     """
     T, t, b = levels
     kappa = (t - (b - 1)) / n
     if not (0 < kappa < 1 and 0 < T < n / 2):
         return math.inf
+    apart = level_diameter(T / n, lam)  # for variances, of the larger one
+    share = convex_share(((b - 1) / n, T / n, t / n), 1.0 if grid.kind == "mean" else 1.0 + lam)
     if grid.kind == "mean":
         spacing = float(grid.spacing)
-        outer = math.floor(level_diameter(T / n, lam) / spacing * (1 + 1e-9)) + 1
+        outer = math.floor(apart / spacing * (1 + 1e-9)) + 1
         inner = 2 * math.floor(level_radius(kappa, lam) / spacing * (1 - 1e-9)) + 1
-        return math.log(outer) - math.log(inner)
-    apart = level_diameter(T / n, lam)  # of the larger variance
-    if apart >= 1:
+    elif apart >= 1:
         return math.inf
-    f = kappa / (1.0 + math.sqrt(1.0 + 1.0 / lam)) * (1 - 1e-9)
-    outer = math.floor(-math.log2(1 - apart) * grid.steps * (1 + 1e-9)) + 2
-    inner = math.floor(math.log2(1 + f) * grid.steps) + math.floor(-math.log2(1 - f) * grid.steps) - 1
-    return math.log(outer) - math.log(max(1, inner))
+    else:
+        f = kappa / (1.0 + math.sqrt(1.0 + 1.0 / lam)) * (1 - 1e-9)
+        outer = math.floor(-math.log2(1 - apart) * grid.steps * (1 + 1e-9)) + 2
+        inner = math.floor(math.log2(1 + f) * grid.steps) + math.floor(-math.log2(1 - f) * grid.steps) - 1
+        share *= apart / -math.log1p(-apart)  # of the way in logarithms, downwards; upwards it is more
+    # m candidates of level up to T make more than share (m - 1) - 2 + 1 of level up to t, and inner at least
+    inner = max(1, inner)
+    return math.log(min(outer, (inner + 1) / share + 1)) - math.log(inner)
+
+
+def convex_share(scores: tuple[float, float, float], excess: float) -> float:
+    """The part of the way, from any candidate of score s0 to any of score s1, on which it is at most s.
+
+    scores: (s0, s1, s) as shares of n, s0 < s < s1. excess: 1, or 1 + lam where the bound moves with the
+    square of the candidate. Proof: docs/proofs/gaussian_published.md, 2.
+    """
+    s0, s1, s = scores
+    mixed = excess * (s0 + s1)
+    first = min(1.0, mixed * (1.0 + math.sqrt(s1 / s0))) if s0 > 0 else 1.0
+    if first <= mixed:
+        return 0.0
+    second = first * mixed / (first - mixed)
+    part = (s - s0) / (s1 - s0 + first * s0 + second * s1)
+    return min(part, 1.0 / (1.0 + second)) * (1.0 - 1e-9)
 
 
 def least_records(
