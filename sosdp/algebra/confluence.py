@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sosdp.algebra.words import Number, Terms, Word, Words, add_to, inverse, order, times
+from sosdp.algebra.words import ONE, Number, Terms, Word, Words, add_to, inverse, order, times
 
 _MOST_RULES = 2000
 
@@ -77,9 +77,7 @@ def closed_relations(words: Words, relations: list[Terms], complete: int | None)
 
 def _difference(left: Word, right: Mapping[Word, Number]) -> Terms:
     """left - right, a relation."""
-    from fractions import Fraction
-
-    out: Terms = {left: (Fraction(1), Fraction(0))}
+    out: Terms = {left: ONE}
     for word, c in right.items():
         add_to(out, word, (-c[0], -c[1]))
     return out

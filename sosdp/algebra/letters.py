@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.operator import LETTERS, OperatorPolynomial, SingleOperator
 from sosdp.algebra.words import ONE, ZERO, Letter, Number, Word
 
+_lock = threading.Lock()
 _MINUS: Number = (-ONE[0], ONE[1])
 _MINUS_I: Number = (ZERO[0], -ONE[0])
 
@@ -30,10 +33,10 @@ class Pauli(NamedTuple):
 
 
 class _Family:
-    """Letters and rules, numbered from the next free letter, until they are added to the register."""
+    """Letters and rules, numbered from 0 until they are added to the register."""
 
     def __init__(self) -> None:
-        self.first = len(LETTERS.letters)
+        self.first = 0
         self.letters: list[Letter] = []
         self.rules: dict[Word, Mapping[Word, Number]] = {}
 
@@ -42,21 +45,29 @@ class _Family:
         name: str,
         party: str,
         norm: float = math.inf,
-        star: tuple[Number, int] | None = None,
+        star: tuple[Number, int] = (ONE, 0),
         stated: bool = False,
     ) -> int:
         """A new letter; its own adjoint unless another is given (by its distance from it)."""
-        number = self.first + len(self.letters)
-        c, step = star or (ONE, 0)
-        self.letters.append(Letter(name, party, (c, number + step), norm, self.first, stated))
+        number = len(self.letters)
+        self.letters.append(Letter(name, party, (star[0], number + star[1]), norm, 0, stated))
         return number
 
     def done(self) -> None:
-        LETTERS.grow(self.letters, self.rules)
+        """Add the family to the register."""
+        with _lock:
+            self.first = first = len(LETTERS.letters)
 
+            def moved(word: Word) -> Word:
+                return tuple(first + i for i in word)
 
-def _operator(letter: int, c: Number = ONE) -> OperatorPolynomial:
-    return OperatorPolynomial({(letter,): c})
+            letters = [replace(a, star=(a.star[0], first + a.star[1]), family=first) for a in self.letters]
+            rules = {moved(w): {moved(v): c for v, c in value.items()} for w, value in self.rules.items()}
+            LETTERS.grow(letters, rules)
+
+    def operator(self, letter: int, c: Number = ONE) -> OperatorPolynomial:
+        """A multiple of a letter, once the family is in the register."""
+        return OperatorPolynomial({(self.first + letter,): c})
 
 
 def _count(value: Any, what: str) -> int:
@@ -91,7 +102,10 @@ def projectors(
         table.append(row)
     family.done()
     return [
-        [*(found := [_operator(a) for a in row]), sum((-p for p in found), OperatorPolynomial({(): ONE}))]
+        [
+            *(found := [family.operator(a) for a in row]),
+            sum((-p for p in found), OperatorPolynomial({(): ONE})),
+        ]
         for row in table
     ]
 
@@ -103,7 +117,7 @@ def observables(name: str, count: int, party: str | None = None) -> list[Operato
     found = [family.letter(f"{name}[{x}]", party, 1.0) for x in range(_count(count, "count"))]
     family.rules.update({(a, a): {(): ONE} for a in found})
     family.done()
-    return [_operator(a) for a in found]
+    return [family.operator(a) for a in found]
 
 
 def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
@@ -116,7 +130,7 @@ def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorP
         family.rules[a, b] = family.rules[b, a] = {(): ONE}
         found.append(a)
     family.done()
-    return [_operator(a) for a in found]
+    return [family.operator(a) for a in found]
 
 
 def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any = None) -> Any:
@@ -141,8 +155,8 @@ def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any
             family.letter(f"{name}.H", party, size, (ONE, -1), norm is not None)
     family.done()
     if len(found) == 1:
-        return SingleOperator({(found[0],): ONE})
-    return tuple(_operator(a) for a in found)
+        return SingleOperator(family.operator(found[0]).terms)
+    return tuple(family.operator(a) for a in found)
 
 
 def paulis(count: int, name: str = "") -> list[Pauli]:
@@ -165,7 +179,7 @@ def paulis(count: int, name: str = "") -> list[Pauli]:
         }  # fmt: skip
         family.rules = {pair: {word: c} for pair, (word, c) in table.items()}
         family.done()
-        sites.append(Pauli(_operator(x), _operator(w, _MINUS_I), _operator(z)))
+        sites.append(Pauli(family.operator(x), family.operator(w, _MINUS_I), family.operator(z)))
     return sites
 
 
@@ -194,4 +208,4 @@ def _modes(count: int, name: str, norm: float, sign: Number) -> list[OperatorPol
                 family.rules[f[i], f[j]] = {}
         family.rules[down[i], up[j]] = {(up[j], down[i]): sign, **({(): ONE} if i == j else {})}
     family.done()
-    return [_operator(a) for a in down]
+    return [family.operator(a) for a in down]

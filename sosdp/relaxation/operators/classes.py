@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +104,13 @@ class Classes:
             differ = (other[0] != re[here]) | (other[1] != im[here])
             alike = other[2] == flipped[here]
             zero[label[here[alike & differ]]] = True
-            self._phases(label[here], re[here], im[here], flipped[here], other, ~alike, phase, zero)
+            for k in np.flatnonzero(~alike).tolist():
+                # L(here) = mine L(r) = theirs conj(L(r)), or with the conjugate on the other side
+                mine, theirs = _number(re[here[k]], im[here[k]]), _number(other[0][k], other[1][k])
+                f = times(mine, inverse(theirs)) if flipped[here[k]] else times(theirs, inverse(mine))
+                r = int(label[here[k]])
+                if f[0] * f[0] + f[1] * f[1] != 1 or phase.setdefault(r, _phase(f)) != _phase(f):
+                    zero[r] = True
         used, number = np.unique(label, return_inverse=True)
         start = np.arange(len(first))[place]
         return Represented(
@@ -150,30 +158,6 @@ class Classes:
             edges.append(_Edges(*both, flips and not self.real, here[terms == 0]))
         return nodes, edges
 
-    def _phases(
-        self,
-        label: np.ndarray,
-        re: np.ndarray,
-        im: np.ndarray,
-        flipped: np.ndarray,
-        other: tuple[np.ndarray, np.ndarray, np.ndarray],
-        crossed: np.ndarray,
-        phase: dict[int, Number],
-        zero: np.ndarray,
-    ) -> None:
-        """Note what L(r) = f conj L(r) says of representatives r: their phase, or that they vanish."""
-        for k in np.flatnonzero(crossed).tolist():
-            mine, theirs = (_number(re[k], im[k]), _number(other[0][k], other[1][k]))
-            if flipped[k]:  # mine conj(L) = theirs L
-                mine, theirs = theirs, mine
-            f = times(theirs, inverse(mine))
-            if f[0] * f[0] + f[1] * f[1] != 1:
-                zero[label[k]] = True
-                continue
-            turned = _phase(f)
-            if phase.setdefault(int(label[k]), turned) != turned:
-                zero[label[k]] = True
-
 
 @dataclass(frozen=True, eq=False)
 class _Edges:
@@ -196,10 +180,8 @@ class _Edges:
         return *both, flipped[there] ^ self.flips
 
 
-def _number(re: object, im: object) -> Number:
-    from fractions import Fraction
-
-    return Fraction(re), Fraction(im)  # type: ignore[call-overload]
+def _number(re: Any, im: Any) -> Number:
+    return Fraction(re), Fraction(im)
 
 
 def _phase(f: Number) -> Number:

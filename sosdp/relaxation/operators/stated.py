@@ -237,7 +237,8 @@ def _permutations(symmetry: Any) -> list[Any]:
         return []
     if isinstance(symmetry, Mapping):
         return [symmetry]
-    return list(symmetry)
+    listed = list(symmetry)
+    return [listed] if listed and not any(isinstance(g, Mapping | Sequence) for g in listed) else listed
 
 
 def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
@@ -248,6 +249,9 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
         images = list(given)
         if len(images) == count and all(isinstance(j, int | np.integer) for j in images):
             return tuple(int(j) for j in images)
+        if len(images) == count and all(isinstance(p, OperatorPolynomial) for p in images):
+            given = {stated.shown((i,)): p for i, p in enumerate(images)}
+    if not isinstance(given, Mapping):
         raise ValueError(
             f"a symmetry is a mapping {{operator: image}} or the numbers of the images of all {count} letters"
         )
