@@ -49,30 +49,30 @@ def closed_relations(words: Words, relations: list[Terms], complete: int | None)
     confluent and are not to be completed; then it says what follows.
     """
     rules: dict[Word, Mapping[Word, Number]] = dict(words.rules)
-    found = words
+    result = words
     queue = [p for r in relations for p in (r, words.star_of(r))]
-    asked = len(queue)
+    given = len(queue)
     while True:
         for number, p in enumerate(queue):
-            terms = found.reduce(p)
+            terms = result.reduce(p)
             if not terms:
                 continue
-            if number >= asked and complete is None:
+            if number >= given and complete is None:
                 raise ValueError(
                     f"the relations are not confluent: {words.text(terms)} = 0 follows; state it too, or let "
                     "complete=True add what follows"
                 )
-            lead, rule = _rule(found, terms)
+            lead, rule = _rule(result, terms)
             rules = {u: v for u, v in rules.items() if u != lead} | {lead: rule}
             if len(rules) > _MOST_RULES:
                 raise ValueError(
                     f"completion did not end with {_MOST_RULES} relations: state fewer, or equalities"
                 )
-            found = Words(words.letters, rules)
-        gap = next(consequences(found, complete), None)
+            result = Words(words.letters, rules)
+        gap = next(consequences(result, complete), None)
         if gap is None:
-            return found
-        queue, asked = [gap], 0
+            return result
+        queue, given = [gap], 0
 
 
 def _difference(left: Word, right: Mapping[Word, Number]) -> Terms:

@@ -46,11 +46,11 @@ class _Family:
         party: str,
         norm: float = math.inf,
         star: tuple[Number, int] = (ONE, 0),
-        stated: bool = False,
+        promised: bool = False,
     ) -> int:
         """A new letter; its own adjoint unless another is given (by its distance from it)."""
         number = len(self.letters)
-        self.letters.append(Letter(name, party, (star[0], number + star[1]), norm, 0, stated))
+        self.letters.append(Letter(name, party, (star[0], number + star[1]), norm, 0, promised))
         return number
 
     def done(self) -> None:
@@ -103,8 +103,8 @@ def projectors(
     family.done()
     return [
         [
-            *(found := [family.operator(a) for a in row]),
-            sum((-p for p in found), OperatorPolynomial({(): ONE})),
+            *(result := [family.operator(a) for a in row]),
+            sum((-p for p in result), OperatorPolynomial({(): ONE})),
         ]
         for row in table
     ]
@@ -114,23 +114,23 @@ def observables(name: str, count: int, party: str | None = None) -> list[Operato
     """Hermitian involutions ``A[x]``: measurements with outcomes +1 and -1."""
     party = _name(name) if party is None else _name(party)
     family = _Family()
-    found = [family.letter(f"{name}[{x}]", party, 1.0) for x in range(_count(count, "count"))]
-    family.rules.update({(a, a): {(): ONE} for a in found})
+    result = [family.letter(f"{name}[{x}]", party, 1.0) for x in range(_count(count, "count"))]
+    family.rules.update({(a, a): {(): ONE} for a in result})
     family.done()
-    return [family.operator(a) for a in found]
+    return [family.operator(a) for a in result]
 
 
 def unitaries(name: str, count: int, party: str | None = None) -> list[OperatorPolynomial]:
     """Unitary operators ``U[k]``; ``U[k].adjoint`` is the inverse."""
     party = _name(name) if party is None else _name(party)
-    family, found = _Family(), []
+    family, result = _Family(), []
     for k in range(_count(count, "count")):
         a = family.letter(f"{name}[{k}]", party, 1.0, (ONE, 1))
         b = family.letter(f"{name}[{k}].H", party, 1.0, (ONE, -1))
         family.rules[a, b] = family.rules[b, a] = {(): ONE}
-        found.append(a)
+        result.append(a)
     family.done()
-    return [family.operator(a) for a in found]
+    return [family.operator(a) for a in result]
 
 
 def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any = None) -> Any:
@@ -145,18 +145,18 @@ def operators(names: str, *, hermitian: bool = True, party: str = "X", norm: Any
     if not size > 0 or (norm is not None and not math.isfinite(size)):
         raise ValueError(f"norm must be a positive number, not {norm!r}")
     size = size if norm is None else math.nextafter(size, math.inf)
-    family, found = _Family(), []
+    family, result = _Family(), []
     listed = [_name(n) for n in names.replace(",", " ").split()]
     if not listed:
         raise ValueError("operators need names")
     for name in listed:
-        found.append(family.letter(name, _name(party), size, (ONE, 0 if hermitian else 1), norm is not None))
+        result.append(family.letter(name, _name(party), size, (ONE, 0 if hermitian else 1), norm is not None))
         if not hermitian:
             family.letter(f"{name}.H", party, size, (ONE, -1), norm is not None)
     family.done()
-    if len(found) == 1:
-        return SingleOperator(family.operator(found[0]).terms)
-    return tuple(family.operator(a) for a in found)
+    if len(result) == 1:
+        return SingleOperator(family.operator(result[0]).terms)
+    return tuple(family.operator(a) for a in result)
 
 
 def paulis(count: int, name: str = "") -> list[Pauli]:

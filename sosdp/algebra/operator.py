@@ -166,15 +166,15 @@ class OperatorConstraint:
     """``polynomial >= 0`` (as an operator), ``polynomial == 0``, or with the kind ``relation`` an equation
     that is used by multiplication. The truth value of an equality: whether both sides were the same."""
 
-    __slots__ = ("asked", "kind", "polynomial")
+    __slots__ = ("kind", "polynomial", "taken")
 
     def __init__(self, kind: str, polynomial: OperatorPolynomial):
-        self.kind, self.polynomial, self.asked = kind, polynomial, False
+        self.kind, self.polynomial, self.taken = kind, polynomial, False
 
     def __bool__(self) -> bool:
         if self.kind != "equality":
             raise TypeError("an inequality between operators has no truth value; write them one by one")
-        self.asked = True
+        self.taken = True
         return not self.polynomial.terms
 
     def __repr__(self) -> str:

@@ -34,9 +34,9 @@ def numbers(values: Sequence[Fraction]) -> np.ndarray:
     """Exact numbers as int64 where all are small integers, as fractions otherwise."""
     if all(v.denominator == 1 and abs(v) < _WHOLE for v in values):
         return np.array([int(v) for v in values], dtype=np.int64)
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
 
 
 def multiply(
@@ -74,10 +74,10 @@ class Tables:
         self._sandwiches: list[dict[tuple[int, int, int], Terms]] = [{} for _ in range(self.width)]
 
     def _number(self, party: int, word: Word) -> int:
-        found = self._code[party].setdefault(word, len(self._word[party]))
-        if found == len(self._word[party]):
+        result = self._code[party].setdefault(word, len(self._word[party]))
+        if result == len(self._word[party]):
             self._word[party].append(word)
-        return found
+        return result
 
     def rows(self, words: Sequence[Word]) -> np.ndarray:
         """Rows of words in normal form, shape (m, parties)."""
@@ -109,8 +109,8 @@ class Tables:
             if not triple.any():
                 continue
             first, place = distinct(triple)
-            found = [self._sandwiched(party, tuple(t)) for t in triple[first].tolist()]
-            expanded = self._expanded(party, found, place, Entries(index, rows, re, im))
+            result = [self._sandwiched(party, tuple(t)) for t in triple[first].tolist()]
+            expanded = self._expanded(party, result, place, Entries(index, rows, re, im))
             index, rows, re, im = expanded.index, expanded.rows, expanded.re, expanded.im
         return Entries(index, rows, re, im)
 
@@ -124,11 +124,11 @@ class Tables:
             }
         return known[triple]
 
-    def _expanded(self, party: int, found: list[Terms], place: np.ndarray, entries: Entries) -> Entries:
-        """Entries times, in the column of a party, what was found for the place of each index."""
-        counts = np.array([len(t) for t in found])
-        codes = np.array([self._number(party, w) for t in found for w in t], dtype=np.int64)
-        values = [c for t in found for c in t.values()]
+    def _expanded(self, party: int, result: list[Terms], place: np.ndarray, entries: Entries) -> Entries:
+        """Entries times, in the column of a party, what stands at the place of each index."""
+        counts = np.array([len(t) for t in result])
+        codes = np.array([self._number(party, w) for t in result for w in t], dtype=np.int64)
+        values = [c for t in result for c in t.values()]
         parts = numbers([c[0] for c in values]), numbers([c[1] for c in values])
         start = np.cumsum(counts) - counts
         which = place[entries.index]
@@ -153,9 +153,9 @@ class Tables:
         for party in range(self.width):
             there = party if target is None else target[party]
             codes, place = np.unique(rows[:, party], return_inverse=True)
-            found = [image(party, self._word[party][c]) for c in codes.tolist()]
-            count = np.array([len(t) for t in found])
-            single = [next(iter(t.items())) if len(t) == 1 else ((), ONE) for t in found]
+            result = [image(party, self._word[party][c]) for c in codes.tolist()]
+            count = np.array([len(t) for t in result])
+            single = [next(iter(t.items())) if len(t) == 1 else ((), ONE) for t in result]
             out[:, there] = np.array([self._number(there, w) for w, _ in single])[place]
             factor = numbers([c[0] for _, c in single])[place], numbers([c[1] for _, c in single])[place]
             re, im = multiply((re, im), factor)

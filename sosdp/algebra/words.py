@@ -138,19 +138,19 @@ class Words:
 
     def reduced(self, word: Word) -> Terms:
         """Normal form of a word of one party."""
-        found = self._known.get(word)
-        if found is None:
+        result = self._known.get(word)
+        if result is None:
             hit = self._first_rule(word)
             if hit is None:
-                found = {word: ONE}
+                result = {word: ONE}
             else:
-                found = {}
+                result = {}
                 place, end = hit
                 for middle, c in self._rules[word[place:end]].items():
                     for w, d in self.reduced(word[:place] + middle + word[end:]).items():
-                        add_to(found, w, times(c, d))
-            self._known[word] = found
-        return found
+                        add_to(result, w, times(c, d))
+            self._known[word] = result
+        return result
 
     def _first_rule(self, word: Word) -> tuple[int, int] | None:
         lengths = self._lengths.get(self.party[word[0]], ()) if word else ()
@@ -169,14 +169,14 @@ class Words:
 
     def normal(self, word: Word) -> Terms:
         """Normal form of any word: {word: number}."""
-        found = self._normal.get(word)
-        if found is None:
-            found = {(): ONE}
+        result = self._normal.get(word)
+        if result is None:
+            result = {(): ONE}
             for _, piece in self.split(word):
                 part = self.reduced(piece)
-                found = {u + v: times(c, d) for u, c in found.items() for v, d in part.items()}
-            self._normal[word] = found
-        return found
+                result = {u + v: times(c, d) for u, c in result.items() for v, d in part.items()}
+            self._normal[word] = result
+        return result
 
     def adjoint(self, word: Word) -> tuple[Number, Word]:
         """The adjoint, not reduced: a number and a word."""

@@ -167,16 +167,16 @@ class OperatorExpectation:
         )
         return self._evaluated(moments_of(self.layout.classes, entries), len(combinations))
 
-    def _evaluated(self, found: Moments, count: int) -> np.ndarray:
+    def _evaluated(self, result: Moments, count: int) -> np.ndarray:
         assert self.moments is not None
         place = [
             self._column.get(pair, -1)
-            for pair in zip(map(tuple, found.rows.tolist()), found.imaginary.tolist(), strict=True)
+            for pair in zip(map(tuple, result.rows.tolist()), result.imaginary.tolist(), strict=True)
         ]
         values = np.append(self.moments, np.nan)[place]
         out = np.zeros(count, dtype=complex)
-        coefs = found.re.astype(float) + 1j * found.im.astype(float)
-        np.add.at(out, found.index, coefs * values[found.column])
+        coefs = result.re.astype(float) + 1j * result.im.astype(float)
+        np.add.at(out, result.index, coefs * values[result.column])
         return out
 
     def moment_matrix(self, basis: Any = None) -> np.ndarray:
@@ -194,8 +194,8 @@ class OperatorExpectation:
         n = rows.shape[0]
         i, j = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
         entries = self.layout.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
-        found = self._evaluated(moments_of(self.layout.classes, entries), n * n).reshape(n, n)
-        return found.real if self.stated.real else found
+        result = self._evaluated(moments_of(self.layout.classes, entries), n * n).reshape(n, n)
+        return result.real if self.stated.real else result
 
     @cached_property
     def _reconstruction(self) -> tuple[Reconstruction | None, str]:
@@ -209,21 +209,21 @@ class OperatorExpectation:
         )
 
     def operators(self) -> OperatorMatrices | None:
-        """Matrices of all letters, by name (``found["A[0]"]``) or operator (``found[A[0]]``, any
+        """Matrices of all letters, by name (``result["A[0]"]``) or operator (``result[A[0]]``, any
         polynomial), that with ``state`` attain the bound; None where the moment matrix is not flat, see
         ``operators_reason``.
 
         Source: Gelfand, Naimark, Segal; Navascues, Pironio and Acin 2008 (rank loop).
         """
-        found = self._reconstruction[0]
-        if found is None:
+        result = self._reconstruction[0]
+        if result is None:
             return None
-        return OperatorMatrices(found.evaluate, self.stated)
+        return OperatorMatrices(result.evaluate, self.stated)
 
     def state(self) -> np.ndarray | None:
         """The unit vector of the operators, shape (rank,), or None."""
-        found = self._reconstruction[0]
-        return None if found is None else found.state
+        result = self._reconstruction[0]
+        return None if result is None else result.state
 
     @property
     def operators_reason(self) -> str:

@@ -85,12 +85,12 @@ def assembled(
     starts = combinations.multiples(stated, free)
     target = combinations.polynomial(stated.target)
     classes = Classes(combinations.tables, stated.real, stated.tracial, stated.group)
-    found = moments_of(classes, combinations.entries())
-    sums = _Sums(found, combinations.count)
+    result = moments_of(classes, combinations.entries())
+    sums = _Sums(result, combinations.count)
     sides = [list(range(len(part.words))) for part in parts]
     chosen = [[np.array(side)] for side in sides]
     if sparsity and "term" in sparsity:
-        chosen = _by_terms(parts, offsets, found, starts, combinations.count)
+        chosen = _by_terms(parts, offsets, result, starts, combinations.count)
     blocks, pieces = [], []
     for part, offset, cuts in zip(parts, offsets, chosen, strict=True):
         for cut in cuts:
@@ -106,11 +106,11 @@ def assembled(
     matrix = sums.parts(rows)
     used = np.flatnonzero(np.diff(matrix.indptr) > 0)
     kept = used[distinct_rows(sp.csr_matrix(matrix[used]))[0]] if used.size else used
-    unknown = sp.csr_matrix((np.array([-1.0]), ([0], [0])), shape=(1, found.rows.shape[0]))
+    unknown = sp.csr_matrix((np.array([-1.0]), ([0], [0])), shape=(1, result.rows.shape[0]))
     identity = Identity(
         blocks=tuple(blocks),
         equalities=tuple(EqualityRows(k, POLYNOMIAL_ONE, _letters([()])) for k in range(kept.size)),
-        columns=_letters(combinations.tables.decoded(found.rows)),
+        columns=_letters(combinations.tables.decoded(result.rows)),
         gram=gram,
         free=sp.csr_matrix(matrix[kept]),
         target=sums.parts([(target, False)]).toarray()[0],
@@ -120,7 +120,7 @@ def assembled(
         hermitian=True,
     )
     layout = Layout(
-        combinations.tables, classes, found.rows, found.imaginary, tuple(pairs[k] for k in kept.tolist()),
+        combinations.tables, classes, result.rows, result.imaginary, tuple(pairs[k] for k in kept.tolist()),
         tuple(whole), _said(sparsity, stated),
     )  # fmt: skip
     return _reduced(identity, layout, stated)
@@ -180,7 +180,7 @@ def _parts(
 
 def _equations(stated: Stated, top: int, given: bool, basis: list[Word]) -> list[Pair]:
     """All multipliers of equations whose products are no longer than those of the squares."""
-    found = [Pair("state", k, (), (), False) for k in range(len(stated.state_equalities))]
+    result = [Pair("state", k, (), (), False) for k in range(len(stated.state_equalities))]
     for k, h in enumerate(stated.equalities):
         room = max(2 * top - max(len(w) for w in h), 0)
         words = basis if given else level_words(stated.algebra, room)
@@ -192,8 +192,8 @@ def _equations(stated: Stated, top: int, given: bool, basis: list[Word]) -> list
         )
         if count > _MOST_MULTIPLIERS:
             words = [w for w in words if w in set(basis)]
-        found += [Pair("equality", k, u, v, False) for u in words for v in words if len(u) + len(v) <= room]
-    return found
+        result += [Pair("equality", k, u, v, False) for u in words for v in words if len(u) + len(v) <= room]
+    return result
 
 
 class _Combinations:
@@ -213,11 +213,11 @@ class _Combinations:
 
     def multiples(self, stated: Stated, pairs: list[Pair]) -> list[int]:
         """``left* h right`` of every pair; their numbers."""
-        found: dict[tuple[str, int], list[int]] = {}
+        result: dict[tuple[str, int], list[int]] = {}
         for k, pair in enumerate(pairs):
-            found.setdefault((pair.kind, pair.index), []).append(k)
+            result.setdefault((pair.kind, pair.index), []).append(k)
         starts = np.zeros(len(pairs), dtype=np.int64)
-        for (kind, index), numbers_ in found.items():
+        for (kind, index), numbers_ in result.items():
             h = stated.equalities[index] if kind == "equality" else stated.state_equalities[index]
             left = self.tables.rows([pairs[k].left for k in numbers_])
             right = self.tables.rows([pairs[k].right for k in numbers_])
@@ -234,9 +234,9 @@ class _Combinations:
         first, height = self.count, left.shape[0]
         for word, c in between.items():
             middle = np.repeat(self.tables.rows([word]), height, axis=0)
-            found = self.tables.sandwich(left, middle, right)
-            re, im = multiply((found.re, found.im), (numbers([c[0]]), numbers([c[1]])))
-            self._parts.append(Entries(found.index + first, found.rows, re, im))
+            result = self.tables.sandwich(left, middle, right)
+            re, im = multiply((result.re, result.im), (numbers([c[0]]), numbers([c[1]])))
+            self._parts.append(Entries(result.index + first, result.rows, re, im))
         self.count += height
         return first
 
@@ -249,9 +249,9 @@ class _Combinations:
 class _Sums:
     """The expectations of combinations: exact sums of their terms, by combination and column."""
 
-    def __init__(self, found: Moments, count: int) -> None:
-        width = found.rows.shape[0]
-        code = found.index * width + found.column
+    def __init__(self, result: Moments, count: int) -> None:
+        width = result.rows.shape[0]
+        code = result.index * width + result.column
         order_ = np.argsort(code, kind="stable")
         code = code[order_]
         starts = (
@@ -260,7 +260,7 @@ class _Sums:
             else np.zeros(0, dtype=np.int64)
         )
         self.rounded = False
-        re, im = (self._floats(np.add.reduceat(v[order_], starts)) for v in (found.re, found.im))
+        re, im = (self._floats(np.add.reduceat(v[order_], starts)) for v in (result.re, result.im))
         row, column = np.divmod(code[starts], width)
         shape = (count, width)
         self.re = sp.csr_matrix((re, (row, column)), shape=shape)
@@ -299,9 +299,9 @@ class _Sums:
         sign = np.where(inner, 0.0, np.where(i < j, -1.0, np.where(i > j, 1.0, 0.0)))
         scale = np.where(r == s, 1.0, SQRT2) / 2
         re = sp.diags_array(np.where(inner, scale, 0.0)) @ self.re[at]
-        found = sp.csr_matrix(re + sp.diags_array(scale * sign) @ self.im[at])
-        found.eliminate_zeros()
-        return found
+        result = sp.csr_matrix(re + sp.diags_array(scale * sign) @ self.im[at])
+        result.eliminate_zeros()
+        return result
 
 
 def _place(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -310,19 +310,19 @@ def _place(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def _by_terms(
-    parts: list[_Part], offsets: list[int], found: Moments, starts: list[int], count: int
+    parts: list[_Part], offsets: list[int], result: Moments, starts: list[int], count: int
 ) -> list[list[np.ndarray]]:
     """The cuts of every part; entries of Gram matrices are the first combinations, the target is the last."""
     ends = [*offsets[1:], starts[0] if starts else count - 1]
-    support = np.zeros(found.rows.shape[0], dtype=bool)
+    support = np.zeros(result.rows.shape[0], dtype=bool)
     support[0] = True
-    support[found.column[found.index >= ends[-1]]] = True
+    support[result.column[result.index >= ends[-1]]] = True
     pairs, sizes = [], []
     for part, start, end in zip(parts, offsets, ends, strict=True):
-        here = (found.index >= start) & (found.index < end)
+        here = (result.index >= start) & (result.index < end)
         i, j = triangle(len(part.words))
-        local = found.index[here] - start
-        pairs.append((i[local], j[local], found.column[here]))
+        local = result.index[here] - start
+        pairs.append((i[local], j[local], result.column[here]))
         sizes.append(len(part.words))
     return blocks_by_terms(sizes, pairs, support)
 

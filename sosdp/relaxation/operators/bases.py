@@ -28,7 +28,7 @@ def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) 
     Raises ValueError for a level that cannot be read, or with more than 20,000 words.
     """
     chosen = range(len(words.letters)) if letters is None else sorted(letters)
-    found: set[Word] = {()}
+    result: set[Word] = {()}
     for term in _terms(words, level):
         patterns = [[list(chosen)] * k for k in range(term + 1)] if isinstance(term, int) else []
         if not isinstance(term, int):
@@ -39,8 +39,8 @@ def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) 
                 grown = {w for u in grown for i in letter for w in words.normal((*u, i))}
                 if len(grown) > _MOST_WORDS:
                     raise ValueError(f"level {level!r} has more than {_MOST_WORDS} words")
-            found |= grown
-    return sorted(found, key=order)
+            result |= grown
+    return sorted(result, key=order)
 
 
 def _terms(words: Words, level: Any) -> list[Any]:
@@ -50,10 +50,10 @@ def _terms(words: Words, level: Any) -> list[Any]:
     if not isinstance(level, str) or not level.strip():
         raise ValueError(f'level must be an integer >= 0 or a string such as "1+AB", not {level!r}')
     names = sorted(words.parties, key=len, reverse=True)
-    found: list[Any] = []
+    result: list[Any] = []
     for term in level.replace(" ", "").split("+"):
         if term.isdecimal():
-            found.append(int(term))
+            result.append(int(term))
             continue
         row, rest = [], term
         while rest:
@@ -66,8 +66,8 @@ def _terms(words: Words, level: Any) -> list[Any]:
             rest = rest[len(name) :]
         if not row:
             raise ValueError(f"level {level!r} has an empty term")
-        found.append(row)
-    return found
+        result.append(row)
+    return result
 
 
 def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
@@ -75,13 +75,13 @@ def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
     projector p in front, |v|**2 - |p v|**2 is the square of v - p v; of a fermion c in front, it is that of
     c* v."""
     a = stated.algebra
-    found: set[Word] = {()}
+    result: set[Word] = {()}
     for entry in basis:
         p = OperatorPolynomial._of(entry)
         if p is None:
             raise TypeError(f"a basis is made of words in operators, not {type(entry).__name__}")
-        found |= set(stated.local(p))
-    todo = list(found)
+        result |= set(stated.local(p))
+    todo = list(result)
     while todo:
         word = todo.pop()
         if not word:
@@ -93,10 +93,10 @@ def given_words(stated: Stated, basis: Iterable[Any]) -> list[Word]:
             more = {rest}
         elif a.rules.get((head, head)) == {}:
             more = {rest, *a.normal((star, *rest))}
-        for w in more - found:
-            found.add(w)
+        for w in more - result:
+            result.add(w)
             todo.append(w)
-    return sorted(found, key=order)
+    return sorted(result, key=order)
 
 
 def cliques(stated: Stated) -> list[list[int]]:
@@ -113,8 +113,8 @@ def cliques(stated: Stated) -> list[list[int]]:
     for group in groups:
         for i, j in itertools.product(group, repeat=2):
             meet[i, j] = True
-    found = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
-    return [sorted(int(i) - 1 for i in clique) for clique in found]
+    result = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
+    return [sorted(int(i) - 1 for i in clique) for clique in result]
 
 
 def blocks_by_terms(

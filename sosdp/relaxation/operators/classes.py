@@ -65,10 +65,10 @@ class Classes:
         def moved(g: tuple[int, ...]) -> Callable[[int, Word], Terms]:
             return lambda _, word: words.reduced(tuple(g[i] for i in word))
 
-        found: list[Map] = [(adjoint, None, True)]
+        result: list[Map] = [(adjoint, None, True)]
         if self.tracial:
-            found += [(rotated(p), None, False) for p in range(len(words.parties))]
-        return found + [(moved(g), parties_of(words, g), False) for g in self.group]
+            result += [(rotated(p), None, False) for p in range(len(words.parties))]
+        return result + [(moved(g), parties_of(words, g), False) for g in self.group]
 
     def represented(self, rows: np.ndarray) -> Represented:
         """Representatives of rows."""
@@ -197,15 +197,15 @@ def _phase(f: Number) -> Number:
 
 def parties_of(words: Words, g: tuple[int, ...]) -> tuple[int, ...]:
     """The party into which a permutation of letters takes each party; ValueError where it takes one apart."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for i, j in enumerate(g):
-        if found.setdefault(words.party[i], words.party[j]) != words.party[j]:
+        if result.setdefault(words.party[i], words.party[j]) != words.party[j]:
             raise ValueError(f"a symmetry takes the party {words.parties[words.party[i]]!r} apart")
-    if len(set(found.values())) < len(found):
+    if len(set(result.values())) < len(result):
         raise ValueError(
             "a symmetry puts two parties into one: letters that commute would become letters that do not"
         )
-    return tuple(found[p] for p in range(len(words.parties)))
+    return tuple(result[p] for p in range(len(words.parties)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,19 +225,19 @@ class Moments:
 def moments_of(classes: Classes, entries: Entries) -> Moments:
     """Expectations of combinations of words; column 0 is that of 1."""
     one = np.zeros((1, classes.tables.width), dtype=np.int64)
-    found = classes.represented(np.concatenate([one, entries.rows]))
-    alive = ~found.zero
-    free = np.array([p is None for p in found.phase]) & (not classes.real)
+    result = classes.represented(np.concatenate([one, entries.rows]))
+    alive = ~result.zero
+    free = np.array([p is None for p in result.phase]) & (not classes.real)
     start = np.cumsum(alive * (1 + free)) - alive * (1 + free)
-    if found.zero[found.number[0]]:
+    if result.zero[result.number[0]]:
         raise ValueError("the relations contradict each other: 1 = 0 follows")
-    number, flipped = found.number[1:], found.flipped[1:]
+    number, flipped = result.number[1:], result.flipped[1:]
     kept = np.flatnonzero(alive[number])
     number, flipped = number[kept], flipped[kept]
-    re, im = multiply((entries.re[kept], entries.im[kept]), (found.re[1:][kept], found.im[1:][kept]))
+    re, im = multiply((entries.re[kept], entries.im[kept]), (result.re[1:][kept], result.im[1:][kept]))
     index = entries.index[kept]
     if not classes.real:
-        phases = [p or ONE for p in found.phase]
+        phases = [p or ONE for p in result.phase]
         turn = numbers([p[0] for p in phases])[number], numbers([p[1] for p in phases])[number]
         re, im = multiply((re, im), (turn[0], np.where(flipped, -turn[1], turn[1])))
     both = np.flatnonzero(free[number])
@@ -245,7 +245,7 @@ def moments_of(classes: Classes, entries: Entries) -> Moments:
     columns = np.repeat(np.arange(alive.size), alive * (1 + free))
     inner = np.arange(columns.size) - start[columns]
     return Moments(
-        rows=found.rows[columns],
+        rows=result.rows[columns],
         imaginary=inner > 0,
         index=np.concatenate([index, index[both]]),
         column=np.concatenate([start[number], start[number[both]] + 1]),

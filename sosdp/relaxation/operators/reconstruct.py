@@ -50,8 +50,8 @@ class OperatorMatrices(dict[str, np.ndarray]):
     def __missing__(self, key: Any) -> np.ndarray:
         if not isinstance(key, OperatorPolynomial):
             raise KeyError(key)
-        found: np.ndarray = self._evaluate(self._stated.local(key))
-        return found
+        result: np.ndarray = self._evaluate(self._stated.local(key))
+        return result
 
 
 def reconstruct(
@@ -62,7 +62,7 @@ def reconstruct(
         return None, "the blocks of a sparse relaxation do not know all moments: use sparsity=None"
     place = {w: k for k, w in enumerate(basis)}
     images = [[words.normal((i, *w)) for i in range(len(words.letters))] for w in basis]
-    inner = [k for k, found in enumerate(images) if all(v in place for p in found for v in p)]
+    inner = [k for k, result in enumerate(images) if all(v in place for p in result for v in p)]
     if not inner:
         return None, "no word can be multiplied by every letter: raise the level"
     values, vectors = np.linalg.eigh(matrix)
@@ -85,12 +85,12 @@ def reconstruct(
                     image[:, column] += complex(float(c[0]), float(c[1])) * factor[:, place[v]]
             letters.append(image @ back)
         state = factor[:, place[()]].astype(complex)
-        found = Reconstruction(letters, state / np.linalg.norm(state), 0.0)
+        result = Reconstruction(letters, state / np.linalg.norm(state), 0.0)
         defect = max(
-            _defect(words, found), abs(float((state.conj() @ found.evaluate(target) @ state).real) - bound)
+            _defect(words, result), abs(float((state.conj() @ result.evaluate(target) @ state).real) - bound)
         )
         if best is None or defect < best.defect:
-            best = Reconstruction(letters, found.state, defect)
+            best = Reconstruction(letters, result.state, defect)
     if best is None:
         return None, why
     if best.defect > _DEFECT * max(1.0, abs(bound)):
@@ -101,17 +101,17 @@ def reconstruct(
     return best, ""
 
 
-def _defect(words: Words, found: Reconstruction) -> float:
+def _defect(words: Words, result: Reconstruction) -> float:
     """The largest entry by which the matrices miss a rule, an adjoint or a commutator."""
     worst = 0.0
     for word, value in words.rules.items():
-        worst = max(worst, float(np.abs(found.evaluate({word: ONE}) - found.evaluate(dict(value))).max()))
+        worst = max(worst, float(np.abs(result.evaluate({word: ONE}) - result.evaluate(dict(value))).max()))
     for i, letter in enumerate(words.letters):
         number, j = letter.star
-        other = complex(float(number[0]), float(number[1])) * found.letters[j]
-        worst = max(worst, float(np.abs(found.letters[i].conj().T - other).max()))
+        other = complex(float(number[0]), float(number[1])) * result.letters[j]
+        worst = max(worst, float(np.abs(result.letters[i].conj().T - other).max()))
         for k in range(i):
             if words.party[k] != words.party[i]:
-                a, b = found.letters[i], found.letters[k]
+                a, b = result.letters[i], result.letters[k]
                 worst = max(worst, float(np.abs(a @ b - b @ a).max()))
     return worst

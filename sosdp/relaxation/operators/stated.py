@@ -147,23 +147,23 @@ def read(
 def _sorted(items: Sequence[Any]) -> dict[str, list[OperatorPolynomial]]:
     """Polynomials by the kind of their constraint."""
     names = ("relation", "inequality", "equality", "state inequality", "state equality")
-    found: dict[str, list[OperatorPolynomial]] = {name: [] for name in names}
+    result: dict[str, list[OperatorPolynomial]] = {name: [] for name in names}
     for item in items:
         if isinstance(item, OperatorConstraint):
-            if item.asked:
+            if item.taken:
                 raise TypeError(
                     f"the truth value of {item!r} was asked for before it was given as a constraint"
                 )
-            found[item.kind].append(item.polynomial)
+            result[item.kind].append(item.polynomial)
         elif isinstance(item, ExpectationConstraint) and isinstance(item.body, OperatorPolynomial):
-            found[f"state {item.kind}"].append(item.body)
+            result[f"state {item.kind}"].append(item.body)
         elif isinstance(item, Equality | Inequality | PSD | ForAll | System | ExpectationConstraint):
             raise ValueError(f"{MIXED} ({item!r})")
         elif isinstance(item, bool | np.bool_):
             raise TypeError(f"a constraint came out as {item}: the comparison had no operator in it")
         else:
             raise TypeError(f"expected constraints on operators, not {type(item).__name__}")
-    return found
+    return result
 
 
 def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -225,11 +225,11 @@ def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
     total = level + sum((b * b / (4 * squares[i]) for i, b in linear.items()), Fraction(0))
     if total < 0:  # no operators satisfy it: every bound is true
         total = Fraction(0)
-    found = {}
+    result = {}
     for i, a in squares.items():
         centre = abs(linear.get(i, Fraction(0))) / (2 * a)
-        found[i] = (float(centre) + math.sqrt(float(total / a))) * _OUTWARDS
-    return found
+        result[i] = (float(centre) + math.sqrt(float(total / a))) * _OUTWARDS
+    return result
 
 
 def _permutations(symmetry: Any) -> list[Any]:

@@ -29,8 +29,8 @@ class LetterAction:
         return np.array([(0,) * (width - len(w)) + tuple(i + 1 for i in w) for w in moved], dtype=rows.dtype)
 
     def _word(self, word: tuple[int, ...]) -> tuple[int, ...]:
-        found = self.words.normal(tuple(self.image[i] for i in word))
-        ((w, c),) = found.items() if len(found) == 1 else (((), (0, 0)),)
+        result = self.words.normal(tuple(self.image[i] for i in word))
+        ((w, c),) = result.items() if len(result) == 1 else (((), (0, 0)),)
         return w if c == ONE else (len(self.words.letters),)
 
     def block_index(self, kind: str, index: tuple[int, ...]) -> tuple[int, ...]:
