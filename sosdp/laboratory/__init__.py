@@ -5,6 +5,7 @@ from sosdp.lazy import lazily
 _MODULES = (
     "consensus",
     "convex",
+    "counterexamples",
     "domain",
     "falsify",
     "family",

@@ -8,6 +8,7 @@ Proof: docs/proofs/witness_transfer.md
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ import numpy as np
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
+from sosdp.laboratory.counterexamples import far_neighbours
 from sosdp.laboratory.domain import Domain
 from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
 from sosdp.laboratory.report import StabilityReport, called
@@ -156,8 +158,8 @@ def transfer(family: Family, claim: Any = None) -> StabilityReport:
     Returns
     -------
     StabilityReport
-        Proven, or undecided with the constraint and the change that has no certificate: that this transfer
-        fails refutes no sensitivity.
+        Proven; refuted by two small data sets of a program in 0/1 variables; or undecided with the constraint
+        and the change that has no certificate: that this transfer fails refutes no sensitivity.
     """
     claimed = None if claim is None else Fraction(claim)
     try:
@@ -165,8 +167,14 @@ def transfer(family: Family, claim: Any = None) -> StabilityReport:
         missing = ""
     except NoIdentity as error:
         upper, certificates, missing = None, (), str(error)
+    lower: Fraction | float = Fraction(0)
+    neighbours: tuple[Any, Any] | None = None
+    with contextlib.suppress(NoIdentity):  # a family that is none has no values
+        lower, neighbours = far_neighbours(family)
     return StabilityReport(
         upper=upper,
+        lower=lower,
+        neighbours=neighbours,
         claimed=claimed,
         certificates=certificates,
         statement="the value of the program, and of its relaxations of even degree >= 2, for every n",

@@ -49,7 +49,8 @@ class StabilityReport:
     upper
         A theorem: no two neighbours' values differ by more. None where nothing is proven.
     lower
-        Two neighbours differ by this much, evaluated exactly; 0 where none were looked for.
+        Two neighbours differ by this much, evaluated exactly; infinite where one of them has no value; 0
+        where none were looked for.
     claimed
         The sensitivity that was to be proven, None where the least provable one was wanted.
     neighbours
@@ -78,7 +79,7 @@ class StabilityReport:
     """
 
     upper: Fraction | None
-    lower: Fraction = Fraction(0)
+    lower: Fraction | float = Fraction(0)
     claimed: Fraction | None = None
     neighbours: tuple[Any, Any] | None = None
     symmetric: bool | None = None

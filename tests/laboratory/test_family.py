@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -138,8 +139,35 @@ def test_proven_families(name):
     assert report.status == "proven" and report.upper == truth
     for certificate in report.certificates:
         assert certificates.check_certificate(certificate).status == "valid"
-    assert transfer(family, truth - F(1, 100)).status == "undecided"
+    assert report.lower in (0, truth)
+    below = transfer(family, truth - F(1, 100))
+    assert below.status == ("refuted" if report.lower else "undecided")
     assert transfer(family, truth).sensitivity == truth
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("the data pull", 2),
+        ("degree 4", 2),
+        ("a local equality that breaks", math.inf),
+        ("a shorter reach", 1),
+        ("pairs without products", 1),
+    ],
+)
+def test_small_data_sets_refute_claims(name, least):
+    """The neighbours that are shown differ by that much, by another listing of all 0/1 points."""
+    family = UNDECIDED[name]
+    report = sd.stability(family, claim=F(9, 10))
+    assert report.status == "refuted" and report.lower >= least
+    first, second = report.neighbours
+    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    found = 0
+    for candidate in itertools.product((-3, -1, 0, F(1, 2), 1, 3), repeat=min(1, len(family.parameters))):
+        padded = [*candidate, *[0] * (len(family.parameters) - len(candidate))]
+        a, b = (values(family, len(first), data, padded) for data in report.neighbours)
+        found = max(found, 0 if a == b else abs(a - b))
+    assert found == report.lower
 
 
 @pytest.mark.parametrize("name", UNDECIDED)
