@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Verdict": "check",
+    "WordProof": "words",
     "check_certificate": "check",
     "check_file": "check",
     "Claim": "identity",
@@ -60,6 +61,7 @@ __all__ = [
     "Proof",
     "Upper",
     "Verdict",
+    "WordProof",
     "assume",
     "attained",
     "check_certificate",
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from .into_kernel import replay
     from .proof import Proof
     from .read import load
+    from .words import WordProof
     from .write.json import save
     from .write.picture import picture
     from .write.tables import LabelledMatrix, dual_tables, gram_table, moment_table

@@ -270,9 +270,11 @@ def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
         if "digest" in certificate and certificate["digest"] != digest(certificate):
             raise NotProven("the file was changed after it was written: its digest does not match")
         if against is not None:
-            raise NotProven("the claim is not about that problem, which is one in commuting variables")
+            raise Unreadable("problems about operators are read by the engine: sosdp verify, --against")
     except NotProven as error:
         return Verdict("invalid", words, str(error))
+    except Unreadable as error:
+        return Verdict("unreadable", words, str(error))
     except _MALFORMED as error:
         return Verdict("unreadable", words, f"{type(error).__name__}: {str(error)[:200]}")
     return Verdict("valid", words, "")

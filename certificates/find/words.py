@@ -8,8 +8,7 @@ bound below the solver's value has a proof; without, squares need an inside.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, prod
@@ -20,14 +19,11 @@ import numpy as np
 from certificates.find.float_certificate import Outcome
 from certificates.find.numbers import exact_number
 from certificates.find.rounding import NotCertifiable
+from certificates.find.word_claims import BITS, Claimed, Terms, Word
 from certificates.find.word_classes import WordClasses, stages
 from certificates.kernel_words import ONE, NotProven, Problem
 from certificates.words import WordProof
 
-BITS = 40  # binary places of rounded multipliers
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
-Word = tuple[int, ...]  # places of letters in the kernel: 0 is i
-Terms = tuple[tuple[Word, Fraction], ...]
 Gram = list[list[Fraction]]
 Fact = tuple[
     str, int, Terms, Fraction
@@ -60,93 +56,6 @@ class WordCertificate:
             return Outcome("proved", self.exact(bound), "")
         except NotCertifiable as error:
             return Outcome("undecided", None, str(error))
-
-
-class Claimed:
-    """What the kernel is told of a program: its claim, without a bound; and words in its letters."""
-
-    def __init__(self, stated: Any, refuted: bool = False) -> None:
-        algebra = stated.algebra
-        found = algebra.names
-        names = [
-            n if _NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
-            for k, n in enumerate(found)
-        ]
-        parties = range(len(algebra.parties))
-        members = [[k for k, p in enumerate(algebra.party) if p == party] for party in parties]
-        order = [k for listed in members for k in listed]
-        self.place = {k: 1 + n for n, k in enumerate(order)}
-        self.names = ["i", *(names[k] for k in order)]
-        self.stated = stated
-        bounded = []
-        for k, letter in enumerate(algebra.letters):
-            if letter.stated and np.isfinite(letter.norm):
-                square = Fraction(ceil(Fraction(letter.norm) ** 2 * 2**BITS), 2**BITS)
-                c, j = letter.star
-                bounded.append(algebra.reduce({(): (square, c[1]), (j, k): (-c[0], c[1])}))
-        means = [p for q in stated.state_equalities for p in self._parts(q)]
-        given = {
-            "inequality": [*stated.inequalities, *bounded],
-            "equality": stated.equalities,
-            "state inequality": stated.state_inequalities,
-            "state equality": means,
-        }
-        self.sign = 1 if refuted else stated.sign
-        target = (
-            {} if refuted else {w: (c[0] * self.sign, c[1] * self.sign) for w, c in stated.target.items()}
-        )
-        self.claim = {
-            "kind": "lower_bound" if self.sign > 0 else "upper_bound",
-            "letters": [[names[k] for k in listed] for listed in members],
-            "adjoints": {
-                names[k]: [str(c[0]), names[j]]
-                for k, (c, j) in enumerate(algebra.star)
-                if (c, j) != ((1, 0), k)
-            },
-            "relations": {
-                self.text(self.word(w)): self.written(self.terms(p)) for w, p in algebra.rules.items()
-            },
-            "trace": stated.tracial,
-            "hypotheses": {
-                name: [self.written(self.terms(p)) for p in listed]
-                for name, listed in given.items()
-                if listed
-            },
-            "objective": self.written(self.terms(target)),
-        }
-        self.problem = Problem({**self.claim, "bound": 0})
-
-    def _parts(self, p: Mapping[Any, Any]) -> list[dict]:
-        """The Hermitian a and b of p = a + i b."""
-        star = self.stated.algebra.star_of(p)
-        parts = []
-        for sign in (1, -1):
-            total: dict = {}
-            for w in {**p, **star}:
-                x, y = (q.get(w, (Fraction(0), Fraction(0))) for q in (p, star))
-                re, im = (x[0] + sign * y[0]) / 2, (x[1] + sign * y[1]) / 2
-                total[w] = (re, im) if sign > 0 else (im, -re)
-            parts.append({w: c for w, c in total.items() if any(c)})
-        return parts
-
-    def word(self, w: Iterable[int]) -> Word:
-        """A word of the program in the kernel's letters."""
-        return tuple(self.place[k] for k in w)
-
-    def terms(self, p: Mapping[Any, Any]) -> Terms:
-        """A polynomial of the program in the kernel's letters."""
-        pairs = [((), self.word(w), c[0]) for w, c in p.items()] + [
-            ((0,), self.word(w), c[1]) for w, c in p.items()
-        ]
-        return tuple((i + w, Fraction(c)) for i, w, c in pairs if c)
-
-    def text(self, w: Word) -> str:
-        """A word as the kernel reads it."""
-        return " ".join(self.names[k] for k in w)
-
-    def written(self, p: Iterable[tuple[Word, Fraction]]) -> dict[str, str]:
-        """A polynomial as the kernel reads it."""
-        return {self.text(w): str(c) for w, c in p}
 
 
 class _Writer:
@@ -224,12 +133,13 @@ class _Writer:
         """Multipliers of equations: of operators u* h v and its adjoint, of the state a number."""
         found: dict[tuple[int, Word], list[tuple[Word, Fraction]]] = {}
         means: dict[int, Fraction] = {}
-        start = np.cumsum([0, *(2 for _ in self.stated.state_equalities)])
         for m in self.multipliers:
             re, im = _dyadic(m.value.real), _dyadic(m.value.imag)
             if m.kind == "state":
-                for k, c in ((start[m.index], re), (start[m.index] + 1, -im)):
-                    means[k] = means.get(k, Fraction(0)) + c
+                for pair, c in (((m.index, 0), re), ((m.index, 1), -im)):
+                    if pair in self.claimed.means:
+                        k = self.claimed.means[pair]
+                        means[k] = means.get(k, Fraction(0)) + c
                 continue
             right = self.claimed.word(m.right)
             pairs = [(w, c / 2) for w, c in ((right, re), ((0, *right), im)) if c]
@@ -237,7 +147,7 @@ class _Writer:
         for k, c in means.items():
             h = self.given["state equality"][k]
             self._subtract([(w, c * v) for w, v in h])
-            self.summands.append((c, ["assume", "state equality", int(k)]))
+            self.summands.append((c, ["assume", "state equality", k]))
         for (k, left), q in found.items():
             h, u = self.given["equality"][k], ((left, Fraction(1)),)
             half = self.problem._form([(1, u, h, self.problem._sum(q))])

@@ -29,6 +29,10 @@ def emit(proof: Proof, targets: dict[str, str]) -> dict[str, str]:
     from certificates.write.latex import document
     from certificates.write.lean import NoLean
 
+    if not hasattr(proof, "multipliers"):
+        return dict.fromkeys(
+            targets, "a proof about operators has no such form: sosdp verify --kernel prints it"
+        )
     failed = {}
     for option, target in targets.items():
         try:

@@ -172,6 +172,8 @@ def export(problem: Any, target: str) -> None:
         raise InputError(f"{target}: --export: only minimize, maximize and feasible have a moment relaxation")
     if problem.chebyshev is not None:
         raise InputError(f"{target}: --export: Chebyshev coefficients have no moment relaxation in monomials")
+    if problem.operators is not None:
+        raise InputError(f"{target}: --export: a program in operators has no file of that kind yet")
     if problem.moments is not None:
         raise InputError(f"{target}: --export: a program over measures has no file of that kind yet")
     try:
@@ -194,6 +196,7 @@ def to_dict(problem: Any, answer: Answer) -> dict[str, Any]:
         "exact": answer.exact,
         "degree": answer.degree,
         "sizes": answer.sizes,
+        "hierarchy": answer.sizes.get("hierarchy", "full"),
         "solver": answer.solver,
         "time": answer.times,
         "atoms": answer.atoms,
@@ -234,6 +237,7 @@ def _print(problem: Any, result: dict[str, Any]) -> None:
     if "atoms_reason" in result:
         fields[f"{word}s"] = f"none could be read off: {result['atoms_reason']}"
     degree = "" if result["degree"] is None else f"degree {result['degree']}, "
+    degree = degree if problem.operators is None else f"level {result['hierarchy']}, "
     fields["size"] = (
         f"{degree}{result['sizes']['moments']} moments, "
         f"{len(blocks)} block{'s' if len(blocks) != 1 else ''}, the largest of side {max(blocks, default=0)}"

@@ -14,7 +14,7 @@ from sosdp.cli.emit import emit, wanted
 from sosdp.cli.output import InputError, brief, one_line, warn
 
 if TYPE_CHECKING:
-    from certificates.proof import Proof
+    from certificates.check import Verdict
 
 COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
 
@@ -32,11 +32,13 @@ def run(arguments: Namespace) -> int:
     targets = wanted(arguments)
     longest = 10**9 if arguments.full else LONGEST
     verdict = check_file(arguments.file, arguments.against, longest=longest)
+    if arguments.against and about_operators(arguments.file):
+        verdict = compared(check_file(arguments.file, longest=longest), arguments.file, arguments.against)
     if verdict and targets:
         for option, why_not in emit(loaded(arguments.file, arguments.against), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
     if verdict and arguments.kernel:
-        print(f"kernel: {replayed(arguments.file, arguments.against)}")
+        print(f"kernel: {replayed(arguments.file, arguments.against).lstrip()}")
     if verdict and arguments.agda:
         accepted, said = agda(arguments.file, arguments.against)
         print(f"agda: {'accepted' if accepted else f'refused: {said}'}")
@@ -58,16 +60,53 @@ def run(arguments: Namespace) -> int:
     return verdict.exit_code
 
 
-def loaded(file: str, against: str | None = None) -> Proof:
+def about_operators(file: str) -> bool:
+    """Whether a file holds a proof about operators."""
+    from certificates.checker.reading import MAX_BYTES, Unreadable, load_json
+    from certificates.checker.words import FORMAT
+
+    try:
+        content = load_json(file, True, MAX_BYTES)
+    except Unreadable:
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def compared(verdict: Verdict, file: str, against: str) -> Verdict:
+    """The verdict on a proof about operators, and on whether it is about a problem, read by the engine."""
+    from certificates import load
+    from certificates.check import Verdict
+    from certificates.find.word_claims import differs
+    from certificates.words import WordProof
+
+    if not verdict:
+        return verdict
+    try:
+        proof = load(file)
+        assert isinstance(proof, WordProof)
+        other = differs(proof, against)
+    except ValueError as error:
+        return Verdict("unreadable", verdict.claim, one_line(error))
+    return (
+        Verdict("invalid", verdict.claim, f"the claim is not about that problem: {other}")
+        if other
+        else verdict
+    )
+
+
+def loaded(file: str, against: str | None = None) -> Any:
     """The proof in a valid certificate, of the problem's own statement where one is given and is polynomial;
     InputError where it is one that only the checker can hold."""
     from certificates import load
     from certificates.restate import NotRestated, restated
+    from certificates.words import WordProof
     from sosdp.model.problem_file import load_problem
 
     try:
         proof = load(file)
-        return proof if against is None else restated(proof, load_problem(against))
+        if against is None or isinstance(proof, WordProof):
+            return proof
+        return restated(proof, load_problem(against))
     except NotRestated as error:
         warn(f"{file}: stated as the certificate does, not as the problem: {error}")
         return proof
@@ -83,7 +122,10 @@ def replayed(file: str, against: str | None) -> str:
     from certificates.checker.reading import MAX_BYTES, load_json
     from certificates.into_kernel import replay
     from certificates.kernel import NotProven
+    from certificates.kernel_words import replay as replay_words
 
+    if about_operators(file):
+        return replay_words(load_json(file, True, MAX_BYTES))
     problem = None if against is None else load_json(against, False, MAX_BYTES)
     try:
         return replay(load_json(file, True, MAX_BYTES), problem).show()
@@ -100,6 +142,8 @@ def agda(file: str, against: str | None = None) -> tuple[bool, str]:
     from certificates.agda import AgdaMissing, accepts, prepare
     from certificates.write.agda import NoAgda, proof_agda
 
+    if about_operators(file):
+        raise InputError(f"{file}: --agda: a proof about operators has no such form")
     try:
         source = proof_agda(loaded(file, against))
         with tempfile.TemporaryDirectory() as folder:
@@ -126,8 +170,11 @@ def show(verdict: Any, file: str, against: str | None, console: Any = None) -> N
 def ingredients(file: str) -> str:
     """What a readable certificate is made of: multipliers by kind, sides, longest numeral."""
     from certificates.checker.reading import MAX_BYTES, load_json
+    from certificates.checker.words import ingredients as lines_of
 
     content = load_json(file, True, MAX_BYTES)
+    if about_operators(file):
+        return lines_of(content)
     multipliers = content["multipliers"]
     if "functional" in content:
         return f"a functional with {len(content['functional'])} values"

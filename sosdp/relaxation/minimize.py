@@ -62,8 +62,9 @@ def _of_file(
         raise ValueError(f"the problem {problem.name!r} says {problem.sense}, not {sense}: problem.solve()")
     if system is not None:
         raise ValueError("a problem brings its system: state another one in the problem, with replace()")
-    if problem.moments is not None:
-        raise ValueError(f"the problem {problem.name!r} is about measures: problem.solve()")
+    if problem.moments is not None or problem.operators is not None:
+        what = "measures" if problem.operators is None else "operators"
+        raise ValueError(f"the problem {problem.name!r} is about {what}: problem.solve()")
     building, solving = problem.engine_options()
     if problem.chebyshev is not None and building.get("products") == "putinar":
         del building["products"]

@@ -17,10 +17,12 @@ def test_examples_run(tmp_path, monkeypatch):
         exec(compile(block, str(PAGE), "exec"), scope)
         return scope
 
-    assert len(BLOCKS) == 6
-    first, kernel, decided, programs, calculus, robust = BLOCKS
+    assert len(BLOCKS) == 7
+    first, kernel, operators, decided, programs, calculus, robust = BLOCKS
     assert run(first)["proof"].verify() and (tmp_path / "motzkin.json").is_file()
     assert run(kernel)["shown"] == "for all real points where - a^2 - b^2 + 1 >= 0: a b >= -1/2"
+    bell = run(operators)["proof"]
+    assert bell.verify() and 8**0.5 <= bell.bound < 8**0.5 + 1e-6
     assert run(decided)["outcome"].status == "proved" and scope["outcome"].proof.verify()
     other = run(decided.replace("-1/2", "1/10"))["outcome"]
     assert other.status == "refuted" and other.proof.verify()

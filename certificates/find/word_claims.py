@@ -1,0 +1,128 @@
+"""What the kernel of words is told of a program in operators; and whether a proof is about one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from certificates.checker.words import refutes
+from certificates.kernel_words import Problem
+from certificates.words import WordProof
+from sosdp.model.problem_file import load_problem
+from sosdp.relaxation.operators.stated import read
+
+BITS = 40  # binary places of rounded numbers
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
+Word = tuple[int, ...]  # places of letters in the kernel: 0 is i
+Terms = tuple[tuple[Word, Fraction], ...]
+
+
+class Claimed:
+    """What the kernel is told of a program: its claim, without a bound; and words in its letters."""
+
+    def __init__(self, stated: Any, refuted: bool = False) -> None:
+        algebra = stated.algebra
+        found = algebra.names
+        names = [
+            n if _NAME.fullmatch(n) and n != "i" and found.count(n) == 1 else f"letter_{k}"
+            for k, n in enumerate(found)
+        ]
+        parties = range(len(algebra.parties))
+        members = [[k for k, p in enumerate(algebra.party) if p == party] for party in parties]
+        order = [k for listed in members for k in listed]
+        self.place = {k: 1 + n for n, k in enumerate(order)}
+        self.names = ["i", *(names[k] for k in order)]
+        self.stated = stated
+        bounded = []
+        for k, letter in enumerate(algebra.letters):
+            if letter.stated and np.isfinite(letter.norm):
+                square = Fraction(ceil(Fraction(letter.norm) ** 2 * 2**BITS), 2**BITS)
+                c, j = letter.star
+                bounded.append(algebra.reduce({(): (square, c[1]), (j, k): (-c[0], c[1])}))
+        parts = [
+            (k, n, p) for k, q in enumerate(stated.state_equalities) for n, p in enumerate(self._parts(q))
+        ]
+        means = [p for _, _, p in parts if p]
+        self.means = {pair: n for n, pair in enumerate((k, n) for k, n, p in parts if p)}  # what is not 0
+        given = {
+            "inequality": [*stated.inequalities, *bounded],
+            "equality": stated.equalities,
+            "state inequality": stated.state_inequalities,
+            "state equality": means,
+        }
+        self.sign = 1 if refuted else stated.sign
+        target = (
+            {} if refuted else {w: (c[0] * self.sign, c[1] * self.sign) for w, c in stated.target.items()}
+        )
+        self.claim = {
+            "kind": "lower_bound" if self.sign > 0 else "upper_bound",
+            "letters": [[names[k] for k in listed] for listed in members],
+            "adjoints": {
+                names[k]: [str(c[0]), names[j]]
+                for k, (c, j) in enumerate(algebra.star)
+                if (c, j) != ((1, 0), k)
+            },
+            "relations": {
+                self.text(self.word(w)): self.written(self.terms(p)) for w, p in algebra.rules.items()
+            },
+            "trace": stated.tracial,
+            "hypotheses": {
+                name: [self.written(self.terms(p)) for p in listed]
+                for name, listed in given.items()
+                if listed
+            },
+            "objective": self.written(self.terms(target)),
+        }
+        self.problem = Problem({**self.claim, "bound": 0})
+
+    def _parts(self, p: Mapping[Any, Any]) -> list[dict]:
+        """The Hermitian a and b of p = a + i b."""
+        star = self.stated.algebra.star_of(p)
+        parts = []
+        for sign in (1, -1):
+            total: dict = {}
+            for w in {**p, **star}:
+                x, y = (q.get(w, (Fraction(0), Fraction(0))) for q in (p, star))
+                re, im = (x[0] + sign * y[0]) / 2, (x[1] + sign * y[1]) / 2
+                total[w] = (re, im) if sign > 0 else (im, -re)
+            parts.append({w: c for w, c in total.items() if any(c)})
+        return parts
+
+    def word(self, w: Iterable[int]) -> Word:
+        """A word of the program in the kernel's letters."""
+        return tuple(self.place[k] for k in w)
+
+    def terms(self, p: Mapping[Any, Any]) -> Terms:
+        """A polynomial of the program in the kernel's letters."""
+        pairs = [((), self.word(w), c[0]) for w, c in p.items()] + [
+            ((0,), self.word(w), c[1]) for w, c in p.items()
+        ]
+        return tuple((i + w, Fraction(c)) for i, w, c in pairs if c)
+
+    def text(self, w: Word) -> str:
+        """A word as the kernel reads it."""
+        return " ".join(self.names[k] for k in w)
+
+    def written(self, p: Iterable[tuple[Word, Fraction]]) -> dict[str, str]:
+        """A polynomial as the kernel reads it."""
+        return {self.text(w): str(c) for w, c in p}
+
+
+def differs(proof: WordProof, problem: Any) -> str:
+    """In what a claim is not what a problem file (or its object) asks; "" where the proof answers it.
+
+    The engine states the problem for the kernel, as it does for a proof. ValueError where it cannot.
+    """
+    stated, refuted = load_problem(problem), refutes(proof.claim)
+    program = stated.operators
+    if program is None:
+        return "the problem is about commuting variables"
+    asked_program = read(program.objective, program.constraints, stated.sense, trace=program.trace)
+    asked = Claimed(asked_program, refuted).claim
+    others = [key for key in asked if proof.claim.get(key) != asked[key]]
+    return f"of the claim and the problem {' and '.join(others)} differ" if others else ""
