@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from sosdp.conic.eigenvalues import eigenvectors_between
 from sosdp.structured.residual_proof import OUTWARD, UNIT, gamma, least_eigenvalue_proof
 
-from .certificate import SETTLED, UNRESOLVED, CertifiedBisection
+from .certificate import SETTLED, UNRESOLVED, Bracket, CertifiedBisection
 from .labelling import canonical_signs
 from .program import slack_matrix
-from .resistance import Bracket
 
 RESIDUAL = 1e-6
 """Public bound on the residual of the eigenvector, and on what its quotient may lack; checked every time."""
@@ -99,7 +98,7 @@ def safe_changes(q: Quantities, n: int, resolution: float, upper: bool) -> float
 def closed_form_bisection(adjacency: sp.csr_array, tau: float, error: float) -> CertifiedBisection:
     """The rule's result with its statistic within `error`, or settled where that is 0. O(n^3), no search.
 
-    adjacency: (n, n), entries multiples of 2^-20; tau: from `resistance.public_grid`.
+    adjacency: (n, n), entries multiples of 2^-20; tau: from `certificate.public_grid`.
     """
     tilted = adjacency.toarray() - tau
     np.fill_diagonal(tilted, 0.0)

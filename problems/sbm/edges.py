@@ -15,7 +15,6 @@ import scipy.sparse as sp
 
 from sosdp.privacy.edges import VERTICES_STATED, usable
 
-from .edge_list import from_frame, is_frame
 from .graph_input import (
     WEIGHT_UNITS,
     CanonicalGraph,
@@ -23,6 +22,8 @@ from .graph_input import (
     GraphInputError,
     canonical_graph,
     checked_pairs,
+    from_frame,
+    is_frame,
 )
 
 BLOCK = 1 << 21

@@ -132,17 +132,20 @@ class StochasticBlockModel:
         """Edge probability between the communities."""
         return (1 - self.gamma) * self.average_degree / self.n
 
+    def _labels(self, rng: np.random.Generator) -> np.ndarray:
+        if not self.balanced:
+            return rng.choice(np.array([-1, 1]), size=self.n)
+        labels = np.where(np.arange(self.n) < (self.n + 1) // 2, 1, -1)
+        rng.shuffle(labels)
+        return labels
+
     def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
         """Draw labels and a graph; generator: a numpy Generator or a seed. O(n^2) time, memory one row
         block.
         """
         rng = np.random.default_rng(generator)
         n = int(self.n)
-        if self.balanced:
-            labels = np.where(np.arange(n) < (n + 1) // 2, 1, -1)
-            rng.shuffle(labels)
-        else:
-            labels = rng.choice(np.array([-1, 1]), size=n)
+        labels = self._labels(rng)
         rows, columns = [], []
         block = max(1, 2_000_000 // n)
         for first in range(0, n, block):
@@ -161,11 +164,7 @@ class StochasticBlockModel:
     def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
         """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
         rng = np.random.default_rng(generator)
-        if self.balanced:
-            labels = np.where(np.arange(self.n) < (self.n + 1) // 2, 1, -1)
-            rng.shuffle(labels)
-        else:
-            labels = rng.choice(np.array([-1, 1]), size=self.n)
+        labels = self._labels(rng)
         return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)
 
 
@@ -190,11 +189,15 @@ class PlantedPartition:
         if not 0 <= self.p_out < self.p_in <= 1:
             raise ValueError(f"need 0 <= p_out < p_in <= 1, got p_in = {self.p_in}, p_out = {self.p_out}")
 
+    def _labels(self, rng: np.random.Generator) -> np.ndarray:
+        labels = np.arange(self.n) % self.communities
+        rng.shuffle(labels)
+        return labels
+
     def sample(self, generator: np.random.Generator | int | None = None) -> SampledGraph:
         """Draw labels (n,) of 0..k-1 and a graph; generator: a numpy Generator or a seed. O(n^2)."""
         rng = np.random.default_rng(generator)
-        labels = np.arange(self.n) % self.communities
-        rng.shuffle(labels)
+        labels = self._labels(rng)
         same = labels[:, None] == labels[None, :]
         chosen = np.triu(rng.random((self.n, self.n)) < np.where(same, self.p_in, self.p_out), 1)
         return SampledGraph(sp.csr_array((chosen | chosen.T).astype(np.int64)), labels)
@@ -202,6 +205,5 @@ class PlantedPartition:
     def sample_edges(self, generator: np.random.Generator | int | None = None) -> SampledEdges:
         """As `sample`, in time and memory linear in the edges; other draws than `sample` makes."""
         rng = np.random.default_rng(generator)
-        labels = np.arange(self.n) % self.communities
-        rng.shuffle(labels)
+        labels = self._labels(rng)
         return SampledEdges(planted_edges(labels, self.p_in, self.p_out, rng), labels)

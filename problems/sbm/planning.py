@@ -18,8 +18,8 @@ from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive
 from .estimators.base import RecoveryEstimator
 from .estimators.certificate import LARGEST_N, CertificateRecovery
 from .estimators.exponential import LARGEST, ExponentialRecovery
+from .estimators.flips import RandomizedResponseRecovery
 from .estimators.output_perturbation import ProjectionRecovery
-from .estimators.randomised_response import RandomizedResponseRecovery
 from .estimators.rounds import RoundsRecovery
 from .estimators.vote import VotingRecovery
 from .program import DEFAULT_TAU0

@@ -103,8 +103,12 @@ def projection_error_bound(n: int, average_degree: float, gamma: float) -> float
     public tolerance is enlarged by it, so that it can be reached: by trial, while what a run certifies is
     proven.
     """
-    largest = max(1.0 / gamma, abs(n / (gamma * average_degree) - 1.0 / gamma))
-    norm = 2.0 * n * (1.0 + largest)
+    return rounding_distance(n, 1.0 + max(1.0 / gamma, abs(n / (gamma * average_degree) - 1.0 / gamma)))
+
+
+def rounding_distance(n: int, largest: float) -> float:
+    """`projection_error_bound` of a target whose entries are at most `largest` - 1."""
+    norm = 2.0 * n * largest
     margin = np.sqrt(20.0 * n**2 * UNIT_ROUNDOFF * norm)
     return float(margin + 0.1 * UNIT_ROUNDOFF * norm * np.sqrt(n * norm))
 

@@ -7,6 +7,7 @@ are public. Statement and proof: docs/proofs/sbm_rounds.md
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.calibrate import gaussian_sigma_tight
+from sosdp.privacy.mechanisms.propose_test_release.acceptance import accept_rule
 from sosdp.privacy.randomness.bits import RandomBits
 
 from .edges import CanonicalEdges
@@ -99,6 +101,11 @@ def public_words(count: int, key: int, purpose: int) -> np.ndarray:
     salt = mixed(np.array([(key + 0x9E3779B97F4A7C15 * (purpose + 1)) % WORD], dtype=np.uint64))
     with np.errstate(over="ignore"):
         return mixed(mixed(np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + salt))
+
+
+def public_key(seed: int | None) -> int:
+    """A key of 64 bits, from the operating system unless there is a seed."""
+    return secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % WORD
 
 
 def part_of(first: np.ndarray, second: np.ndarray, n: int, key: int, thresholds: np.ndarray) -> np.ndarray:
@@ -238,3 +245,27 @@ def split_rounds(
         counts += p * edges.counts(z, ~last)
     drawn = noise.laplace(n, laplace_scale(epsilon, q), grid, source=bits)
     return signs_with_coin(noise.add(counts, drawn), key)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Exact or nothing: whether labels that are released already should be, by the least vote of any vertex
+
+
+def least_vote(edges: CanonicalEdges, labels: np.ndarray) -> int:
+    """min_v x_v (A x)_v in units of an edge: one edge changes it by at most one unit. O(edges), exact.
+
+    Positive iff every single change of a label lowers the number of agreeing less that of disagreeing edges.
+    """
+    signs = np.asarray(labels, dtype=np.int64)
+    return int((signs * edges.counts(signs)).min())
+
+
+def passes(statistic: int, unit: int, epsilon: float, false_pass: float, bits: RandomBits) -> bool:
+    """One epsilon-private test of an integer that an edge moves by at most `unit`: statistic + L >= j.
+
+    L is discrete Laplace of scale unit / epsilon, and j the least integer >= 1 with P(L >= j) <= false_pass:
+    a statistic of at most 0 passes with no larger probability.
+    """
+    rule = accept_rule(epsilon, false_pass, unit)
+    drawn = int(noise.laplace(1, rule.units, 1, source=bits)[0])
+    return statistic + drawn >= rule.margin

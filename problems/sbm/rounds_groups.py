@@ -5,22 +5,16 @@ Statement and proof: docs/proofs/sbm_rounds.md
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 
 from sosdp.privacy import randomness as noise
-from sosdp.privacy.calibrate import check_positive
 from sosdp.privacy.randomness.bits import RandomBits
 
 from .clustering import cluster
 from .edges import CanonicalEdges
 from .rounds import WORD, GaussianRounds, gaussian_scale, laplace_scale, public_words
-from .rounds_planning import EPSILON_SHARES, MOST_ROUNDS, PlannedRounds, gaussian_noise
-from .votes import group_law
 
 ROW = 1024
 """Length of a row in grid units: a vertex counts as much as one sign in `GaussianRounds`."""
@@ -101,60 +95,3 @@ def group_vote(
     order = np.column_stack([public_words(n, key, WORD // 4 + c) for c in range(communities)])
     best = votes == votes.max(axis=1, keepdims=True)
     return np.where(best, order >> np.uint64(1), np.uint64(0)).argmax(axis=1)
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Planning
-
-
-def plan_groups(
-    n: int, average_degree: float, gamma: float, communities: int, epsilon: float, delta: float
-) -> PlannedRounds:
-    """The best Gaussian plan for k equal communities, one round longer than the optimum."""
-    for name, value in (("average_degree", average_degree), ("gamma", gamma), ("epsilon", epsilon)):
-        check_positive(value, name)
-    if not delta > 0:
-        raise ValueError("rounds for more than two communities need delta > 0")
-    return _plan(int(n), float(average_degree), float(gamma), int(communities), float(epsilon), float(delta))
-
-
-@lru_cache(maxsize=500)
-def _plan(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float) -> PlannedRounds:
-    result = []
-    for share in EPSILON_SHARES:
-        for rounds in range(2, MOST_ROUNDS):
-            theta = _rough_error(n, d, gamma, k, share * epsilon, delta, rounds)
-            result.append((theta, share, rounds))
-    best = max(
-        (
-            _voted(n, d, gamma, k, epsilon, theta, GaussianRounds(rounds + 1, share))
-            for theta, share, rounds in result
-        ),
-        key=lambda planned: (round(planned.exact, 3), -planned.error),
-    )
-    return best
-
-
-def _rough_error(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float, rounds: int) -> float:
-    """Share of wrong labels after the rounds: overlap by a normal recursion, then nearest centres."""
-    width = k - 1
-    deviation = math.sqrt(d / width + gaussian_noise(epsilon, delta, rounds + 1).scale ** 2)
-    overlap, signal = 0.1 / math.sqrt(n), gamma * d / deviation
-    for _ in range(rounds):
-        reached = overlap * signal
-        overlap = reached / math.sqrt(1 + reached**2)
-    centres = math.sqrt(k / (2 * (k - 1)))  # half the distance of two corners of the simplex
-    return min(1 - 1 / k, width * float(ndtr(-overlap * signal * centres)))
-
-
-def _voted(
-    n: int, d: float, gamma: float, k: int, epsilon: float, theta: float, plan: GaussianRounds
-) -> PlannedRounds:
-    law, offset = group_law(n, d, gamma, k, theta)
-    values = np.arange(len(law)) - offset
-    scale = 2 / ((1 - plan.share) * epsilon)
-    # the difference of two geometric noises is discrete Laplace
-    tail = 0.5 * np.exp(-np.abs(values) / scale)
-    error = (k - 1) * float(law @ np.where(values >= 0, tail, 1 - tail))
-    error = min(error, 1 - 1 / k)
-    return PlannedRounds(plan, math.exp(-min(n * error, 700.0)), error)

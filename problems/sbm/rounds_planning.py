@@ -18,7 +18,7 @@ from scipy.special import erfc, erfcx, ndtr
 from sosdp.privacy.calibrate import check_positive, gaussian_sigma_tight
 
 from .rounds import GaussianRounds, Plan, SplitRounds
-from .votes import count_law
+from .votes import count_law, group_law
 
 STARTS = ((0.04, 0.025), (0.16, 0.13), (0.3, 0.39), (0.5, 1.15))
 """The overlap of random signs with the truth is |N| / sqrt(n), N normal: shares of cases, and their |N|."""
@@ -155,8 +155,7 @@ def plan_rounds(
     kind: "gauss" (needs delta > 0), "split" (pure), or "auto" (the better forecast). A plan never depends
     on a graph. Below a second, and remembered. Raises ValueError for parameters out of range.
     """
-    for name, value in (("average_degree", average_degree), ("gamma", gamma), ("epsilon", epsilon)):
-        check_positive(value, name)
+    _check(average_degree, gamma, epsilon)
     if kind not in ("auto", "gauss", "split"):
         raise ValueError(f'the plan must be "auto", "gauss" or "split", got {kind!r}')
     if kind == "gauss" and not delta > 0:
@@ -165,6 +164,11 @@ def plan_rounds(
         raise ValueError("balancing by noisy degrees needs the Gaussian plan and delta > 0")
     gamma = min(float(gamma), 1.0)
     return _plan(int(n), float(average_degree), gamma, float(epsilon), float(delta), kind, bool(by_degree))
+
+
+def _check(average_degree: float, gamma: float, epsilon: float) -> None:
+    for name, value in (("average_degree", average_degree), ("gamma", gamma), ("epsilon", epsilon)):
+        check_positive(value, name)
 
 
 @lru_cache(maxsize=500)
@@ -259,3 +263,58 @@ def _scaled_tail(u: np.ndarray, bell: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         small = np.exp(np.minimum(u * u, 700.0)) * erfc(u)
     return bell * np.where(u > -5.0, large, small)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# More than two communities
+
+
+def plan_groups(
+    n: int, average_degree: float, gamma: float, communities: int, epsilon: float, delta: float
+) -> PlannedRounds:
+    """The best Gaussian plan for k equal communities, one round longer than the optimum."""
+    _check(average_degree, gamma, epsilon)
+    if not delta > 0:
+        raise ValueError("rounds for more than two communities need delta > 0")
+    return _plan_of_groups(
+        int(n), float(average_degree), float(gamma), int(communities), float(epsilon), float(delta)
+    )
+
+
+@lru_cache(maxsize=500)
+def _plan_of_groups(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float) -> PlannedRounds:
+    result = []
+    for share in EPSILON_SHARES:
+        for rounds in range(2, MOST_ROUNDS):
+            theta = _rough_error(n, d, gamma, k, share * epsilon, delta, rounds)
+            result.append((theta, share, rounds))
+    return max(
+        (
+            _voted(n, d, gamma, k, epsilon, theta, GaussianRounds(rounds + 1, share))
+            for theta, share, rounds in result
+        ),
+        key=_rank,
+    )
+
+
+def _rough_error(n: int, d: float, gamma: float, k: int, epsilon: float, delta: float, rounds: int) -> float:
+    """Share of wrong labels after the rounds: overlap by a normal recursion, then nearest centres."""
+    width = k - 1
+    deviation = math.sqrt(d / width + gaussian_noise(epsilon, delta, rounds + 1).scale ** 2)
+    overlap, signal = 0.1 / math.sqrt(n), gamma * d / deviation
+    for _ in range(rounds):
+        reached = overlap * signal
+        overlap = reached / math.sqrt(1 + reached**2)
+    centres = math.sqrt(k / (2 * (k - 1)))  # half the distance of two corners of the simplex
+    return min(1 - 1 / k, width * float(ndtr(-overlap * signal * centres)))
+
+
+def _voted(
+    n: int, d: float, gamma: float, k: int, epsilon: float, theta: float, plan: GaussianRounds
+) -> PlannedRounds:
+    law, offset = group_law(n, d, gamma, k, theta)
+    # the difference of two geometric noises is discrete Laplace
+    noise = _Noise("laplace", 2 / ((1 - plan.share) * epsilon))
+    error = (k - 1) * float(law @ noise.wrong(np.arange(len(law)) - offset))
+    error = min(error, 1 - 1 / k)
+    return PlannedRounds(plan, math.exp(-min(n * error, 700.0)), error)

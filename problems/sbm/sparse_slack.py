@@ -26,8 +26,8 @@ from sosdp.structured.least_eigenvalue import (
 )
 from sosdp.structured.residual_proof import OUTWARD, gamma
 
+from .certificate import public_grid
 from .edges import CanonicalEdges
-from .resistance import public_grid
 
 ERROR = 0.125
 """Public bound on the error of the computed statistic, in edges; the test pays for 1 + 2 ERROR."""
@@ -143,7 +143,7 @@ def draw_starts(test: SlackTest, bits: RandomBits) -> Starts | None:
 def slack_statistic(edges: CanonicalEdges, labels: np.ndarray, test: SlackTest, bits: RandomBits) -> int:
     """f(G, x) less its error, in units of 2^-20, rounded down: within twice ERROR below f; 0 stays 0.
 
-    edges: unweighted. Private: hand it to `afterwards.passes` with the unit `SENSITIVITY`.
+    edges: unweighted. Private: hand it to `rounds.passes` with the unit `SENSITIVITY`.
     """
     starts = draw_starts(test, bits)
     degrees = np.bincount(edges.first, minlength=test.n) + np.bincount(edges.second, minlength=test.n)

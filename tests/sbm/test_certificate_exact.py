@@ -11,11 +11,18 @@ import scipy.sparse as sp
 from graphs import all_adjacencies, all_labellings, all_resistances, all_slacks, neighbours
 
 from problems.sbm import CertificateRecovery, canonical_graph, release_probability, required_slack
-from problems.sbm.certificate import CertifiedBisection, certified_bisection
+from problems.sbm.certificate import (
+    CertifiedBisection,
+    candidate,
+    certified_bisection,
+    proven_gap,
+    public_grid,
+    quotient_bound,
+    resistance,
+)
 from problems.sbm.labelling import canonical_signs
 from problems.sbm.ladder import settled_by_ladder
 from problems.sbm.program import STATISTIC_ERROR, dual_slack, slack_error_bound, slack_matrix
-from problems.sbm.resistance import candidate, proven_gap, public_grid, quotient_bound, resistance
 from sosdp.privacy.mechanisms.propose_test_release.acceptance import AcceptRule, accept_profile
 from sosdp.privacy.mechanisms.propose_test_release.stability import StabilityRule, stability_rule
 from sosdp.structured.elliptope import _interior_point

@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
 from problems.sbm import CertificateRecovery, StochasticBlockModel, closed_form
-from problems.sbm.certificate import certified_bisection
+from problems.sbm.certificate import certified_bisection, public_grid
 from problems.sbm.closed_form import Quantities, closed_form_bisection, finds_its_way, safe_changes
 from problems.sbm.program import DEFAULT_TAU0, STATISTIC_ERROR
-from problems.sbm.resistance import public_grid
 
 LABELLINGS = np.array([(1, *rest) for rest in itertools.product((1, -1), repeat=4)])
 

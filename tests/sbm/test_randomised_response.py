@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from graphs import all_adjacencies, neighbours
 
-from problems.sbm.estimators.randomised_response import RandomizedResponseRecovery
+from problems.sbm.estimators.flips import RandomizedResponseRecovery
 from sosdp.privacy.mechanisms.edge_noise import FlipRule, flip_edges, flip_rule
 from sosdp.privacy.randomness import bits as words
 

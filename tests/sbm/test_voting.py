@@ -17,8 +17,7 @@ from problems.sbm import (
     error_rate,
 )
 from problems.sbm.estimators.exponential import labelling, levels
-from problems.sbm.estimators.majority_vote import vote_scale, votes
-from problems.sbm.estimators.vote import WORD, split_edges
+from problems.sbm.estimators.vote import WORD, split_edges, vote_scale, votes
 from problems.sbm.graph_input import WEIGHT_UNITS
 from sosdp.privacy.guarantee.composition import random_split
 from sosdp.privacy.guarantee.composition import split as split_budget

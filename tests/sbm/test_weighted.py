@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from graphs import pairs, resistances_of
 
 from problems.sbm import CertificateRecovery, EdgeList, ProjectionRecovery, canonical_graph
-from problems.sbm.certificate import certified_bisection
+from problems.sbm.certificate import certified_bisection, public_grid
 from problems.sbm.graph_input import WEIGHT_UNITS, GraphInputError, scaled_weights
 from problems.sbm.program import STATISTIC_ERROR, centred_matrix, projection_sensitivity
-from problems.sbm.resistance import public_grid
 from sosdp.privacy.mechanisms.propose_test_release.stability import stability_rule
 from sosdp.structured import nearest_correlation
 

@@ -23,7 +23,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness import exact
 from sosdp.privacy.terms import Terms
 
-from ..edges import CanonicalEdges, canonical_edges
+from ..edges import CanonicalEdges
 from ..planning import LARGEST_DENSE, Goal, chosen_method, make_estimator, recommend
 from ..rounds_planning import plan_rounds
 from .base import ADJACENCY, RecoveryEstimator, WeightedRecovery, release_value
@@ -82,8 +82,7 @@ class AutoRecovery(WeightedRecovery):
 
     chosen_: str = Fitted()
 
-    def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
-        return canonical_edges(X, bound)
+    _as_edges = True
 
     def choose(self, n: int) -> RecoveryEstimator:
         """The estimator that a fit on n vertices runs; ValueError where public facts are missing for that."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator, silence
 from sosdp.estimator.field import Field, Fitted, optional, positive
 from sosdp.privacy.calibrate import check_positive
 
+from ..edges import canonical_edges
 from ..graph_input import canonical_graph
 
 __all__ = [
@@ -34,7 +35,7 @@ class RecoveryEstimator(ReleasingEstimator):
     """Base of the estimators: `fit(graph)` runs one mechanism and keeps only what it released.
 
     graph: a networkx Graph, an `EdgeList`, a data frame with the columns source and target (and weight; see
-    `problems.sbm.edge_list`), a scipy sparse matrix or a dense (n, n) array. What `fit` raises for it is
+    `problems.sbm.graph_input`), a scipy sparse matrix or a dense (n, n) array. What `fit` raises for it is
     GraphInputError (a ValueError) or TypeError, where it is not a simple undirected graph with at least two
     vertices; nothing else about the graph ever raises or warns.
 
@@ -57,9 +58,12 @@ class RecoveryEstimator(ReleasingEstimator):
         self.nodes_ = tuple(graph.nodes)
         return graph
 
+    _as_edges: ClassVar[bool] = False
+    """Whether `_release` takes a list of edges; a matrix otherwise."""
+
     def _canonical(self, X: Any, bound: float | None) -> Any:
         """The form of the graph that `_release` takes, with `n` and `nodes`."""
-        return canonical_graph(X, bound)
+        return canonical_edges(X, bound) if self._as_edges else canonical_graph(X, bound)
 
     def _bound(self) -> float | None:
         bound = getattr(self, "weight_bound", None)

@@ -11,12 +11,11 @@ from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE, Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
 
-from ..certificate import UNRESOLVED, CertifiedBisection, certified_bisection
+from ..certificate import UNRESOLVED, CertifiedBisection, certified_bisection, public_grid
 from ..closed_form import closed_form_bisection
 from ..graph_input import CanonicalGraph
 from ..ladder import settled_by_ladder
 from ..program import DEFAULT_TAU, DEFAULT_TAU0, STATISTIC_ERROR, chosen_decision
-from ..resistance import public_grid
 from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
 
 CERTIFIED_UP_TO = 500

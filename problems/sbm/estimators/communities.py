@@ -5,25 +5,23 @@ Statement and proof: docs/proofs/sbm_communities.md
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sosdp.conic.eigenvalues import eigenvectors_between
 from sosdp.estimator.field import Field, budget, choice, whole
 from sosdp.privacy.calibrate import check_delta, check_positive
-from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
-from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram, release_symmetric
+from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram
 from sosdp.privacy.randomness.bits import open_bits
-from sosdp.structured import StructuredMatrix, nearest_correlation
+from sosdp.structured import StructuredMatrix
 
 from ..clustering import check_clustering, cluster, renumbered
 from ..graph_input import CanonicalGraph
-from ..program import UNIT_ROUNDOFF
+from ..program import rounding_distance
 from .base import NUMERICAL_FAILURES, RecoveryEstimator, release_value, silenced
-from .randomised_response import debiased
+from .flips import debiased
+from .output_perturbation import moved_by_an_edge, projected
 
 MECHANISMS = ("edge flips", "projection")
 
@@ -33,19 +31,7 @@ def partition_program(contrast: float) -> ProjectionProgram:
 
     Relative 1e-12 more covers the rounding of the two values that an entry takes.
     """
-    step = (1 + 1e-12) / contrast
-    return ProjectionProgram(
-        shift_l1=2 * step,
-        shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
-        proof=Fact("one edge moves two entries of what is projected (docs/proofs/sbm_communities.md)"),
-    )
-
-
-def rounding_allowance(n: int, contrast: float) -> float:
-    """Public bound on the part of the certified distance that is rounding; see `projection_error_bound`."""
-    norm = 2.0 * n * (1.0 + 1.0 / contrast)
-    margin = np.sqrt(20.0 * n**2 * UNIT_ROUNDOFF * norm)
-    return float(margin + 0.1 * UNIT_ROUNDOFF * norm * np.sqrt(n * norm))
+    return moved_by_an_edge((1 + 1e-12) / contrast, "sbm_communities")
 
 
 def leading_eigenvectors(matrix: np.ndarray, count: int) -> np.ndarray:
@@ -162,28 +148,13 @@ class CommunitiesRecovery(RecoveryEstimator):
         p_in, p_out = float(self.p_in or 0.0), float(self.p_out or 0.0)
         contrast = p_in - p_out
         sensitivity = partition_program(contrast).sensitivity("tight")
-        eta_max = float(self.tolerance) * sensitivity + rounding_allowance(n, contrast)
-        matrix, distance = np.eye(n), None
-        diagnostics: dict[str, Any] = {}
-        with silenced():
-            try:
-                target = StructuredMatrix(graph.adjacency, 1.0 / contrast, -p_out / contrast)
-                projection = nearest_correlation(target, tolerance=0.999 * eta_max)
-                if projection.certified:
-                    product = 4e-16 * n * (projection.factor.shape[1] + 2)
-                    matrix, distance = projection.matrix, projection.distance + product
-                diagnostics = {"solver": projection.method}
-            except NUMERICAL_FAILURES as problem:
-                diagnostics = {"failure": repr(problem)}
-        facts = {"n": n, "communities": count, "p_in": p_in, "p_out": p_out}
-        release = release_symmetric(
-            self._terms(graph, "sbm.communities.projection", public=facts),
-            matrix,
-            sensitivity_frobenius=sensitivity,
-            eta_max=eta_max,
-            certified_eta=distance,
-            private_diagnostics=diagnostics,
+        eta_max = float(self.tolerance) * sensitivity + rounding_distance(n, 1.0 + 1.0 / contrast)
+        projection = projected(
+            lambda: StructuredMatrix(graph.adjacency, 1.0 / contrast, -p_out / contrast), n, eta_max
         )
+        facts = {"n": n, "communities": count, "p_in": p_in, "p_out": p_out}
+        terms = self._terms(graph, "sbm.communities.projection", public=facts)
+        release = projection.released(terms, sensitivity, eta_max)
         with silenced():
             labels = cluster(leading_eigenvectors(release.value.values(), count), count)
         return release.postprocess(release_value(labels, graph, "projection"))

@@ -5,7 +5,8 @@ Statement and proof: docs/proofs/sbm_weak_recovery.md
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +14,22 @@ from sosdp.estimator.field import Field, Fitted, budget, choice, part, positive,
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.output_perturbation import NoisyArray, ProjectionProgram, release_symmetric
-from sosdp.structured import nearest_correlation
+from sosdp.privacy.terms import Terms
+from sosdp.structured import StructuredMatrix, nearest_correlation
 
 from ..graph_input import CanonicalGraph
 from ..labelling import balanced_signs, canonical_signs, leading_eigenvector
 from ..program import centred_matrix, projection_error_bound
 from .base import NUMERICAL_FAILURES, WeightedRecovery, release_value, silenced
+
+
+def moved_by_an_edge(step: float, page: str) -> ProjectionProgram:
+    """What one edge does to a matrix that is projected: two entries move by `step`."""
+    return ProjectionProgram(
+        shift_l1=2 * step,
+        shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
+        proof=Fact(f"one edge moves two entries of what is projected (docs/proofs/{page}.md)"),
+    )
 
 
 def projection_program(n: int, average_degree: float, gamma: float) -> ProjectionProgram:
@@ -27,11 +38,44 @@ def projection_program(n: int, average_degree: float, gamma: float) -> Projectio
     The factor 1 + 1e-12 (1 + d / n) covers the rounding of the two values that an entry of B takes.
     """
     step = n / (gamma * average_degree) * (1 + 1e-12 * (1 + average_degree / n))
-    return ProjectionProgram(
-        shift_l1=2 * step,
-        shift_frobenius=float(np.sqrt(2)) * step * (1 + 1e-15),
-        proof=Fact("one edge moves two entries of what is projected (docs/proofs/sbm_weak_recovery.md)"),
-    )
+    return moved_by_an_edge(step, "sbm_weak_recovery")
+
+
+class Projected(NamedTuple):
+    """A nearest correlation matrix, its certified distance (None: failed) and diagnostics: private."""
+
+    matrix: np.ndarray
+    distance: float | None
+    diagnostics: dict[str, Any]
+
+    def released(self, terms: Terms, sensitivity: float, eta_max: float) -> Release:
+        """The matrix with Gaussian noise above the diagonal."""
+        return release_symmetric(
+            terms,
+            self.matrix,
+            sensitivity_frobenius=sensitivity,
+            eta_max=eta_max,
+            certified_eta=self.distance,
+            private_diagnostics=self.diagnostics,
+        )
+
+
+def projected(target: Callable[[], StructuredMatrix], n: int, eta_max: float) -> Projected:
+    """The correlation matrix (n, n) nearest to a target, whatever goes wrong on the way."""
+    with silenced():
+        try:
+            projection = nearest_correlation(target(), tolerance=0.999 * eta_max)
+            diagnostics: dict[str, Any] = {
+                "solver": projection.method,
+                "eigendecompositions": projection.eigendecompositions,
+            }
+            if not projection.certified:
+                return Projected(np.eye(n), None, diagnostics)
+            # The factor is certified; forming the product costs at most this much more.
+            product = 4e-16 * n * (projection.factor.shape[1] + 2)
+            return Projected(projection.matrix, projection.distance + product, diagnostics)
+        except NUMERICAL_FAILURES as problem:
+            return Projected(np.eye(n), None, {"failure": repr(problem)})
 
 
 EXPECTED = Fact(
@@ -79,7 +123,7 @@ class ProjectionRecovery(WeightedRecovery):
     noisy_matrix_: NoisyArray = Fitted()
 
     def _release(self, graph: CanonicalGraph) -> Release:
-        return self._publish(graph, *self._project(graph))
+        return self._publish(graph, self._project(graph))
 
     def _claims(self, n: int) -> tuple[float, float, float]:
         """Average degree in units of the weight bound, sensitivity, and the certified distance to reach."""
@@ -89,40 +133,19 @@ class ProjectionRecovery(WeightedRecovery):
         eta_max = float(self.tolerance) * program.sensitivity("tight") + rounding
         return average_degree, program.sensitivity(self.calibration), eta_max
 
-    def _project(self, graph: CanonicalGraph) -> tuple[np.ndarray, float | None, dict[str, Any]]:
-        """The projected matrix, its certified distance (None: failed) and diagnostics: private."""
-        n = graph.n
-        average_degree, _, eta_max = self._claims(n)
-        with silenced():
-            try:
-                target = centred_matrix(graph.adjacency, average_degree, float(self.gamma))
-                projection = nearest_correlation(target, tolerance=0.999 * eta_max)
-                diagnostics: dict[str, Any] = {
-                    "solver": projection.method,
-                    "eigendecompositions": projection.eigendecompositions,
-                }
-                if not projection.certified:
-                    return np.eye(n), None, diagnostics
-                # The factor is certified; forming the product costs at most this much more.
-                product = 4e-16 * n * (projection.factor.shape[1] + 2)
-                return projection.matrix, projection.distance + product, diagnostics
-            except NUMERICAL_FAILURES as problem:
-                return np.eye(n), None, {"failure": repr(problem)}
+    def _project(self, graph: CanonicalGraph) -> Projected:
+        """The projected matrix: private."""
+        average_degree, _, eta_max = self._claims(graph.n)
+        return projected(
+            lambda: centred_matrix(graph.adjacency, average_degree, float(self.gamma)), graph.n, eta_max
+        )
 
-    def _publish(
-        self, graph: CanonicalGraph, matrix: np.ndarray, distance: float | None, diagnostics: dict[str, Any]
-    ) -> Release:
+    def _publish(self, graph: CanonicalGraph, projection: Projected) -> Release:
         n = graph.n
         _, sensitivity, eta_max = self._claims(n)
         facts = self._public(n=n, gamma=float(self.gamma), average_degree=float(self.average_degree))
-        release = release_symmetric(
-            self._terms(graph, "sbm.projection", EXPECTED, public=facts),
-            matrix,
-            sensitivity_frobenius=sensitivity,
-            eta_max=eta_max,
-            certified_eta=distance,
-            private_diagnostics=diagnostics,
-        )
+        terms = self._terms(graph, "sbm.projection", EXPECTED, public=facts)
+        release = projection.released(terms, sensitivity, eta_max)
         self.noisy_matrix_ = release.value
         with silenced():
             direction = leading_eigenvector(release.value.values())

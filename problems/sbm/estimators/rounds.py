@@ -5,9 +5,7 @@ Statement and proof: docs/proofs/sbm_rounds.md
 
 from __future__ import annotations
 
-import secrets
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -26,13 +24,21 @@ from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 
-from ..afterwards import least_vote, passes
 from ..clustering import check_clustering, renumbered
-from ..edges import CanonicalEdges, canonical_edges
+from ..edges import CanonicalEdges
 from ..labelling import canonical_signs
-from ..rounds import GaussianRounds, Plan, SplitRounds, gaussian_rounds, split_rounds
-from ..rounds_groups import group_rounds, plan_groups
-from ..rounds_planning import plan_rounds
+from ..rounds import (
+    GaussianRounds,
+    Plan,
+    SplitRounds,
+    gaussian_rounds,
+    least_vote,
+    passes,
+    public_key,
+    split_rounds,
+)
+from ..rounds_groups import group_rounds
+from ..rounds_planning import plan_groups, plan_rounds
 from ..sparse_slack import ARITHMETIC, SENSITIVITY, SlackTest, plan_slack_test, slack_statistic
 from .base import WeightedRecovery, release_value
 
@@ -105,8 +111,7 @@ class RoundsRecovery(WeightedRecovery):
 
     plan_: Plan = Fitted()
 
-    def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
-        return canonical_edges(X, bound)
+    _as_edges = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -186,9 +191,7 @@ class RoundsRecovery(WeightedRecovery):
         if graph.n < self.communities:
             raise ValueError(f"there are {graph.n} vertices for {self.communities} communities")
         self.plan_ = plan = self.public_plan(graph.n)
-        seed = self.insecure_seed
-        key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
-        bits = open_bits(seed)
+        key, bits = public_key(self.insecure_seed), open_bits(self.insecure_seed)
         (epsilon, check), (delta, check_delta) = self._budgets(), self._deltas()
         slack = self.exact_or_nothing == "slack"
         if slack:

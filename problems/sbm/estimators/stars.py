@@ -5,9 +5,7 @@ Statement and proof: docs/proofs/sbm_stars.md
 
 from __future__ import annotations
 
-import secrets
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +14,9 @@ from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
 
-from ..edges import CanonicalEdges, canonical_edges
+from ..edges import CanonicalEdges
 from ..labelling import canonical_signs
-from ..rounds import LEAST_SCALE, halves, part_of, public_words, signs_with_coin, start
+from ..rounds import LEAST_SCALE, halves, part_of, public_key, public_words, signs_with_coin, start
 from .base import WeightedRecovery, release_value
 
 
@@ -34,8 +32,7 @@ class StarsRecovery(WeightedRecovery):
     gamma: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
     average_degree: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
 
-    def _canonical(self, X: Any, bound: float | None) -> CanonicalEdges:
-        return canonical_edges(X, bound)
+    _as_edges = True
 
     def public_rounds(self, n: int) -> int:
         """Number of rounds before the vote, 1 to 8, by the growth of the overlap: from public numbers."""
@@ -49,9 +46,8 @@ class StarsRecovery(WeightedRecovery):
         return min(best, 8)
 
     def _release(self, data: CanonicalEdges) -> Release:
-        seed = self.insecure_seed
-        key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
-        bits, rounds = open_bits(seed), self.public_rounds(data.n)
+        key = public_key(self.insecure_seed)
+        bits, rounds = open_bits(self.insecure_seed), self.public_rounds(data.n)
         labels = star_rounds(data, rounds, float(self.epsilon), key, bits)
         terms = self._terms(data, "sbm.stars", public=self._public(n=data.n, rounds=rounds, key=key))
         return terms.seal(release_value(canonical_signs(labels), data, "stars"), terms.guarantee(), bits)
