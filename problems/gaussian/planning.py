@@ -15,6 +15,7 @@ from typing import Any
 
 from scipy.special import ndtri
 
+from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
 
@@ -370,15 +371,10 @@ def frame_share(task: MeanTask, rho: float, share: float) -> tuple[Fraction, Fra
 
 def enough_records(task: MeanTask, accepts: Callable[[MeanTask], bool]) -> int:
     """The least number of records (within 2 %) that a planner accepts; NotOffered where none is enough."""
-    low, high = task.n, 2 * task.n
-    while not accepts(replace(task, n=high)):
-        low, high = high, 2 * high
-        if high > MOST_RECORDS:
-            raise NotOffered("no number of records is enough at this budget: another delta is needed")
-    while high > 1.02 * low + 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if accepts(replace(task, n=middle)) else (middle, high)
-    return high
+    result = least(lambda n: accepts(replace(task, n=n)), 2 * task.n, MOST_RECORDS, 1.02)
+    if result is None:
+        raise NotOffered("no number of records is enough at this budget: another delta is needed")
+    return result
 
 
 def _trimmed(task: MeanTask, budget: Budget) -> Plan | int | str:

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
+from sosdp.estimator.planner import least
+
 
 def default_lam(n: int, d: int, contamination: float = 0.0) -> float:
     """Public bound on the covariance, in units of sigma^2: 1 + 1.5 sqrt(d/n), and 3 eta log(1/eta) more."""
@@ -148,22 +150,14 @@ def score_quantile(n: int, d: int, epsilon: float, radius: float, lam: float, fa
 
 def least_records(d: int, epsilon: float, radius: float, failure: float = 0.05) -> int:
     """The least n at which `score_quantile` is finite: below it no accuracy is promised."""
-    low, high = 1, 2
-    while math.isinf(score_quantile(high, d, epsilon, radius, default_lam(high, d), failure)):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        bad = math.isinf(score_quantile(middle, d, epsilon, radius, default_lam(middle, d), failure))
-        low, high = (middle, high) if bad else (low, middle)
-    return high
-
-
-def predicted_private_error(n: int, d: int, epsilon: float) -> float:
-    """Typical distance of the release to the sample mean, in units of sigma: 3.8 d / (n eps) sqrt(2 log(n eps
-    / (2 d))). A fit to simulations (15 per cent at n = 1000, d = 1 and 5), not a bound.
-    """
-    ratio = n * epsilon / (2.0 * d)
-    return 1.9 / ratio * math.sqrt(2.0 * math.log(max(ratio, math.e)))
+    result = least(
+        lambda n: math.isfinite(score_quantile(n, d, epsilon, radius, default_lam(n, d), failure)),
+        start=2,
+        most=10**30,
+        ratio=1.0,
+    )
+    assert result is not None
+    return result
 
 
 def _share(eta: float) -> float:

@@ -11,6 +11,7 @@ import pytest
 from problems.gaussian.published import numerical
 from problems.gaussian.published.numerical import NumericalScore
 from problems.gaussian.published.program import LiteralSoSScore
+from sosdp.conic.svec import svec
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base
 from sosdp.privacy.scores.score import cube
@@ -129,11 +130,11 @@ def test_a_feasible_threshold_is_never_refuted():
     assert program.holds(0.05, moments) and not program.holds(0.05, moments + 0.3)
     generator = np.random.default_rng(1)
     for _ in range(100):
-        multipliers = []
+        multipliers = [np.zeros(1 + 2 * program.size)]
         for block in program.blocks:
             a = generator.normal(size=(block.base.shape[1],) * 2) * 10.0 ** generator.integers(-3, 3)
-            multipliers.append(a @ a.T)
-        assert not program.refuted(0.05, multipliers)
+            multipliers.append(svec(a @ a.T))
+        assert not program.refuted(0.05, np.concatenate(multipliers))
 
 
 def test_refusals():

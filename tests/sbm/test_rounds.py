@@ -16,7 +16,6 @@ from problems.sbm import (
     SplitRounds,
     StarsRecovery,
     StochasticBlockModel,
-    afterwards,
     error_rate,
     rounds,
     rounds_groups,
@@ -264,7 +263,7 @@ def test_the_check_loses_its_epsilon_on_all_graphs_with_four_vertices():
 
     worst = {1.0: 0.0, 0.5: 0.0}
     for x in exact.SIGNS[:8]:
-        votes = [afterwards.least_vote(exact.graph(code), x) for code in exact.GRAPHS]
+        votes = [rounds.least_vote(exact.graph(code), x) for code in exact.GRAPHS]
         for factor in worst:
             chance = np.array([passing(s, factor * rule.units) for s in votes])
             for g, h in exact.NEIGHBOURS:
@@ -280,9 +279,9 @@ def test_the_check_draws_this_law_and_knows_its_unit():
     rule = accept_rule(1.0, 0.05, 1)
     need = rule.margin - 2
     expected = math.exp(-need) / (1 + math.exp(-1))
-    share = np.mean([afterwards.passes(2, 1, 1.0, 0.05, open_bits(seed)) for seed in range(1500)])
+    share = np.mean([rounds.passes(2, 1, 1.0, 0.05, open_bits(seed)) for seed in range(1500)])
     assert abs(share - expected) < 5 * math.sqrt(expected * (1 - expected) / 1500)
-    weighted = [afterwards.passes(2 << 20, 1 << 20, 1.0, 0.05, open_bits(seed)) for seed in range(1500)]
+    weighted = [rounds.passes(2 << 20, 1 << 20, 1.0, 0.05, open_bits(seed)) for seed in range(1500)]
     assert abs(np.mean(weighted) - 0.5 * math.exp(2 - math.log(10))) < 0.06  # nearly continuous
 
 

@@ -9,7 +9,7 @@ import rounds_law as exact
 
 from problems.sbm import EdgeList, SparseFlipsRecovery, StochasticBlockModel, error_rate
 from problems.sbm.edges import canonical_edges, pair_at, position_of
-from problems.sbm.estimators import sparse_flips
+from problems.sbm.estimators import flips as flipping
 from sosdp.privacy.mechanisms import edge_noise
 from sosdp.privacy.mechanisms.edge_noise import SkipRule, flipped_positions, skip_rule
 from sosdp.privacy.randomness.bits import open_bits
@@ -104,12 +104,10 @@ def test_the_code_follows_the_law_however_the_skips_are_cut(monkeypatch, size):
 def test_graph_xor_flips_is_what_is_released(monkeypatch):
     """All 64 graphs and some flips: the released graph differs exactly at the flipped positions."""
     for flips in ([], [0], [1, 4], [0, 1, 2, 3, 4, 5]):
-        monkeypatch.setattr(
-            sparse_flips, "flipped_positions", lambda *_, flips=flips: np.array(flips, dtype=int)
-        )
+        monkeypatch.setattr(flipping, "flipped_positions", lambda *_, flips=flips: np.array(flips, dtype=int))
         for code in exact.GRAPHS:
             edges = exact.graph(code)
-            noisy = sparse_flips.flip_sparse(edges, SkipRule(2.0), open_bits(1))
+            noisy = flipping.flip_sparse(edges, SkipRule(2.0), open_bits(1))
             before = set(position_of(edges.first, edges.second).tolist())
             assert set(position_of(noisy.first, noisy.second).tolist()) == before ^ set(flips)
             assert np.all(noisy.first < noisy.second)

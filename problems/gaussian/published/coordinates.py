@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.planner import least
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
@@ -107,45 +108,22 @@ def is_good(rows: np.ndarray) -> bool:
 
 
 class Estimates:
-    """The estimator's answer for every table of a `Search`: (tables, d), NaN where it finds no good table."""
+    """The estimator's answer for every table of a `Search`: (tables, d), NaN where it finds no good table.
+
+    That is the mean of the first good table of least distance, at most `wrong`.
+    """
 
     def __init__(self, search: Search) -> None:
         self.search = search
         cells = search.cells * float(search.spacing)
-        self.count = len(cells)
-        self.tables = list(product(range(self.count), repeat=search.n))
-        good = np.array([is_good(cells[list(table)]) for table in self.tables])
-        means = np.array([cells[list(table)].mean(axis=0) for table in self.tables])
+        self.tables = np.array(list(product(range(len(cells)), repeat=search.n)))
+        means = cells[self.tables].mean(axis=1)
+        good = np.flatnonzero([is_good(cells[table]) for table in self.tables])
         self.answers = np.full_like(means, math.nan)
         for place, table in enumerate(self.tables):
-            chosen = self._nearest(table, good)
-            if chosen is not None:
-                self.answers[place] = means[chosen]
-
-    def place(self, table: Table) -> int:
-        """The number of a table in the public order."""
-        out = 0
-        for cell in table:
-            out = out * self.count + cell
-        return out
-
-    def _nearest(self, table: Table, good: np.ndarray) -> int | None:
-        """The first good table of least distance, at most `wrong`."""
-        for distance in range(self.search.wrong + 1):
-            result = [place for place in self._at(table, distance) if good[place]]
-            if result:
-                return min(result)
-        return None
-
-    def _at(self, table: Table, distance: int) -> list[int]:
-        out = []
-        for chosen in combinations(range(self.search.n), distance):
-            for cells in product(range(self.count), repeat=distance):
-                other = list(table)
-                for i, cell in zip(chosen, cells, strict=True):
-                    other[i] = cell
-                out.append(self.place(tuple(other)))
-        return out
+            distance = (self.tables[good] != table).sum(axis=1)
+            if good.size and distance.min() <= search.wrong:
+                self.answers[place] = means[good[distance.argmin()]]
 
 
 class CoordinateScore(ScoreFunction):
@@ -195,8 +173,7 @@ class CoordinateLevels(Levels):
 
     def __init__(self, score: CoordinateScore, table: Table) -> None:
         self.score = score
-        tables = np.array(score.estimates.tables)
-        self.distance = (tables != np.array(table)).sum(axis=1)
+        self.distance = (score.estimates.tables != np.array(table)).sum(axis=1)
 
     def level(self, point: Point) -> int:
         """Least distance of a table whose estimate is close to the candidate in both norms; n without one."""
@@ -261,12 +238,12 @@ def records_for(d: int, alpha: float, epsilon: float, radius: float, failure: fl
     For every t >= 1: epsilon t / 2 >= d ln((rho + 2 shift(2t)) / rho) + ln 2 + 2 ln t + ln(1.65 / failure),
     rho the Euclidean radius, and 2 radius sqrt(d) where nothing bounds the shift.
     """
-    n = 8
-    while n < MOST_RECORDS:
-        if _enough(n, d, alpha, epsilon, radius, failure):
-            return n
-        n *= 2
-    raise ValueError("no number of records up to 2^30 suffices")
+    result = least(
+        lambda n: _enough(n, d, alpha, epsilon, radius, failure), start=8, most=MOST_RECORDS // 2, ratio=2.0
+    )
+    if result is None:
+        raise ValueError("no number of records up to 2^30 suffices")
+    return result
 
 
 def _enough(n: int, d: int, alpha: float, epsilon: float, radius: float, failure: float) -> bool:

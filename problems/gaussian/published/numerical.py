@@ -15,17 +15,20 @@ Proof: docs/proofs/gaussian_published.md, 5
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement
-from typing import Any
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from sosdp.conic.brackets import bounded_lower_bound, upper_bound
+from sosdp.conic.program import Cones, ConicProgram
 from sosdp.conic.quiet_solve import matrix_program
-from sosdp.conic.rigorous import UNIT, least_eigenvalue_bound
+from sosdp.conic.rigorous import UNIT
 from sosdp.conic.svec import triangle
 from sosdp.privacy.guarantee.condition import Fact
 from sosdp.privacy.inputs import floats
@@ -164,22 +167,15 @@ class NumericalScore:
 @lru_cache(maxsize=16)
 def monomials(count: int, degree: int) -> tuple[Monomial, ...]:
     """All exponents of `count` variables up to a degree, the constant first."""
-    out = []
-    for total in range(degree + 1):
-        for chosen in combinations_with_replacement(range(count), total):
-            exponent = [0] * count
-            for k in chosen:
-                exponent[k] += 1
-            out.append(tuple(exponent))
-    return tuple(out)
+    factors = [(0,) * count, *(tuple(row) for row in np.eye(count, dtype=int).tolist())]
+    return tuple(_times(factors[0], *chosen) for chosen in combinations_with_replacement(factors, degree))
 
 
-def _times(one: Monomial, two: Monomial) -> Monomial:
-    return tuple(a + b for a, b in zip(one, two, strict=True))
+def _times(*factors: Monomial) -> Monomial:
+    return tuple(map(sum, zip(*factors, strict=True)))
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(NamedTuple):
     """A matrix constant + sum_k y_k matrices_k, plus T (same), plus a slack times T, that has to be >= 0."""
 
     base: np.ndarray  # (1 + N, side, side)
@@ -197,132 +193,91 @@ class _Program:
     """All constraints as matrices, for one table and one candidate."""
 
     def __init__(self, score: NumericalScore, rows: np.ndarray, theta: float) -> None:
-        n, D = score.records, score.degree
-        self.score, self.n = score, n
-        self.count = 2 * n + 1
+        n, D, tau = score.records, score.degree, score.tau
+        self.score, self.n, self.count = score, n, 2 * n + 1
         self.all = monomials(self.count, D)
         self.number = {m: k for k, m in enumerate(self.all)}
         self.size = len(self.all) - 1
-        unit = np.eye(self.count, dtype=int)
-        one: Monomial = (0,) * self.count
-        w, x, slack = (
-            [tuple(unit[i]) for i in range(n)],
-            [tuple(unit[n + i]) for i in range(n)],
-            tuple(unit[2 * n]),
-        )
-        tau = score.tau
+        one, *z = monomials(self.count, 1)
+        w, x, slack = z[:n], z[n : 2 * n], z[2 * n]
         mean: Poly = {x[i]: 1.0 / n for i in range(n)}
         total: Poly = {one: -float(n), **dict.fromkeys(w, 1.0)}
         spread: Poly = {one: -score.lam, _times(slack, slack): 1.0}
-        for i in range(n):
-            spread[_times(x[i], x[i])] = 1.0 / n - 1.0 / n**2
-            for j in range(i):
-                spread[_times(x[i], x[j])] = -2.0 / n**2
-        half = monomials(self.count, D // 2)
-        inner = monomials(self.count, (D - 1) // 2)
-        blocks = [
-            _Block(self._localised({one: 1.0}, half), np.zeros(1), tau),
-            _Block(self._localised(total, inner), self._localised({one: 1.0}, inner), SLACK * tau * n),
-        ]
-        tests = monomials(self.count, D - 2)
+        for i, j in combinations_with_replacement(range(n), 2):
+            spread[_times(x[i], x[j])] = 1.0 / n - 1.0 / n**2 if i == j else -2.0 / n**2
+        half, inner, tests = (monomials(self.count, k) for k in (D // 2, (D - 1) // 2, D - 2))
         equations: list[Poly] = [{_times(w[i], w[i]): 1.0, w[i]: -1.0} for i in range(n)]
         equations += [{_times(w[i], x[i]): 1.0, w[i]: -float(rows[i])} for i in range(n)]
-        equations.append(spread)
-        blocks += [_Block(self._arrow(p, tests), np.zeros(1), tau) for p in equations]
+        self.blocks = [
+            _Block(self._localised({one: 1.0}, half), np.zeros(1), tau),
+            _Block(self._localised(total, inner), self._localised({one: 1.0}, inner), SLACK * tau * n),
+            *(_Block(self._arrow(p, tests), np.zeros(1), tau) for p in (*equations, spread)),
+        ]
         for sign in (1.0, -1.0):
-            near = {m: -sign * c for m, c in mean.items()} | {one: score.alpha + sign * theta}
-            blocks.append(_Block(self._localised(near, (one,)), np.zeros(1), tau))
-            inside = {m: -sign * c for m, c in mean.items()} | {one: 2.0 * score.reach}
-            blocks.append(_Block(self._localised(inside, (one,)), np.zeros(1), tau))
-        self.blocks = blocks
+            for room in (score.alpha + sign * theta, 2.0 * score.reach):
+                near = {m: -sign * c for m, c in mean.items()} | {one: room}
+                self.blocks.append(_Block(self._localised(near, (one,)), np.zeros(1), tau))
+
+    def _values(self, q: Poly, basis: Iterable[Monomial]) -> np.ndarray:
+        """(1 + N, len(basis)): the values on q times the basis, in the moments."""
+        listed = list(basis)
+        out = np.zeros((self.size + 1, len(listed)))
+        for (column, monomial), (m, c) in product(enumerate(listed), q.items()):
+            out[self.number[_times(monomial, m)], column] += c
+        return out
 
     def _localised(self, q: Poly, basis: tuple[Monomial, ...]) -> np.ndarray:
-        out = np.zeros((self.size + 1, len(basis), len(basis)))
-        for i, a in enumerate(basis):
-            for j, b in enumerate(basis):
-                product = _times(a, b)
-                for m, c in q.items():
-                    out[self.number[_times(product, m)], i, j] += c
-        return out
+        products = self._values(q, (_times(a, b) for a in basis for b in basis))
+        return products.reshape(-1, len(basis), len(basis))
 
     def _arrow(self, q: Poly, basis: tuple[Monomial, ...]) -> np.ndarray:
         """[[0, v'], [v, 0]], v the values on q times the basis: >= -t I iff |v| <= t."""
-        side = len(basis) + 1
-        out = np.zeros((self.size + 1, side, side))
-        for i, a in enumerate(basis):
-            for m, c in q.items():
-                k = self.number[_times(a, m)]
-                out[k, 0, i + 1] += c
-                out[k, i + 1, 0] += c
+        out = np.zeros((self.size + 1, len(basis) + 1, len(basis) + 1))
+        out[:, 0, 1:] = out[:, 1:, 0] = self._values(q, basis)
         return out
 
     def radius(self, T: float) -> float:
         """Bound on the norm of all moments but the constant, which is 1."""
         return math.sqrt(max((self.score.bound + self.score.tau * T) ** 2 - 1.0, 0.0))
 
+    def margin(self, T: float) -> tuple[ConicProgram, float]:
+        """Largest t <= 1 such that every matrix at T is at least t, over moments of at most the radius each,
+        as a minimum of -t; and by how much rounding of the entries may change t."""
+        parts, radius = [block.at(T) for block in self.blocks], self.radius(T)
+        rows, limits = [], []
+        for part in parts:
+            i, j = triangle(part.shape[1])
+            vectors = part[:, i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+            rows.append(sp.csr_matrix(np.column_stack([-vectors[1:].T, np.where(i == j, 1.0, 0.0)])))
+            limits.append(vectors[0])
+        box = sp.eye_array(self.size, self.size + 1)
+        cost = np.append(np.zeros(self.size), -1.0)
+        A = sp.vstack([sp.csr_matrix(-cost), box, -box, *rows], format="csc")
+        b = np.concatenate([[1.0], np.full(2 * self.size, radius), *limits])
+        cones = Cones(0, 1 + 2 * self.size, tuple(part.shape[1] for part in parts))
+        largest = max(float(np.abs(part).sum(axis=0).max()) * part.shape[1] for part in parts)
+        return ConicProgram(cost, A, b, cones), 64 * UNIT * largest * (1.0 + radius)
+
     def decide(self, T: float) -> int:
         """1: proven score <= T; -1: proven score > T; 0: neither. By a conic solver's proposals."""
-        parts = [block.at(T) for block in self.blocks]
-        radius = self.radius(T)
-        columns, rows, limits, sides = self.size + 1, [], [], []
-        first = sp.csr_matrix(([1.0], ([0], [self.size])), (1, columns))
-        for part in parts:
-            side = part.shape[1]
-            i, j = triangle(side)
-            scale = np.where(i == j, 1.0, math.sqrt(2.0))
-            vectors = part[:, i, j] * scale
-            margin = np.where(i == j, 1.0, 0.0)[:, None]
-            rows.append(sp.csr_matrix(np.hstack([-vectors[1:].T, margin])))
-            limits.append(vectors[0])
-            sides.append(side)
-        # |y| <= radius, coordinate by coordinate: looser for the solver, checked exactly afterwards
-        box = sp.hstack([sp.eye_array(self.size), sp.csr_matrix((self.size, 1))])
-        A = sp.vstack([first, box, -box, *rows], format="csc")
-        b = np.concatenate([[1.0], np.full(2 * self.size, radius), *limits])
-        cost = np.zeros(columns)
-        cost[-1] = -1.0
-        answer = matrix_program(cost, A, b, 1 + 2 * self.size, sides)
+        program, _ = self.margin(T)
+        cones = program.cones
+        answer = matrix_program(program.q, program.A, program.b, cones.nonnegative, cones.psd)
         if answer is None:
             return 0
         y, z = answer
-        if self.holds(T, y[:-1]):
-            return 1
-        place, multipliers = 1 + 2 * self.size, []
-        for side in sides:
-            i, j = triangle(side)
-            matrix = np.zeros((side, side))
-            matrix[i, j] = matrix[j, i] = z[place : place + i.size] / np.where(i == j, 1.0, math.sqrt(2.0))
-            multipliers.append(matrix)
-            place += i.size
-        return -1 if self.refuted(T, multipliers) else 0
+        return 1 if self.holds(T, y[:-1]) else -1 if self.refuted(T, z) else 0
 
     def holds(self, T: float, y: np.ndarray) -> bool:
         """Every constraint at T, proven for these moments."""
-        if float(np.linalg.norm(y)) * (1 + 1e-12) > self.radius(T):
-            return False
-        size = 1.0 + float(np.abs(y).sum())
-        for block in self.blocks:
-            part = block.at(T)
-            matrix = part[0] + np.tensordot(y, part[1:], axes=1)
-            error = 8 * (self.size + 8) * UNIT * float(np.abs(part).max()) * size * part.shape[1]
-            if least_eigenvalue_bound(matrix) < error:
-                return False
-        return True
+        program, rounding = self.margin(T)
+        inside = float(np.linalg.norm(y)) * (1 + 1e-12) <= self.radius(T)
+        return inside and bool(np.isfinite(upper_bound(program, np.append(y, rounding))))
 
-    def refuted(self, T: float, multipliers: list[np.ndarray]) -> bool:
-        """Whether sum <Z_j, F_j(y)> < 0 for all |y| <= radius; the Z_j made positive semidefinite first."""
-        constant, slopes, size = 0.0, np.zeros(self.size), 0.0
-        for block, matrix in zip(self.blocks, multipliers, strict=True):
-            values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-            factor = vectors * np.sqrt(np.maximum(values, 0.0))
-            part = block.at(T)
-            result = np.einsum("kab,ac,bc->k", part, factor, factor)
-            constant += float(result[0])
-            slopes += result[1:]
-            size += float(np.abs(part).sum() * (factor * factor).sum())
-        worst = constant + float(np.linalg.norm(slopes)) * self.radius(T)
-        error = 1e-13 * (self.size + 64) * size * (1.0 + self.radius(T))
-        return bool(np.isfinite(worst) and worst < -error)
+    def refuted(self, T: float, z: np.ndarray) -> bool:
+        """Whether these multipliers prove that no moments within the radius have all matrices at T >= 0."""
+        program, rounding = self.margin(T)
+        return bounded_lower_bound(program, z, max(1.0, self.radius(T))) > rounding
 
     def inner_radius(self, T: float, width: float) -> float:
         """r: if the score is at most T - width, a ball of this radius is feasible at T (Lemma C.5)."""

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sosdp.estimator.planner import least
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.inputs import floats
 from sosdp.privacy.mechanisms.exponential import VolumeTheorem, truncated_exponential
@@ -161,18 +162,13 @@ def convex_share(scores: tuple[float, float, float], excess: float) -> float:
 def least_records(
     task: Task, epsilon: float, delta: float, eta: float = 0.1, widened: Fraction = Fraction(1)
 ) -> int:
-    """The least power-of-two multiple, then bisected, n at which Theorem 4.2 applies; ValueError if none."""
-    n = 16
-    while not truncation(task, n, epsilon, delta, eta, widened).holds:
-        n *= 2
-        if n > MOST_RECORDS:
-            raise ValueError(f"eta = {eta} proves nothing for a {task} at any number of records: lower it")
-    low, high = n // 2, n
-    while high - low > max(1, high // 256):
-        middle = (low + high) // 2
-        enough = truncation(task, middle, epsilon, delta, eta, widened).holds
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    """The least n (within .4 %) at which Theorem 4.2 applies; ValueError if none."""
+    result = least(
+        lambda n: truncation(task, n, epsilon, delta, eta, widened).holds, 16, MOST_RECORDS, 257 / 256
+    )
+    if result is None:
+        raise ValueError(f"eta = {eta} proves nothing for a {task} at any number of records: lower it")
+    return result
 
 
 def plan_truncated_draw(
