@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from sosdp._version import __version__
 from sosdp.aliases import PACKAGES, ForeignPackage, ours
 from sosdp.cli.arguments import COMMANDS
 from sosdp.cli.output import BAD_INPUT, InputError, OutputLost, brief, one_line, silence_stdout, write_out
+from sosdp.cli.solve_conic import is_conic
 from sosdp.extras import MissingPackage
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -72,43 +74,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             check_name(arguments.name)
         if extra:
             raise InputError(f"sosdp {arguments.command}: unknown arguments {' '.join(extra)}")
-        if arguments.command == "solve":
-            from sosdp.cli.solve_conic import is_conic
-
-            if is_conic(arguments.file):
-                from sosdp.cli.solve_conic import run
-            else:
-                from sosdp.cli.solve import run
-        elif arguments.command == "check-release":
-            from sosdp.cli.check_release import run
-        elif arguments.command == "verify":
-            from sosdp.cli.verify import run
-        elif arguments.command == "private":
-            from sosdp.cli.private import run
-        elif arguments.command == "proofs":
-            from sosdp.cli.proofs import run
-        else:
-            from sosdp.cli.demo import run
-        code = run(arguments)
+        module = arguments.command.replace("-", "_")
+        if module == "solve" and is_conic(arguments.file):
+            module = "solve_conic"
+        code: int = importlib.import_module(f"sosdp.cli.{module}").run(arguments)
         write_out("")
         return code
     except BrokenPipeError:  # whoever read the output (`| head`) has seen enough
         silence_stdout()
         return BROKEN_PIPE
-    except OutputLost as error:
-        print(f"sosdp: {one_line(error)}", file=sys.stderr)
-        return BAD_INPUT
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
         silence_stdout()
         print(f"sosdp: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
-    except InputError as error:
-        print(brief(one_line(error)), file=sys.stderr)
-        return BAD_INPUT
-    except (MissingPackage, ForeignPackage) as error:
-        print(brief(f"sosdp: {one_line(error)}"), file=sys.stderr)
+    except (InputError, OutputLost, MissingPackage, ForeignPackage) as error:
+        who = "" if isinstance(error, InputError) else "sosdp: "
+        print(brief(who + one_line(error)), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -6,7 +6,6 @@ lack it. What ``clone``, pipelines, searches and cross-validation ask of an esti
 
 from __future__ import annotations
 
-import functools
 import inspect
 import textwrap
 from collections.abc import Callable
@@ -56,8 +55,6 @@ class Parameters:
             cls._declared = {**kept, **own}
             cls.__init__ = _constructor(cls._declared)  # type: ignore[method-assign]
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_table(cls._declared)}"
-        elif "__init__" in vars(cls):
-            cls.__init__ = _naming(cls.__init__)  # type: ignore[method-assign]
 
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter out of range; more where parameters depend on each other."""
@@ -141,7 +138,15 @@ def _constructor(declared: dict[str, Declared]) -> Callable[..., None]:
     parameters = [item.parameter(name) for name, item in declared.items()]
     signature = inspect.Signature(sorted(parameters, key=lambda item: item.kind))
 
+    known = list(signature.parameters)
+
     def _construct(self: Any, *args: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{type(self).__name__} has no parameter {name!r}, it has {', '.join(known)}"
+                    f"{did_you_mean(name, known)}"
+                )
         try:
             bound = signature.bind(*args, **given)
         except TypeError as error:
@@ -154,7 +159,7 @@ def _constructor(declared: dict[str, Declared]) -> Callable[..., None]:
         parameters=[own, *signature.parameters.values()]
     )
     _construct.__name__ = "__init__"
-    return _naming(_construct)  # type: ignore[no-any-return]
+    return _construct
 
 
 def _table(declared: dict[str, Declared]) -> str:
@@ -167,23 +172,6 @@ def _table(declared: dict[str, Declared]) -> str:
             *textwrap.wrap(item.text, 100, initial_indent="    ", subsequent_indent="    "),
         ]
     return "\n".join(lines)
-
-
-def _naming(construct: Any) -> Any:
-    """The constructor; a parameter that it does not have is refused with the name that was meant."""
-    known = list(inspect.signature(construct).parameters)[1:]
-
-    @functools.wraps(construct)
-    def _checked(self: Any, *args: Any, **given: Any) -> None:
-        for name in given:
-            if name not in known:
-                raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}, it has {', '.join(known)}"
-                    f"{did_you_mean(name, known)}"
-                )
-        construct(self, *args, **given)
-
-    return _checked
 
 
 def _defaults(made: type) -> dict[str, Any]:

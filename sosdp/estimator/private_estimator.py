@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import FitFirst
 from sosdp.estimator.parameters import Parameters
 from sosdp.estimator.score_program import ScoreProgram
@@ -113,27 +114,16 @@ class PrivateEstimator(FitFirst, Parameters):
     Made by `private_estimator`; see there for the parameters.
     """
 
-    estimate_: np.ndarray
-    release_: Release
+    program: Program = Field(None, "what is estimated")
+    epsilon: float = Field(None, "budget", default=1.0, kw_only=True)
+    delta: float = Field(None, "budget; output perturbation only", default=0.0, kw_only=True)
+    output: VectorOutput | None = Field(None, "of output perturbation", default=None, kw_only=True)
+    sampler: Sampler | None = Field(None, "of the exponential mechanism", default=None, kw_only=True)
+    adjacency: str = Field(None, "for the guarantee", default=ONE_RECORD_REPLACED, kw_only=True)
+    insecure_seed: int | None = Field(None, "tests only; voids the guarantee", default=None, kw_only=True)
 
-    def __init__(
-        self,
-        program: Program,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        output: VectorOutput | None = None,
-        sampler: Sampler | None = None,
-        adjacency: str = ONE_RECORD_REPLACED,
-        insecure_seed: int | None = None,
-    ) -> None:
-        self.program = program
-        self.epsilon = epsilon
-        self.delta = delta
-        self.output = output
-        self.sampler = sampler
-        self.adjacency = adjacency
-        self.insecure_seed = insecure_seed
+    estimate_: np.ndarray = Fitted()
+    release_: Release = Fitted()
 
     def check(self) -> None:
         """Refuse what cannot be private, from public facts alone.
