@@ -80,5 +80,7 @@ _EVERYDAY = (
 ).split()
 
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
-__getattr__, __dir__ = lazily(__name__, _HOMES, _MODULES, _EVERYDAY)
+__getattr__, __dir__ = lazily(
+    __name__, {f".{home}": names for home, names in _HOMES.items()}, _MODULES, _EVERYDAY
+)
 install()

@@ -23,7 +23,7 @@ def lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package: names by the submodule that has them, and submodules.
 
-    A submodule is written as it is after the dot of a relative import; one of the ``modules`` that lies
+    A home is written as in an import, relative ones with their dots; one of the ``modules`` that lies
     deeper has its last name (``relaxation.functionals``: ``functionals``). What ``dir`` shows is the
     package's ``__all__``, or of many names the ``everyday`` ones, and the ``modules``. AttributeError for
     another name.
@@ -36,7 +36,7 @@ def lazily(
             return import_module(f"{package}.{inner[name]}")
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f".{home[name]}", package), name)
+        value = getattr(import_module(home[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -53,6 +53,6 @@ def from_stub(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
     homes: dict[str, list[str]] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            home = "." * (node.level - 1) + str(node.module)
+            home = "." * node.level + str(node.module)
             homes.setdefault(home, []).extend(alias.name for alias in node.names)
     return sorted(name for names in homes.values() for name in names), *lazily(package, homes)

@@ -1,8 +1,8 @@
 """The public names of ``problems.gaussian``, which load when they are first used, and where they are."""
 
-from .estimators.components import PrivatePCA as PrivatePCA
-from .estimators.covariance import PrivateCovariance as PrivateCovariance
+from .estimators.gaussian import PrivateCovariance as PrivateCovariance
 from .estimators.gaussian import PrivateGaussian as PrivateGaussian
+from .estimators.gaussian import PrivatePCA as PrivatePCA
 from .estimators.mean import PrivateMean as PrivateMean
 from .estimators.not_private import FilteredMean as FilteredMean
 from .estimators.not_private import RobustMean as RobustMean

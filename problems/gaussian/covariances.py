@@ -111,13 +111,7 @@ def private_gaussian(
 
     plan: what `plan_covariance` said for the same task, budget and `mean`.
     """
-    queries = IntegerQueries(
-        task.n,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=None if budget.epsilon is not None else budget.rho,
-        insecure_seed=insecure_seed,
-    )
+    queries = budget.queries(task.n, insecure_seed)
     frame, whitening, last = whitened(queries, entries, columns, task, plan, slack=slack_of(mean))
     value = _covariance(frame, whitening, last, plan)
     if mean:

@@ -78,15 +78,8 @@ def private_mean(
     if plan.method == "median":
         return _medians(entries, columns, task, budget, plan, insecure_seed)
     pure = plan.method == "cube"
-    queries = IntegerQueries(
-        task.n,
-        epsilon=budget.epsilon,
-        delta=0.0 if pure else budget.delta,
-        rho=None if budget.epsilon is not None else budget.rho,
-        before=sum(plan.spent.values(), Fraction(0)) if plan.method == "ball" else None,
-        dimension=task.d if plan.method == "ball" else None,
-        insecure_seed=insecure_seed,
-    )
+    ball = plan.spent if plan.method == "ball" else None
+    queries = budget.queries(task.n, insecure_seed, pure=pure, ball=ball, dimension=task.d)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     run = _cube if pure else _in_a_ball
     mean, half, noise = run(queries, frame.into(entries), columns, frame, task, plan)
@@ -264,8 +257,7 @@ def _thin(seconds: np.ndarray, spread: np.ndarray, columns: Columns) -> np.ndarr
 def _medians(
     entries: np.ndarray, columns: Columns, task: MeanTask, budget: Budget, plan: Plan, seed: int | None
 ) -> Release:
-    rho = None if budget.epsilon is not None else budget.rho
-    queries = IntegerQueries(task.n, epsilon=budget.epsilon, delta=budget.delta, rho=rho, insecure_seed=seed)
+    queries = budget.queries(task.n, seed)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     # in the frame, on equal steps: those of the frame's own median are dense near 0
     price = plan.spent["medians"] / task.d

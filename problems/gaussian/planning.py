@@ -7,7 +7,7 @@ docs/gaussian.md)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 from sosdp.privacy.calibrate import check_delta, check_epsilon, check_positive, zcdp_rho
+from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
 from .frame import TOP, each_epsilon, location_nats, pure_frame, quantile_epsilon
 
@@ -57,6 +58,27 @@ class Budget:
     def pure(self) -> bool:
         """Whether Gaussian noise is out of reach."""
         return self.rho is None
+
+    def queries(
+        self,
+        n: int,
+        seed: int | None,
+        *,
+        pure: bool = False,
+        ball: Mapping[str, Fraction] | None = None,
+        dimension: int | None = None,
+    ) -> IntegerQueries:
+        """Questions about n records, paid from it: without delta, or with a last sum in a ball of that
+        dimension after parts of the given zCDP."""
+        return IntegerQueries(
+            n,
+            epsilon=self.epsilon,
+            delta=0.0 if pure else self.delta,
+            rho=None if self.epsilon is not None else self.rho,
+            before=None if ball is None else sum(ball.values(), Fraction(0)),
+            dimension=None if ball is None else dimension,
+            insecure_seed=seed,
+        )
 
     @property
     def total(self) -> Fraction:

@@ -106,15 +106,8 @@ def private_regression(
     Value: see `Step.answer`. A regressor that is mostly one value is left out: its column of the last ball
     is zeros.
     """
-    queries = IntegerQueries(
-        task.n,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=None if budget.epsilon is not None else budget.rho,
-        before=None if "sum" in plan.spent else sum(plan.spent.values(), Fraction(0)),
-        dimension=None if "sum" in plan.spent else task.d,
-        insecure_seed=insecure_seed,
-    )
+    ball = None if "sum" in plan.spent else plan.spent
+    queries = budget.queries(task.n, insecure_seed, ball=ball, dimension=task.d)
     frame = release_frame(queries, entries, columns, plan.frame_epsilon, task.contamination)
     kept = np.flatnonzero(~frame.degenerate[:-1])
     if frame.degenerate[-1] or not kept.size:

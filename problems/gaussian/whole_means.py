@@ -55,16 +55,9 @@ def whole_mean(
     noise; clipped_to (d, 2), the bounds, or clip points; clipped_share (d,), 95 % upper bounds of the share
     of records beyond clip points, 0 where there are bounds.
     """
+    ball = plan.spent if plan.method == "ball" else None
     pure = plan.method == "cube"
-    queries = IntegerQueries(
-        task.n,
-        epsilon=budget.epsilon,
-        delta=0.0 if pure else budget.delta,
-        rho=None if budget.epsilon is not None else budget.rho,
-        before=sum(plan.spent.values(), Fraction(0)) if plan.method == "ball" else None,
-        dimension=task.d if plan.method == "ball" else None,
-        insecure_seed=insecure_seed,
-    )
+    queries = budget.queries(task.n, insecure_seed, pure=pure, ball=ball, dimension=task.d)
     ends = release_ends(queries, entries, columns, task, plan)
     middle, half = (ends.low + ends.high) / 2.0, (ends.high - ends.low) / 2.0
     y = np.where(np.isnan(entries), 0.0, np.clip((entries - middle) / half, -1.0, 1.0))

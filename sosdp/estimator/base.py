@@ -106,7 +106,7 @@ class ReleasingEstimator(FitFirst, Parameters, ABC):
     def _unpack(self, value: Any) -> None:
         """Set the attributes that the parts of a released value give (`field.Fitted`)."""
         for name, result in self._results.items():
-            part = result.part or name[:-1]
+            part = name[:-1] if result.part == "" else result.part
             if part in value:
                 given = value[part]
                 setattr(self, name, given if given is None or result.make is None else result.make(given))

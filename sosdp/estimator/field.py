@@ -72,16 +72,18 @@ class Result:
     Attributes
     ----------
     part
-        The part of a released value that it is; "" for its own name without the underscore.
+        The part of a released value that it is; "" for its own name without the underscore, None for none.
     make
         What makes it from that part, where there is one; None where they are the same.
     """
 
-    part: str
+    part: str | None
     make: Callable[[Any], Any] | None
 
 
-def Fitted(part: str = "", make: Callable[[Any], Any] | None = None, *, init: Literal[False] = False) -> Any:
+def Fitted(
+    part: str | None = "", make: Callable[[Any], Any] | None = None, *, init: Literal[False] = False
+) -> Any:
     """Declare an attribute that `fit` sets, see `Result`."""
     return Result(part, make)
 

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from problems.gaussian import PrivateGaussian, PrivateMean
-from problems.gaussian.columns import public_columns
+from problems.gaussian.columns import boolean_columns, public_columns, read_table
 from problems.gaussian.frame import spread_missing
-from problems.gaussian.tables import boolean_columns, read_table
 
 N = 2000
 

@@ -49,7 +49,7 @@ def run_on(table, columns, task, method):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    monkeypatch.setattr(whole_means, "IntegerQueries", Transcript)
+    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
     monkeypatch.setattr(planning, "CLIP_NATS", 1e-3)  # the first and the last of three
     yield
     Transcript.script = None

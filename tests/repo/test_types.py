@@ -20,7 +20,13 @@ from sosdp.model.options import AllOptions, BuildOptions, Options, SolveOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("sosdp", "problems", "certificates")
-LAZY = ["sosdp.privacy", "sosdp.relaxation", *(f"problems.{p}" for p in ("sbm", "cuts", "gaussian", "mrf"))]
+LAZY = [
+    "sosdp.privacy",
+    "sosdp.privacy.mechanisms",
+    "sosdp.privacy.scores",
+    "sosdp.relaxation",
+    *(f"problems.{p}" for p in ("cuts", "gaussian", "gmm", "mrf", "sbm", "tuples")),
+]
 
 
 def declared(path: Path) -> set[str]:

@@ -9,10 +9,18 @@ import numpy as np
 
 from sosdp.estimator.base import ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted
+from sosdp.estimator.not_fitted import check_fitted
+from sosdp.estimator.records import check_width
 
-from ..columns import Columns, bounds_by_name, flags_by_name, public_columns
+from ..columns import (
+    Columns,
+    boolean_columns,
+    bounds_by_name,
+    flags_by_name,
+    public_columns,
+    read_table,
+)
 from ..planning import Budget, MeanTask, Plan, checked_budget
-from ..tables import boolean_columns, read_table
 
 
 class TableEstimator(ReleasingEstimator):
@@ -76,6 +84,13 @@ class TableEstimator(ReleasingEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         return entries
 
+    def _rows(self, X: Any) -> np.ndarray:
+        """(n, d) entries to which a fitted estimator is applied; raises as scikit-learn's do."""
+        check_fitted(self, "release_")
+        entries, _ = read_table(X, least=1)
+        check_width(entries, self.n_features_in_, type(self).__name__)
+        return entries
+
     def _public(
         self,
         n: int,
@@ -100,10 +115,8 @@ class TableEstimator(ReleasingEstimator):
     def _schema(self, d: int) -> tuple[Any, Any]:
         """Bounds and tightness; columns that a data frame declares as booleans have (0, 1) by default."""
         flags = np.array(self._booleans, dtype=bool)
-        bounds, stated = (
-            self._bounds_of(d),
-            flags_by_name("tight", getattr(self, "tight", False), self._names_of(d)),
-        )
+        bounds = self._bounds_of(d)
+        stated = flags_by_name("tight", getattr(self, "tight", False), self._names_of(d))
         named = isinstance(self.bounds, Mapping)
         listed = isinstance(bounds, list | tuple) and len(bounds) == d and (d > 2 or named)
         if not flags.any() or np.shape(stated) not in ((), (d,)):

@@ -1,15 +1,17 @@
-"""Private covariance, and mean, of a raw table in approximate or zero-concentrated privacy.
+"""Private covariance, and mean, of a raw table; its principal components, which are a function of them.
 
-Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_frame.md
+Privacy: docs/proofs/gaussian_whitening.md, docs/proofs/gaussian_frame.md, docs/proofs/gaussian_scores.md
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from sosdp.estimator.field import Fitted
+from sosdp.estimator.field import Field, Fitted, whole
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import join
@@ -22,6 +24,8 @@ from ..planning import Budget, MeanTask, Plan, plan_mean
 from ..pure import plan_pure, pure_covariance
 from .base import TableEstimator
 
+SURE = 1.645  # deviations by which a gap between eigenvalues is taken smaller than it was released
+TOLD_APART = 0.5  # largest forecast sine of a component that means something
 LEAST_CONTAMINATION = 0.01
 COVARIANCE_SHARE = 0.6  # of a pure budget, the rest for the mean
 
@@ -110,3 +114,93 @@ def _folded(task: MeanTask) -> MeanTask:
 
 def _name(mean: bool) -> str:
     return "gaussian.learner" if mean else "gaussian.covariance"
+
+
+class PrivateCovariance(PrivateGaussian):
+    """Covariance of the columns of a table, robust to a fraction of far rows, in their own units.
+
+    Arguments, attributes (without mean_) and errors are those of `PrivateGaussian`; no budget goes
+    into a mean.
+    """
+
+    _mean = False
+
+
+class PrivatePCA(PrivateGaussian):
+    """Leading principal components of a table (d <= 50), robust to a fraction of far rows.
+
+    A function of what `PrivateGaussian` releases, whose arguments and attributes it has. After fit:
+    components_ (k, d), rows of unit length; explained_variance_ (k,) and explained_variance_ratio_ (k,);
+    angle_ (k,), forecast sines of the angles between components and those of the population (first order);
+    subspace_angle_, of the span of all k; told_apart_ (k,) bool, components whose forecast is at most .5:
+    the others are directions among eigenvalues that are too close; scale_ (d,), 1 unless standardised;
+    mean_ (d,), that of folded rows.
+    """
+
+    n_components: int = Field(whole(), "number of components, at most d", default=1, kw_only=True)
+    standardise: bool = Field(
+        None,
+        "components of the correlations, of columns over their released deviations",
+        default=False,
+        kw_only=True,
+    )
+
+    components_: np.ndarray = Fitted()
+    explained_variance_: np.ndarray = Fitted()
+    explained_variance_ratio_: np.ndarray = Fitted()
+    angle_: np.ndarray = Fitted()
+    subspace_angle_: float = Fitted()
+    told_apart_: np.ndarray = Fitted()
+    scale_: np.ndarray = Fitted()
+
+    def plan(self, n: int, d: int) -> Plan:
+        """The plan of the covariance for n records of d columns; raises as `fit` does."""
+        if self.n_components > d:
+            raise ValueError(f"n_components = {self.n_components} is more than the {d} columns")
+        return super().plan(n, d)
+
+    def _unpack(self, value: Any) -> None:
+        super()._unpack(value)
+        covariance, k = self.covariance_, self.n_components
+        deviations = np.sqrt(np.diag(covariance))
+        self.scale_ = deviations if self.standardise else np.ones(len(deviations))
+        values, vectors = np.linalg.eigh(covariance / self.scale_[:, None] / self.scale_)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+        self.components_ = (vectors * np.sign(largest))[:, :k].T
+        self.explained_variance_ = values[:k]
+        self.explained_variance_ratio_ = values[:k] / values.sum()
+        tilts = squared_tilts(values, self.error_)
+        self.angle_ = np.minimum(1.0, np.sqrt(tilts.sum(axis=1)))[:k]
+        self.subspace_angle_ = float(min(1.0, np.sqrt(tilts[:k, k:].sum())))
+        self.told_apart_ = self.angle_ <= TOLD_APART
+
+    def transform(self, X: Any) -> np.ndarray:
+        """(n, k) coordinates of rows X (n, d), not private if they are; a missing entry counts as the
+        mean."""
+        entries = self._rows(X)
+        away = np.where(np.isfinite(entries), entries - self.mean_, 0.0) / self.scale_
+        result: np.ndarray = away @ self.components_.T
+        return result
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """`fit`, then `transform` of the same rows: the coordinates themselves are not private."""
+        return self.fit(X, y).transform(X)
+
+
+def squared_tilts(values: np.ndarray, error: float) -> np.ndarray:
+    """(d, d) expected squares of the tilt of eigenvector i towards j, in first order.
+
+    values: (d,) eigenvalues; error: Frobenius error of the covariance relative to the truth, whose entries
+    beside the diagonal have variance error^2 / (d (d + 1)).
+    """
+    d = len(values)
+    variance = error**2 / (d * (d + 1))
+    doubt = (
+        SURE * math.sqrt(2.0 * variance) * (values[:, None] + values)
+    )  # noise drives equal eigenvalues apart
+    gaps = np.maximum(np.abs(values[:, None] - values) - doubt, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tilts = np.outer(values, values) * variance / gaps**2
+    result: np.ndarray = np.where(np.eye(d, dtype=bool), 0.0, np.where(gaps == 0.0, 1.0, tilts))
+    return result

@@ -10,14 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from sosdp.estimator.field import Field, Fitted, nonnegative
-from sosdp.estimator.not_fitted import check_fitted
 from sosdp.privacy.guarantee.release import Release
 
-from ..columns import Columns, flags_by_name
+from ..columns import Columns, flags_by_name, read_table
 from ..planning import MeanTask, Plan
 from ..regression import private_regression
 from ..regression_planning import plan_regression
-from ..tables import read_table
 from .base import TableEstimator
 
 
@@ -87,13 +85,7 @@ class PrivateLinearRegression(TableEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """(n,) predictions for rows X (n, d); a missing entry counts as 0. Post-processing."""
-        check_fitted(self, "coef_")
-        entries, _ = read_table(X, least=1)
-        if entries.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {entries.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+        entries = self._rows(X)
         result: np.ndarray = np.where(np.isfinite(entries), entries, 0.0) @ self.coef_ + self.intercept_
         return result
 

@@ -51,7 +51,7 @@ class RecoveryEstimator(ReleasingEstimator):
     """
 
     labels_: np.ndarray | None = Fitted(make=lambda labels: np.array(labels, dtype=np.int64))
-    nodes_: tuple[Hashable, ...] = Fitted()
+    nodes_: tuple[Hashable, ...] = Fitted(None)
 
     def _read(self, X: Any) -> Any:
         graph = self._canonical(X, self._bound())
