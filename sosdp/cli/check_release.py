@@ -6,8 +6,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sosdp.cli.files import read_json
-from sosdp.cli.output import InputError, aligned, one_line, write_out
+from sosdp.cli.output import InputError, aligned, one_line, read_json, write_out
 
 if TYPE_CHECKING:
     from sosdp.privacy.verification.release_check import Bound

@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from sosdp.cli.files import check_folder
-from sosdp.cli.output import InputError, one_line
+from sosdp.cli.output import InputError, check_folder, one_line
 from sosdp.write import write_whole
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-"""Standard output belongs to the result, standard error to everything else."""
+"""Standard output belongs to the result, standard error to everything else; files are read or refused in a
+line."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ NOT_ANSWERED = 1
 BAD_INPUT = 2
 LONGEST = 1000  # characters of a complaint
 SHORT = 220  # of a reason that JSON has in full
+LARGEST = 1 << 26  # characters of a JSON file
 
 
 class InputError(Exception):
@@ -253,3 +255,25 @@ def promise_fields(release: dict[str, Any]) -> dict[str, str | None]:
         "guarantee": f"{promise}; neighbours differ in {guarantee['adjacency']}",
         "assumes": ";\n".join(guarantee["assumptions"]) or None,
     }
+
+
+def read_json(path: str) -> Any:
+    """The JSON value in a file, of at most 64 MiB; InputError, in one line, where there is none."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise InputError(f"{path}: longer than 64 MiB")
+        return json.loads(text)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: is nested too deeply") from error
+    except ValueError as error:  # not UTF-8, not JSON, an integer of too many digits, a zero byte in the name
+        raise InputError(f"{path}: not readable as JSON: {one_line(error)}") from error
+
+
+def check_folder(target: str, option: str) -> None:
+    """InputError where a file that an option names has no folder to lie in."""
+    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
+        raise InputError(f"{target}: {option}: the folder does not exist")

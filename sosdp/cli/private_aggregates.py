@@ -5,8 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.files import read_json
-from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish
+from sosdp.cli.output import Fields, InputError, fitting, one_line, promise_fields, publish, read_json
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import Schema, SchemaError

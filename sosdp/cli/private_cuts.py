@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from sosdp.cli.files import read_json
 from sosdp.cli.graphs import GraphInput, given_graph
-from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish
+from sosdp.cli.output import Fields, InputError, fitting, promise_fields, publish, read_json
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 
 WHERE = "sosdp private cuts"

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sosdp.cli.emit import emit, wanted
-from sosdp.cli.files import check_folder
 from sosdp.cli.output import (
     ANSWERED,
     NOT_ANSWERED,
     InputError,
     brief,
+    check_folder,
     gist,
     one_line,
     print_fields,

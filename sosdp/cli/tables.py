@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sosdp.cli.files import read_json
-from sosdp.cli.output import InputError, one_line
+from sosdp.cli.output import InputError, one_line, read_json
 from sosdp.extras import need
 from sosdp.privacy.files import SEPARATORS, Form, InputFileError, Table, physical_lines, read_table, suffix_of
 from sosdp.privacy.schema import Schema, SchemaError

@@ -114,16 +114,26 @@ def nonnegative(value: Any, name: str) -> None:
     calibrate.check_positive(value, name, zero=True)
 
 
-def share(value: Any, name: str) -> None:
-    """A number between 0 and 1, both excluded."""
-    if not 0.0 < calibrate.check_positive(value, name) < 1.0:
-        raise ValueError(f"{name} must lie in (0, 1), got {value}")
+def finite(value: Any, name: str) -> None:
+    """A finite number."""
+    calibrate.check_positive(abs(float(value)), name, zero=True)
 
 
-def part(value: Any, name: str) -> None:
-    """A number above 0, at most 1."""
-    if not 0.0 < calibrate.check_positive(value, name) <= 1.0:
-        raise ValueError(f"{name} must lie in (0, 1], got {value}")
+def within(interval: str) -> Check:
+    """A number in an interval written as usual: ``(0, 1]``."""
+    low, high = map(float, interval[1:-1].split(","))
+
+    def check(value: Any, name: str) -> None:
+        number = calibrate.check_positive(value, name, zero=True)
+        above = low < number or (low == number and interval[0] == "[")
+        if not (above and (number < high or (number == high and interval[-1] == "]"))):
+            raise ValueError(f"{name} must lie in {interval}, got {value}")
+
+    return check
+
+
+share = within("(0, 1)")
+part = within("(0, 1]")
 
 
 def whole(least: int = 1) -> Check:

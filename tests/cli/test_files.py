@@ -7,8 +7,7 @@ import json
 import pytest
 
 from sosdp.cli import main
-from sosdp.cli.files import check_folder, read_json
-from sosdp.cli.output import InputError
+from sosdp.cli.output import InputError, check_folder, read_json
 
 LONG = "x" * 5000
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
-from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive
+from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, within
 from sosdp.privacy.calibrate import float_down, float_up
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
 from sosdp.privacy.guarantee.release import Release
@@ -70,13 +70,13 @@ class CutRelease(ReleasingEstimator):
         kw_only=True,
     )
     error_share: float = Field(
-        None,
+        within("[0, 1)"),
         'part of epsilon for the error bound, in [0, 1); 0: no bound, and the guarantee is "exact"',
         default=0.05,
         kw_only=True,
     )
     confidence: float = Field(
-        None,
+        within("[0.5, 1)"),
         "probability that the released bound is valid",
         default=0.95,
         kw_only=True,
@@ -158,12 +158,8 @@ class CutRelease(ReleasingEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not 0.0 <= float(self.error_share) < 1.0:
-            raise ValueError(f"error_share must lie in [0, 1), got {self.error_share}")
         if self.noise == "rr" and self.weight_bound is not None:
             raise ValueError('randomised response is for simple graphs: use noise="laplace" with weights')
-        if not 0.5 <= float(self.confidence) < 1.0:
-            raise ValueError(f"confidence must lie in [0.5, 1), got {self.confidence}")
 
     def _complete(self, n: int) -> bool:
         """Whether the search for the error ends on every graph of this size: public."""

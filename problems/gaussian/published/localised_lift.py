@@ -148,18 +148,11 @@ class _Lift:
         """Largest margin t <= 1 by which every block is positive definite, and its multipliers."""
         n, size, d = self.n, self.size, self.d
         # unknowns: N below its first row (inner), m_1..m_n (svec), t
-        inner = [(a, b) for a, b in zip(self.i, self.j, strict=True) if a > 0]
-        place = {pair: k for k, pair in enumerate(inner)}
-        free = len(inner)
+        below = np.eye(size)[:, self.i > 0]
+        free = below.shape[1]
         columns = free + n * size + 1
-        embed = sp.lil_matrix((size, columns))  # svec(N) without its constant
-        constant = np.zeros(size)
-        for row, (a, b) in enumerate(zip(self.i, self.j, strict=True)):
-            if a > 0:
-                embed[row, place[(a, b)]] = 1.0
-            elif b == 0:
-                constant[row] = 1.0
-        embed = embed.tocsr()
+        embed = sp.hstack([below, sp.csr_matrix((size, n * size + 1))], format="csr")  # svec(N) but N_00
+        constant = np.where((self.i == 0) & (self.j == 0), 1.0, 0.0)
         unit = np.where(self.i == self.j, 1.0, 0.0)
         t = sp.csr_matrix((unit, (np.arange(size), np.full(size, columns - 1))), (size, columns))
         zero = sp.csr_matrix((n * size, free))

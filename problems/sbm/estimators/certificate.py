@@ -5,8 +5,7 @@ Statement and proof: docs/proofs/sbm_certificate.md
 
 from __future__ import annotations
 
-from sosdp.estimator.field import Field, budget, choice, optional, positive
-from sosdp.privacy.calibrate import check_delta, check_positive
+from sosdp.estimator.field import Field, budget, choice, finite, optional, positive, within
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE, Fact
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.propose_test_release.stability import release_if_stable
@@ -42,9 +41,9 @@ class CertificateRecovery(WeightedRecovery):
     """
 
     epsilon: float = Field(budget, "budget of one fit; epsilon > 0, 0 < delta <= 1/2")
-    delta: float = Field(None, "budget of one fit; epsilon > 0, 0 < delta <= 1/2")
+    delta: float = Field(within("(0, 0.5]"), "budget of one fit; epsilon > 0, 0 < delta <= 1/2")
     tau: float | None = Field(
-        None,
+        optional(finite),
         "edge density to compare with; privacy holds for every value. Default: "
         "average_degree / n if that is given, else 1/2, which serves every graph of density "
         "below one half with communities of nearly equal size (each unit of imbalance |sum "
@@ -83,14 +82,10 @@ class CertificateRecovery(WeightedRecovery):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if check_delta(self.delta) > 0.5:
-            raise ValueError(f"delta must be at most 1/2 for this mechanism, got {self.delta}")
         if self.tau is not None and self.average_degree is not None:
             raise ValueError(
                 "give tau or average_degree, not both: average_degree means tau = average_degree / n"
             )
-        if self.tau is not None:
-            check_positive(abs(float(self.tau)), "tau", zero=True)
         chosen_decision(self.decision, float(self.epsilon))
 
     def public_tau(self, n: int) -> float:

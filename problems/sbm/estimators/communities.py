@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sosdp.conic.eigenvalues import eigenvectors_between
-from sosdp.estimator.field import Field, budget, choice, whole
-from sosdp.privacy.calibrate import check_delta, check_positive
+from sosdp.estimator.field import Field, budget, choice, part, whole
+from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule
 from sosdp.privacy.mechanisms.output_perturbation import ProjectionProgram
@@ -102,7 +102,7 @@ class CommunitiesRecovery(RecoveryEstimator):
         kw_only=True,
     )
     tolerance: float = Field(
-        None,
+        part,
         'for "projection", as for `ProjectionRecovery`',
         default=1e-3,
         kw_only=True,
@@ -118,8 +118,6 @@ class CommunitiesRecovery(RecoveryEstimator):
         check_delta(self.delta)
         if self.p_in is None or self.p_out is None or not 0 <= self.p_out < self.p_in <= 1:
             raise ValueError("the projection needs public probabilities 0 <= p_out < p_in <= 1")
-        if not 0 < check_positive(self.tolerance, "tolerance") <= 1:
-            raise ValueError(f"tolerance must be in (0, 1], got {self.tolerance}")
 
     def _release(self, graph: CanonicalGraph) -> Release:
         if self.communities > graph.n:

@@ -18,8 +18,8 @@ from sosdp.estimator.field import (
     privacy_delta_or_zero,
     share,
     whole,
+    within,
 )
-from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
@@ -103,7 +103,7 @@ class RoundsRecovery(WeightedRecovery):
     )
     check_share: float = Field(share, "of epsilon, for that", default=0.15, kw_only=True)
     false_pass: float = Field(
-        None,
+        within("(0, 0.5]"),
         'probability with which labels that fail this pass all the same (for "slack", delta / 128 more)',
         default=1e-3,
         kw_only=True,
@@ -116,8 +116,6 @@ class RoundsRecovery(WeightedRecovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         k = self.communities
-        if check_delta(self.false_pass) > 0.5:
-            raise ValueError(f"false_pass must be at most 1/2, got {self.false_pass}")
         if self.exact_or_nothing not in (False, True, "vote", "slack"):
             raise ValueError(
                 f'exact_or_nothing must be False, "vote" or "slack", got {self.exact_or_nothing!r}'

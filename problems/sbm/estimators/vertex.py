@@ -5,7 +5,6 @@ Statement and proof: docs/proofs/sbm_vertex.md
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import open_bits
 
 from ..graph_input import CanonicalGraph
+from ..rounds import public_key
 from ..vertex import VertexPlan, plan_vertex, vertex_rounds
 from .base import RecoveryEstimator, release_value
 
@@ -50,11 +50,10 @@ class VertexRecovery(RecoveryEstimator):
     _adjacency: ClassVar[str] = ADJACENCY  # type: ignore[misc]
 
     def _release(self, graph: CanonicalGraph) -> Release:
-        seed = self.insecure_seed
-        key = secrets.randbits(64) if seed is None else 0x9E3779B97F4A7C15 * (int(seed) + 1) % (1 << 64)
+        key = public_key(self.insecure_seed)
         given = float(self.epsilon), float(self.delta)
         plan = plan_vertex(graph.n, given, float(self.gamma), float(self.average_degree), self.max_degree)
-        self.plan_, bits = plan, open_bits(seed)
+        self.plan_, bits = plan, open_bits(self.insecure_seed)
         labels = vertex_rounds(graph.adjacency, plan, key, bits)
         bounded = Condition(
             f"condition: every vertex but the protected one has fewer than {plan.degree} other neighbours"
