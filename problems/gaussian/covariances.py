@@ -14,9 +14,10 @@ import numpy as np
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
+from .budgets import Budget
 from .columns import Columns
 from .frame import Frame, frame_dict, release_frame
-from .planning import Budget, MeanTask, Plan, TooFewRecords, enough_records, frame_share, order_seconds
+from .planning import MeanTask, Plan, TooFewRecords, enough_records, frame_share, order_seconds
 from .whitening import (
     COARSE_SLACK,
     Moments,

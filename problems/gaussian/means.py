@@ -20,6 +20,7 @@ from sosdp.privacy.scores.location import coordinate_max, trimmed_weights
 from sosdp.privacy.scores.score import cube
 from sosdp.privacy.terms import join
 
+from .budgets import Budget
 from .columns import Columns
 from .fold import cells, integers, norms, to_ball
 from .frame import (
@@ -32,14 +33,7 @@ from .frame import (
     spread_missing,
 )
 from .model import PackingProblem
-from .planning import (
-    CELL_REACH,
-    CUBE_REACH,
-    Budget,
-    MeanTask,
-    Plan,
-    trimmed_share,
-)
+from .planning import CELL_REACH, CUBE_REACH, MeanTask, Plan, trimmed_share
 from .program import PackingScore
 from .sampler import DyadicBoxes
 from .whole_means import BALL_TAILS, CUBE_TAILS, whole_mean, whole_targets

@@ -22,10 +22,11 @@ from scipy.special import ndtri
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
+from .budgets import Budget
 from .columns import Columns
 from .fold import combined, image, integers, norms
 from .frame import Frame, frame_dict, log_quantile, radius_quantile, release_frame
-from .planning import Budget, MeanTask, Plan
+from .planning import MeanTask, Plan
 from .regression_planning import HELD, last_deviation, leverage_quantile, slope_of
 from .whitening import (
     CLEAR,

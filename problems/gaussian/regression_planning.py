@@ -13,7 +13,8 @@ from scipy.stats import norm
 
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
 
-from .planning import Budget, MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
+from .budgets import Budget
+from .planning import MeanTask, NotOffered, Plan, TooFewRecords, enough_records, frame_share
 from .whitening import entry_deviation, noise_norm, radius_price, schedule
 
 BEFORE = tuple(Fraction(part, 100) for part in (30, 45, 60, 70))  # of zCDP, for all but the last question

@@ -20,10 +20,11 @@ from scipy.special import ndtri
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 
+from .budgets import Budget
 from .columns import Columns
 from .fold import integers
 from .frame import between_octaves, each_epsilon, release_frame
-from .planning import Budget, MeanTask, Plan, clip_rank
+from .planning import MeanTask, Plan, clip_rank
 
 UNITS = 1 << 20  # steps from the middle to a bound
 CUBE_TAILS = 1.17  # cube noise has heavier tails than a Gaussian of its variance

@@ -21,7 +21,7 @@ import numpy as np
 import sosdp.cli.demo_tables as tables
 import sosdp.cli.report as report
 from sosdp.answer import Answer, certify, certify_optimum, solve_problem
-from sosdp.cli.demo_section import Output, Section, best_cut
+from sosdp.cli.demo_tables import Output, Section, best_cut
 from sosdp.cli.output import ANSWERED, NOT_ANSWERED, InputError, one_line, quiet_stdout
 from sosdp.extras import MissingPackage, missing
 from sosdp.plot import figures as plot

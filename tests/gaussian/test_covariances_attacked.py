@@ -10,10 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateCovariance, PrivateGaussian, covariances, planning, pure, whitening
+from problems.gaussian import PrivateCovariance, PrivateGaussian, budgets, covariances, pure, whitening
+from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.frame import Frame
-from problems.gaussian.planning import MeanTask, Plan, checked_budget
+from problems.gaussian.planning import MeanTask, Plan
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 
@@ -87,7 +88,7 @@ def approximate(columns, task, mean):
     ("d", "mean", "contamination"), [(1, True, 0.2), (1, False, 0.0), (2, True, 0.1), (3, False, 0.0)]
 )
 def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamination):
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
     columns = public_columns(bounds, False, d)
     task = MeanTask(3, d, 0, columns.bounded, contamination, 0.0)
     with warnings.catch_warnings():
@@ -99,7 +100,7 @@ def test_three_records_and_all_neighbours(monkeypatch, bounds, d, mean, contamin
 @pytest.mark.parametrize(("own", "keeps"), [(True, True), (False, False)])
 def test_rows_that_look_at_each_other_are_caught(monkeypatch, own, keeps):
     """Rows at the edge of the ball by their own sign keep the promise; by the first row's they break it."""
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
     public = Frame(np.zeros(1), np.ones(1), np.zeros(1, dtype=bool))
     monkeypatch.setattr(covariances, "release_frame", lambda *_: public)
 

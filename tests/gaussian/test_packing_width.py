@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from problems.gaussian import PrivateMean, TooFewRecords, means, program
+from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
 from problems.gaussian.means import packing_bound
 from problems.gaussian.model import PackingProblem
-from problems.gaussian.planning import MeanTask, Plan, checked_budget
+from problems.gaussian.planning import MeanTask, Plan
 from problems.gaussian.program import WIDTH, PackingScore
 from sosdp.privacy.mechanisms.exponential import exact_law
 from sosdp.privacy.scores.levels import rational_base

@@ -14,9 +14,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import means, planning
+from problems.gaussian import budgets as opening
+from problems.gaussian import means
+from problems.gaussian.budgets import Budget, checked_budget
 from problems.gaussian.columns import public_columns
-from problems.gaussian.planning import Budget, MeanTask, Plan, checked_budget
+from problems.gaussian.planning import MeanTask, Plan
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries, level_cap, level_sets, square_variance
 
 KINDS = {"cube": "cube", "gaussian": "sum", "ball": "ball"}
@@ -179,7 +181,7 @@ def replaced(table):
     ("cube", 0), ("gaussian", 0), ("gaussian", 1), ("cube", 2), ("ball", 0), ("ball", 1), ("ball", 2),
 ])  # fmt: skip
 def test_means_keep_their_budget(monkeypatch, bounds, method, tight):
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(opening, "IntegerQueries", Transcript)
     if bounds is None and tight:
         pytest.skip("tight columns have bounds")
     d = 2 if tight else 1
@@ -202,7 +204,7 @@ def test_means_keep_their_budget(monkeypatch, bounds, method, tight):
 @pytest.mark.parametrize("bounds", [None, (0.2, 4.0)])
 def test_medians_of_logarithms_keep_their_budget(monkeypatch, pure, bounds):
     """The entries that have no logarithm are missing ones: placed by their position alone."""
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(opening, "IntegerQueries", Transcript)
     budget = checked_budget(*((2.0, 0.0, None) if pure else (None, 0.0, 0.5)))
     columns = public_columns(bounds, False, 1, True)
     task = MeanTask(3, 1, 0, bounds is not None, 0.1, 0.0)
@@ -217,7 +219,7 @@ def test_medians_of_logarithms_keep_their_budget(monkeypatch, pure, bounds):
 
 def test_a_map_that_looks_at_other_records_is_caught(monkeypatch):
     """Control: records scaled by the largest of them."""
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(opening, "IntegerQueries", Transcript)
     monkeypatch.setattr(
         means, "integers", lambda y, unit: np.trunc(y / np.abs(y).max() / unit).astype(np.int64)
     )

@@ -18,12 +18,13 @@ from problems.gaussian import (
     NotOffered,
     PrivateLinearRegression,
     TooFewRecords,
-    planning,
+    budgets,
     regression,
     whitening,
 )
+from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
-from problems.gaussian.planning import MeanTask, Plan, checked_budget
+from problems.gaussian.planning import MeanTask, Plan
 from problems.gaussian.regression import held, leverage_weights, z_and_one
 from problems.gaussian.regression_planning import plan_regression, slope_of
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
@@ -56,7 +57,7 @@ def run_on(table, columns, contamination, ball):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
     monkeypatch.setattr(whitening, "NATS", 0.02)
     yield
     Transcript.script = None
@@ -237,7 +238,7 @@ def test_the_rows_of_the_last_ball_are_not_lost(monkeypatch):
             seen.append((np.any(counts, axis=1) & ~np.any(inside, axis=1)).sum())
             return super().ball_sum(counts, bound)
 
-    monkeypatch.setattr(planning, "IntegerQueries", Counting)
+    monkeypatch.setattr(budgets, "IntegerQueries", Counting)
     X, y, _ = linear(5000, 5, np.ones(1))
     y[::20] += 1000.0 * np.sign(y[::20])  # residuals that are held
     PrivateLinearRegression(4.0, delta=1e-6, bounds=None, contamination=0.0).fit(X, y)

@@ -9,9 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from problems.gaussian import PrivateGaussian, PrivateMean, TooFewRecords, frame, planning, whole_means
+from problems.gaussian import (
+    PrivateGaussian,
+    PrivateMean,
+    TooFewRecords,
+    budgets,
+    frame,
+    planning,
+    whole_means,
+)
+from problems.gaussian.budgets import checked_budget
 from problems.gaussian.columns import public_columns
-from problems.gaussian.planning import MeanTask, Plan, checked_budget, plan_mean
+from problems.gaussian.planning import MeanTask, Plan, plan_mean
 from problems.gaussian.whole_means import _count_bound
 from tests.gaussian.test_pipelines import OthersMoved, Transcript, loss
 
@@ -49,7 +58,7 @@ def run_on(table, columns, task, method):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    monkeypatch.setattr(planning, "IntegerQueries", Transcript)
+    monkeypatch.setattr(budgets, "IntegerQueries", Transcript)
     monkeypatch.setattr(planning, "CLIP_NATS", 1e-3)  # the first and the last of three
     yield
     Transcript.script = None

@@ -12,6 +12,7 @@ from sosdp.estimator.field import Field, Fitted
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.estimator.records import check_width
 
+from ..budgets import Budget, checked_budget
 from ..columns import (
     Columns,
     boolean_columns,
@@ -20,7 +21,7 @@ from ..columns import (
     public_columns,
     read_table,
 )
-from ..planning import Budget, MeanTask, Plan, checked_budget
+from ..planning import MeanTask, Plan
 
 
 class TableEstimator(ReleasingEstimator):

@@ -16,11 +16,12 @@ from sosdp.privacy.guarantee.composition import split
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.terms import join
 
+from ..budgets import Budget
 from ..columns import Columns
 from ..covariances import judged, plan_covariance, private_gaussian
 from ..frame import frame_dict
 from ..means import private_mean
-from ..planning import Budget, MeanTask, Plan, plan_mean
+from ..planning import MeanTask, Plan, plan_mean
 from ..pure import plan_pure, pure_covariance
 from .base import TableEstimator
 
