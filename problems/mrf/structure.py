@@ -6,7 +6,10 @@ Lemmas: docs/proofs/mrf_structure.md
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,9 @@ TREE_STEP = 4
 
 THRESHOLD_STEP = 2
 """Replacing a record moves | |S_ij| - n tau | by at most this."""
+
+VOTE_STEP = 2
+"""Replacing a record changes one block's vote, and with it |yes - no| of any pair by at most this."""
 
 
 def product_sums(table: npt.NDArray[np.int8]) -> Sums:
@@ -75,3 +81,19 @@ def correlated_pairs(sums: Sums, n: int, threshold: Fraction) -> tuple[Edges, Fr
     gaps = [level - int(below.max())] if below.size else []
     gaps += [int(over.min()) - level] if over.size else []
     return edges, min(gaps)
+
+
+def pair_majority(votes: Sequence[Any], p: int) -> tuple[Edges, int | float]:
+    """The pairs that more blocks have than have not, and the least |yes - no| of any pair.
+
+    votes: the edges that each block found; anything else is no vote for any pair. Infinite without a pair.
+    """
+    yes = np.zeros((p, p), dtype=np.int64)
+    cast = [vote for vote in votes if isinstance(vote, tuple)]
+    for vote in cast:
+        for i, j in vote:
+            yes[i, j] += 1
+    balance = 2 * yes - len(cast)
+    pairs = list(combinations(range(p), 2))
+    edges = tuple((i, j) for i, j in pairs if balance[i, j] > 0)
+    return edges, min((abs(int(balance[i, j])) for i, j in pairs), default=math.inf)

@@ -11,14 +11,11 @@ import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sosdp.algebra.polynomial import Polynomial
 from sosdp.laboratory.domain import Record, shaped
 from sosdp.laboratory.tracing import evaluate, same
-
-if TYPE_CHECKING:
-    from sosdp.laboratory.family import Family
 
 MOST = 4
 """Records of the largest data sets."""
@@ -30,10 +27,12 @@ Value = Fraction | float
 """An exact number, or infinity where no point is feasible."""
 
 
-def far_neighbours(family: Family) -> tuple[Value, tuple[Any, Any] | None]:
-    """The largest change of the least value that was found, infinite where one neighbour is infeasible, and
-    the neighbours; 0 and None for a family whose own variables are not all 0 or 1, or whose pairs are not
-    symmetric."""
+def far_neighbours(family: Any) -> tuple[Value, tuple[Any, Any] | None]:
+    """The largest change of a `Family`'s least value that some small neighbours make, and these neighbours.
+
+    Infinite where one of them is infeasible; 0 and None where own variables are not all 0 or 1, or pairs are
+    not symmetric.
+    """
     own = family.written
     if not all(any(same(h, v * v - v) or same(h, v - v * v) for h in own.equal) for v in own.z):
         return Fraction(0), None
@@ -53,7 +52,7 @@ def far_neighbours(family: Family) -> tuple[Value, tuple[Any, Any] | None]:
                     other = values[tuple(sorted((*data[:i], new, *data[i + 1 :])))]
                     if value == other:
                         continue  # infinite ones, too
-                    moved = abs(value - other)
+                    moved = math.inf if math.inf in (value, other) else abs(Fraction(value) - Fraction(other))
                     if moved > worst:
                         before = [marks[k] for k in data]
                         after = [*before[:i], marks[new], *before[i + 1 :]]
@@ -62,7 +61,7 @@ def far_neighbours(family: Family) -> tuple[Value, tuple[Any, Any] | None]:
     return worst, where
 
 
-def _parameters(family: Family, generator: random.Random) -> Iterator[dict[str, Fraction]]:
+def _parameters(family: Any, generator: random.Random) -> Iterator[dict[str, Fraction]]:
     """Values of the parameters at which the conditions on them hold."""
     marks = [*family.record.marks(), Fraction(1), Fraction(1, 2), Fraction(-1)]
     found = 0
@@ -78,7 +77,7 @@ def _parameters(family: Family, generator: random.Random) -> Iterator[dict[str, 
 class Small:
     """The summands of a family at marks, at one value of the parameters."""
 
-    def __init__(self, family: Family, marks: Sequence[Record], parameters: dict[str, Fraction]) -> None:
+    def __init__(self, family: Any, marks: Sequence[Record], parameters: dict[str, Fraction]) -> None:
         own = family.written
         self.family, self.parameters = family, parameters
         self.bits = list(product((Fraction(0), Fraction(1)), repeat=family.own))

@@ -147,6 +147,34 @@ def test_votes_of_blocks():
     assert voted.release_.public["blocks"] == 48
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_margins_of_votes_on_pairs(blocks):
+    """All votes of up to three blocks on three nodes, failures included, and every vote that is replaced."""
+    pairs = list(itertools.combinations(range(3), 2))
+    graphs = [tuple(itertools.compress(pairs, bits)) for bits in itertools.product((0, 1), repeat=3)]
+    choices = [*graphs, "failed"]
+    known = {votes: structure.pair_majority(votes, 3) for votes in itertools.product(choices, repeat=blocks)}
+    worst = 0
+    for votes, (edges, margin) in known.items():
+        for place, other in itertools.product(range(blocks), choices):
+            next_edges, next_margin = known[(*votes[:place], other, *votes[place + 1 :])]
+            moved = abs(margin - next_margin) if edges == next_edges else max(margin, next_margin)
+            worst = max(worst, moved)
+    assert worst <= structure.VOTE_STEP and (worst == 2 or blocks == 1)
+    assert structure.pair_majority(("failed",) * blocks, 3) == ((), 0)
+    assert structure.pair_majority((), 1) == ((), float("inf"))
+
+
+def test_the_records_of_a_vote_are_said_in_advance():
+    model = grid(2, 2, 0.5)
+    voted = VotedStructure(model.width, 0.25, iterations=60, insecure_seed=4)
+    records, blocks = voted.required_records(model, pilots=12)
+    released = voted.set_params(blocks=blocks).fit(model.sample(records, 9))
+    assert released.edges_ == model.edges and records < 10_000
+    with pytest.raises(ValueError, match="threshold"):
+        VotedStructure(model.width, 9.0, iterations=1).required_records(model, pilots=1)
+
+
 NEEDED = {
     (2.0, 1e-6): (9, [96, 44, 30, 20]),
     (1.0, 1e-6): (16, [148, 72, 48, 34]),

@@ -164,6 +164,13 @@ def test_constraints_of_all_kinds_hold_in_what_is_found():
     assert r.certified_bound is not None and r.certified_bound <= r(x * y + y * x) + 1e-6
 
 
+def test_an_inequality_in_the_imaginary_letter_of_a_spin():
+    s, model = spins(1)
+    r = sd.minimize(s[0].x + s[0].z, [s[0].y - 0.5 >= -1.5, sd.E(s[0].y) >= 0.6], level=1)
+    assert r.bound == pytest.approx(-0.8 * np.sqrt(2), abs=1e-6)
+    assert r.certified_bound <= -0.8 * np.sqrt(2) + 1e-9 and r(s[0].y) == pytest.approx(0.6, abs=1e-5)
+
+
 def test_cliques_of_a_chain_are_weaker_and_true():
     n = 5
     s, model = spins(n)

@@ -178,9 +178,9 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     for g in rows:
         for i, value in _ellipsoid(algebra, g).items():
             known[i] = min(known[i], value)
-        linear = {w: c[0] for w, c in g.items() if w}
-        if len(linear) == 1 and all(len(w) == 1 for w in linear):
-            ((word, c),) = linear.items()
+        linear = {w: c for w, c in g.items() if w}
+        if len(linear) == 1 and all(len(w) == 1 and not c[1] for w, c in linear.items()):
+            ((word, (c, _)),) = linear.items()
             ends = low if c > 0 else high
             end = -g.get((), (Fraction(0), Fraction(0)))[0] / c
             ends[word[0]] = (max if c > 0 else min)(ends.get(word[0], end), end)
