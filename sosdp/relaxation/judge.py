@@ -31,6 +31,7 @@ RESOLVED = 1e-12  # violation, of moments of size one, that no solver in doubles
 SATISFIED = 1e-6  # the same where moments alone decide
 LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be missed
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
+_NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
 _MOST_SOLVED = 2000  # iterations of least squares
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
@@ -119,17 +120,21 @@ def outwards(value: Fraction, sign: int) -> float | None:
 
 def violation(built: Built, raw: RawSolution) -> float:
     """By how much moments miss the worst constraint: every row of every matrix, every equation and every
-    unknown's equation in its own size, or that of a moment of size one in centred units."""
-    program, y = built.program, raw.moments
-    if not np.isfinite(y).all():
+    unknown's equation in its own size, or that of a moment of size one in centred units: the largest counts
+    as one, where the units of a program make all of them small."""
+    program = built.program
+    if not np.isfinite(raw.moments).all():
         return math.inf
+    largest = float(np.abs(raw.moments).max(initial=0.0))
+    one = min(1.0, largest) if largest > _NO_MOMENT else 1.0
+    y, objective = raw.moments / one, program.objective / one
     identity = program.identity
-    slopes = program.objective + identity.unknown @ y
+    slopes = objective + identity.unknown @ y
     free = ~np.isfinite(program.upper)
     if program.quadratic is not None:
         free &= program.quadratic == 0
         slopes = np.where(program.quadratic > 0, 0.0, slopes)
-    terms = np.abs(program.objective) + abs(identity.unknown) @ np.abs(y)
+    terms = np.abs(objective) + abs(identity.unknown) @ np.abs(y)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
     missed = missed / (np.maximum(terms, 1.0) if built.change.trivial else _own_sizes(built, terms))
     worst = float(missed.max(initial=0.0))

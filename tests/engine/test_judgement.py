@@ -172,3 +172,14 @@ def test_a_constant_of_the_objective_closes_no_bracket():
 def test_moments_in_one_well_do_not_hide_the_other(well):
     found = sd.minimize((x * (x - well)) ** 2 - x)
     assert found.status != "optimal" or abs(found.bound + well) <= 1e-3
+
+
+def test_small_moments_hide_nothing_that_they_miss():
+    """The same moments, and the same equations of them, in a unit of 2**-12."""
+    built, raw = solved(statement_of(x, x >= x**2))
+    off, small = replace(raw, moments=raw.moments * 1.001), 2.0**-12
+    tiny = replace(built, program=replace(built.program, objective=small * built.program.objective))
+    missed = judge.violation(built, off)
+    assert missed > 1e-4
+    assert judge.violation(tiny, replace(off, moments=small * off.moments)) == pytest.approx(missed, rel=0.01)
+    assert judge.violation(tiny, replace(off, moments=0.0 * off.moments)) <= 1.0
