@@ -7,6 +7,7 @@ import copy
 import itertools
 import json
 import pickle
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -411,3 +412,18 @@ def test_a_number_is_read_to_its_end(text):
     with pytest.raises(NotProven):
         state({"variables": ["x"], "minimize": [[text, {"x": 1}]]})
     assert kernel.number("0" * 4000 + "/1" + "0" * 3999) == 0
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    program = [
+        sys.executable,
+        "-I",
+        kernel.__file__,
+        str(tmp_path / "problem.json"),
+        str(tmp_path / "proof.json"),
+    ]
+    said = subprocess.run(program, capture_output=True, text=True)
+    assert said.returncode == 1 and said.stderr.startswith("not proven:") and said.stderr.count("\n") == 1
+    (tmp_path / "problem.json").write_text("{}")
+    (tmp_path / "proof.json").write_text("{}")
+    assert "Traceback" not in subprocess.run(program, capture_output=True, text=True).stderr
