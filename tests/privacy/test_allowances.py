@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import sosdp.privacy.calibrate as calibrate
+from problems.gaussian import program
 from problems.gaussian.model import PackingProblem
 from problems.gaussian.program import QUANTUM, SPREAD, WIDTH, PackingScore
 from sosdp.privacy.grid_gaussian import grid_gaussian
@@ -130,11 +131,12 @@ def adversarial(n: int, edge: float, turn: np.ndarray, seed: int) -> list[np.nda
 
 
 @pytest.mark.parametrize("n", [3, 4, 6, 50])
-def test_violation_8_brackets_keep_their_promise_up_to_the_edge_of_the_domain(n):
+def test_violation_8_brackets_keep_their_promise_up_to_the_edge_of_the_domain(n, monkeypatch):
     """Candidates at the edge of the public domain, with rotated axes: every bracket within 1/64.
 
     (.00016 at the edge that the page derives; .0174 at ten times that, which is more than promised.)
     """
+    monkeypatch.setattr(program, "certain", lambda rows, bound, found: found)  # the last resort hides it
     edge = 0.999 * SPREAD / math.sqrt(n * (n + 32))
     spacing, reach = Fraction(1, 2**30), 2**50
     lattice = Lattice(spacing, 3, ((-reach, reach),) * 3)
