@@ -17,6 +17,7 @@ import numpy as np
 
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.privacy.mechanisms.output_perturbation import StrongConvexProgram
+from sosdp.privacy.scores.score import ScoreFunction
 from sosdp.privacy.verification.sensitivity import ReplaceOne, SensitivityReport, verify_sensitivity
 
 Draw = Callable[[random.Random], tuple[Any, Any]]
@@ -24,7 +25,7 @@ Draw = Callable[[random.Random], tuple[Any, Any]]
 
 
 def falsify(
-    program: ScoreProgram | StrongConvexProgram,
+    program: ScoreProgram | StrongConvexProgram | ScoreFunction,
     *,
     attempts: int = 20,
     steps: int = 15,
@@ -36,13 +37,13 @@ def falsify(
     Parameters
     ----------
     program
-        Scores are compared by their certified brackets, at random candidates; minimisers by their certified
-        distances to the exact ones, so it needs `solve`.
+        Scores of programs are compared by their certified brackets, at random candidates, and integer levels
+        exactly; minimisers by their certified distances to the exact ones, so it needs `solve`.
     attempts, steps
         Data sets tried, and moves of each climb; the search ends at the first refutation.
     draw
-        Makes up data; required for a `StrongConvexProgram`, which does not say what its records are. A
-        `ScoreProgram` is tried on clusters at the ends, balanced ones, and clouds.
+        Makes up data; required but for a `ScoreProgram`, which says what its records are and is tried on
+        clusters at the ends, balanced ones, and clouds.
     seed
         Of the made-up data.
 
@@ -56,13 +57,20 @@ def falsify(
     TypeError
         Another kind of program, or no `draw` where one is needed.
     """
-    if not isinstance(program, ScoreProgram | StrongConvexProgram):
+    if not isinstance(program, ScoreProgram | StrongConvexProgram | ScoreFunction):
         raise TypeError(
-            f"falsify takes a ScoreProgram or a StrongConvexProgram, got {type(program).__name__}"
+            "falsify takes a ScoreProgram, a StrongConvexProgram or a ScoreFunction, got "
+            f"{type(program).__name__}"
         )
     generator = random.Random(seed)
     if isinstance(program, ScoreProgram):
         tries = ((_score(program, generator), *_made_up(program, generator)) for _ in itertools.count())
+        claimed = float(program.sensitivity)
+    elif isinstance(program, ScoreFunction):
+        if draw is None:
+            raise TypeError("a ScoreFunction needs draw= for made-up data")
+        own = draw
+        tries = ((_levels(program, generator), *own(generator)) for _ in itertools.count())
         claimed = float(program.sensitivity)
     else:
         if draw is None or program.solve is None:
@@ -109,6 +117,13 @@ def _score(program: ScoreProgram, generator: random.Random) -> Callable[[Any], t
         return np.array([float(low + high) / 2]), float(high - low) / 2
 
     return value
+
+
+def _levels(score: ScoreFunction, generator: random.Random) -> Callable[[Any], tuple[Any, float]]:
+    """The exact level at one random candidate, near 0 on a lattice without bounds."""
+    box = score.lattice.box or ((-8, 8),) * score.lattice.dimension
+    point = tuple(generator.randint(max(low, -(2**20)), min(high, 2**20)) for low, high in box)
+    return lambda data: (np.array([float(score.on(data).level(point))]), 0.0)
 
 
 def _made_up(program: ScoreProgram, generator: random.Random) -> tuple[Any, Any]:
