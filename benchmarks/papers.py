@@ -12,9 +12,10 @@ from typing import Any
 
 from benchmarks.harness import Table
 from benchmarks.papers_gaussian import MEASURES as GAUSSIAN
+from benchmarks.papers_graphs import MEASURES as GRAPHS
 from benchmarks.papers_row import Row
 
-MEASURES: tuple[Callable[[bool], list[Row]], ...] = (*GAUSSIAN,)
+MEASURES: tuple[Callable[[bool], list[Row]], ...] = (*GAUSSIAN, *GRAPHS)
 
 
 def run(quick: bool) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""Rows of the papers on cuts, communities and Markov fields."""
+
+from __future__ import annotations
+
+import time
+
+import networkx as nx
+import numpy as np
+
+from benchmarks.papers_row import Row
+from problems.cuts import CutRelease, OfflineRelease, offline_budget
+from problems.cuts.model import block_graph
+from problems.mrf import VotedStructure, grid
+from problems.sbm import StochasticBlockModel, VertexRecovery
+from sosdp.structured.disjoint_cut import bound_disjoint_cut
+
+CUTS, COMMUNITIES, FIELDS = "iterative constructions", "communities", "Markov random fields"
+
+
+def cuts(quick: bool) -> list[Row]:
+    """Error bars of synthetic graphs: all runs certified, and the bound over the largest error found."""
+    graphs = []
+    for n in (10,) if quick else (10, 30, 60, 120, 200):
+        graphs += [nx.path_graph(n), nx.complete_graph(n), nx.star_graph(n - 1), nx.empty_graph(n)]
+        graphs += [nx.cycle_graph(n), nx.barbell_graph(n // 2, 0), nx.gnp_random_graph(n, 0.1, seed=1)]
+        graphs += [nx.random_regular_graph(4, n, seed=2)]
+    start, kinds, ratios = time.process_time(), set(), []
+    for graph in graphs:
+        fitted = CutRelease(1.0).fit(graph)
+        kinds.add(str(fitted.guarantee_.kind))
+        assert fitted.cut_error_ is not None
+        missed = nx.to_numpy_array(graph) - fitted.graph_.weights
+        ratios.append(fitted.cut_error_["bound"] / max(bound_disjoint_cut(missed, gap=1.0).found, 1.0))
+    spent = (time.process_time() - start) / len(graphs)
+    said, size = "Section 6: a synthetic graph for all cuts", f"{len(graphs)} graphs, epsilon 1"
+    runs = "flips, posterior, error bar (bound over error found; best: 1)"
+    return [
+        Row(
+            CUTS,
+            said,
+            runs,
+            size,
+            "/".join(kinds),
+            float(np.median(ratios)),
+            1.0,
+            spent,
+            kinds == {"certified"},
+        )
+    ]
+
+
+def offline(quick: bool) -> list[Row]:
+    """The offline construction at the budget that its forecast names, against one density."""
+    graph, _ = block_graph([100, 100], 0.6, 0.2, 1)
+    rho, n = offline_budget(200, 40.0, 0.4, rounds=2), 200
+    flat = np.full((n, n), graph.sum() / (n * (n - 1))) * (1 - np.eye(n))
+    start = time.process_time()
+    fitted = OfflineRelease(rho, rounds=2).fit(graph)
+    spent = time.process_time() - start
+    error = bound_disjoint_cut(graph.toarray() - fitted.graph_.weights, gap=100.0).found
+    best = bound_disjoint_cut(graph.toarray() - flat, gap=100.0).found
+    size = f"n = 200, two blocks .6/.2, rho {rho:.2g}"
+    runs, kind = "noisy signs (largest cut error; best: one density)", str(fitted.guarantee_.kind)
+    return [Row(CUTS, "Section 7: offline release", runs, size, kind, error, best, spent, error < best)]
+
+
+def vertices(quick: bool) -> list[Row]:
+    """Each vertex its own label, on dense graphs: wrong labels."""
+    result = []
+    for n, d in ((1000, 500.0),) if quick else ((1000, 500.0), (3000, 1000.0)):
+        sample = StochasticBlockModel(n, d, 0.8).sample(0)
+        start = time.process_time()
+        fitted = VertexRecovery(4.0, 1e-6, 0.8, d).fit(sample.adjacency)
+        spent = time.process_time() - start
+        told = np.array([fitted.label_of(v) for v in range(n)])
+        wrong = float(min((told != sample.labels).sum(), (told == sample.labels).sum()))
+        size, kind = f"n = {n}, d = {d:g}, epsilon 4, delta 1e-6", str(fitted.guarantee_.kind)
+        runs = "VertexRecovery (wrong labels)"
+        said = "labels under privacy for vertices: impossible to publish"
+        result.append(Row(COMMUNITIES, said, runs, size, kind, wrong, 0.0, spent, wrong <= 0.02 * n))
+    return result
+
+
+def structures(quick: bool) -> list[Row]:
+    """A grid's graph by votes, at the number of records said in advance."""
+    model = grid(2, 2, 0.5) if quick else grid(3, 3, 0.4)
+    voted = VotedStructure(model.width, 0.2, iterations=60)
+    records, blocks = voted.required_records(model)
+    start = time.process_time()
+    fitted = voted.set_params(blocks=blocks).fit(model.sample(records, 3))
+    spent = time.process_time() - start
+    wrong = float(len(set(fitted.edges_ or ()) ^ set(model.edges)))
+    size = f"{model.nodes} nodes, n = {records}, {blocks} blocks, (1, 1e-6)"
+    runs, kind = "votes of blocks on pairs (wrong pairs)", str(fitted.guarantee_.kind)
+    good = fitted.edges_ == model.edges
+    return [Row(FIELDS, "Section 6: structure by stability", runs, size, kind, wrong, 0.0, spent, good)]
+
+
+MEASURES = (cuts, offline, vertices, structures)
