@@ -182,6 +182,7 @@ def test_every_rule_refuses_what_it_does_not_cover():
     mean, traced = q.average(x), Problem({**PLAIN, "trace": True})
     refused(
         lambda: q.multiple(g, {"x": 1}, {"y": 1}),  # an inequality, from two sides
+        lambda: q.multiple(g, {"": 1}, {"": -1}),  # -g >= 0
         lambda: q.multiple(mean, {"x": 1}, {"x": 1}),  # averages are not multiplied
         lambda: q.multiple(q.assume("state equality", 0), {"x": 1}, {"": 1}),
         lambda: q.weighted_sum([[-1, x]]),
