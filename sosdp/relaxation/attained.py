@@ -154,15 +154,19 @@ def _is_semidefinite(matrix: np.ndarray, x: Point) -> bool:
 
 
 def at(p: Polynomial, point: Point) -> Fraction:
-    """The value at a point, exactly; a float coefficient is the binary number that it is."""
-    total = Fraction(0)
-    for row, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
-        term = Fraction(c)
+    """The value at a point, exactly; a float coefficient is the binary number that it is. Over one
+    denominator: the common divisor is looked for once."""
+    known = {v: c.as_integer_ratio() for v, c in point.items()}
+    known[0] = 1, 1
+    above, below = [], []
+    for row, coef in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+        up, down = coef.as_integer_ratio()
         for v in row:
-            if v:
-                term *= point[v]
-        total += term
-    return total
+            up, down = up * known[v][0], down * known[v][1]
+        above.append(up)
+        below.append(down)
+    common = math.lcm(*below)
+    return Fraction(sum(up * (common // down) for up, down in zip(above, below, strict=True)), common)
 
 
 def near(value: Any) -> float:

@@ -183,3 +183,12 @@ def test_small_moments_hide_nothing_that_they_miss():
     assert missed > 1e-4
     assert judge.violation(tiny, replace(off, moments=small * off.moments)) == pytest.approx(missed, rel=0.01)
     assert judge.violation(tiny, replace(off, moments=0.0 * off.moments)) <= 1.0
+
+
+def test_values_at_points_are_exact():
+    i, j = ids(x, y)
+    p = 0.1 * x**3 * y - F(2, 7) * y**2 + 10**20 * x - F(1, 3)
+    here = {i: F(-2.7), j: F(5, 11)}
+    a, b = here[i], here[j]
+    assert at(p, here) == F(0.1) * a**3 * b - F(2, 7) * b**2 + 10**20 * a - F(1, 3)
+    assert at(polynomial(0), here) == 0
