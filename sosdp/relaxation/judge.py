@@ -33,6 +33,7 @@ LITTLE = 1e-2  # of a constraint's constant, in centred units, that may be misse
 _CLOSED = 1e-3  # size of the objective beside its large terms, above which a gap closed at points counts
 _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
+_FORCED = 1e-6  # of a matrix in a random direction, that counts as zero there
 _MOST_SOLVED = 2000  # iterations of least squares
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
 
@@ -342,14 +343,25 @@ def has_inside(built: Built, raw: RawSolution) -> bool:
     for _ in range(2):
         y = y + lsqr(equations, wanted - equations @ y, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
     left = _INSIDE * float(np.linalg.norm(wanted - equations @ y))
+    along = np.random.default_rng(0).standard_normal(y.size)  # in the equations' directions
+    along = along - lsqr(equations, equations @ along, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
     if identity.dominance is not None:
         return min(least_eigenvalues(identity, y), default=1.0) > left + RESOLVED * float(np.abs(y).max())
     values, terms = identity.gram @ y, abs(identity.gram) @ np.abs(y)
+    varied = identity.gram @ along
     for block, rows in zip(identity.blocks, identity.slices(), strict=True):
         length = np.sqrt(np.maximum(np.diag(smat(terms[rows], block.side)), np.finfo(float).tiny))
         matrix = smat(values[rows], block.side) / np.outer(length, length)
-        least = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else -math.inf
-        if least <= block.side * RESOLVED + left / float(length.min()) ** 2:
+        if not np.isfinite(matrix).all():
+            return False
+        spectrum, vectors = np.linalg.eigh(matrix)
+        limit = block.side * RESOLVED + left / float(length.min()) ** 2
+        flat = vectors[:, spectrum <= limit]
+        if not flat.size:
+            continue
+        # what the equations make zero for all moments is no boundary
+        moved = smat(varied[rows], block.side) / np.outer(length, length)
+        if spectrum[0] < -limit or np.abs(moved @ flat).max() > _FORCED * max(np.abs(moved).max(), 1.0):
             return False
     return True
 
