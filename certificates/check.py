@@ -210,6 +210,11 @@ def digest(certificate: dict) -> str:
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def _unchanged(certificate: dict) -> None:
+    if "digest" in certificate and certificate["digest"] != digest(certificate):
+        raise Invalid("the file was changed after it was written: its digest does not match")
+
+
 def check_certificate(
     certificate: Any, against: Any = None, work: int = WORK, longest: int = LONGEST
 ) -> Verdict:
@@ -245,8 +250,7 @@ def check_certificate(
             attained(claim, names, meter)
         if claim.unique:
             determined(claim, blocks, names, meter)
-        if "digest" in certificate and certificate["digest"] != digest(certificate):
-            raise Invalid("the file was changed after it was written: its digest does not match")
+        _unchanged(certificate)
         if against is not None:
             from certificates.against import compare
 
@@ -267,11 +271,10 @@ def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
         said = sentence_of_words(certificate["claim"])
         words = said if len(said) <= longest else ""
         check_words(certificate)
-        if "digest" in certificate and certificate["digest"] != digest(certificate):
-            raise NotProven("the file was changed after it was written: its digest does not match")
+        _unchanged(certificate)
         if against is not None:
             raise Unreadable("problems about operators are read by the engine: sosdp verify, --against")
-    except NotProven as error:
+    except (NotProven, Invalid) as error:
         return Verdict("invalid", words, str(error))
     except Unreadable as error:
         return Verdict("unreadable", words, str(error))
