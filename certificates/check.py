@@ -268,9 +268,9 @@ def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
     """Verdict on a certificate about operators, by the kernel of words."""
     words = ""
     try:
-        said = sentence_of_words(certificate["claim"])
-        words = said if len(said) <= longest else ""
         check_words(certificate)
+        said = sentence_of_words(certificate["claim"])  # names are names once the kernel has read them
+        words = said if len(said) <= longest else ""
         _unchanged(certificate)
         if against is not None:
             raise Unreadable("problems about operators are read by the engine: sosdp verify, --against")

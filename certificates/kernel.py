@@ -614,5 +614,5 @@ if __name__ == "__main__":
     _exact = partial(json.loads, parse_float=number, parse_constant=number, object_pairs_hook=_once)
     try:
         print(replay(*(_exact(Path(name).read_text("utf-8-sig")) for name in sys.argv[1:])).show())
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as why:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
         sys.exit(f"not proven: {why}")

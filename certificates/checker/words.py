@@ -61,7 +61,7 @@ def sentence(claim: Mapping[str, Any]) -> str:
     if refutes(claim):
         return f"there are no {about}{given} and {state} E{such}"
     relation = "<=" if claim["kind"] == "upper_bound" else ">="
-    end = f"E[{spelled(claim['objective'])}] {relation} {claim['bound']}"
+    end = f"E[{spelled(claim.get('objective', {}))}] {relation} {claim['bound']}"
     return f"for {about}{given}: {end} in every {state} E{such}"
 
 

@@ -39,10 +39,18 @@ def numbers(values: Sequence[Fraction]) -> np.ndarray:
     return result
 
 
+def fitting(values: np.ndarray, room: int) -> np.ndarray:
+    """The numbers, as Python's where ``room`` times the largest is too much for int64."""
+    small = values.dtype == object or int(np.abs(values).max(initial=0)) * room < _RADIX
+    return values if small else values.astype(object)
+
+
 def multiply(
     a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Products of complex numbers given by their parts."""
+    """Products of complex numbers given by their parts, exactly: below 2**62, or Python's numbers."""
+    room = 2 * max([1, *(int(np.abs(v).max(initial=0)) for v in b if v.dtype != object)])
+    a = fitting(a[0], room), fitting(a[1], room)
     if not a[1].any() and not b[1].any():
         return a[0] * b[0], a[1]
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]

@@ -414,7 +414,7 @@ def test_a_number_is_read_to_its_end(text):
     assert kernel.number("0" * 4000 + "/1" + "0" * 3999) == 0
 
 
-def test_a_missing_file_is_one_line(tmp_path):
+def test_a_missing_or_malformed_file_is_one_line(tmp_path):
     program = [
         sys.executable,
         "-I",
@@ -427,3 +427,5 @@ def test_a_missing_file_is_one_line(tmp_path):
     (tmp_path / "problem.json").write_text("{}")
     (tmp_path / "proof.json").write_text("{}")
     assert "Traceback" not in subprocess.run(program, capture_output=True, text=True).stderr
+    (tmp_path / "proof.json").write_text("[" * 100_000 + "]" * 100_000)
+    assert subprocess.run(program, capture_output=True, text=True).stderr.startswith("not proven:")

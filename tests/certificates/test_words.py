@@ -313,6 +313,15 @@ def test_files_and_the_sentence(tmp_path):
     assert again.to_dict() == json.loads(path.read_text())
 
 
+def test_names_that_are_none_are_not_shown():
+    proof = {"format": "sosdp-words/1", "claim": {"kind": "lower_bound", "letters": [["\ud800"]], "bound": 0},
+             "lines": [["square", {}], ["settle", 0]]}  # fmt: skip
+    verdict = certificates.check_certificate(proof)
+    assert verdict.status == "invalid" and verdict.claim == ""
+    proof["claim"]["letters"] = [["x"]]
+    assert certificates.check_certificate(proof).claim.endswith("E[0] >= 0 in every state E")
+
+
 def test_a_mean_over_a_group_is_one_over_cosets():
     shift, mirror = {k: (k + 1) % 6 for k in range(6)}, {k: -k % 6 for k in range(6)}
     found = stages([shift, mirror])

@@ -4,6 +4,7 @@ say."""
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -111,6 +112,25 @@ def test_norms_come_from_operator_inequalities_only():
     # 3 - x*x*y*y is no bound on any letter, and neither is 1 + x*x
     other = sd.minimize(x, [3 - x * y * y * x >= 0, 1 + y**2 >= 0, 1 - x**2 >= 0], level=2)
     assert other.stated.norms[1] == math.inf
+
+
+@pytest.mark.parametrize("power", [31, 32, 39])
+def test_products_of_large_relations_are_exact(power):
+    k = 2**power
+    x, y = sd.operators("x", party="P"), sd.operators("y", party="Q")
+    laws = [sd.relation(x * x, k * x), sd.relation(y * y, k * y)]  # x = y = k is a model
+    r = sd.minimize(-x * y, [*laws, x * x <= k**2, y * y <= k**2], level=2)
+    assert r.certified_bound <= -(k**2) and r.certified_bound == pytest.approx(-(k**2), rel=1e-4)
+    m = r.moment_matrix([x * y])[0, 0]  # x x y y = k^2 x y
+    assert m == pytest.approx(k**4, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [Fraction(10) ** 700, Fraction(1, 10**700)])
+def test_numbers_beyond_floats_are_refused(size):
+    x = sd.operators("x")
+    for constraints in ([x * x <= size], [x <= size, x >= -size]):
+        with pytest.raises(ValueError, match="for a float"):
+            sd.minimize(x, constraints, level=1)
 
 
 def test_a_stated_norm_is_a_hypothesis_and_printed():

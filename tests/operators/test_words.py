@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import sosdp as sd
 from sosdp.algebra.confluence import consequences
 from sosdp.algebra.operator import LETTERS
-from sosdp.algebra.word_tables import Tables, distinct
+from sosdp.algebra.word_tables import Tables, distinct, multiply, numbers
 from sosdp.algebra.words import ONE
 from tests.operators.models import families, value
 
@@ -91,6 +92,13 @@ def test_norms_of_words_hold_in_the_models():
             for word in (u * v).terms:
                 assert np.linalg.norm(value(sd.OperatorPolynomial({word: ONE}), model), 2) <= 1 + 1e-9
                 assert LETTERS.bound(word) == 1.0
+
+
+@pytest.mark.parametrize("power", [1, 30, 31, 39, 45])
+def test_products_of_numbers_are_exact(power):
+    a, b = Fraction(2**power - 1), Fraction(2**power - 3)
+    parts = multiply((numbers([a]), numbers([-b])), (numbers([b]), numbers([a])))
+    assert (parts[0][0], parts[1][0]) == (2 * a * b, a * a - b * b)
 
 
 def test_distinct_rows_by_rank_where_the_radix_is_too_large():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algebra.coefficients import floats
 from ...algebra.operator import OperatorPolynomial
 from ...algebra.word_tables import Entries, numbers
 from ...algebra.words import ONE, Number, Terms, Word, Words
@@ -175,7 +176,7 @@ class OperatorExpectation:
         ]
         values = np.append(self.moments, np.nan)[place]
         out = np.zeros(count, dtype=complex)
-        coefs = result.re.astype(float) + 1j * result.im.astype(float)
+        coefs = floats(result.re) + 1j * floats(result.im)
         np.add.at(out, result.index, coefs * values[result.column])
         return out
 

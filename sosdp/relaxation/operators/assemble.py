@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ...algebra.word_tables import Entries, Tables, multiply, numbers
+from ...algebra.word_tables import Entries, Tables, fitting, multiply, numbers
 from ...algebra.words import ONE, Terms, Word, order
 from ...conic.svec import SQRT2, triangle
 from ...reduction.quotient import NO_QUOTIENT
 from ...reduction.rows import distinct_rows
+from ..assemble.entries import Coefficients
 from ..assemble.forced_zeros import consistent
 from ..assemble.identity import ONE as POLYNOMIAL_ONE
 from ..assemble.identity import Block, EqualityRows, Identity
@@ -260,7 +261,8 @@ class _Sums:
             else np.zeros(0, dtype=np.int64)
         )
         self.rounded = False
-        re, im = (self._floats(np.add.reduceat(v[order_], starts)) for v in (result.re, result.im))
+        parts = (fitting(v, max(v.size, 1))[order_] for v in (result.re, result.im))
+        re, im = (self._floats(np.add.reduceat(v, starts)) for v in parts)
         row, column = np.divmod(code[starts], width)
         shape = (count, width)
         self.re = sp.csr_matrix((re, (row, column)), shape=shape)
@@ -269,14 +271,11 @@ class _Sums:
         self.im.eliminate_zeros()
 
     def _floats(self, values: np.ndarray) -> np.ndarray:
-        floats = values.astype(float)
-        if values.dtype == object:
-            self.rounded = self.rounded or any(
-                v != f for v, f in zip(values.tolist(), floats.tolist(), strict=True)
-            )
-        else:
-            self.rounded = self.rounded or bool((np.abs(values) > 2**53).any())
-        return floats
+        used = values != 0
+        found, result = Coefficients(values[used]), np.zeros(values.size)
+        result[used] = found.floats
+        self.rounded = self.rounded or not found.exact
+        return result
 
     def parts(self, wanted: list[tuple[int, bool]]) -> sp.csr_matrix:
         """The real or the imaginary part of each of some combinations, one a row."""

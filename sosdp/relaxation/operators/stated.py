@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ...algebra.coefficients import to_float
 from ...algebra.confluence import closed_relations
 from ...algebra.constraint import PSD, Equality, ForAll, Inequality
 from ...algebra.operator import LETTERS, MIXED, OperatorConstraint, OperatorPolynomial
 from ...algebra.words import ONE, Terms, Word, Words
 from ...model.expectation import ExpectationConstraint
 from ...model.system import System
+from ...reduction.bounds import TINY
 from .classes import parties_of
 
 _OUTWARDS = 1 + 1e-12
@@ -186,7 +188,7 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
             ends[word[0]] = (max if c > 0 else min)(ends.get(word[0], end), end)
     for i in low.keys() & high.keys():
         if algebra.letters[i].star == (ONE, i):
-            known[i] = min(known[i], float(max(abs(low[i]), abs(high[i]))) * _OUTWARDS)
+            known[i] = min(known[i], _size(max(abs(low[i]), abs(high[i]))) * _OUTWARDS)
     for i, letter in enumerate(algebra.letters):  # |x*| = |x|
         known[i] = known[letter.star[1]] = min(known[i], known[letter.star[1]])
     said = [
@@ -197,6 +199,11 @@ def _norms(stated: Stated) -> tuple[tuple[float, ...], tuple[str, ...]]:
     if any(not math.isfinite(n) for n in known):
         said.append(_DOMAIN)
     return tuple(known), tuple(said)
+
+
+def _size(value: Fraction) -> float:
+    """A number >= 0 as a float, and none so small that digits are lost; ValueError for a large one."""
+    return max(to_float(value), TINY)
 
 
 def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
@@ -228,7 +235,7 @@ def _ellipsoid(algebra: Words, g: Terms) -> dict[int, float]:
     result = {}
     for i, a in squares.items():
         centre = abs(linear.get(i, Fraction(0))) / (2 * a)
-        result[i] = (float(centre) + math.sqrt(float(total / a))) * _OUTWARDS
+        result[i] = (_size(centre) + math.sqrt(_size(total / a))) * _OUTWARDS
     return result
 
 
