@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
+from flint import fmpq, fmpq_mat
 from scipy.sparse.linalg import lsqr
 
 from ..algebra.monomials import degrees
@@ -35,6 +36,7 @@ _NO_MOMENT = 1e-9  # in a program's units: there is no measure
 _INSIDE = 1e3  # times what is left of equations: how far inside of a matrix moments must be
 _FORCED = 1e-6  # of a matrix in a random direction, that counts as zero there
 _MOST_SOLVED = 2000  # iterations of least squares
+_MOST_REDUCED = 1e7  # rows squared times columns of equations that are reduced exactly
 _FAR = 1e2  # of variables beside the data: there a set may be empty though its constraints are nearly met
 
 
@@ -137,8 +139,9 @@ def violation(built: Built, raw: RawSolution) -> float:
         slopes = np.where(program.quadratic > 0, 0.0, slopes)
     terms = np.abs(objective) + abs(identity.unknown) @ np.abs(y)
     missed = np.where(free, np.abs(slopes), np.maximum(-slopes, 0.0))
-    missed = missed / (np.maximum(terms, 1.0) if built.change.trivial else _own_sizes(built, terms))
-    worst = float(missed.max(initial=0.0))
+    several = len(built.statement.prices) > 1 and not built.change.trivial
+    worst = float((missed / np.maximum(terms, 1.0)).max(initial=0.0))
+    worst = max(worst, _missed_together(built, raw, free) if several else 0.0)
     if identity.free.shape[0]:
         size = np.maximum(abs(identity.free) @ np.abs(y), 1.0)
         worst = max(worst, float((np.abs(identity.free @ y) / size).max()))
@@ -165,19 +168,42 @@ def violation(built: Built, raw: RawSolution) -> float:
     return worst
 
 
-def _own_sizes(built: Built, terms: np.ndarray) -> np.ndarray:
-    """The least coefficient of a moment in each unknown's equation, where variables were moved: what E[x**2]
-    says of E[u**2], of x = c + u, is next to nothing beside c**2."""
-    size = np.maximum(terms, 1.0)
-    if len(built.statement.prices) == 1:
-        return size
-    unknown = built.program.identity.unknown
-    moving = degrees(built.program.identity.columns)[unknown.indices] > 0
-    least = np.full(size.size, np.inf)
-    rows = np.repeat(np.arange(size.size), np.diff(unknown.indptr))
-    used = moving & (unknown.data != 0)
-    np.minimum.at(least, rows[used], np.abs(unknown.data[used]))
-    return np.minimum(least, size)
+def _missed_together(built: Built, raw: RawSolution, free: np.ndarray) -> float:
+    """By how much moments miss what all equations of unknowns say together, each for one moment, in rational
+    numbers: where variables were moved, x = c + u, E[x**2] is c**2 and next to nothing of E[u**2], which
+    the mass, the mean and it determine."""
+    found: dict[tuple[int, ...], tuple[float, float]] = {}  # moments, and a moment of size one, by degree
+    given = zip(
+        built.moments_of(raw.moments), built.moments_of(np.ones_like(raw.moments)), built.pieces, strict=True
+    )
+    for j, (moments, ones, piece) in enumerate(given):
+        order = np.argsort(degrees(piece.columns), kind="stable")
+        keys = [(j, *(v for v in m if v)) for m in piece.columns[order].tolist()]
+        found.update(zip(keys, zip(moments[order].tolist(), ones[order].tolist(), strict=True), strict=True))
+    rows, keys = [], list(found)
+    for k in np.flatnonzero(free).tolist():
+        row = dict.fromkeys(found, Fraction(0))
+        for j, demand in enumerate(built.statement.demands):
+            p = demand.parts[k + 1]
+            for m, c in zip(p.monos.tolist(), p.coefs.tolist(), strict=True):
+                key = (j, *(v for v in m if v))
+                if key not in found:
+                    return 0.0  # it is rewritten
+                row[key] += Fraction(c)
+        rows.append([*row.values(), -built.statement.prices[k]])
+    if not rows or len(rows) ** 2 * len(keys) > _MOST_REDUCED:
+        return 0.0
+    entries = [fmpq(v.numerator, v.denominator) for row in rows for v in row]
+    reduced, rank = fmpq_mat(len(rows), len(keys) + 1, entries).rref()
+    worst, largest = 0.0, max(float(np.abs(raw.moments).max()), _NO_MOMENT)
+    for line in reduced.table()[:rank]:
+        *terms, wanted = (Fraction(int(v.p), int(v.q)) for v in line)
+        used = [(c, *found[key]) for c, key in zip(terms, keys, strict=True) if c]
+        size = max((float(abs(c)) * one for c, _, one in used), default=0.0) * min(largest, 1.0)
+        if not size > 0:
+            return math.inf  # 0 = 1: the equations contradict each other
+        worst = max(worst, abs(float(sum(c * Fraction(v) for c, v, _ in used) - wanted)) / size)
+    return worst
 
 
 def shortfall(program: GramProgram, raw: RawSolution) -> float:
@@ -359,11 +385,23 @@ def has_inside(built: Built, raw: RawSolution) -> bool:
         flat = vectors[:, spectrum <= limit]
         if not flat.size:
             continue
-        # what the equations make zero for all moments is no boundary
+        # what the equations make zero for all moments is no boundary, unless rows were left out beside it
+        if _is_pruned(built):
+            return False
         moved = smat(varied[rows], block.side) / np.outer(length, length)
         if spectrum[0] < -limit or np.abs(moved @ flat).max() > _FORCED * max(np.abs(moved).max(), 1.0):
             return False
     return True
+
+
+def _is_pruned(built: Built) -> bool:
+    """Whether elements of bases were left out since no square can use them: their moments may be as large as
+    one likes, but where a square is zero, products with them would have to be zero too."""
+    for demand in built.statement.demands:
+        whole = replace(demand, options=replace(demand.options, prune=False))
+        if sum(whole.identity.sides) > sum(demand.identity.sides):
+            return True
+    return False
 
 
 def status_of_feasible(built: Built, raw: RawSolution, missed: float) -> tuple[str, str]:
