@@ -27,7 +27,7 @@ __all__ = ["PowerCase", "PowerFlow", "power_flow", "read_case"]
 
 _TABLES = {"bus": 13, "gen": 10, "branch": 11, "gencost": 5}  # and the least number of columns
 _UNLIMITED = 1e10  # a rating of MATPOWER that says "none"
-_RIGHT = 90.0  # degrees; beyond it an angle's limit is no limit on a tangent
+_HALF_TURN = 180.0  # degrees; angles between limits that are further apart are no convex cone
 Terms = dict[int, complex]
 
 
@@ -86,6 +86,8 @@ def read_case(path: str | Path) -> PowerCase:
         strange = sorted(set(tables[name][:, column].tolist()) - known)
         if strange:
             raise ValueError(f"{file.name}: mpc.{name} names bus {strange[0]:g}, which mpc.bus has not")
+    if any(b % 1 for b in known):
+        raise ValueError(f"{file.name}: numbers of buses are integers")
     if len(known) < len(case.bus):
         raise ValueError(f"{file.name}: two rows of mpc.bus have one number")
     return case
@@ -97,13 +99,12 @@ def _table(file: str, name: str, least: int, text: str) -> np.ndarray:
         raise ValueError(f"{file}: no table 'mpc.{name} = [...];'")
     rows = [re.split(r"[\s,]+", line.strip()) for line in re.split(r"[;\n]", found[1]) if line.strip()]
     widths = {len(row) for row in rows}
-    if name == "gencost":  # shorter rows of costs are filled with zeros
-        rows = [row + ["0"] * (max(widths) - len(row)) for row in rows]
-    elif len(widths) > 1:
+    if len(widths) > 1 and name != "gencost":  # rows of costs state their length
         raise ValueError(f"{file}: rows of mpc.{name} have {min(widths)} and {max(widths)} entries")
-    if not rows or len(rows[0]) < least:
+    if min(widths, default=0) < least:
         raise ValueError(f"{file}: mpc.{name} wants rows of at least {least} entries")
-    return np.array([[_number(file, name, entry) for entry in row] for row in rows])
+    blank = [np.nan] * max(widths)
+    return np.array([[*(_number(file, name, entry) for entry in row), *blank[len(row) :]] for row in rows])
 
 
 def _number(file: str, name: str, entry: str) -> float:
@@ -127,9 +128,12 @@ def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
     Raises
     ------
     ValueError
-        Costs that are piecewise linear, of degree above 2, not convex or of reactive power; a branch from a
+        A base that is not positive; costs that are piecewise linear, of degree above 2, not convex, of
+        reactive power, or fewer coefficients than stated; a branch from a
         bus to itself, or without impedance; no reference bus; limits that are infinite for a voltage.
     """
+    if not 0 < case.base < np.inf:
+        raise ValueError(f"baseMVA is a positive number, not {case.base:g}")
     bus = case.bus[case.bus[:, 1] != 4]
     buses = tuple(int(b) for b in bus[:, 0])
     place = {b: k for k, b in enumerate(buses)}
@@ -194,14 +198,19 @@ class _Network:
         return Polynomial.from_arrays(monos, active), Polynomial.from_arrays(monos, reactive)
 
     def angles(self, line: np.ndarray, i: int, j: int) -> list:
-        """Limits of the angle between the ends of a branch, where they are below a right angle."""
+        """Limits of the angle between the ends of a branch, where they are less than half a turn apart."""
         if line.size < 13:
             return []
-        product, turned = self.powers(i, {j: 1 + 0j})
         low, high = line[11:13]
-        found: list = [turned >= np.tan(np.radians(low)) * product] if -_RIGHT < low < _RIGHT and low else []
-        found += [turned <= np.tan(np.radians(high)) * product] if -_RIGHT < high < _RIGHT and high else []
-        return [*found, product >= 0] if found else []
+        if not (low or high) or not abs(high - low) < _HALF_TURN:
+            return []
+        product, turned = self.powers(i, {j: 1 + 0j})
+
+        def along(degrees: float) -> Polynomial:
+            """|V_i V_j| times the cosine of the angle's distance from a direction."""
+            return product * np.cos(np.radians(degrees)) + turned * np.sin(np.radians(degrees))
+
+        return [along(low + 90) >= 0, along(high - 90) >= 0, along((low + high) / 2) >= 0]
 
 
 def _admittances(line: np.ndarray, i: int, j: int) -> list[tuple[int, complex, int, complex]]:
@@ -219,7 +228,7 @@ def _admittances(line: np.ndarray, i: int, j: int) -> list[tuple[int, complex, i
 def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
     """Coefficients of the square, the power and one, a row for each generator in service, in MW."""
     rows = case.gencost
-    if len(rows) == 2 * len(on) and rows[len(on) :, 4:].any():
+    if len(rows) == 2 * len(on) and np.nan_to_num(rows[len(on) :, 4:]).any():
         raise ValueError("costs of reactive power are not read")
     rows = rows[: len(on)]
     if len(rows) < len(on):
@@ -228,7 +237,10 @@ def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
     for k, row in enumerate(rows[on]):
         if row[0] != 2:
             raise ValueError("only polynomial costs are read (model 2), no piecewise linear ones")
-        terms = np.concatenate([np.zeros(3), row[4 : 4 + int(row[3])]])
+        count = int(np.nan_to_num(row[3]))
+        terms = np.concatenate([np.zeros(3), row[4 : 4 + max(count, 0)]])
+        if count != row[3] or count < 1 or terms.size != 3 + count or not np.isfinite(terms).all():
+            raise ValueError(f"a row of mpc.gencost states {row[3]:g} coefficients that are not there")
         if terms[:-3].any() or terms[-3] < 0:
             raise ValueError("costs want to be quadratic and convex")
         found[k] = terms[-3:]

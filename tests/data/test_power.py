@@ -10,6 +10,7 @@ import pytest
 import sosdp as sd
 from sosdp.algebra.constraint import Equality
 from sosdp.data import power_flow, read_case
+from sosdp.data.power import _Network
 from sosdp.extras import folder_of
 
 NINE = """function mpc = case9  % Chow 1982
@@ -125,6 +126,27 @@ def test_an_angle_is_limited(network):
     )
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(-30, 30), (-20, 110), (20, 100), (95, 130), (10, 10), (0, 40), (-90, 89)]
+)
+def test_limits_of_an_angle_are_a_cone(low, high):
+    e, f = sd.variables("e", 2), sd.variables("f", 2)
+    ids = np.array([[v.variable_ids[0] for v in pair] for pair in zip(e, f, strict=True)])
+    cone = _Network(ids).angles(np.array([*[0.0] * 11, low, high]), 0, 1)
+    for angle in range(-175, 185, 5):
+        first = np.exp(1j * np.radians(angle + 7))
+        other = np.exp(1j * np.radians(7))
+        point = dict(zip([*e, *f], [first.real, other.real, first.imag, other.imag], strict=True))
+        inside = all(float(c.polynomial.subs(point).constant) >= -1e-9 for c in cone)
+        assert inside == (low <= angle <= high)
+
+
+@pytest.mark.parametrize("limits", ["-30 360", "-360 30", "-90 90", "0 0", "-Inf 10"])
+def test_what_is_no_cone_limits_nothing(network, limits):
+    change = "250 250 250 0 0 1 -360 360;\n 4 5", f"250 250 250 0 0 1 {limits};\n 4 5"
+    assert len(power_flow(network(change)).constraints) == len(power_flow(network()).constraints)
+
+
 def test_what_is_out_of_service_is_no_part(network):
     case = network(
         ("1.025 100 1 270 10", "1.025 100 0 270 10"),
@@ -145,6 +167,11 @@ def test_what_is_out_of_service_is_no_part(network):
         (" 1 4 0      0.0576", " 1 4 0      0", "impedance"),
         (" 2 2   0  0 0 0 1 1 0 345 1 1.1 0.9;", " 2 2   0  0 0 0 1 1 0 345 1 Inf 0.9;", "finite"),
         (" 2 2   0  0 0 0", " 1 2   0  0 0 0", "bus 2"),
+        ("mpc.baseMVA = 100;", "mpc.baseMVA = -100;", "positive"),
+        ("2 1500 0 3 0.11   5   150;", "2 1500 0 3 0.11   5;", "3 coefficients"),
+        ("2 1500 0 3 0.11 ", "2 1500 0 2.5 0.11 ", "2.5 coefficients"),
+        ("2 1500 0 3 0.11 ", "2 1500 0 Inf 0.11 ", "inf coefficients"),
+        (" 1 3   0  0 0 0", " 1.5 3   0  0 0 0", "bus 1"),
         ("72.3 ", "72x3 ", "no number"),
         ("72.3 ", "72.3 5 ", "entries"),
         ("1.04 ", "NaN ", "not a number"),
