@@ -82,7 +82,8 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise SchemaError(f"the schema has no column {name!r}")
+        known = ", ".join(column.name for column in self.columns)
+        raise SchemaError(f"the schema has no column {name!r}; it has {known}")
 
     @classmethod
     def from_dict(cls, data: Any) -> Schema:

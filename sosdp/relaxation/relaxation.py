@@ -24,7 +24,7 @@ from ..model.expectation import (
     flatten_constraints,
 )
 from ..model.options import BuildOptions, SolveOptions, Solves, names, read_options, spelled_out
-from ..model.system import System
+from ..model.system import System, as_system
 from ..progress import shown
 from ..reduction.bounds import VariableBounds, deduce_bounds
 from ..reduction.groebner import with_groebner
@@ -54,7 +54,8 @@ class Relaxation:
     Parameters
     ----------
     system
-        The constraints; every one is enforced as ``satisfies``: E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
+        The constraints, as ``sosdp.minimize`` takes them; every one is enforced as ``satisfies``:
+        E[p^2 g] >= 0 for all p that fit, E[q h] = 0.
     degree
         Degree t of the pseudo-expectations; an even one is twice the order in Lasserre's hierarchy. With an
         odd one, products of squares and constraints of odd degree reach it (Putinar's form on an interval).
@@ -74,9 +75,9 @@ class Relaxation:
     """
 
     @spelled_out("build")
-    def __init__(self, system: System, degree: int, **options: Unpack[BuildOptions]) -> None:
+    def __init__(self, system: Any, degree: int, **options: Unpack[BuildOptions]) -> None:
         self.options = read_options("Relaxation", {**options}, ["build"], more=("system", "degree"))
-        self.system = with_redundant(system, self.options.redundant)
+        self.system = with_redundant(as_system(system), self.options.redundant)
         if self.options.quotient == "groebner":
             self.system = with_groebner(self.system, degree)
         self.degree = degree

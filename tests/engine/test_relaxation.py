@@ -342,3 +342,12 @@ def test_a_second_constraint_in_place_of_the_degree():
     x = sd.polynomial("x")
     with pytest.raises(ValueError, match="constraints go into one list"):
         sd.minimize(x, x >= 0, x <= 1)
+
+
+def test_constraints_are_a_system_a_list_or_one():
+    x = sd.variables("x")
+    for system in (sd.System(x >= 0, x <= 1), [x >= 0, [x <= 1]], x * (1 - x) >= 0):
+        relaxation = sd.Relaxation(system, 2)
+        assert relaxation.minimize(x**2 - x).bound == pytest.approx(-0.25, abs=1e-6)
+        assert relaxation.minimize_many([x]).bounds == pytest.approx([0], abs=1e-6)
+    assert sd.Relaxation(None, 2).minimize(x**2).bound == pytest.approx(0, abs=1e-6)

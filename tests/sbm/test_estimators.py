@@ -13,8 +13,11 @@ from problems.sbm import (
     LinearProgramRecovery,
     ProjectionRecovery,
     RandomizedResponseRecovery,
+    RoundsRecovery,
     SpectralRecovery,
+    StarsRecovery,
     StochasticBlockModel,
+    VertexRecovery,
     VotingRecovery,
     certificate,
     digits_graph,
@@ -324,3 +327,12 @@ def test_baselines_have_the_same_interface_and_promise_nothing(estimator):
     assert fitted.guarantee_.kind == "none" and fitted.guarantee_.epsilon is None
     if isinstance(fitted, LinearProgramRecovery):
         assert fitted.certified_ and fitted.gap_ < 0.25
+
+
+@pytest.mark.parametrize("made", [ProjectionRecovery, VotingRecovery, VertexRecovery, RoundsRecovery])
+@pytest.mark.parametrize("gamma", [0.0, 1.001, 80.0])
+def test_a_contrast_is_a_share(made, gamma):
+    with pytest.raises(ValueError, match=r"gamma must lie in \(0, 1\]"):
+        made(1.0, 1e-6, gamma, 10.0).fit(planted().adjacency)
+    with pytest.raises(ValueError, match="gamma"):
+        StarsRecovery(1.0, gamma, 10.0).fit(planted().adjacency)

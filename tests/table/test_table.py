@@ -170,7 +170,7 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
         (lambda t: t.release(), ValueError, "no statistic"),
         (lambda t: t.mean("region"), SchemaError, "categories"),
         (lambda t: t.sum("born"), SchemaError, "dates"),
-        (lambda t: t.mean("nothing"), SchemaError, "no column"),
+        (lambda t: t.mean("nothing"), SchemaError, "no column 'nothing'; it has "),
         (lambda t: t.count(missing=True), ValueError, "name it"),
         (lambda t: t.quantiles("age", [2]), ValueError, "quantiles"),
         (lambda t: t.quantiles("age", []), ValueError, "at least one"),

@@ -14,6 +14,7 @@ from sosdp.estimator.field import (
     budget,
     choice,
     optional,
+    part,
     positive,
     privacy_delta_or_zero,
 )
@@ -54,7 +55,7 @@ class AutoRecovery(WeightedRecovery):
         default=0.0,
     )
     gamma: float | None = Field(
-        optional(positive),
+        optional(part),
         "contrast and mean degree of the block model. With both, the method with the best "
         "forecast of `planning.recommend` is taken. Without: the certificate (delta > 0) or "
         "edge flips, which need neither, up to `LEARNT_FROM` vertices; beyond, the degree is "

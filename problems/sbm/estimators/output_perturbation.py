@@ -97,7 +97,7 @@ class ProjectionRecovery(WeightedRecovery):
 
     epsilon: float = Field(budget, "budget of one fit; epsilon > 0, 0 < delta < 1")
     delta: float = Field(privacy_delta, "budget of one fit; epsilon > 0, 0 < delta < 1")
-    gamma: float = Field(positive, "contrast of the block model, edge probabilities (1 +- gamma) d / n")
+    gamma: float = Field(part, "contrast of the block model, edge probabilities (1 +- gamma) d / n")
     average_degree: float = Field(positive, "d")
     calibration: str = Field(
         choice("tight", "paper"),

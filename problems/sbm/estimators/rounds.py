@@ -14,6 +14,7 @@ from sosdp.estimator.field import (
     Fitted,
     budget,
     choice,
+    part,
     positive,
     privacy_delta_or_zero,
     share,
@@ -61,7 +62,7 @@ class RoundsRecovery(WeightedRecovery):
     epsilon: float = Field(budget, "budget of one fit")
     delta: float = Field(privacy_delta_or_zero, "budget of one fit; delta = 0: pure")
     gamma: float = Field(
-        positive,
+        part,
         "contrast and mean degree, to plan with. For k communities an edge inside has "
         "probability (1 + (k-1) gamma) d / n, across (1 - gamma) d / n",
     )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sosdp.estimator.field import Field, budget, positive
+from sosdp.estimator.field import Field, budget, part, positive
 from sosdp.privacy import randomness as noise
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.randomness.bits import RandomBits, open_bits
@@ -29,7 +29,7 @@ class StarsRecovery(WeightedRecovery):
     """
 
     epsilon: float = Field(budget, "budget of one fit; pure differential privacy")
-    gamma: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
+    gamma: float = Field(part, "contrast and mean degree, to choose the number of rounds")
     average_degree: float = Field(positive, "contrast and mean degree, to choose the number of rounds")
 
     _as_edges = True

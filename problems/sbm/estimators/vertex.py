@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import ClassVar
 
-from sosdp.estimator.field import Field, Fitted, budget, optional, positive, whole
+from sosdp.estimator.field import Field, Fitted, budget, optional, part, positive, whole
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
@@ -35,7 +35,7 @@ class VertexRecovery(RecoveryEstimator):
 
     epsilon: float = Field(budget, "budget of one fit; delta > 0")
     delta: float = Field(None, "budget of one fit; delta > 0")
-    gamma: float = Field(positive, "contrast and mean degree of the block model, to plan with")
+    gamma: float = Field(part, "contrast and mean degree of the block model, to plan with")
     average_degree: float = Field(positive, "contrast and mean degree of the block model, to plan with")
     max_degree: int | None = Field(
         optional(whole(1)),
@@ -75,4 +75,6 @@ class VertexRecovery(RecoveryEstimator):
         if labels is None:
             raise RuntimeError("the labels stay with the estimator that was fitted: they are not published")
         place = {name: position for position, name in enumerate(self.nodes_)}
+        if node not in place:
+            raise KeyError(f"the graph has no vertex {node!r}")
         return int(labels[place[node]])

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sosdp.privacy.randomness as noise
-from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, share
+from sosdp.estimator.field import Field, Fitted, budget, choice, optional, part, positive, share
 from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.guarantee.composition import random_split, split
 from sosdp.privacy.guarantee.guarantee import compose
@@ -120,7 +120,7 @@ class VotingRecovery(WeightedRecovery):
     epsilon: float = Field(budget, 'budget of one fit. delta is used by the rough step "projection" only')
     delta: float = Field(None, 'budget of one fit. delta is used by the rough step "projection" only')
     gamma: float = Field(
-        positive,
+        part,
         "contrast and mean degree of the block model, as for `ProjectionRecovery`",
     )
     average_degree: float = Field(

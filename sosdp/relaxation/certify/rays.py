@@ -23,7 +23,9 @@ from ..solve.forms import gram_form, moment_form
 
 _CHECKS = 1e-6  # violation of a ray, relative to the ray, up to which it counts
 _PATIENCE = 10.0  # seconds that a proof or a second solver gets at least
-_IMPOSSIBLE = "a functional separates every choice of coefficients from the constraints, proven exactly"
+_IMPOSSIBLE = (
+    "a functional separates every choice of coefficients from the constraints at this degree, proven exactly"
+)
 
 
 def patience(raw: RawSolution, deadline: float = np.inf) -> float:
@@ -127,11 +129,14 @@ def verdict(
     """
     if raw.status == "unbounded":
         if not separates(program, raw):
-            return "failed", "the solver claims that no coefficients exist, but its ray does not check"
+            return (
+                "failed",
+                "the solver claims that no coefficients exist at this degree, but its ray does not check",
+            )
         if stated is not None and time_limit > 0 and provably_without_multipliers(stated, time_limit):
             return "infeasible", _IMPOSSIBLE
         told = unproven(time_limit, stated is None)
-        return "inaccurate", f"the solver claims that no coefficients exist; {told}"
+        return "inaccurate", f"the solver claims that no coefficients exist at this degree; {told}"
     if not improves(program, raw):
         return "failed", "the solver claims that there is no optimum, but its ray does not check"
     if stated is not None and time_limit > 0:
