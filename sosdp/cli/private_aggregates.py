@@ -21,8 +21,10 @@ def run(arguments: Namespace) -> int:
         asked = _asked(arguments, _schema(arguments))
         with fitting(arguments):
             release = asked.release()
-    except (InputFileError, SchemaError) as error:
+    except InputFileError as error:
         problem = one_line(error)
+    except SchemaError as error:
+        problem = f"{arguments.schema}: {one_line(error)}"
     except ValueError as error:  # of the options, which are public
         problem = f"sosdp private {arguments.name}: {one_line(error)}"
     if problem:

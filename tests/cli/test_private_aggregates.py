@@ -267,6 +267,12 @@ def test_there_are_48_kinds():
     assert len(WRONG) >= 48
 
 
+@pytest.mark.parametrize("options", ["--column no", "--column region", "--column pay --by pay"])
+def test_what_the_schema_does_not_offer_names_its_file(files, capsys, options):
+    code, _, err = run(capsys, "mean", "t.csv", "--schema", "s.json", "--epsilon", 1, *options.split())
+    assert code == 2 and "s.json: " in err
+
+
 def test_hostile_lines_are_records_that_are_missing(files, capsys):
     """No line changes the form of the answer, or is shown."""
     for line in (
