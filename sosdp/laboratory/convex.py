@@ -21,6 +21,7 @@ from sosdp.model.system import System
 from sosdp.privacy.guarantee.adjacency import ONE_RECORD_REPLACED
 from sosdp.privacy.guarantee.condition import Proof, all_fields, held_for
 from sosdp.privacy.guarantee.rounding import float_up
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.mechanisms.output_perturbation import Solver, StrongConvexProgram
 from sosdp.relaxation.relaxation import Relaxation
 
@@ -91,8 +92,7 @@ class Curvature:
         Undecided
             One of the two constants is not certified.
         """
-        if records < 1:
-            raise ValueError(f"at least one record is needed, got {records}")
+        records = integer(records, "records", 1)
         if self.kappa is None or self.lipschitz is None:
             raise Undecided(self.missing)
         return self.lipschitz / (records * self.kappa)
@@ -106,6 +106,7 @@ class Curvature:
             By default the minimiser of the polynomials that were proven, which reads so many records and puts
             each into its public set. Of another solver nothing is known, so that a release is heuristic.
         """
+        records = integer(records, "records", 1)
         self.sensitivity(records)
         assert self.kappa is not None and self.lipschitz is not None
         kappa = -float_up(-self.kappa)

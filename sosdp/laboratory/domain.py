@@ -9,14 +9,46 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sosdp.algebra.coefficients import as_number
 from sosdp.algebra.constraint import Inequality
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.privacy.inputs import integer
 
 Record = tuple[Fraction, ...]
 
 
+def exact(value: Any, name: str) -> Fraction:
+    """A public number as an exact rational of Python's own integers (those of numpy wrap around).
+
+    Raises
+    ------
+    ValueError
+        It is no finite number.
+    """
+    result = as_number(value)
+    if result is None:
+        raise ValueError(f"{name} must be a finite public number, got {value!r}")
+    return Fraction(result)
+
+
+def claimed_as(claim: Any) -> Fraction | None:
+    """The sensitivity that is to be proven; None for the least provable one."""
+    return None if claim is None else exact(claim, "claim")
+
+
+class AsProven:
+    """Base of what a report is about: nobody overrides what is proven and evaluated."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if AsProven not in cls.__bases__:
+            raise TypeError(
+                f"{cls.__bases__[0].__name__} has no subclasses: they could evaluate what was not proven"
+            )
+
+
 @dataclass(frozen=True)
-class Domain:
+class Domain(AsProven):
     """Public set of one record.
 
     Attributes
@@ -41,11 +73,11 @@ class Domain:
         high: Fraction | float = 1,
         radius: Fraction | float | None = None,
     ) -> None:
-        object.__setattr__(self, "dimension", dimension)
+        object.__setattr__(self, "dimension", integer(dimension, "dimension", 0))
         for name, value in (("low", low), ("high", high), ("radius", radius)):
             if value is not None and not math.isfinite(value):
                 raise ValueError(f"{name} must be a finite public number, got {value!r}")
-            object.__setattr__(self, name, None if value is None else Fraction(value))
+            object.__setattr__(self, name, None if value is None else exact(value, name))
         if self.dimension < 1 or self.low >= self.high or (self.radius is not None and self.radius <= 0):
             raise ValueError(
                 f"a record needs a dimension >= 1 and an interval low < high (or radius > 0), got "

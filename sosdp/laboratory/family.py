@@ -22,7 +22,7 @@ from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
 from sosdp.estimator.score_program import ScoreProgram, Witness
 from sosdp.laboratory.counterexamples import far_neighbours
-from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.domain import Domain, claimed_as
 from sosdp.laboratory.identities import LEAST, Facts, NoIdentity, degree_in, least_growth, nonnegative
 from sosdp.laboratory.report import StabilityReport, called
 from sosdp.laboratory.tracing import evaluate, same
@@ -161,7 +161,7 @@ def transfer(family: Family, claim: Any = None) -> StabilityReport:
         Proven; refuted by two small data sets of a program in 0/1 variables; or undecided with the constraint
         and the change that has no certificate: that this transfer fails refutes no sensitivity.
     """
-    claimed = None if claim is None else Fraction(claim)
+    claimed = claimed_as(claim)
     try:
         upper, certificates = _transferred(family, claimed)
         missing = ""

@@ -15,16 +15,17 @@ from typing import Any
 
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial, coerce
-from sosdp.laboratory.domain import Domain, Record, shaped
+from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, shaped
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import attained, bounded, symbols
 from sosdp.laboratory.tracing import as_polynomial, evaluate, fingerprint
+from sosdp.privacy.inputs import integer
 
 INVERSE = "one_over_n"
 
 
 @dataclass(frozen=True)
-class Means:
+class Means(AsProven):
     """function(u, h): u_a is the mean over the records of the a-th feature, and h is 1 / n.
 
     Attributes
@@ -43,12 +44,17 @@ class Means:
     ------
     NotAPolynomial
         One of the functions is none.
+    ValueError
+        `least` is no integer >= 1.
     """
 
     function: Callable[[Sequence[Any], Any], Any]
     features: Callable[[Any], Sequence[Any]]
     record: Domain
     least: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", integer(self.least, "least", 1))
 
     @cached_property
     def traced(self) -> tuple[Polynomial, list[Polynomial], list[Polynomial], Polynomial]:
@@ -140,8 +146,7 @@ def stable_means(
     limits: list[Any] = []
     times = Fraction(1)
     if records is not None:
-        if records < 1:
-            raise ValueError(f"at least one record is needed, got {records}")
+        records = integer(records, "records", 1)
         times = Fraction(1, records)
         part = part.subs({h: times})
         about = f"one of {records} records replaced"
@@ -151,7 +156,7 @@ def stable_means(
         if callable(claim):
             part = part - coerce(claim(h)).as_exact()
             about, claim = f"{about}, less the claim, a function of 1 / n", 0
-    claimed = None if claim is None else Fraction(claim)
+    claimed = claimed_as(claim)
     reached, point = _attained(program, part, rows, records)
     wanted = (None if claimed is None else claimed / times, reached)
     bound = bounded(part, domain, rows, degree, wanted, limits)

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.laboratory.domain import Domain, Record, shaped
+from sosdp.laboratory.domain import AsProven, Domain, Record, claimed_as, exact, shaped
 from sosdp.laboratory.report import StabilityReport
 from sosdp.laboratory.statistic import (
     Bound,
@@ -24,13 +24,14 @@ from sosdp.laboratory.statistic import (
     symbols,
 )
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint
+from sosdp.privacy.inputs import integer
 
 GOALS = (Fraction(0), Fraction(1, 10**6), Fraction(1, 10**3), Fraction(1, 10))
 """A ratio is tried at what was attained, and so much above it."""
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(AsProven):
     """above(records) / below(records), two polynomials; below is proven positive on the public set.
 
     Attributes
@@ -68,11 +69,12 @@ class Ratio:
 
         |P / Q - P' / Q'| <= t + b / q^2 where P Q' - P' Q - t Q Q' <= b and Q >= q > 0.
         """
+        records = integer(records, "records", 1)
         top, under = self.traced(records)
         domain, data = self.record, symbols("r", records, self.record.dimension)
         (new,) = symbols("r_new", 1, domain.dimension)
         least = bounded(-under, domain, data, degree, ())
-        claimed = None if claim is None else Fraction(claim)
+        claimed = claimed_as(claim)
         symmetric, positions = _alike_both(top, under, data)
         lower, pair, bounds = Fraction(0), None, [least]
         whole: Fraction | None = Fraction(0)
@@ -172,7 +174,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class SumOfPieces:
+class SumOfPieces(AsProven):
     """The sum over the records of the first piece in whose set a record lies, `otherwise` outside of all.
 
     Attributes
@@ -182,12 +184,20 @@ class SumOfPieces:
     record
         Public set of one record.
     otherwise
-        The summand of a record in no piece.
+        The summand of a record in no piece; a float is the binary number that it is.
+
+    Raises
+    ------
+    ValueError
+        `otherwise` is no finite number.
     """
 
     pieces: tuple[Piece, ...]
     record: Domain
     otherwise: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "otherwise", exact(self.otherwise, "otherwise"))
 
     @cached_property
     def traced(self) -> list[tuple[Polynomial, list[Polynomial]]]:
@@ -216,6 +226,7 @@ class SumOfPieces:
 
     def stability(self, *, records: int, claim: Any = None, degree: int | None = None) -> StabilityReport:
         """Bound the change when a record is replaced: the largest summand less the least one."""
+        records = integer(records, "records", 1)
         (x,) = symbols("r", 1, self.record.dimension)
         bounds: list[Bound] = []
         found: list[list[Fraction]] = [[], []]
@@ -236,7 +247,7 @@ class SumOfPieces:
         return StabilityReport(
             upper=None if missing else max(ends[0]) + max(ends[1]),
             lower=max(found[0]) + max(found[1]),
-            claimed=None if claim is None else Fraction(claim),
+            claimed=claimed_as(claim),
             records=records,
             certificates=tuple(bound.certificate for bound in bounds),
             statement=f"one record replaced, of the sum over the records of the traced pieces {text}",
@@ -247,7 +258,7 @@ class SumOfPieces:
 
 
 @dataclass(frozen=True)
-class Largest:
+class Largest(AsProven):
     """The largest of several polynomial statistics: it moves by at most what one of them does.
 
     Attributes
@@ -280,7 +291,7 @@ class Largest:
         return StabilityReport(
             upper=max(uppers) if len(uppers) == len(reports) else None,
             lower=lower,
-            claimed=None if claim is None else Fraction(claim),
+            claimed=claimed_as(claim),
             neighbours=pair,
             records=records,
             certificates=tuple(c for report in reports for c in report.certificates),
@@ -296,7 +307,7 @@ class Largest:
 
 
 @dataclass(frozen=True)
-class LargestOf:
+class LargestOf(AsProven):
     """The largest of polynomials that were traced."""
 
     polynomials: tuple[Polynomial, ...]

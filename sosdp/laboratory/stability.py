@@ -12,7 +12,7 @@ from typing import Any
 from sosdp.estimator.score_program import ScoreProgram
 from sosdp.laboratory.consensus import ConsensusProgram
 from sosdp.laboratory.convex import ConvexLoss, curvature
-from sosdp.laboratory.domain import Domain
+from sosdp.laboratory.domain import Domain, claimed_as, exact
 from sosdp.laboratory.falsify import falsify
 from sosdp.laboratory.family import Family, transfer
 from sosdp.laboratory.means import Means, stable_means
@@ -104,7 +104,7 @@ def _consensus(program: ConsensusProgram, claim: Any) -> StabilityReport:
     """One record is one summand in {0, 1}: 1, whatever the tests are."""
     return StabilityReport(
         upper=Fraction(1),
-        claimed=None if claim is None else Fraction(claim),
+        claimed=claimed_as(claim),
         records=program.records,
         statement="one record is one summand in {0, 1} of the count (docs/proofs/consensus.md)",
     )
@@ -117,7 +117,7 @@ def _convex(program: ConvexLoss, records: int | None, claim: Any, degree: int | 
     known = curvature(program, degree)
     return StabilityReport(
         upper=None if known.missing else known.sensitivity(records),
-        claimed=None if claim is None else Fraction(claim),
+        claimed=claimed_as(claim),
         records=records,
         certificates=known.certificates,
         statement="l2 distance of minimisers: Lipschitz constant / (records kappa)",
@@ -128,7 +128,7 @@ def _convex(program: ConvexLoss, records: int | None, claim: Any, degree: int | 
 def _attacked(program: ScoreProgram | StrongConvexProgram, claim: Any) -> StabilityReport:
     """What a program says of itself is refuted, or undecided: it is stated without its records."""
     said = Fraction(program.sensitivity if isinstance(program, ScoreProgram) else program.sensitivity())
-    claimed = said if claim is None else Fraction(claim)
+    claimed = said if claim is None else exact(claim, "claim")
     if isinstance(program, ScoreProgram):
         found = falsify(replace(program, sensitivity=float(claimed)))
         return StabilityReport(

@@ -18,10 +18,11 @@ from typing import Any
 import certificates
 from sosdp.algebra import variables
 from sosdp.algebra.polynomial import Polynomial
-from sosdp.laboratory.domain import Domain, shaped
+from sosdp.laboratory.domain import Domain, claimed_as, shaped
 from sosdp.laboratory.report import NotAPolynomial, StabilityReport
 from sosdp.laboratory.tracing import Statistic, as_polynomial, evaluate, fingerprint, same
 from sosdp.model.system import System
+from sosdp.privacy.inputs import integer
 from sosdp.relaxation.pseudoexpectation import PseudoExpectation
 from sosdp.relaxation.relaxation import Relaxation
 
@@ -69,13 +70,12 @@ def certify_sensitivity(
     Cost: one relaxation for each class of positions that are alike, in the records that the change contains.
     """
     domain = Domain(dimension, low, high, radius)
-    if records < 1:
-        raise ValueError(f"needs at least one record in an interval, got {records}")
+    records = integer(records, "records", 1)
     data = symbols("r", records, dimension)
     value = as_polynomial(query, data, domain)
     (new,) = symbols("r_new", 1, dimension)
     symmetric, parts = changes(value, data, new)
-    claimed = None if claim is None else Fraction(claim)
+    claimed = claimed_as(claim)
     lower, pair = Fraction(0), None
     bounds = []
     for position, part in parts.items():
@@ -120,14 +120,13 @@ def pair_sums(
     ValueError
         Fewer than two records.
     """
-    if records < 2:
-        raise ValueError(f"a sum over pairs needs at least two records, got {records}")
+    records = integer(records, "records of a sum over pairs", 2)
     x, y, new = symbols("r", 3, domain.dimension)
     value = as_polynomial(lambda r: kernel(r[0], r[1]), [x, y], domain)
     if not alike(value, [x, y])[0]:
         raise NotAPolynomial("the kernel of a sum over pairs must be symmetric in its two records")
     part, times = change(value, x, new), records - 1
-    claimed = None if claim is None else Fraction(claim)
+    claimed = claimed_as(claim)
     reached, point = attained(part, [x, y, new], domain)
     bound = bounded(part, domain, [x, y, new], degree, (claimed and claimed / times, reached))
     first, second = (tuple(point[v.name] for v in row) for row in (x, new))

@@ -10,7 +10,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from problems.cuts import CutQuery, CutRelease, PrivateGraph, QueryRelease, RankOneQuery, recommend
+from problems.cuts import (
+    CutQuery,
+    CutRelease,
+    OfflineRelease,
+    PrivateGraph,
+    QueryRelease,
+    RankOneQuery,
+    recommend,
+)
 from problems.cuts.estimators import cut_release
 from problems.cuts.model import block_graph, block_queries, random_queries, sparse_graph
 from problems.cuts.reconstruction import METHODS, NoisyGraph, reconstruct
@@ -347,3 +355,15 @@ def test_cuts_of_the_released_graph_by_names():
     assert graph.cut(["a"], ["b", "c"]) == (1.5, 2.0) == graph.query(CutQuery(3, [0], [1, 2]))
     with pytest.raises(ValueError, match="'d' is no vertex"):
         graph.cut(["a"], ["d"])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64, np.float32])
+def test_budgets_of_numpy_are_spent_as_python_s(kind):
+    for made in (CutRelease(kind(1)), CutRelease(kind(1), error_share=kind(0))):
+        plain = CutRelease(1, error_share=float(made.error_share))
+        assert made._shares(12) == plain._shares(12)
+    for kept, plain in (
+        (QueryRelease(kind(1), 1e-6), QueryRelease(1, 1e-6)),
+        (OfflineRelease(kind(1)), OfflineRelease(1)),
+    ):
+        assert kept.fit(GRAPH).guarantee_ == plain.fit(GRAPH).guarantee_

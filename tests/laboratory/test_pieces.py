@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import certificates
@@ -145,3 +146,50 @@ def test_refusals():
         sd.stability(VARIANCE, records=0)
     with pytest.raises(ValueError, match="every number"):
         sd.private_estimator(sd.stability(VARIANCE), epsilon=1.0)
+
+
+def test_the_least_number_of_records_and_the_rest_value_are_exact_public_numbers():
+    for least in (0, -1, 0.5, True):
+        with pytest.raises(ValueError, match="least must be an integer >= 1"):
+            Means(lambda u, h: u[0], lambda x: [x], UNIT, least=least)
+    for wrong in (float("nan"), float("inf"), None):
+        with pytest.raises(ValueError, match="finite"):
+            SumOfPieces(HOLES.pieces, WIDE, wrong)
+    rounded = SumOfPieces(HOLES.pieces, WIDE, 0.1)
+    assert rounded.value([(F(2, 3),)] * 10) == 10 * F(0.1)  # floats would add up to another number
+
+
+@pytest.mark.parametrize("program", [VARIANCE, SHARE, HUBER, LARGEST], ids=lambda p: type(p).__name__)
+def test_what_is_evaluated_cannot_be_overridden(program):
+    with pytest.raises(TypeError, match="no subclasses"):
+        type("Other", (type(program),), {"value": lambda self, records: 10**6 * records[0][0]})
+
+
+def test_a_record_s_set_cannot_be_overridden():
+    with pytest.raises(TypeError, match="no subclasses"):
+        type("Other", (Domain,), {"constraints": lambda self, record: []})
+
+
+@pytest.mark.parametrize(
+    "program, records",
+    [(VARIANCE, 100), (COVARIANCE, 100), (SHARE, 3), (CLIPPED, 3), (LARGEST, 3)],
+    ids=["variance", "covariance", "share", "clipped", "largest"],
+)
+def test_numbers_of_numpy_do_not_wrap_around_in_a_proof(program, records):
+    """A variance of np.int8(100) records was proven to move by 6."""
+    plain = sd.stability(program, records=records, claim=100)
+    other = sd.stability(program, records=np.int8(records), claim=np.int8(100))
+    assert (plain.upper, plain.lower, plain.claimed) == (other.upper, other.lower, other.claimed)
+    for wrong in (0, 2.5, True):
+        with pytest.raises(ValueError, match="records must be an integer >= 1"):
+            sd.stability(program, records=wrong)
+
+
+def test_ends_of_numpy_are_python_s():
+    wide = Domain(1, np.int64(0), np.int64(3 * 10**9))
+    assert type(wide.high.numerator) is int and wide == Domain(1, 0, 3 * 10**9)
+    cubes = [
+        sd.stability(lambda r: sum(x**3 for x in r), records=2, low=0, high=kind(3 * 10**9))
+        for kind in (int, np.int64)
+    ]
+    assert cubes[0].upper == cubes[1].upper >= cubes[1].lower == 27 * 10**27

@@ -13,7 +13,7 @@ import numpy as np
 
 from sosdp.estimator.base import NUMERICAL_FAILURES, ReleasingEstimator
 from sosdp.estimator.field import Field, Fitted, budget, choice, optional, positive, within
-from sosdp.privacy.calibrate import float_down, float_up
+from sosdp.privacy.calibrate import check_epsilon, float_down, float_up
 from sosdp.privacy.guarantee.condition import ARITHMETIC, COMPLETE
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.edge_noise import flip_edges, flip_rule, noisy_weights
@@ -153,8 +153,9 @@ class CutRelease(ReleasingEstimator):
         """(for the graph, for the bound): float64 numbers whose sum is at most epsilon."""
         if not self.error_share or not (self._complete(n) or self.conditional):
             return float(self.epsilon), 0.0
-        bound = float_down(Fraction(self.error_share) * Fraction(self.epsilon))
-        return float_down(Fraction(self.epsilon) - Fraction(bound)), bound
+        epsilon = Fraction(check_epsilon(self.epsilon))  # of Python's integers: numpy's wrap around
+        bound = float_down(Fraction(float(self.error_share)) * epsilon)
+        return float_down(epsilon - Fraction(bound)), bound
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -62,8 +62,9 @@ class OfflineRelease(ReleasingEstimator):
 
     def _release(self, data: PrivateGraph) -> Release:
         bits = open_bits(self.insecure_seed)
-        density_rho = DENSITY_SHARE * float(self.rho)
-        plan = plan_offline(float_down(Fraction(self.rho) - Fraction(density_rho)), self.rounds)
+        rho = float(self.rho)
+        density_rho = DENSITY_SHARE * rho
+        plan = plan_offline(float_down(Fraction(rho) - Fraction(density_rho)), self.rounds)
         pairs = data.n * (data.n - 1) // 2
         noisy = data.total() + exact.discrete_gaussian(1 / (2 * Fraction(density_rho)), bits)
         mass = float(min(max(noisy, 1), pairs))

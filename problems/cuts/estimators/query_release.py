@@ -24,7 +24,7 @@ from sosdp.estimator.field import (
     share,
     whole,
 )
-from sosdp.privacy.calibrate import float_down
+from sosdp.privacy.calibrate import check_epsilon, float_down
 from sosdp.privacy.guarantee.guarantee import Guarantee, compose
 from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.interaction.online import OnlineInteraction
@@ -139,8 +139,9 @@ class QueryRelease(ReleasingEstimator):
         if self.construction == "median":
             median_size(data.n)  # refuses by the public number of vertices, before anything is spent
         seed = self.insecure_seed
-        for_density = float_down(Fraction(self.density_share) * Fraction(self.epsilon))
-        for_queries = float_down(Fraction(self.epsilon) - Fraction(for_density))
+        epsilon = Fraction(check_epsilon(self.epsilon))
+        for_density = float_down(Fraction(float(self.density_share)) * epsilon)
+        for_queries = float_down(epsilon - Fraction(for_density))
         bits = open_bits(None if seed is None else 2 * seed)
         pairs = data.n * (data.n - 1) // 2
         noise = exact.discrete_laplace(Fraction(data.unit) / Fraction(for_density), bits)
