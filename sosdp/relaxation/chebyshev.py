@@ -149,15 +149,16 @@ def minimize_chebyshev(
     began = time.perf_counter()
     signed = -objective if sense == "maximize" else objective
     exponents = signed.exponents(ids)
-    coefficients = list(signed.terms.values())
-    parts = list(zip(map(to_float, coefficients), (row.any() for row in exponents), strict=True))
-    power = unit_of(sum(c for c, other in parts if not other), [c for c, other in parts if other])
+    varying = np.asarray(exponents.any(axis=1), dtype=bool)
+    numbers = [Fraction(c) for c in signed.terms.values()]
+    others = [c for c, other in zip(numbers, varying.tolist(), strict=True) if other]
+    power = unit_of(map(to_float, others))
     unit = Fraction(2) ** power
-    scaled: list[float | Fraction | int] = [Fraction(c) / unit for c in coefficients]
+    scaled: list[float | Fraction | int] = [c / unit for c in others]
     raw = bound_on_unit_box(
-        exponents, scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
+        exponents[varying], scaled, wanted // 2, options.tolerance, options.time_limit, options.verbose
     )
-    raw, status, proven = raw.times(power)
+    raw, status, proven = raw.of_all(power, sum(numbers, Fraction(0)) - sum(others))
     sign = -1.0 if sense == "maximize" else 1.0
     reason = "" if status == "optimal" else f"the solver ended with {raw.solution.status}"
     sizes = {

@@ -86,15 +86,15 @@ def minimize_trigonometric(
     if not all(map(math.isfinite, floats)):
         raise ValueError("a coefficient is not finite")
     began = time.perf_counter()
-    power = unit_of(floats[0], floats[1:])
+    power = unit_of(floats[1:])
     unit = Fraction(2) ** power
     raw = bound_on_circle(
-        [Fraction(v) / unit for v in c],
+        [Fraction(v) / unit for v in (0, *c[1:])],
         [Fraction(v) / unit for v in s],
         options.tolerance,
         options.time_limit,
     )
-    raw, status, proven = raw.times(power)
+    raw, status, proven = raw.of_all(power, Fraction(c[0]))
     return TrigonometricBound(
         status=status,
         sense=sense,

@@ -139,3 +139,23 @@ def test_a_value_beyond_all_floats_is_not_optimal():
     wave = sd.minimize_trigonometric([1e308, 1e308], sense="maximize")
     assert wave.status == "failed" and wave.certified_bound is None
     assert sd.minimize_trigonometric([3]).angle is None  # a constant has no direction
+
+
+@pytest.mark.parametrize("constant", [Fraction(-(10**9)), Fraction(10**15), Fraction(1, 3)])
+def test_the_constant_moves_the_bound_and_nothing_else(constant):
+    """3 cos t + 4 sin t and 2 T_2(x) + T_1(x): a large constant once took a tenth of the range."""
+    x = sd.variables("x")
+    series = 2 * sd.chebyshev(x, 2) + sd.chebyshev(x, 1) + constant
+    box = [x >= -1, x <= 1]
+    for sense, turned in (("minimize", -5), ("maximize", 5)):
+        result = sd.minimize_trigonometric([constant, 3], [4], sense=sense)
+        ask = sd.minimize if sense == "minimize" else sd.maximize
+        for found, least in (
+            (result, turned),
+            (ask(series, box), Fraction(-33, 16) if sense == "minimize" else 3),
+        ):
+            assert found.status == "optimal"
+            fine = Fraction(1, 10**6) + abs(constant) / 2**52
+            assert abs(Fraction(found.bound) - constant - least) <= fine
+            lost = (constant + least - Fraction(found.certified_bound)) * (1 if sense == "minimize" else -1)
+            assert 0 <= lost <= fine

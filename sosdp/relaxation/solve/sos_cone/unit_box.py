@@ -25,7 +25,6 @@ from .polish import centre, inside, polish
 from .sampled import SampledBlock, SampledProgram
 
 _UPWARD = 1 + 1e-12
-_LITTLE = 2.0**-30  # weight of the constant in the size of the others
 _FINE, _FINE_POINTS, _COARSE = 1e-9, 400, 1e-8  # tolerances: values are as good as coefficients here
 
 
@@ -55,25 +54,39 @@ class SampledBound:
         proven = round_down(lowered - loss) if np.isfinite(loss) else -np.inf
         return cls(found, float(found.unknowns[0]), proven, grams, points, found.x)
 
-    def times(self, power: int) -> tuple[SampledBound, str, float | None]:
-        """The bound on ``2**power`` times the polynomial, its status, and what is proven: rounded down where
-        it is subnormal, None where it is nothing."""
+    def of_all(self, power: int, constant: Fraction) -> tuple[SampledBound, str, float | None]:
+        """The bound on ``2**power`` times the polynomial and a constant, its status, and what is proven:
+        rounded down, None where it is nothing."""
         closed = self.value - self.proven <= 1e-5 * max(1.0, abs(self.value))
+        value, proven = _moved(self.value, power, constant), _below(self.proven, power, constant)
         with np.errstate(all="ignore"):
-            value, proven = np.ldexp([self.value, self.proven], power).tolist()
             grams = [np.ldexp(g, power) for g in self.grams]
-        if math.isfinite(proven) and Fraction(proven) > Fraction(self.proven) * Fraction(2) ** power:
-            proven = math.nextafter(proven, -math.inf)
         status = "optimal" if closed and math.isfinite(value) else "inaccurate"
-        scaled = replace(self, value=value, proven=proven, grams=grams)
-        return (scaled, status, proven) if math.isfinite(proven) else (scaled, "failed", None)
+        whole = replace(self, value=value, proven=proven, grams=grams)
+        return (whole, status, proven) if math.isfinite(proven) else (whole, "failed", None)
 
 
-def unit_of(constant: float, others: Iterable[float]) -> int:
-    """The exponent of the largest coefficient, the constant counting little beside others."""
-    sizes = [abs(c) for c in others]
-    little = _LITTLE if any(sizes) else 1.0
-    return math.frexp(max([abs(constant) * little, *sizes]))[1] - 1
+def _moved(value: float, power: int, constant: Fraction) -> float:
+    """The float nearest ``2**power * value + constant``."""
+    if not math.isfinite(value):
+        return value
+    try:
+        return float(Fraction(value) * Fraction(2) ** power + constant)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _below(value: float, power: int, constant: Fraction) -> float:
+    """The same, rounded down."""
+    found = _moved(value, power, constant)
+    if math.isfinite(found) and Fraction(found) > Fraction(value) * Fraction(2) ** power + constant:
+        found = math.nextafter(found, -math.inf)
+    return found
+
+
+def unit_of(coefficients: Iterable[float]) -> int:
+    """The exponent of the largest coefficient but the constant; the least one where there is none."""
+    return math.frexp(max(map(abs, coefficients), default=0.0) or math.ulp(0.0))[1] - 1
 
 
 def bound_on_unit_box(
