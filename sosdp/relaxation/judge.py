@@ -369,6 +369,8 @@ def has_inside(built: Built, raw: RawSolution) -> bool:
     for _ in range(2):
         y = y + lsqr(equations, wanted - equations @ y, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
     left = _INSIDE * float(np.linalg.norm(wanted - equations @ y))
+    if left > _INSIDE * RESOLVED * max(1.0, float(np.abs(y).max())):
+        return False  # equations may contradict each other
     along = np.random.default_rng(0).standard_normal(y.size)  # in the equations' directions
     along = along - lsqr(equations, equations @ along, atol=0, btol=0, iter_lim=_MOST_SOLVED)[0]
     if identity.dominance is not None:

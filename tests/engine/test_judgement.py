@@ -67,6 +67,16 @@ def test_a_feasible_verdict_needs_moments_inside():
     assert not judge.has_inside(built, raw)
 
 
+@pytest.mark.parametrize("e", [9, 10, 11])
+def test_no_moments_are_inside_of_equations_that_contradict_each_other(e):
+    """Three signs whose sum is nearly 1: the equations determine all moments, and no moments satisfy them."""
+    z = sd.variables("z")
+    signs = [sd.Equality(v**2 - 1) for v in (x, y, z)]
+    answer = sd.feasible([*signs, sd.Equality(x + y + z - 1 - F(1, 10**e))], 4)
+    assert answer.status in ("inaccurate", "infeasible"), answer.reason
+    assert sd.feasible([*signs, sd.Equality(x + y + z - 1)], 4).status == "optimal"
+
+
 @pytest.mark.parametrize("e", [3, 5, 8])
 @pytest.mark.parametrize("place", [0, 2000, 40_000])
 def test_no_set_that_is_empty_by_little_is_feasible(place, e):
