@@ -93,6 +93,8 @@ def _constraint(text: Any, names: Mapping[str, Any], key: str) -> Any:
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         raise ParseError("expected one of <=, >=, ==")
     left, right = (_value(node, names, str(text)) for node in (tree.left, tree.comparators[0]))
+    if not any(isinstance(v, OperatorPolynomial | Expectation) for v in (left, right)):
+        raise ParseError("there is no operator in it")
     inside = isinstance(left, Expectation) or isinstance(right, Expectation)
     if (key == "state") != inside:
         said = (

@@ -62,6 +62,8 @@ def test_every_family_can_be_written():
         ({"minimize": "x.real"}, "minimize", "is no part of"),
         ({"subject_to": ["E(x) >= 0"]}, "subject_to[0]", "is about operators"),
         ({"subject_to": ["x"]}, "subject_to[0]", "expected one of"),
+        ({"subject_to": ["1 <= 2"]}, "subject_to[0]", "no operator in it"),
+        ({"relations": ["1 == 0"]}, "relations[0]", "no operator in it"),
         ({"state": ["x >= 0"]}, "state[0]", "is about the state"),
         ({"relations": ["x*y >= 0"]}, "relations[0]", "expected =="),
         ({"level": 1.5}, "level", "expected an integer"),

@@ -19,27 +19,30 @@ from ...algebra.words import ONE, Word, Words, order
 from ...reduction.sparsity import variable_cliques
 from .stated import Stated
 
-_MOST_WORDS = 20_000
+_MOST_WORDS, _MOST_LETTERS = 20_000, 500
 
 
 def level_words(words: Words, level: Any, letters: Iterable[int] | None = None) -> list[Word]:
     """All words of a level: an integer, or terms that name parties, as "1+AB" or "2 + A A B".
 
-    Raises ValueError for a level that cannot be read, or with more than 20,000 words.
+    Raises ValueError for a level that cannot be read, or with more than 20,000 words or 500 letters in one.
     """
     chosen = range(len(words.letters)) if letters is None else sorted(letters)
     result: set[Word] = {()}
     for term in _terms(words, level):
-        patterns = [[list(chosen)] * k for k in range(term + 1)] if isinstance(term, int) else []
-        if not isinstance(term, int):
-            patterns = [[[i for i in chosen if words.parties[words.party[i]] == name] for name in term]]
-        for pattern in patterns:
-            grown: set[Word] = {()}
-            for letter in pattern:
-                grown = {w for u in grown for i in letter for w in words.normal((*u, i))}
-                if len(grown) > _MOST_WORDS:
-                    raise ValueError(f"level {level!r} has more than {_MOST_WORDS} words")
-            result |= grown
+        if (term if isinstance(term, int) else len(term)) > _MOST_LETTERS:
+            raise ValueError(f"the level has words of more than {_MOST_LETTERS} letters")
+        if isinstance(term, int):
+            steps = [list(chosen)] * term
+        else:
+            steps = [[i for i in chosen if words.parties[words.party[i]] == name] for name in term]
+        grown: set[Word] = {()}
+        for letters_ in steps:
+            grown = {w for u in grown for i in letters_ for w in words.normal((*u, i))}
+            result |= grown if isinstance(term, int) else set()
+            if len(result | grown) > _MOST_WORDS:
+                raise ValueError(f"level {level!r} has more than {_MOST_WORDS} words")
+        result |= grown
     return sorted(result, key=order)
 
 
