@@ -174,7 +174,7 @@ def near(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _starts(built: Built, raw: RawSolution, demand: Demand) -> Iterator[dict[int, float]]:
@@ -307,7 +307,8 @@ def _descended(p: Polynomial, start: dict[int, float]) -> dict[int, float]:
             break
         spectrum, basis = np.linalg.eigh(matrix)
         size = np.maximum(np.abs(spectrum), 1e-12 * max(float(np.abs(spectrum).max()), 1e-300))
-        step = -(basis @ ((basis.T @ slope) / size))
+        with np.errstate(all="ignore"):  # where nothing bends there is no such step
+            step = -(basis @ ((basis.T @ slope) / size))
         for _ in range(_ROUNDS):
             reached = values([p], x + step)[0]
             if reached < level:

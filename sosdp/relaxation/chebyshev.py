@@ -151,8 +151,9 @@ def minimize_chebyshev(
     exponents = signed.exponents(ids)
     varying = np.asarray(exponents.any(axis=1), dtype=bool)
     numbers = [Fraction(c) for c in signed.terms.values()]
+    floats = list(map(to_float, numbers))  # refuses what no float is near
     others = [c for c, other in zip(numbers, varying.tolist(), strict=True) if other]
-    power = unit_of(map(to_float, others))
+    power = unit_of(c for c, other in zip(floats, varying.tolist(), strict=True) if other)
     unit = Fraction(2) ** power
     scaled: list[float | Fraction | int] = [c / unit for c in others]
     raw = bound_on_unit_box(

@@ -10,7 +10,7 @@ import sosdp as sd
 from sosdp.algebra.build import polynomial
 from sosdp.model.options import Options
 from sosdp.relaxation import judge, ladder
-from sosdp.relaxation.attained import _charge, at, feasible_point
+from sosdp.relaxation.attained import _charge, _descended, at, feasible_point, near
 from sosdp.relaxation.change import Change, build
 from sosdp.relaxation.solve.solve import solve_program
 from sosdp.relaxation.statement import BOUND, FEASIBLE, MEASURES, PROGRAM, Demand, Statement
@@ -202,3 +202,13 @@ def test_values_at_points_are_exact():
     a, b = here[i], here[j]
     assert at(p, here) == F(0.1) * a**3 * b - F(2, 7) * b**2 + 10**20 * a - F(1, 3)
     assert at(polynomial(0), here) == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("p", [1e10 * x, 1e10 * x + y, 1e300 * x * y + x, 1e300 * x**4 + 1e300 * y**3])
+def test_no_step_where_nothing_bends_or_values_leave_the_floats(p):
+    start = dict.fromkeys(ids(x, y), 1e5)
+    found = _descended(p, start)
+    assert all(map(np.isfinite, found.values()))
+    assert at(p, {v: F(c) for v, c in found.items()}) <= at(p, {v: F(c) for v, c in start.items()})
+    assert near(F(10) ** 400) == np.inf and near(-(F(10) ** 400)) == -np.inf
