@@ -67,7 +67,7 @@ def plan_vertex(
 ) -> VertexPlan:
     """The number of rounds with the best forecast, from public numbers. budget: epsilon and delta."""
     mean = min(round(GRID * average_degree / n), GRID // 2)
-    most = n - 1 if max_degree is None else min(max_degree, n - 1)
+    most = n - 1 if max_degree is None else min(int(max_degree), n - 1)  # those of numpy wrap around
     plans = [VertexPlan(n, most, mean, rounds, *budget) for rounds in range(1, MOST_ROUNDS + 1)]
     return max(plans, key=lambda plan: plan.overlap(gamma, average_degree))
 

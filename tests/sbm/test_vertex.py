@@ -171,3 +171,11 @@ def test_the_noise_and_its_plan():
     assert 0.7 * rough < plan.scale / GRID < 1.5 * rough
     assert plan.overlap(0.8, 1000.0) > 0.999
     assert plan_vertex(10**4, (4.0, 1e-6), 0.8, 1000.0, None).overlap(0.8, 1000.0) < 0.5
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
+def test_degrees_of_numpy_pay_as_python_s(kind):
+    """4 D 1024^2 is beyond an int32 from D = 512 on: the charged sensitivity wrapped around."""
+    plain, other = (plan_vertex(10_000, (1.0, 1e-6), 0.8, 1000.0, D) for D in (5000, kind(5000)))
+    assert plain == other and plain.squared_sensitivity == other.squared_sensitivity
+    assert plain.scale == other.scale and type(other.degree) is int
