@@ -51,8 +51,8 @@ def variables(names: str, shape: int | tuple[int, ...] | None = None) -> Any:
     for name in listed:
         check_name(name)
     if shape is None:
-        found = tuple(variable(variable_id(name)) for name in listed)
-        return found[0] if len(found) == 1 and not names.rstrip().endswith(",") else found
+        made = tuple(variable(variable_id(name)) for name in listed)
+        return made[0] if len(made) == 1 and not names.rstrip().endswith(",") else made
     if len(listed) != 1:
         raise ValueError(f"an array of variables takes one name, not {len(listed)}")
     sizes = tuple(int(n) for n in shape) if isinstance(shape, tuple | list) else (int(shape),)

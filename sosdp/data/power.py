@@ -94,10 +94,10 @@ def read_case(path: str | Path) -> PowerCase:
 
 
 def _table(file: str, name: str, least: int, text: str) -> np.ndarray:
-    found = re.search(rf"\.{name}\s*=\s*\[(.*?)\]\s*;", text, flags=re.DOTALL)
-    if found is None:
+    result = re.search(rf"\.{name}\s*=\s*\[(.*?)\]\s*;", text, flags=re.DOTALL)
+    if result is None:
         raise ValueError(f"{file}: no table 'mpc.{name} = [...];'")
-    rows = [re.split(r"[\s,]+", line.strip()) for line in re.split(r"[;\n]", found[1]) if line.strip()]
+    rows = [re.split(r"[\s,]+", line.strip()) for line in re.split(r"[;\n]", result[1]) if line.strip()]
     widths = {len(row) for row in rows}
     if len(widths) > 1 and name != "gencost":  # rows of costs state their length
         raise ValueError(f"{file}: rows of mpc.{name} have {min(widths)} and {max(widths)} entries")
@@ -109,12 +109,12 @@ def _table(file: str, name: str, least: int, text: str) -> np.ndarray:
 
 def _number(file: str, name: str, entry: str) -> float:
     try:
-        found = float(entry)
+        result = float(entry)
     except ValueError:
         raise ValueError(f"{file}: {entry!r} in mpc.{name} is no number") from None
-    if np.isnan(found):
+    if np.isnan(result):
         raise ValueError(f"{file}: mpc.{name} has an entry that is not a number")
-    return found
+    return result
 
 
 def power_flow(case: PowerCase, *, line_limits: bool = True) -> PowerFlow:
@@ -233,7 +233,7 @@ def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
     rows = rows[: len(on)]
     if len(rows) < len(on):
         raise ValueError(f"mpc.gencost has {len(rows)} rows for {len(on)} generators")
-    found = np.zeros((int(on.sum()), 3))
+    result = np.zeros((int(on.sum()), 3))
     for k, row in enumerate(rows[on]):
         if row[0] != 2:
             raise ValueError("only polynomial costs are read (model 2), no piecewise linear ones")
@@ -243,8 +243,8 @@ def _costs(case: PowerCase, on: np.ndarray) -> np.ndarray:
             raise ValueError(f"a row of mpc.gencost states {row[3]:g} coefficients that are not there")
         if terms[:-3].any() or terms[-3] < 0:
             raise ValueError("costs want to be quadratic and convex")
-        found[k] = terms[-3:]
-    return found
+        result[k] = terms[-3:]
+    return result
 
 
 def _between(p: Polynomial, low: float, high: float) -> list:
@@ -260,5 +260,5 @@ def _named(name: str, count: int) -> list[Polynomial]:
 
 
 def _id(p: Polynomial) -> int:
-    (found,) = p.variable_ids
-    return int(found)
+    (result,) = p.variable_ids
+    return int(result)
