@@ -64,7 +64,7 @@ def one_graph(n: int, d: float, seed: int, draws: int) -> tuple[float, np.ndarra
             result = [
                 ProjectionRecovery(
                     epsilon, DELTA, GAMMA, d, calibration=calibration, insecure_seed=noise_seed
-                )._publish(graph, *projection).value["labels"]
+                )._publish(graph, projection).value["labels"]
                 for calibration in ("tight", "paper")
             ]  # fmt: skip
             flips = RandomizedResponseRecovery(epsilon, average_degree=d, rounds=0, insecure_seed=noise_seed)
