@@ -202,7 +202,9 @@ class _Network:
         if line.size < 13:
             return []
         low, high = line[11:13]
-        if not (low or high) or not abs(high - low) < _HALF_TURN:
+        # a limit of 0 is none in MATPOWER, and so is one of a whole turn
+        limited = low and high and max(abs(low), abs(high)) < 2 * _HALF_TURN
+        if not limited or not abs(high - low) < _HALF_TURN:
             return []
         product, turned = self.powers(i, {j: 1 + 0j})
 

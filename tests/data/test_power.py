@@ -127,7 +127,7 @@ def test_an_angle_is_limited(network):
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(-30, 30), (-20, 110), (20, 100), (95, 130), (10, 10), (0, 40), (-90, 89)]
+    ("low", "high"), [(-30, 30), (-20, 110), (20, 100), (95, 130), (10, 10), (1, 40), (-90, 89)]
 )
 def test_limits_of_an_angle_are_a_cone(low, high):
     e, f = sd.variables("e", 2), sd.variables("f", 2)
@@ -141,7 +141,9 @@ def test_limits_of_an_angle_are_a_cone(low, high):
         assert inside == (low <= angle <= high)
 
 
-@pytest.mark.parametrize("limits", ["-30 360", "-360 30", "-90 90", "0 0", "-Inf 10"])
+@pytest.mark.parametrize(
+    "limits", ["-30 360", "-360 30", "-90 90", "0 0", "-Inf 10", "0 40", "-40 0", "200 360"]
+)
 def test_what_is_no_cone_limits_nothing(network, limits):
     change = "250 250 250 0 0 1 -360 360;\n 4 5", f"250 250 250 0 0 1 {limits};\n 4 5"
     assert len(power_flow(network(change)).constraints) == len(power_flow(network()).constraints)

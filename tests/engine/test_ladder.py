@@ -313,3 +313,15 @@ def test_moments_that_miss_a_prescribed_variance_are_no_optimum(origin):
     assert result.status == "inaccurate" or result.bound == pytest.approx(0.29, abs=1e-4)
     empty, _ = law(mean**2 + 5)
     assert empty.feasible().status in ("infeasible", "inaccurate")
+
+
+@pytest.mark.parametrize("origin", [0, 1000, 3000])
+def test_an_inequality_of_moments_far_from_0_is_seen(origin):
+    """The second moment is limited beside a mean that is given: what is left is a variance of 1/100."""
+    x = sd.variables("x")
+    program = sd.MeasureProgram()
+    mu = program.measure([x], on=sd.System((x - origin) * (origin + 1 - x) >= 0), mass=1)
+    mean = origin + F(1, 2)
+    program.require(mu(x) == mean, mu(x**2) <= mean**2 + F(1, 100))
+    result = program.maximize(mu((x - origin) ** 2))
+    assert result.status == "inaccurate" or result.bound == pytest.approx(0.26, abs=1e-4)
