@@ -66,6 +66,7 @@ _PAGES = {
     "sbm.rounds": "sbm_rounds",
     "sbm.sparse_flips": "sbm_randomized_response",
     "sbm.stars": "sbm_stars",
+    "sbm.vertex": "sbm_vertex",
     "sbm.vot": "sbm_voting",
     "sparse vector": "sparse_vector",
     "stability": "certificate_stability",
