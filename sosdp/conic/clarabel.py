@@ -73,18 +73,10 @@ def solve(
     import clarabel
 
     cones = program.cones
-    blocks = []
-    if cones.zero:
-        blocks.append(clarabel.ZeroConeT(cones.zero))
-    if cones.nonnegative:
-        blocks.append(clarabel.NonnegativeConeT(cones.nonnegative))
     # many 2 x 2 blocks are cheaper as second-order cones; for a few, the matrix cone is the more accurate one
     # (a nilpotent equation, a single point: values wrong by 1e-4 as second-order cones)
     turning = cones.psd.count(2) > _MANY_PAIRS
-    blocks += [
-        clarabel.SecondOrderConeT(3) if turning and n == 2 else clarabel.PSDTriangleConeT(n)
-        for n in cones.psd
-    ]
+    blocks = _blocks(cones, turning)
     columns = program.q.size
     quadratic = program.P if program.P is not None else sp.csc_matrix((columns, columns))
     turn = _rotation(cones) if turning else sp.eye_array(cones.rows, format="csr")
@@ -119,14 +111,31 @@ def solve(
             answer = trial if better else answer
             if str(answer.status) in _FINAL or interrupted():
                 break
-    seconds = time.perf_counter() - started
     assert answer is not None
+    solution = _read(program, answer, time.perf_counter() - started)
+    return replace(solution, s=turn.T @ solution.s, z=turn.T @ solution.z)
+
+
+def _blocks(cones: Cones, turning: bool = False) -> list[Any]:
+    """The cones as Clarabel names them; ``turning``: 2 x 2 matrices as second-order cones."""
+    import clarabel
+
+    blocks: list[Any] = [clarabel.ZeroConeT(cones.zero)] if cones.zero else []
+    blocks += [clarabel.NonnegativeConeT(cones.nonnegative)] if cones.nonnegative else []
+    return blocks + [
+        clarabel.SecondOrderConeT(3) if turning and n == 2 else clarabel.PSDTriangleConeT(n)
+        for n in cones.psd
+    ]
+
+
+def _read(program: ConicProgram, answer: Any, seconds: float) -> ConicSolution:
+    """What Clarabel answered, in our words."""
     name = str(answer.status)
     return ConicSolution(
         status=_STATUS.get(name, "failed"),
         x=np.asarray(answer.x),
-        s=turn.T @ np.asarray(answer.s),
-        z=turn.T @ np.asarray(answer.z),
+        s=np.asarray(answer.s),
+        z=np.asarray(answer.z),
         value=float(answer.obj_val) + program.constant,
         iterations=int(answer.iterations),
         solver="clarabel",
@@ -155,11 +164,9 @@ class Repeated:
                 settings = _settings(None, None, None, False, _ATTEMPTS[0])
                 settings.presolve_enable = settings.chordal_decomposition_enable = False
                 settings.input_sparse_dropzeros = False
-                cones, size = self.program.cones, self.program.q.size
-                blocks = [clarabel.ZeroConeT(cones.zero), clarabel.NonnegativeConeT(cones.nonnegative)]
-                blocks += [clarabel.PSDTriangleConeT(n) for n in cones.psd]
-                data = sp.csc_matrix((size, size)), self.program.q, sp.csc_matrix(self.program.A), b
-                self._solver = clarabel.DefaultSolver(*data, blocks, settings)
+                none = sp.csc_matrix((self.program.q.size, self.program.q.size))
+                data = none, self.program.q, sp.csc_matrix(self.program.A), b
+                self._solver = clarabel.DefaultSolver(*data, _blocks(self.program.cones), settings)
             else:
                 self._solver.update(b=b)
             answer = call("Clarabel", replace(self.program, b=b), self._solver.solve, STANDARD_ERROR)
@@ -168,17 +175,7 @@ class Repeated:
         if answer is None or str(answer.status) != "Solved":
             self._solver = None  # what stopped one is not left to the next
             return None
-        return ConicSolution(
-            status="optimal",
-            x=np.asarray(answer.x),
-            s=np.asarray(answer.s),
-            z=np.asarray(answer.z),
-            value=float(answer.obj_val) + self.program.constant,
-            iterations=int(answer.iterations),
-            solver="clarabel",
-            seconds=float(answer.solve_time),
-            message="",
-        )
+        return _read(self.program, answer, float(answer.solve_time))
 
 
 def _rotation(cones: Cones) -> sp.csr_matrix:
