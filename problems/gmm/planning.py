@@ -78,6 +78,7 @@ class Fixed:
     solver: str | BlockSolver = "auto"
     block_size: int | None = None
     radius: float | None = None
+    tried: bool = True
 
 
 @gathering(Promises, "promises")
@@ -108,6 +109,7 @@ def aggregate_plan(
         fixed: the fields of `Fixed`, as keywords:
         solver: "auto", "sos", "kmeans", "mixture", or a function of a block of records.
         block_size, radius: fixed instead of chosen (radius in units of sigma).
+        tried: False for a run that declines: arguments are checked, and nothing is searched or tried.
 
     Raises:
         ValueError: arguments out of range.
@@ -115,24 +117,8 @@ def aggregate_plan(
     Cost: a second or two, most of it spent on trying the solver on made-up blocks; results for the same
     arguments are kept.
     """
-    return _planned(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
-
-
-@gathering(Promises, "promises")
-@gathering(Fixed, "fixed")
-def untried_plan(
-    n: int,
-    d: int,
-    k: int,
-    separation: float,
-    epsilon: float,
-    delta: float,
-    *,
-    promises: Promises,
-    fixed: Fixed,
-) -> AggregatePlan:
-    """The plan of a run that declines: `aggregate_plan`, its arguments checked, nothing searched or tried."""
-    return _untried(_checked((n, d, k, separation, epsilon, delta), promises, fixed), fixed.solver)
+    search = _checked((n, d, k, separation, epsilon, delta), promises, fixed)
+    return _planned(search, fixed.solver) if fixed.tried else _untried(search, fixed.solver)
 
 
 def _checked(facts: tuple[int, int, int, float, float, float], promises: Promises, fixed: Fixed) -> _Search:

@@ -17,7 +17,7 @@ from sosdp.privacy.guarantee.release import Release
 
 from ..aggregate import release_mixture
 from ..blocks import BlockSolver, check_solver
-from ..planning import AggregatePlan, aggregate_plan, untried_plan
+from ..planning import AggregatePlan, aggregate_plan
 from ..published import direct_verdict, paper_verdict
 
 MODES = ("aggregate", "direct", "paper")
@@ -112,9 +112,7 @@ class PrivateGaussianMixture(CentresEstimator):
         Raises:
             ValueError: parameters out of range.
         """
-        # the published modes decline by a formula: nothing of a plan is searched or tried for them
-        planner = aggregate_plan if self.mode == "aggregate" else untried_plan
-        plan = planner(
+        plan = aggregate_plan(
             n,
             d,
             self.n_components,
@@ -127,6 +125,7 @@ class PrivateGaussianMixture(CentresEstimator):
             solver=self.solver,
             block_size=self.block_size,
             radius=self.radius,
+            tried=self.mode == "aggregate",  # the published modes decline by a formula
         )
         if self.mode == "aggregate":
             return plan
