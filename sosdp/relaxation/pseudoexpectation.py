@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from .assemble.scaling import Scaling
 
 
+def bound_in_words(bound: float, proven: float | None, kind: str, reason: str) -> str:
+    """A solver's value with what is proven; why there is neither, where there is neither."""
+    if not np.isfinite(bound) and proven is None:
+        return reason or f"no finite {kind} bound"
+    shown = "nothing proven" if proven is None else f"{rounded_safely(proven, kind)} proven"
+    return f"{kind} bound {bound:.9g}, {shown}"
+
+
 @dataclass(frozen=True, eq=False)
 class Centre:
     """The answer to the same question in the variables ``x - origin``."""
@@ -129,11 +137,7 @@ class PseudoExpectation(PickledByName):
                 "infeasible": "no point satisfies the system",
             }
             return words.get(self.status, self.reason)
-        proven = self.certified_bound
-        if not np.isfinite(self.bound) and proven is None:
-            return self.reason or f"no finite {self.bound_kind} bound"
-        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
-        return f"{self.bound_kind} bound {self.bound:.9g}, {shown}"
+        return bound_in_words(self.bound, self.certified_bound, self.bound_kind, self.reason)
 
     def _repr_html_(self) -> str:
         blocks = self.sizes.get("blocks", [])

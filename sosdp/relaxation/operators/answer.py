@@ -17,6 +17,7 @@ from ...algebra.words import ONE, Number, Terms, Word, Words
 from ...conic.svec import smat
 from ...show import html_table, rounded_safely
 from ..assemble.identity import Identity
+from ..pseudoexpectation import bound_in_words
 from .assemble import Layout, Pair
 from .classes import Moments, moments_of
 from .reconstruct import OperatorMatrices, Reconstruction, reconstruct
@@ -234,11 +235,7 @@ class OperatorExpectation:
     def _said(self) -> str:
         if self.status == "infeasible":
             return "no operators and no state satisfy the constraints"
-        proven = self.certified_bound
-        if not np.isfinite(self.bound) and proven is None:
-            return self.reason or f"no finite {self.bound_kind} bound"
-        shown = "nothing proven" if proven is None else f"{rounded_safely(proven, self.bound_kind)} proven"
-        return f"{self.bound_kind} bound {self.bound:.9g}, {shown}"
+        return bound_in_words(self.bound, self.certified_bound, self.bound_kind, self.reason)
 
     def __repr__(self) -> str:
         return f"OperatorExpectation({self.status}, level {self.hierarchy}: {self._said()})"
