@@ -203,20 +203,16 @@ def _swapped(p: Polynomial) -> Polynomial:
 
 def in_real_variables(p: ComplexPolynomial, parts: dict[int, tuple[Polynomial, Polynomial]]) -> Polynomial:
     """The real part of ``p`` with ``z = x + i y``; ``parts``: x and y of every variable by id."""
-    total = as_complex(0)
-    assert total is not None
-    powers: dict[tuple[int, int], ComplexPolynomial] = {}
-    for source, unit in ((p.first, (1, 0)), (p.second, (0, 1))):
-        for row, coef in zip(source.monos.tolist(), source.coefs.tolist(), strict=True):
-            term = ComplexPolynomial(coerce(unit[0]) * coef, coerce(unit[1]) * coef)
-            for i in sorted(set(row) - {0}):
-                key = (i, row.count(i))
-                if key not in powers:
-                    x, y = parts[own_id(i)]
-                    powers[key] = ComplexPolynomial(x, y if own_id(i) == i else -y) ** key[1]
-                term = term * powers[key]
-            total = total + term
-    return total.first
+    unit = variables("sosdp_i_")
+    values = {}
+    for i in p.variable_ids:
+        x, y = parts[i]
+        values[variable(i)], values[variable(conjugate_id(i))] = x + unit * y, x - unit * y
+    whole = (p.first + unit * p.second).subs(values)
+    powers = (whole.monos == unit.variable_ids[0]).sum(axis=1)
+    even = powers % 2 == 0  # of i: its odd powers are imaginary
+    monos = np.where(whole.monos == unit.variable_ids[0], 0, whole.monos)[even]
+    return Polynomial.from_arrays(np.sort(monos, axis=1), whole.coefs[even] * (1 - powers[even] % 4))
 
 
 def real_parts(ids: list[int]) -> dict[int, tuple[Polynomial, Polynomial]]:

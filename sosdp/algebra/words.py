@@ -110,6 +110,9 @@ class Words:
             if len(word) not in lengths:
                 lengths.append(len(word))
 
+    def __reduce__(self) -> tuple:
+        return Words, (self.letters, {word: dict(value) for word, value in self._rules.items()})
+
     @property
     def rules(self) -> Mapping[Word, Mapping[Word, Number]]:
         """Leading words and what replaces them."""

@@ -83,6 +83,8 @@ class ComplexOptions(SolveOptions, total=False):
     """What a program in complex variables takes."""
 
     basis: Literal["holomorphic", "real"]
+    sparsity: Any
+    symmetry: Any
 
 
 class OperatorOptions(SolveOptions, total=False):

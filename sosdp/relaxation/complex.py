@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,33 +12,38 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from ..algebra import monomials as mono
-from ..algebra.build import polynomial
+from ..algebra.build import monomials, polynomial
 from ..algebra.complex import (
     ComplexConstraint,
     ComplexPolynomial,
     as_complex,
-    conjugate_id,
     in_real_variables,
-    own_id,
     real_parts,
 )
 from ..algebra.pickled_by_name import PickledByName
 from ..algebra.polynomial import Polynomial, variable
+from ..algebra.variables import variable_ids, variable_name
+from ..algebra.words import Word
 from ..model.options import Options, SolveOptions, read_options
 from ..model.system import System
 from ..progress import shown
-from ..reduction.bounds import VariableBounds, deduce_bounds
 from .answers import Asked, answered
-from .assemble.hermitian import hermitian_identity, order_of, power_key
-from .assemble.identity import Identity
-from .assemble.plan import Plan
 from .assemble.scaling import Scaling
 from .atoms import RANK, checked, joint_eigenvalues, size_of_bound, value_at
+from .hermitian import (
+    HermitianDemand,
+    modulus_bounds,
+    permutations,
+    stated_in_words,
+    with_symmetry,
+    words_of,
+)
 from .ladder import State, run
+from .operators.assemble import Layout
+from .operators.bases import level_words
 from .pseudoexpectation import PseudoExpectation
 from .relaxation import Relaxation
-from .statement import BOUND, Demand, Statement
+from .statement import BOUND, Statement
 
 BASES = ("holomorphic", "real")
 _SMALL_SIDE = 60  # of a block up to which a reason looks for minimisers
@@ -50,12 +55,21 @@ class ComplexExpectation(PickledByName):
     a ``PseudoExpectation`` (``real``, in the variables that were solved for), and the moments of z.
     """
 
-    _of_ids: ClassVar = ("ids", "parts")
+    _of_ids: ClassVar = ("parts",)
 
     real: PseudoExpectation
     basis: str
-    ids: tuple[int, ...]
+    names: tuple[str, ...]
     parts: dict[int, tuple[Polynomial, Polynomial]] = field(repr=False)
+    layout: Layout | None = field(default=None, repr=False)
+
+    @property
+    def ids(self) -> list[int]:
+        """Ids of the complex variables, in the order of their names in ``names``."""
+        return variable_ids(list(self.names)).tolist()
+
+    def __repr__(self) -> str:
+        return f"ComplexExpectation({self.status}, {self.basis}, {self.real._solved()}: {self.real._said()})"
 
     @property
     def status(self) -> str:
@@ -98,7 +112,7 @@ class ComplexExpectation(PickledByName):
         stated = self.real
         if self.basis == "real" or not isinstance(stated.objective, Polynomial):
             return stated
-        return _in_parts(stated.objective, stated.system, stated.degree, stated.sense)
+        return _in_parts(stated.objective, stated.system, stated.degree, stated.sense, {})
 
     def atoms(self) -> np.ndarray:
         """Minimisers read off the moments, complex, shape (count, variables) in the order of ``variables``.
@@ -124,36 +138,31 @@ class ComplexExpectation(PickledByName):
             candidates, reason = self._candidates()
             if candidates is None:
                 return none, reason
-            found = checked(self.real, self._split(candidates))
-            points, reason = found.points, found.reason
+            result = checked(self.real, self._split(candidates))
+            points, reason = result.points, result.reason
         return (self._joined(points), "") if len(points) else (none, reason)
 
     def _candidates(self) -> tuple[np.ndarray | None, str]:
         """Points (count, variables) that a flat Hermitian moment matrix determines, or the first moments."""
         if self.real.moments is None:
             return None, f"the status is {self.status!r}"
-        from ..algebra.build import monomials
-
-        rows = [
-            m.monos[0][m.monos[0] > 0].tolist()
-            for m in monomials([variable(i) for i in self.ids], self._order)
-        ]
-        try:
-            matrix = self.moment_matrix().conj()
-        except ValueError as error:
-            return None, str(error)
+        rows = self._words(self._order)
+        matrix = self.moment_matrix().conj()
+        if np.isnan(matrix).any():
+            return None, "the relaxation is sparse: it has no whole moment matrix"
         eigenvalues, vectors = np.linalg.eigh(matrix)
         rank = int((eigenvalues > RANK * max(eigenvalues[-1], 1e-300)).sum())
         factor = vectors[:, -rank:] * np.sqrt(np.maximum(eigenvalues[-rank:], 0.0))
-        place = {tuple(row): k for k, row in enumerate(rows)}
+        place = {row: k for k, row in enumerate(rows)}
         inner = [row for row in rows if len(row) < self._order]
         base = factor[: len(inner)]
         singular = np.linalg.svd(base, compute_uv=False)
         if singular.size >= rank and singular[rank - 1] > 1e-2 * np.sqrt(RANK) * singular[0]:
-            targets = [factor[[place[tuple(sorted([*row, i]))] for row in inner]] for i in self.ids]
+            letters = range(0, 2 * len(self.ids), 2)
+            targets = [factor[[place[tuple(sorted([*row, i]))] for row in inner]] for i in letters]
             points = joint_eigenvalues(targets, base)
             return points[np.lexsort(np.hstack([points.imag, points.real]).T[::-1].round(6))], ""
-        mean = np.array([[self._moment([i]) for i in self.ids]])
+        mean = np.array([[self(v) for v in self.variables]])
         value = value_at(self.real, self._split(mean)[0])
         if value is not None and abs(value - self.bound) <= 1e-4 * size_of_bound(self.real):
             return mean, ""
@@ -196,39 +205,34 @@ class ComplexExpectation(PickledByName):
             return complex(
                 self.real(in_real_variables(q, self.parts)), self.real(in_real_variables(turned, self.parts))
             )
-        total = 0j
-        for source, unit in ((q.first, 1), (q.second, 1j)):
-            for row, coef in zip(source.monos.tolist(), source.coefs.tolist(), strict=True):
-                total += unit * float(coef) * self._moment([i for i in row if i])
-        return total
-
-    def _moment(self, row: list[int]) -> complex:
-        """The moment of one monomial in variables and conjugates."""
-        own = tuple(i for i in row if own_id(i) == i)
-        other = tuple(sorted(own_id(i) for i in row if own_id(i) != i))
-        if not row:
-            return 1.0 + 0j
-        flipped = power_key(own) > power_key(other)
-        a, b = (other, own) if flipped else (own, other)
-        re = self._slot(a, b)
-        if a == b:
-            return complex(re)
-        value = complex(re / 2, -self._slot(b, a, optional=True) / 2)
-        return value.conjugate() if flipped else value
-
-    def _slot(self, left: tuple[int, ...], right: tuple[int, ...], optional: bool = False) -> float:
-        row = sorted([*left, *(conjugate_id(i) for i in right)])
-        values, known = self.real._moment_values(np.array([row], dtype=mono.MONOMIAL))
-        if not known[0] and not optional:
+        try:
+            value = complex(self._layout.values([words_of(q, self.ids)], self._moments)[0])
+        except KeyError:
+            value = complex(math.nan)
+        if math.isnan(value.real):
             raise ValueError("this moment is not part of the relaxation; raise the degree")
-        return float(values[0]) if known[0] else 0.0
+        return value
+
+    @property
+    def _layout(self) -> Layout:
+        assert self.layout is not None
+        return self.layout
+
+    @property
+    def _moments(self) -> np.ndarray:
+        if self.real.moments is None:
+            raise ValueError(f"there is no pseudo-expectation to evaluate: the status is {self.status!r}")
+        return self.real._lookup[1]
+
+    def _words(self, degree: int) -> list[Word]:
+        return level_words(self._layout.tables.words, degree, range(0, 2 * len(self.ids), 2))
 
     def moment_matrix(self, degree: int | None = None) -> np.ndarray:
         """The Hermitian matrix E[z^b conj(z)^a] of the monomials of at most this degree (by default half that
-        of the relaxation), in the order of ``monomials``."""
-        from ..algebra.build import monomials
-
-        top = self.real.degree // 2 if degree is None else degree
+        of the relaxation), in the order of ``monomials``; NaN where a sparse relaxation does not know it."""
+        top = self._order if degree is None else degree
+        if self.basis != "real":
+            return self._layout.matrix(self._words(top), self._moments)
         basis = [ComplexPolynomial(m, Polynomial(0)) for m in monomials([variable(i) for i in self.ids], top)]
         return np.array([[self(b * a.conj()) for b in basis] for a in basis])
 
@@ -242,6 +246,8 @@ def minimize_complex(
     *,
     sense: str = "minimize",
     basis: str = "holomorphic",
+    sparsity: str | None = None,
+    symmetry: Any = None,
     **solver_options: Unpack[SolveOptions],
 ) -> ComplexExpectation:
     """Lower bound on the minimum (``sense="maximize"``: upper, on the maximum) of a real-valued polynomial in
@@ -258,12 +264,19 @@ def minimize_complex(
     basis
         ``holomorphic``: squares |q(z)|**2 of polynomials in z alone, the complex hierarchy, small matrices;
         ``real``: all squares, that is the real relaxation in the parts of z, larger and never weaker.
+    sparsity
+        ``correlative`` (cliques of variables that meet), ``term`` (blocks of squares), ``correlative+term``:
+        smaller, perhaps weaker; None: the full relaxation.
+    symmetry
+        A list of permutations ``{z: w, w: z}`` of variables, checked exactly: moments of an orbit are one.
 
     Raises ValueError for an objective that is not real or a degree too small. Source: Josz and Molzahn 2018;
     Wang and Magron, TSSOS for complex polynomials (2021).
     """
     began = time.perf_counter()
-    options = read_options("minimize", {**solver_options}, ["solve"], more=("degree", "basis"))
+    options = read_options(
+        "minimize", {**solver_options}, ["solve"], more=("degree", "basis", "sparsity", "symmetry")
+    )
     if basis not in BASES:
         raise ValueError(f"basis={basis!r} is not known; choose one of {', '.join(map(repr, BASES))}")
     target = as_complex(objective)
@@ -271,35 +284,43 @@ def minimize_complex(
         raise TypeError(f"expected a polynomial in complex variables, not {type(objective).__name__}")
     if not target.is_real:
         raise ValueError(f"the objective {target!r} is not real everywhere: it must equal its conjugate")
+    sign = 1 if sense == "minimize" else -1
     inequalities, equalities = _collected(constraints)
     data = [target, *inequalities, *equalities]
     ids = sorted({i for p in data for i in p.variable_ids})
     if not ids:
         raise ValueError("there is no complex variable")
-    least = max(1, *(order_of(p) for p in data))
+    parts = real_parts(ids)
+    system = System.from_parts(
+        [in_real_variables(h, parts) for h in _real(equalities)],
+        [in_real_variables(g, parts) for g in inequalities],
+    )
+    signed = target if sense == "minimize" else -target
+    stated = stated_in_words(signed, inequalities, equalities, ids, modulus_bounds(ids, parts, system), sign)
+    least = max(1, *(max(stated.lengths(p)) for p in (stated.target, *stated.operators)))
     order = least if degree is None else degree // 2
     if order < least:
         raise ValueError(f"degree {degree} is too small for powers up to {least}; use degree={2 * least}")
-    parts = real_parts(ids)
-    system = System.from_parts(
-        [in_real_variables(h, parts) for h in equalities],
-        [in_real_variables(g, parts) for g in inequalities],
-    )
-
+    moves, names = permutations(symmetry, ids), tuple(variable_name(i) for i in ids)
+    stated = with_symmetry(stated, moves)
     whole = in_real_variables(target, parts)
     if basis == "real":
-        found = _in_parts(whole, system, 2 * order, sense, **solver_options)
-        return ComplexExpectation(found, basis, tuple(ids), parts)
+        own: dict[str, Any] = {} if sparsity is None else {"sparsity": sparsity}
+        if moves:
+            own["symmetries"] = [
+                {a: b for i, j in enumerate(g) for a, b in zip(parts[ids[i]], parts[ids[j]], strict=True)}
+                for g in moves
+            ]
+        found = _in_parts(whole, system, 2 * order, sense, own, **solver_options)
+        return ComplexExpectation(found, basis, names, parts)
     if options.solver == "sos_cone":
         raise ValueError("solver='sos_cone' is for real variables: use basis='real', or another solver")
     solver = replace(options, solver="borrowed" if options.solver == "auto" else options.solver)
-    signed = target if sense == "minimize" else -target
     real = in_real_variables(signed, parts)
     demand = HermitianDemand(
-        (real, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids), parts_of=parts,
-        data=(signed, tuple(inequalities), tuple(equalities)),
+        (real, polynomial(-1)), system, 2 * order, Options(), price=Fraction(1), z=tuple(ids), stated=stated,
+        sparsity=sparsity,
     )  # fmt: skip
-    sign = 1 if sense == "minimize" else -1
     state = State(Statement(BOUND, (demand,), (Fraction(1),), (math.inf,), sign=sign), solver, began)
     best = run(state)
     found = answered(state, best, Asked(sense, real * sign, system, 2 * order))
@@ -307,6 +328,7 @@ def minimize_complex(
         "moments": int(demand.identity.columns.shape[0]),
         "blocks": sorted(demand.identity.sides, reverse=True),
         "degree": 2 * order,
+        "hierarchy": "full" if sparsity is None else f"sparse ({demand.both[1].cut})",
     }
     found = replace(found, sizes=sizes, scaling=_with_parts(found.scaling, parts))
     late = options.time_limit is not None and time.perf_counter() - began >= options.time_limit
@@ -316,58 +338,29 @@ def minimize_complex(
         limited = solver_options.copy()
         if options.time_limit is not None:
             limited["time_limit"] = max(options.time_limit - (time.perf_counter() - began), 0.01)
-        wider = _in_parts(whole, system, 2 * order, sense, **limited)
+        wider = _in_parts(whole, system, 2 * order, sense, {}, **limited)
         if wider.status in ("unbounded", "infeasible"):
             found = replace(found, status=wider.status, bound=wider.bound, reason=wider.reason)
-    return ComplexExpectation(found, basis, tuple(ids), parts)
-
-
-@dataclass(frozen=True, eq=False)
-class HermitianDemand(Demand):
-    """Hermitian squares in the variables ``z``; ``data``: objective, inequalities and equalities;
-    ``parts_of``: the real variables of each z, in which ``parts`` and ``system`` say the same."""
-
-    z: tuple[int, ...] = ()
-    parts_of: Mapping[int, tuple[Polynomial, Polynomial]] = field(default_factory=dict)
-    data: Any = None
-
-    @cached_property
-    def bounds(self) -> VariableBounds:
-        """Bounds on the |z_k|."""
-        return _bounds(list(self.z), dict(self.parts_of), self.system)
-
-    @cached_property
-    def assembled(self) -> tuple[Identity, Plan | None]:
-        """The identity in Hermitian squares."""
-        objective, inequalities, equalities = self.data
-        found = hermitian_identity(
-            objective, list(inequalities), list(equalities), list(self.z), self.degree // 2
-        )
-        return found, None
-
-    @property
-    def movable(self) -> bool:
-        """Parts of one variable are not moved apart."""
-        return False
-
-    def emptied(self) -> HermitianDemand:
-        """The demand without an objective."""
-        nothing = (as_complex(0), *self.data[1:])
-        return replace(self, parts=(self.parts[0] * 0, self.parts[1]), data=nothing)
+    return ComplexExpectation(found, basis, names, parts, demand.both[1])
 
 
 def _in_parts(
-    objective: Polynomial, system: System, degree: int, sense: str, **solver_options: Unpack[SolveOptions]
+    objective: Polynomial,
+    system: System,
+    degree: int,
+    sense: str,
+    building: dict[str, Any],
+    **solver_options: Unpack[SolveOptions],
 ) -> PseudoExpectation:
     """The bound in the real and imaginary parts of the variables."""
     top = max(objective.degree, system.degree, degree)
-    relaxation = Relaxation(system, top + top % 2)
+    relaxation = Relaxation(system, top + top % 2, **building)
     ask = relaxation.maximize if sense == "maximize" else relaxation.minimize
     return ask(objective, **solver_options)
 
 
 def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexPolynomial]]:
-    """Inequalities and equalities, the latter as real polynomials (a complex one has two parts)."""
+    """Inequalities and equalities."""
     inequalities: list[ComplexPolynomial] = []
     equalities: list[ComplexPolynomial] = []
     stack = [constraints]
@@ -378,15 +371,19 @@ def _collected(constraints: Any) -> tuple[list[ComplexPolynomial], list[ComplexP
         if isinstance(item, ComplexConstraint):
             if item.kind == "inequality":
                 inequalities.append(item.polynomial)
-            elif item.polynomial.is_real:
-                equalities.append(item.polynomial)
             else:
-                equalities += [item.polynomial.real, item.polynomial.imag]
+                equalities.append(item.polynomial)
         elif isinstance(item, Iterable) and not isinstance(item, str):
             stack.extend(reversed(list(item)))
         else:
             raise TypeError(f"expected constraints between complex polynomials, not {type(item).__name__}")
     return inequalities, [h for h in equalities if h.first or h.second]
+
+
+def _real(equalities: list[ComplexPolynomial]) -> list[ComplexPolynomial]:
+    """Equalities of real polynomials: a complex one has two parts."""
+    parts = [q for h in equalities for q in ([h] if h.is_real else [h.real, h.imag])]
+    return [q for q in parts if q.first or q.second]
 
 
 def _with_parts(scaling: Scaling, parts: dict[int, tuple[Polynomial, Polynomial]]) -> Scaling:
@@ -397,17 +394,3 @@ def _with_parts(scaling: Scaling, parts: dict[int, tuple[Polynomial, Polynomial]
     for v, i in pairs:
         exponent[v] = scaling.exponent[i] if i < scaling.exponent.size else 0.0
     return replace(scaling, exponent=exponent)
-
-
-def _bounds(
-    ids: list[int], parts: dict[int, tuple[Polynomial, Polynomial]], system: System
-) -> VariableBounds:
-    """Bounds on |z_k|, for z_k and its conjugate, from those on the real and imaginary parts."""
-    real = deduce_bounds(system.equalities, system.inequalities, ())
-    largest: dict[int, float] = {}
-    for i in ids:
-        pair = np.array([[int(p.variable_ids[0])] for p in parts[i]], dtype=mono.MONOMIAL)
-        square = real.squared_norm(pair)
-        if math.isfinite(square):
-            largest[i] = largest[conjugate_id(i)] = math.sqrt(square) * (1 + 1e-12)
-    return VariableBounds(largest, ())

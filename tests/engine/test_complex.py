@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import sosdp as sd
+from sosdp.algebra.complex import in_real_variables, real_parts
 from sosdp.conic.svec import svec
-from sosdp.relaxation.assemble.hermitian import hermitian_identity
+from sosdp.relaxation.hermitian import modulus_bounds, stated_in_words
+from sosdp.relaxation.operators.assemble import assembled
 
 z, w, u = sd.complex_variables("z w u")
 
@@ -47,66 +49,44 @@ def test_the_algebra():
         sd.complex_variables("z_conj")
 
 
+def identity_of(objective, inequalities, *, order, sparsity=None):
+    """The identity in words, and its layout."""
+    ids = sorted({i for p in (objective, *inequalities) for i in p.variable_ids})
+    stated = stated_in_words(objective, inequalities, [], ids, [1.0] * len(ids), 1)
+    return assembled(stated, order, None, sparsity)
+
+
 @pytest.mark.parametrize("imaginary", [False, True])
 def test_hermitian_squares_are_what_the_identity_says(imaginary):
     # for random G and points: all rows of the identity together are the mean of the real form at v and iv
     rng = np.random.default_rng(0)
-    g = (
-        2
-        - z.abs2()
-        - w.abs2()
-        + ((1 + 2j) * z * w.conj() + (1 - 2j) * w * z.conj() if imaginary else z + z.conj())
-    )
-    identity = hermitian_identity(z.abs2(), [g], [], [*z.variable_ids, *w.variable_ids], 2)
-    ids = {int(v.variable_ids[0]): name for name, v in (("z", sd.variables("z")), ("w", sd.variables("w")))}
-    point = {name: complex(*rng.normal(size=2)) for name in ("z", "w")}
+    turned = (1 + 2j) * z * w.conj() + (1 - 2j) * w * z.conj() if imaginary else z + z.conj()
+    g = 2 - z.abs2() - w.abs2() + turned
+    identity, layout = identity_of(z.abs2() + w.real * 0, [g], order=2)
+    point = dict(zip("zw", (complex(*rng.normal(size=2)) for _ in "zw"), strict=True))
+    letters = [c for k in layout.tables.words.parties for c in (point[k], np.conj(point[k]))]
 
-    def monomial(row):
-        value = 1.0 + 0j
-        for i in row[row > 0].tolist():
-            name = sd.variables(ids[i]).name if i in ids else None
-            if name is not None:
-                value *= point[name]
-            else:
-                value *= np.conj(
-                    point[next(n for n in point if sd.variables(f"{n}_conj").variable_ids[0] == i)]
-                )
-        return value
+    def at_point(words):
+        return np.array([np.prod([letters[i] for i in word]) for word in words])
 
-    # what a column stands for at a point: real slots count twice (a and b exchanged), once on the diagonal
-    values = []
-    columns = identity.columns
-    for row in columns:
-        own = sorted(ids[i] for i in row.tolist() if i in ids)
-        other = sorted(
-            n for n in point for i in row.tolist() if sd.variables(f"{n}_conj").variable_ids[0] == i
-        )
-        left, right = (len(own), own), (len(other), other)  # by names
-        if left == right:
-            values.append(monomial(row).real)
-        elif left < right:
-            values.append(2 * monomial(row).real)
-        else:  # an imaginary slot, written with the two exchanged
-            values.append(-2 * np.conj(monomial(row)).imag)
-    total = identity.gram @ np.array(values)
-    for block, rows, weight in zip(
-        identity.blocks, identity.slices(), [1.0, at(g, **point).real], strict=True
-    ):
+    whole = at_point(layout.tables.decoded(layout.rows))
+    values = np.where(layout.imaginary, whole.imag, whole.real)
+    total = identity.gram @ values
+    weights = [1.0, at(g, **point).real]
+    for block, rows, weight in zip(identity.blocks, identity.slices(), weights, strict=True):
         root = rng.normal(size=(block.side, block.side))
         G = root @ root.T
         count = block.side // (2 if imaginary else 1)
-        v = np.array([monomial(row) for row in block.basis[:count]])
-        if imaginary:
-            forms = [
-                np.concatenate([x.real, x.imag]) @ G @ np.concatenate([x.real, x.imag]) for x in (v, 1j * v)
-            ]
-            expected = np.mean(forms)
+        v = at_point([[i - 1 for i in row if i] for row in block.basis[:count].tolist()])
+        if imaginary:  # the real form of Q = A + iB
+            top, bottom = G[:count], G[count:]
+            Q = (top[:, :count] + bottom[:, count:]) / 2 + 1j * (top[:, count:] - bottom[:, :count]) / 2
         else:
-            expected = (np.conj(v) @ G @ v).real
-        assert svec(G) @ total[rows] == pytest.approx(weight * expected, rel=1e-9)
+            Q = G
+        assert svec(G) @ total[rows] == pytest.approx(weight * (np.conj(v) @ Q @ v).real, rel=1e-9)
     # minus gamma, the constant
-    assert identity.unknown.toarray()[0] @ np.array(values) == pytest.approx(-1)
-    assert identity.target @ np.array(values) == pytest.approx(abs(point["z"]) ** 2)
+    assert identity.unknown.toarray()[0] @ values == pytest.approx(-1)
+    assert identity.target @ values == pytest.approx(abs(point["z"]) ** 2)
 
 
 JOSZ = 3 - z.abs2() - 0.5j * z * w.conj() ** 2 + 0.5j * w**2 * z.conj()
@@ -237,33 +217,75 @@ def test_terms_that_cancel_are_added_up_exactly():
     # 10**17 |z|^2 - 10**17 + Re z on the circle: the coefficients of the multiplier cancel
     big = 10**17
     p = (big + 1) * z.abs2() - big + z.real
-    found = sd.minimize(p, [z.abs2() == 1], 2)
-    assert found.certified_bound is None or found.certified_bound <= 0
+    result = sd.minimize(p, [z.abs2() == 1], 2)
+    assert result.certified_bound is None or result.certified_bound <= 0
 
 
 def test_entries_are_rounded_once():
-    identity = hermitian_identity((0.1 * z * z.conj()).real, [], [], z.variable_ids, 1)
+    identity, _ = identity_of((0.1 * z * z.conj()).real, [], order=1)
     assert not identity.rounded and 0.1 in identity.target
-    assert hermitian_identity(z.abs2() / 3, [], [], z.variable_ids, 1).rounded
+    assert identity_of(z.abs2() / 3, [], order=1)[0].rounded
 
 
 def test_what_is_too_small_for_a_float_is_refused():
     with pytest.raises(ValueError, match="too small"):
-        hermitian_identity(z.abs2() * F(1, 10**400), [], [], z.variable_ids, 1)
+        identity_of(z.abs2() * F(1, 10**400), [], order=1)
 
 
 def test_the_modulus_is_bounded():
-    from sosdp.algebra.complex import in_real_variables, real_parts
-    from sosdp.relaxation.complex import _bounds
-
     ids = [*z.variable_ids, *w.variable_ids]
     parts = real_parts(ids)
     p = 25 - (z - (3 + 4j)).abs2() - w.abs2()
     system = sd.System(in_real_variables(p, parts) >= 0)
-    bounds = _bounds(ids, parts, system)
+    first, second, none = modulus_bounds(
+        [*ids, *u.variable_ids], {**parts, **real_parts(u.variable_ids)}, system
+    )
     # |z - 3 - 4i| <= 5 reaches |z| = 10, and |w| <= 5
-    assert bounds.largest[ids[0]] >= 10 and 5 <= bounds.largest[ids[1]] < 8
-    assert bounds.largest[int(sd.variables("z_conj").variable_ids[0])] >= 10
+    assert first >= 10 and 5 <= second < 8 and none == math.inf
+
+
+def ring(n, order=1):
+    """Neighbours on a ring of numbers of absolute value 1, with weights that a rotation keeps: every sum of
+    phases around it."""
+    v = sd.complex_variables("ring", n)
+    edges = [((2 + 1j) * v[k] * v[(k + 1) % n].conj()) ** order for k in range(n)]
+    return v, sum((e.real for e in edges[1:]), edges[0].real), [a.abs2() == 1 for a in v]
+
+
+def test_cliques_and_a_symmetry_give_the_same_bound_from_less():
+    v, p, on = ring(7)
+    # at the optimum all differences are the same seventh of a turn, nearest to -arg(2 + i) + pi
+    angles = np.arange(7) * 2 * np.pi / 7
+    truth = (7 * ((2 + 1j) * np.exp(1j * angles)).real).min()
+    whole = sd.minimize(p, on, 4)
+    turn = {v[k]: v[(k + 1) % 7] for k in range(7)}
+    fewer = sd.minimize(p, on, 2, symmetry=[turn])
+    cut = sd.minimize(p, on, 2, sparsity="correlative")
+    plain = sd.minimize(p, on, 2)
+    assert whole.certified_bound <= truth + 1e-9 and plain.certified_bound <= truth + 1e-9
+    assert fewer.bound == pytest.approx(plain.bound, abs=1e-6) and fewer.certified_bound <= truth
+    assert fewer.sizes["moments"] < plain.sizes["moments"] and fewer(v[0] * v[1].conj()) == pytest.approx(
+        fewer(v[3] * v[4].conj())
+    )
+    assert cut.bound == pytest.approx(
+        plain.bound, abs=1e-6
+    )  # cliques of a chordal graph lose nothing at degree 2
+    assert (
+        cut.sizes["blocks"] == [8] * 5
+        and "sparsity 'correlative'" in repr(cut)
+        and "sparsity" not in repr(plain)
+    )
+    with pytest.raises(ValueError, match="not part of the relaxation"):
+        cut(v[2] * v[5].conj())
+    assert np.isnan(cut.moment_matrix()).any() and "sparse" in cut.atoms_reason
+    real = sd.minimize(p, on, 2, basis="real", sparsity="correlative", symmetry=None)
+    assert real.certified_bound <= truth + 1e-9
+
+
+@pytest.mark.parametrize("given", [{z: w.conj()}, {z: 2 * w}, {z: w}, [z, w], {z: u, u: z}])
+def test_a_symmetry_is_checked(given):
+    with pytest.raises(ValueError, match="symmetry"):
+        sd.minimize((z * w.conj()).real + z.real, [z.abs2() + w.abs2() <= 1], 2, symmetry=[given])
 
 
 def test_atoms_that_do_not_check_are_dropped(monkeypatch):

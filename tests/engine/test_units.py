@@ -65,7 +65,7 @@ def test_a3_b1_other_kinds_of_problems(unit):
     z, w = sd.complex_variables("z w")
     f = (z * w.conj()).real + (z**2).imag
     ball = [z.abs2() + w.abs2() == 1]
-    plain = sd.minimize(f, ball, degree=4)
+    plain = sd.minimize(f, ball, degree=4, tolerance=1e-12)
     agrees(sd.minimize(unit * f, ball, degree=4), unit * plain.bound, unit)
     trigonometric = sd.minimize_trigonometric([0, -unit, 0, 2 * unit, 0, unit], [0, 0.5 * unit])
     agrees(trigonometric, unit * -3.3284271247741, unit)

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...algebra.coefficients import floats
 from ...algebra.operator import OperatorPolynomial
-from ...algebra.word_tables import Entries, numbers
-from ...algebra.words import ONE, Number, Terms, Word, Words
+from ...algebra.words import ONE, Number, Word, Words
 from ...conic.svec import smat
 from ...show import html_table, rounded_safely
 from ..assemble.identity import Identity
 from ..pseudoexpectation import bound_in_words
 from .assemble import Layout, Pair
-from .classes import Moments, moments_of
 from .reconstruct import OperatorMatrices, Reconstruction, reconstruct
 from .stated import Stated
 
@@ -41,7 +38,9 @@ class GramOfWords:
         for block, rows in zip(identity.blocks, identity.slices(), strict=True):
             matrix = smat(gram[rows], block.side)
             words = [tuple(int(i) - 1 for i in row if i) for row in block.basis]
-            if not real:
+            if not real and block.side == 1:  # the square of one word
+                matrix = matrix.astype(complex)
+            elif not real:
                 n = block.side // 2
                 words = words[:n]
                 matrix = (matrix[:n, :n] + matrix[n:, n:]) / 2 + 1j * (matrix[:n, n:] - matrix[n:, :n]) / 2
@@ -135,11 +134,6 @@ class OperatorExpectation:
         used = {w for block in self.blocks if block.kind == "sos" for w in block.words}
         return [w for w in self.layout.basis if w in used]
 
-    @cached_property
-    def _column(self) -> dict[tuple[tuple[int, ...], bool], int]:
-        pairs = zip(map(tuple, self.layout.rows.tolist()), self.layout.imaginary.tolist(), strict=True)
-        return {pair: k for k, pair in enumerate(pairs)}
-
     def __call__(self, p: Any) -> Any:
         """Expectation of a polynomial in operators: a float if it is Hermitian, else complex.
 
@@ -151,52 +145,27 @@ class OperatorExpectation:
         terms = self.stated.local(q)
         if not terms:
             return 0.0
-        value = complex(self._values([terms])[0])
+        value = complex(self.layout.values([terms], self._known)[0])
         if np.isnan(value.real):
             raise ValueError(f"a word of {q!r} is not part of this relaxation; raise the level")
         return value.real if self.algebra.star_of(terms) == terms else value
 
-    def _values(self, combinations: Sequence[Terms]) -> np.ndarray:
-        """Expectations of combinations in normal form, NaN where one is not known."""
+    @property
+    def _known(self) -> np.ndarray:
         if self.moments is None:
             raise ValueError(f"there is no expectation to evaluate: the status is {self.status!r}")
-        pairs = [(k, w, c) for k, p in enumerate(combinations) for w, c in p.items()]
-        entries = Entries(
-            np.array([k for k, _, _ in pairs], dtype=np.int64),
-            self.layout.tables.rows([w for _, w, _ in pairs]),
-            numbers([c[0] for _, _, c in pairs]),
-            numbers([c[1] for _, _, c in pairs]),
-        )
-        return self._evaluated(moments_of(self.layout.classes, entries), len(combinations))
-
-    def _evaluated(self, result: Moments, count: int) -> np.ndarray:
-        assert self.moments is not None
-        place = [
-            self._column.get(pair, -1)
-            for pair in zip(map(tuple, result.rows.tolist()), result.imaginary.tolist(), strict=True)
-        ]
-        values = np.append(self.moments, np.nan)[place]
-        out = np.zeros(count, dtype=complex)
-        coefs = floats(result.re) + 1j * floats(result.im)
-        np.add.at(out, result.index, coefs * values[result.column])
-        return out
+        return self.moments
 
     def moment_matrix(self, basis: Any = None) -> np.ndarray:
         """The matrix E[u* v] for u, v in ``words``, or in the given polynomials, shape (n, n); real where all
         data are. Entries between blocks of a sparse relaxation are NaN where they are not known."""
-        if basis is None:
-            rows = self.layout.tables.rows(self._basis)
-        else:
+        words: list[Word] = self._basis
+        if basis is not None:
             chosen = [self.stated.local(OperatorPolynomial._of(p) or OperatorPolynomial({})) for p in basis]
             if any(len(p) != 1 or next(iter(p.values())) != ONE for p in chosen):
                 raise ValueError("a moment matrix needs a basis of words")
-            rows = self.layout.tables.rows([next(iter(p)) for p in chosen])
-        if self.moments is None:
-            raise ValueError(f"there is no expectation to evaluate: the status is {self.status!r}")
-        n = rows.shape[0]
-        i, j = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
-        entries = self.layout.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
-        result = self._evaluated(moments_of(self.layout.classes, entries), n * n).reshape(n, n)
+            words = [next(iter(p)) for p in chosen]
+        result = self.layout.matrix(words, self._known)
         return result.real if self.stated.real else result
 
     @cached_property

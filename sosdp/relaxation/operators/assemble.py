@@ -10,11 +10,15 @@ data make a real matrix of twice the side of a Hermitian one, as in the complex 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...algebra.coefficients import floats
 from ...algebra.word_tables import Entries, Tables, fitting, multiply, numbers
 from ...algebra.words import ONE, Terms, Word, order
 from ...conic.svec import SQRT2, triangle
@@ -30,6 +34,7 @@ from .stated import Stated
 from .symmetry import with_letters_permuted
 
 _MOST_MULTIPLIERS = 20_000
+Groups = Sequence[list[int] | None]
 SPARSITY = (None, "term", "correlative", "correlative+term")
 
 
@@ -58,6 +63,37 @@ class Layout:
     basis: tuple[Word, ...]
     cut: str
 
+    @cached_property
+    def _column(self) -> dict[tuple[tuple[int, ...], bool], int]:
+        pairs = zip(map(tuple, self.rows.tolist()), self.imaginary.tolist(), strict=True)
+        return {pair: k for k, pair in enumerate(pairs)}
+
+    def values(self, combinations: Sequence[Terms], moments: np.ndarray) -> np.ndarray:
+        """Expectations of combinations in normal form, NaN where one is not known."""
+        pairs = [(k, w, c) for k, p in enumerate(combinations) for w, c in p.items()]
+        entries = Entries(
+            np.array([k for k, _, _ in pairs], dtype=np.int64),
+            self.tables.rows([w for _, w, _ in pairs]),
+            numbers([c[0] for _, _, c in pairs]),
+            numbers([c[1] for _, _, c in pairs]),
+        )
+        return self._evaluated(entries, len(combinations), moments)
+
+    def matrix(self, words: Sequence[Word], moments: np.ndarray) -> np.ndarray:
+        """The expectations of u* v for all words u and v, NaN where one is not known."""
+        rows, n = self.tables.rows(words), len(words)
+        i, j = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+        entries = self.tables.sandwich(rows[i], np.zeros_like(rows[i]), rows[j])
+        return self._evaluated(entries, n * n, moments).reshape(n, n)
+
+    def _evaluated(self, entries: Entries, count: int, moments: np.ndarray) -> np.ndarray:
+        result = moments_of(self.classes, entries)
+        pairs = zip(map(tuple, result.rows.tolist()), result.imaginary.tolist(), strict=True)
+        values = np.append(moments, np.nan)[[self._column.get(pair, -1) for pair in pairs]]
+        out = np.zeros(count, dtype=complex)
+        np.add.at(out, result.index, (floats(result.re) + 1j * floats(result.im)) * values[result.column])
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class _Part:
@@ -78,11 +114,12 @@ def assembled(
         raise ValueError(
             f"sparsity={sparsity!r} is not known; choose one of {', '.join(map(repr, SPARSITY))}"
         )
-    parts, whole = _parts(stated, level, basis, bool(sparsity and "correlative" in sparsity))
+    groups = [*cliques(stated)] if sparsity and "correlative" in sparsity else [None]
+    parts, whole = _parts(stated, level, basis, groups)
     top = max(len(w) for p in parts if p.kind == "sos" for w in p.words)
     combinations = _Combinations(Tables(stated.algebra))
     offsets = [combinations.gram(part) for part in parts]
-    free = _equations(stated, top, basis is not None, whole)
+    free = _equations(stated, top, basis is not None, whole, groups)
     starts = combinations.multiples(stated, free)
     target = combinations.polynomial(stated.target)
     classes = Classes(combinations.tables, stated.real, stated.tracial, stated.group)
@@ -97,7 +134,7 @@ def assembled(
         for cut in cuts:
             words = [part.words[k] for k in cut.tolist()]
             blocks.append(_block(part, words, stated.real))
-            pieces.append(sums.gram(offset, cut, stated.real))
+            pieces.append(sums.gram(offset, cut, stated.real or cut.size == 1))
     gram = sp.csr_matrix(sp.vstack(pieces))
     pairs, rows = [], []
     for pair, start in zip(free, starts, strict=True):
@@ -133,8 +170,8 @@ def _reduced(identity: Identity, layout: Layout, stated: Stated) -> tuple[Identi
     if missing.any():
         word = layout.tables.decoded(layout.rows[np.flatnonzero(missing)[:1]])[0]
         raise ValueError(
-            f"the level is too small: {stated.shown(word)!r} in the objective is no product of two words "
-            "of the basis"
+            f"the level is too small: {stated.algebra.show(word)} in the objective is no product of two "
+            "words of the basis"
         )
     smaller, columns = consistent(identity)  # and without moments that the cuts left to nobody
     layout = replace(layout, rows=layout.rows[columns], imaginary=layout.imaginary[columns])
@@ -149,52 +186,60 @@ def _said(sparsity: str | None, stated: Stated) -> str:
     return ", ".join(w for w in words if w)
 
 
-def _parts(
-    stated: Stated, level: int | str, basis: object, by_cliques: bool
-) -> tuple[list[_Part], list[Word]]:
+def _parts(stated: Stated, level: int | str, basis: object, groups: Groups) -> tuple[list[_Part], list[Word]]:
     """Every Gram matrix whole, and the words of all plain ones."""
     a = stated.algebra
-    groups: list[list[int] | None] = [None]
-    if by_cliques:
-        groups = [*cliques(stated)]
     if basis is not None:
-        if by_cliques:
+        if groups != [None]:
             raise ValueError("basis=... cannot be combined with cliques")
         whole = [given_words(stated, basis)]  # type: ignore[arg-type]
     else:
-        whole = [level_words(a, level, group) for group in groups]
+        whole = [level_words(a, level, stated.squared(group)) for group in groups]
     parts = [_Part("sos", -1, words, {(): ONE}) for words in whole]
     for k, g in enumerate(stated.inequalities):
         letters = {i for w in g for i in w}
-        half = (max(len(w) for w in g) + 1) // 2
+        half = max(stated.lengths(g)) if stated.squares else (max(len(w) for w in g) + 1) // 2
         for group, words in zip(groups, whole, strict=True):
             if group is None or letters <= set(group):
                 least = max(max(len(w) for w in words) - half, 0)
-                chosen = (
-                    level_words(a, least, group) if basis is None else [w for w in words if len(w) <= least]
-                )
+                chosen = [w for w in words if len(w) <= least]
+                if basis is None:
+                    chosen = level_words(a, least, stated.squared(group))
                 parts.append(_Part("inequality", k, chosen, g))
     parts += [_Part("expectation", k, [()], p) for k, p in enumerate(stated.state_inequalities)]
     every = sorted({w for words in whole for w in words}, key=order)
     return parts, every
 
 
-def _equations(stated: Stated, top: int, given: bool, basis: list[Word]) -> list[Pair]:
-    """All multipliers of equations whose products are no longer than those of the squares."""
+def _equations(stated: Stated, top: int, given: bool, basis: list[Word], groups: Groups) -> list[Pair]:
+    """All multipliers of equations whose products are no longer than those of the squares, in each group that
+    has their letters."""
     result = [Pair("state", k, (), (), False) for k in range(len(stated.state_equalities))]
     for k, h in enumerate(stated.equalities):
-        room = max(2 * top - max(len(w) for w in h), 0)
-        words = basis if given else level_words(stated.algebra, room)
-        by_length: dict[int, list[Word]] = {}
-        for w in words:
-            by_length.setdefault(len(w), []).append(w)
-        count = sum(
-            len(by_length[a]) * len(by_length[b]) for a in by_length for b in by_length if a + b <= room
-        )
-        if count > _MOST_MULTIPLIERS:
-            words = [w for w in words if w in set(basis)]
-        result += [Pair("equality", k, u, v, False) for u in words for v in words if len(u) + len(v) <= room]
+        letters = {i for w in h for i in w}
+        pairs: dict[tuple[Word, Word], None] = {}
+        for group in groups:
+            if group is None or letters <= set(group):
+                pairs |= dict.fromkeys(_multipliers(stated, h, top, given, basis, group))
+        result += [Pair("equality", k, u, v, False) for u, v in pairs]
     return result
+
+
+def _multipliers(
+    stated: Stated, h: Terms, top: int, given: bool, basis: list[Word], group: list[int] | None
+) -> list[tuple[Word, Word]]:
+    """The words u and v of the products u* h v."""
+    a = stated.algebra
+    if stated.squares:
+        left, right = (level_words(a, max(top - n, 0), stated.squared(group)) for n in stated.lengths(h))
+        return [(u, v) for u in left for v in right]
+    room = max(2 * top - max(len(w) for w in h), 0)
+    words = basis if given else level_words(a, room, group)
+    lengths = [len(w) for w in words]  # in order
+    if sum(bisect_right(lengths, room - n) for n in lengths) > _MOST_MULTIPLIERS:
+        kept = set(basis)
+        words = [w for w in words if w in kept]
+    return [(u, v) for u in words for v in words if len(u) + len(v) <= room]
 
 
 class _Combinations:
@@ -335,5 +380,5 @@ def _letters(words: list[Word]) -> np.ndarray:
 
 
 def _block(part: _Part, words: list[Word], real: bool) -> Block:
-    rows = _letters(words if real else words + words)
+    rows = _letters(words if real or len(words) == 1 else words + words)
     return Block(part.kind, () if part.index < 0 else (part.index,), rows, POLYNOMIAL_ONE)

@@ -110,11 +110,12 @@ def cliques(stated: Stated) -> list[list[int]]:
     ]
     groups += [{i for w in p for i in w} for p in stated.operators]
     groups += [{*w, *(i for v in value for i in v)} for w, value in a.rules.items()]
-    groups += [{i, letter.star[1]} for i, letter in enumerate(a.letters)]
+    groups += [{i} for i in range(len(a.letters))]
     count = len(a.letters)
     meet = sp.lil_matrix((count, count), dtype=bool)
-    for group in groups:
-        for i, j in itertools.product(group, repeat=2):
+    for group in groups:  # an adjoint is where its letter is
+        whole = group | {a.letters[i].star[1] for i in group}
+        for i, j in itertools.product(whole, repeat=2):
             meet[i, j] = True
     result = variable_cliques(sp.csr_matrix(meet), np.arange(1, count + 1))
     return [sorted(int(i) - 1 for i in clique) for clique in result]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ class Classes:
     tracial: bool = False
     group: tuple[tuple[int, ...], ...] = ()
 
-    @cached_property
+    @property
     def maps(self) -> list[Map]:
         """The maps that join words of one expectation."""
         words = self.tables.words
@@ -125,11 +124,11 @@ class Classes:
 
     def _closed(self, rows: np.ndarray) -> tuple[np.ndarray, list[_Edges]]:
         """All rows that the maps reach, the given ones first, and the edges of each map."""
-        nodes, done = rows, 0
-        parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in self.maps]
+        nodes, done, maps = rows, 0, self.maps
+        parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in maps]
         while done < len(nodes):
             new, here = nodes[done:], np.arange(done, len(nodes))
-            images = [self.tables.mapped(new, image, target) for image, target, _ in self.maps]
+            images = [self.tables.mapped(new, image, target) for image, target, _ in maps]
             reached = np.concatenate([nodes, *(rows for rows, _, _ in images)])
             first, place = distinct(reached)
             # nodes keep their places; what is new follows
@@ -150,7 +149,7 @@ class Classes:
             done = len(nodes)
             nodes = np.concatenate([nodes, reached[first[fresh]]])
         edges = []
-        for (_, _, flips), part in zip(self.maps, parts, strict=True):
+        for (_, _, flips), part in zip(maps, parts, strict=True):
             here, there, re, im, terms = (np.concatenate(columns) for columns in zip(*part, strict=True))
             single = terms == 1
             # w* = e v says L(w) = conj(e) conj(L(v))

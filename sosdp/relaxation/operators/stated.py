@@ -32,7 +32,8 @@ class Stated:
     """Every polynomial in normal form over ``algebra`` (letters numbered from 0): ``target`` is ``sign``
     times the objective; ``inequalities`` and ``equalities`` are of operators, the others of expectations.
     ``given``: the number of each letter in the register of the process; ``hypotheses``: what bounds rest on
-    besides."""
+    besides; ``squares``: the letters whose words are squared (None: all), of complex variables those without
+    conjugate: a level then bounds their number in a product, and that of their adjoints."""
 
     algebra: Words
     target: Terms
@@ -46,6 +47,18 @@ class Stated:
     norms: tuple[float, ...] = ()
     given: tuple[int, ...] = ()
     hypotheses: tuple[str, ...] = ()
+    squares: tuple[int, ...] | None = None
+
+    def squared(self, group: list[int] | None) -> list[int] | None:
+        """The letters of a group whose words are squared (None: all)."""
+        if self.squares is None or group is None:
+            return group if self.squares is None else list(self.squares)
+        return [i for i in group if i in self.squares]
+
+    def lengths(self, p: Terms) -> tuple[int, int]:
+        """How many adjoints of squared letters, and how many squared letters, words have at most."""
+        own = [sum(i in (self.squares or ()) for i in w) for w in p]
+        return max(len(w) - k for w, k in zip(p, own, strict=True)), max(own)
 
     @property
     def real(self) -> bool:
@@ -142,7 +155,7 @@ def read(
             )
     norms, hypotheses = _norms(stated)
     stated = replace(stated, norms=norms, hypotheses=hypotheses)
-    group = tuple(_checked(stated, _letters_of(stated, g)) for g in _permutations(symmetry))
+    group = tuple(checked_symmetry(stated, _letters_of(stated, g)) for g in _permutations(symmetry))
     return replace(stated, group=group)
 
 
@@ -286,7 +299,7 @@ def _letters_of(stated: Stated, given: Any) -> tuple[int, ...]:
     return tuple(image.get(i, i) for i in range(count))
 
 
-def _checked(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
+def checked_symmetry(stated: Stated, g: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation, after an exact check that nothing stated changes; ValueError says what does."""
     a = stated.algebra
     if sorted(g) != list(range(len(a.letters))):
