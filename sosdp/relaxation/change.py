@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import monomials as mono
+from ..algebra.coefficients import floats, object_array
 from ..algebra.polynomial import Polynomial, variable
 from ..conic.choose import INTERIOR_POINT_SIDE
 from ..model.expectation import ExpectationConstraint
@@ -345,10 +346,10 @@ def build(statement: Statement, change: Change, units: Units = (), height: float
     slopes = scalings[0].unknowns_of(np.ones(len(there.prices)))
     if there.kind == PROOF:  # a margin of the matrices that the solver gets
         scaled, slopes = [with_margin(p) for p in scaled], np.ones(1)
-    rates = np.array([float(c) for c in there.prices]) * slopes
+    rates = floats(object_array(there.prices)) * slopes
     unit = power_of_two(float(np.abs(rates).max(initial=0.0)))
     upper = np.array(there.upper) / np.where(slopes > 0, slopes, 1.0)
-    bent = 2.0 * np.array([float(c) for c in there.curves]) * slopes**2 / unit if there.curves else None
+    bent = 2.0 * floats(object_array(there.curves)) * slopes**2 / unit if there.curves else None
     whole = scaled[0] if len(scaled) == 1 else stack(scaled)
     program = GramProgram(whole, rates / unit, upper, bent)
     if not there.single:

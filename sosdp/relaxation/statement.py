@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra.build import polynomial
+from ..algebra.coefficients import to_float
 from ..algebra.polynomial import Polynomial
 from ..model.expectation import ExpectationConstraint
 from ..model.options import Options
@@ -242,8 +243,9 @@ def data_size(system: System, *more: Polynomial) -> float:
     for p in (*system.equalities, *system.inequalities, *entries, *more):
         degrees = (p.monos > 0).sum(axis=1)
         top = int(degrees.max(initial=0))
-        lead = max((abs(float(c)) for c, d in zip(p.coefs, degrees, strict=True) if d == top), default=0.0)
-        for c, d in zip(p.coefs.tolist(), degrees.tolist(), strict=True):
+        sizes = [(abs(to_float(c)), d) for c, d in zip(p.coefs.tolist(), degrees.tolist(), strict=True)]
+        lead = max((c for c, d in sizes if d == top), default=0.0)
+        for c, d in sizes:
             if d < top and lead > 0:
-                best = max(best, (abs(float(c)) / lead) ** (1.0 / (top - d)))
+                best = max(best, (c / lead) ** (1.0 / (top - d)))
     return best or 1.0

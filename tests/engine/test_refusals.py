@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -88,8 +89,13 @@ def test_option_values_are_checked(options):
 def test_other_things_are_no_polynomials():
     with pytest.raises(ValueError, match="not a polynomial"):
         x + sympy.Function("f")(sympy.Symbol("x"))
-    with pytest.raises(ValueError, match="too large for a float"):
-        sd.minimize(sd.polynomial("1e400*x"), S(x**2 <= 1), 2)
+    for objective, on in (("1e400*x", x**2 <= 1), ("x", x <= 10**400), ("x", 10**400 * x <= 1)):
+        for ask in (sd.minimize, sd.maximize):
+            with pytest.raises(ValueError, match="too large for a float"):
+                ask(sd.polynomial(objective), S(on, x >= 0), 2)
+    relax = sd.Relaxation(S(x**2 <= 4), 2)
+    with pytest.raises(ValueError, match="too large for a float"):  # of a dual with one over it
+        relax.minimize(relax.E(x) + Fraction(1, 10**400) * relax.E(x) ** 2)
     assert sd.minimize(x, S(sd.polynomial("1e-400*x**2 - 1e-400") == 0), 2).certified_bound <= -1
     assert sd.minimize(0, S(x**2 <= 1), 2).status == "optimal"
 
