@@ -10,6 +10,7 @@ from sosdp.privacy.calibrate import check_delta
 from sosdp.privacy.files import InputFileError
 from sosdp.privacy.schema import Schema, SchemaError
 from sosdp.privacy.table import Asked, Table
+from sosdp.privacy.table.answers import ENTRIES
 
 QUARTILES = "0.25,0.5,0.75"
 
@@ -84,9 +85,11 @@ def _bins(text: str) -> Any:
 
 
 def _fields(release: dict[str, Any]) -> Fields:
-    confidence = release["public"].get("confidence")
+    confidence, bounds = (release["public"].get(name) for name in ("confidence", "bounds"))
+    listed = [f"{name}: {_text(ends)}" for name, ends in (bounds or {}).items()]
     return {
         **promise_fields(release),
+        "bounds": None if not listed else f"{', '.join(listed)}; {ENTRIES}",
         "interval": None
         if confidence is None
         else f"{confidence:.0%}, for the noise, of this table's entries",

@@ -26,6 +26,12 @@ _COLUMN_KEYS = {
 _EPOCH = dates.datetime(1970, 1, 1)
 
 
+def days(told: dates.datetime) -> float:
+    """Days since 1970, in UTC where a zone is told: the zone is in the difference, the year may be 10000."""
+    epoch = _EPOCH if told.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
+    return (told - epoch) / dates.timedelta(1)
+
+
 class SchemaError(ValueError):
     """Not a schema: names the key and the reason."""
 
@@ -57,10 +63,16 @@ class Column:
         if self.type == "category":
             word = text.strip()
             return float(self.values.index(word)) if word in self.values else math.nan
-        result = _days(text.strip(), self.format) if self.type == "date" else number_in(text, self.decimal)
+        result = self._date(text.strip()) if self.type == "date" else number_in(text, self.decimal)
         if self.type == "integer" and result != math.floor(result if result == result else 0.0):
             return math.nan
         return min(max(result, self.low), self.high) if result == result else math.nan
+
+    def _date(self, text: str) -> float:
+        try:
+            return days(dates.datetime.strptime(text, self.format))
+        except (ValueError, OverflowError):  # not a date of this form
+            return math.nan
 
 
 @dataclass(frozen=True)
@@ -133,10 +145,9 @@ def _column(name: str, entry: Any) -> Column:
 def _bound(value: Any, kind: str, place: str) -> float:
     if kind == "date":
         try:
-            result = (dates.datetime.fromisoformat(value).replace(tzinfo=None) - _EPOCH) / dates.timedelta(1)
+            return days(dates.datetime.fromisoformat(value))
         except (TypeError, ValueError):
             raise SchemaError(f"{place}: a date such as 2030-01-01 is expected") from None
-        return result
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise SchemaError(f"{place}: a number is expected")
     return float(value)
@@ -154,11 +165,3 @@ def _owner(data: Any) -> tuple[str, int] | None:
     if records < 1:
         raise SchemaError("owner.records: at least 1 is expected")
     return column, records
-
-
-def _days(text: str, form: str) -> float:
-    """Days since 1970, NaN for a text that is no date of this form."""
-    try:
-        return (dates.datetime.strptime(text, form).replace(tzinfo=None) - _EPOCH) / dates.timedelta(1)
-    except (ValueError, OverflowError):
-        return math.nan

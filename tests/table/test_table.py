@@ -134,6 +134,39 @@ def test_entries_of_every_kind_have_one_meaning():
     assert int(halves.fold(halves.source).cells[None][0][0]) == 1
 
 
+def test_every_entry_is_in_a_bin(people):
+    """Edges that do not reach the bounds of the column drop nothing, and the release names these bounds."""
+    table = Table({"age": [-9, 0, 29, 30, 49, 50, 119, 120, 500, "x"]}, SCHEMA, 1e9)
+    for edges, bins, counts in (
+        ([30, 40, 50], [[0, 30], [30, 40], [40, 50], [50, 120]], [3, 1, 1, 4]),
+        ([0, 60], [[0, 60], [60, 120]], [6, 3]),
+        ([-5, 130], [[-5, 130]], [9]),
+        ([200, 300], [[0, 200], [200, 300]], [9, 0]),
+    ):
+        release = table.histogram("age", edges).release()
+        assert [row["bin"] for row in release.value["rows"]] == bins
+        assert [row["value"] for row in release.value["rows"]] == counts
+        assert release.public["bounds"] == {"age": [0, 120]}
+
+
+def test_quantiles_near_the_ends_are_those_that_were_asked(people):
+    rows = Table(people, SCHEMA, 1.0).quantiles("age", [0.9995, 1 / 3]).release().value["rows"]
+    assert [row["quantile"] for row in rows] == [0.9995, 1 / 3]
+
+
+def test_a_zone_moves_a_text_as_it_moves_a_time():
+    """Noon in a zone two hours ahead is ten o'clock, in a file and in a frame."""
+    column = {"type": "date", "low": "2000-01-01", "high": "2020-01-01T00:00+02:00",
+              "format": "%Y-%m-%d %H:%M%z"}  # fmt: skip
+    said = {"format": "sosdp-schema/1", "columns": {"t": column}}
+    noon = datetime.datetime.fromisoformat("2010-01-01T12:00+02:00")
+    sources = [[{"t": "2010-01-01 12:00+0200"}], [{"t": noon}], pandas.DataFrame({"t": [noon]}),
+               [{"t": datetime.datetime(2010, 1, 1, 10)}]]  # fmt: skip
+    states = [(table := Table(source, said, 1.0).mean("t")).fold(source).cells[None] for source in sources]
+    assert len({tuple(map(int, state[0])) for state in states}) == 1
+    assert table.question.columns[0].high == 18262 - 2 / 24
+
+
 def test_no_records_and_bounds_that_agree_have_answers():
     columns = {"v": {"type": "number", "low": 3, "high": 3}, "w": {"type": "integer", "low": 0, "high": 0}}
     flat = {"format": "sosdp-schema/1", "columns": columns}
@@ -181,6 +214,11 @@ def test_without_intervals_quantiles_have_the_whole_budget(people):
         (lambda t: t.histogram("age", [0, math.inf]), ValueError, "finite"),
         (lambda t: t.histogram("age", [math.nan, 1]), ValueError, "bins"),
         (lambda t: t.describe(["age", "age"]), ValueError, "twice"),
+        (lambda t: t.mean("age").mean("age"), ValueError, "the mean of column 'age' is asked twice"),
+        (lambda t: t.count().describe(), ValueError, "the count is asked twice"),
+        (lambda t: t.quantiles("age", [0.5, "1/2"]), ValueError, "none twice"),
+        (lambda t: t.quantiles("age", [0.5]).quantiles("age", [0.25, 0.5]), ValueError, "twice"),
+        (lambda t: t.histogram("age", 3).histogram("age", 3), ValueError, "twice"),
         (lambda t: t.by("age"), SchemaError, "categories"),
         (lambda t: t.by("region", ["N", "N"]), ValueError, "distinct"),
         (lambda t: t.by("region", ["X"]), ValueError, "no category"),

@@ -19,7 +19,7 @@ from sosdp.privacy.guarantee.rounding import float_down
 from sosdp.privacy.table import keys
 from sosdp.privacy.table.question import Question
 from sosdp.privacy.table.state import Key, State, totals
-from sosdp.privacy.table.statistics import Noise, Row, Statistic
+from sosdp.privacy.table.statistics import Noise, Row, Statistic, in_column
 from sosdp.privacy.terms import Terms, on_terms
 
 ALPHA = 0.05
@@ -32,6 +32,8 @@ LEAST_EPSILON = 1e-12
 """A smaller part of a budget is refused, before anything is read: noise beyond float64 has no answer."""
 
 EVERY_LINE = Fact("every line of a file is one record, every entry is read by the schema")
+ENTRIES = "entries beyond the bounds count as the nearest bound, entries that cannot be read count nowhere"
+"""What `bounds` among the public facts of a release mean."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,9 @@ def _public(question: Question) -> dict[str, Any]:
     }
     if question.interval != "none":
         facts |= {"confidence": 1 - ALPHA, "interval": question.interval}
+    bounded = [column for column in question.columns if column.type != "category"]
+    if bounded:
+        facts["bounds"] = {c.name: [in_column(c, end) for end in c.bounds] for c in bounded}
     if question.groups is not None:
         facts["by"] = question.groups.column
     if question.unit.adjacency.unit == "user":

@@ -40,6 +40,10 @@ class Quantiles(Statistic):
         """As rows call it."""
         return "quantile"
 
+    def repeats(self, other: Statistic) -> bool:
+        """Other shares are other questions."""
+        return isinstance(other, Quantiles) and not set(self.shares).isdisjoint(other.shares)
+
     @property
     def grid(self) -> Grid:
         """Whole numbers and days where they are not too many."""

@@ -36,6 +36,9 @@ LAST_DAY = float(dates.date.max.toordinal() - dates.date(1970, 1, 1).toordinal()
 """Bounds of dates beyond it are refused: rounded outwards they are in no calendar."""
 
 BINS = 10
+FINEST = 10**6
+"""Shares of quantiles are the nearest fractions with at most this denominator."""
+
 RELATIONS = ("replace", "add or remove")
 
 
@@ -92,9 +95,20 @@ class Question:
             return self.unit, 1
         return Unit(ADDED[self.unit.adjacency], self.unit.most), 2
 
-    def asking(self, statistic: Statistic) -> Question:
-        """The question with one statistic more."""
-        return replace(self, statistics=(*self.statistics, statistic))
+    def asking(self, *statistics: Statistic) -> Question:
+        """The question with these statistics more.
+
+        Raises:
+            ValueError: one that is asked already: its answers would differ, each from a part of the budget.
+        """
+        asked = list(self.statistics)
+        for statistic in statistics:
+            twice = [one.name for one in asked if one.column == statistic.column and one.repeats(statistic)]
+            if twice:
+                of = f" of column {statistic.column.name!r}" if statistic.column else ""
+                raise ValueError(f"the {twice[0]}{of} is asked twice")
+            asked.append(statistic)
+        return replace(self, statistics=tuple(asked))
 
 
 ADDED = {ONE_RECORD_REPLACED: ONE_RECORD_ADDED, ONE_USER_REPLACED: ONE_USER_ADDED}
@@ -170,7 +184,7 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -
     """Quantiles of a column.
 
     Raises:
-        ValueError: no share, or one outside [0, 1].
+        ValueError: no share, one outside [0, 1], or one twice.
     """
     _of_this_table("quantile", interval)
     found = []
@@ -181,9 +195,9 @@ def quantiles(schema: Schema, name: str, shares: Iterable[Any], interval: str) -
             fraction = Fraction(-1)
         if not 0 <= fraction <= 1:
             raise ValueError(f"quantiles must lie in [0, 1], got {share!r}")
-        found.append(fraction.limit_denominator(1000))
-    if not found:
-        raise ValueError("quantiles: at least one is expected, for example 0.5")
+        found.append(fraction.limit_denominator(FINEST))
+    if not found or len(set(found)) < len(found):
+        raise ValueError("quantiles: at least one is expected, for example 0.5, and none twice")
     return Quantiles(numbers(schema, name, "quantile"), tuple(found), interval == "noise")
 
 
@@ -191,7 +205,8 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> 
     """Counts of the categories, or of entries between edges.
 
     Args:
-        bins: how many of equal width between the bounds, or their edges, in ascending order.
+        bins: how many of equal width between the bounds, or their edges, in ascending order. Where the bounds
+            reach further than the edges, two bins more hold what lies between, so every entry is in a bin.
 
     Raises:
         ValueError: edges that do not ascend, or bins for categories.
@@ -215,7 +230,8 @@ def histogram(schema: Schema, name: str, bins: int | Sequence[float] = BINS) -> 
     )
     if len(edges) < 2 or not ascending or not all(map(math.isfinite, edges)):
         raise ValueError("bins: a number, or at least two finite edges in ascending order")
-    return Histogram(column, edges=tuple(edges))
+    below, above = ([low] if low < edges[0] else []), ([high] if edges[-1] < high else [])
+    return Histogram(column, edges=(*below, *edges, *above))
 
 
 def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
@@ -245,10 +261,7 @@ def groups(schema: Schema, name: str, keys: Iterable[Any] | None) -> Groups:
 def described(schema: Schema, names: Iterable[str], interval: str) -> tuple[Statistic, ...]:
     """The number of records; of every column of numbers mean and quartiles, of categories the counts."""
     result: list[Statistic] = [counts(schema, None)]
-    listed = list(names)
-    if twice := [name for name in listed if listed.count(name) > 1]:
-        raise ValueError(f"column {twice[0]!r} is named twice")
-    for name in listed:
+    for name in names:
         if schema.column(name).type == "category":
             result.append(histogram(schema, name))
         else:

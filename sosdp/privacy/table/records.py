@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sosdp.extras import need
 from sosdp.privacy.files import Form, InputFileError, physical_lines, require_file, suffix_of
 from sosdp.privacy.inputs import as_float, plain
-from sosdp.privacy.schema import Column, Schema
+from sosdp.privacy.schema import Column, Schema, days
 from sosdp.privacy.silence import no_warnings
 from sosdp.privacy.table import arrow
 from sosdp.privacy.table.question import Question
@@ -30,7 +30,6 @@ ROWS = 1 << 16
 
 TEXTS = (".csv", ".tsv", ".txt", "")
 STDIN = "-"
-_DAY = dates.timedelta(1)
 _EPOCH = dates.datetime(1970, 1, 1)
 _PER_DAY = {"D": 1, "h": 24, "m": 1440, "s": 86400} | {
     unit: 86400 * 1000**k for k, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
@@ -295,11 +294,11 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     unit, count = np.datetime_data(values.dtype)
     steps = values.astype(np.int64)
     if unit in _PER_DAY:
-        days = steps.astype(np.float64) * count / _PER_DAY[unit]
+        found = steps.astype(np.float64) * count / _PER_DAY[unit]
     else:  # years, months, weeks
         near = np.clip(steps, -_FAR, _FAR).astype(values.dtype)
-        days = near.astype("datetime64[D]").astype(np.float64)
-    return np.where(np.isnat(values), math.nan, days)
+        found = near.astype("datetime64[D]").astype(np.float64)
+    return np.where(np.isnat(values), math.nan, found)
 
 
 def _plain_list(values: Any) -> list[Any]:
@@ -329,9 +328,8 @@ def _days(value: Any) -> float:
     if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "Timestamp":
         return float(_in_days(np.asarray(value.to_datetime64())))
     if kind is dates.datetime:
-        epoch = _EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
-        try:  # the zone is in the difference: in UTC the year may be 10000
-            return float((value - epoch) / _DAY)
+        try:
+            return float(days(value))
         except Exception:  # the code of a zone
             return math.nan
     if kind is dates.date:

@@ -76,6 +76,10 @@ class Statistic(ABC):
     def name(self) -> str:
         """As rows call it."""
 
+    def repeats(self, other: Statistic) -> bool:
+        """Whether an answer about the same column would be given a second time."""
+        return self.name == other.name
+
     @property
     def width(self) -> int:
         """Number of integers of one cell."""
@@ -163,9 +167,16 @@ def counted(value: int, law: Law, noise: Noise) -> Row:
 
 @dataclass(frozen=True)
 class Histogram(Count):
-    """How many entries lie in each category, or between the edges (the last bin holds its upper edge)."""
+    """How many entries lie in each category, or between the edges (the last bin holds its upper edge).
+
+    The edges enclose the bounds of the column.
+    """
 
     edges: tuple[float, ...] = ()
+
+    def repeats(self, other: Statistic) -> bool:
+        """Other edges are another question."""
+        return self == other
 
     @property
     def name(self) -> str:
@@ -183,13 +194,10 @@ class Histogram(Count):
         return self.width
 
     def code(self, values: npt.NDArray[np.float64]) -> Codes:
-        """The place of the bin; entries outside all edges count nowhere."""
-        there = ~np.isnan(values)
-        places = values
+        """The place of the bin; the edges reach as far as the bounds, so every entry has one."""
+        there, places = ~np.isnan(values), values
         if not _column(self).values:
-            edges = np.array(self.edges)
-            there &= (values >= edges[0]) & (values <= edges[-1])
-            places = np.minimum(np.searchsorted(edges, values, side="right") - 1, self.width - 1)
+            places = np.minimum(np.searchsorted(self.edges, values, side="right") - 1, self.width - 1)
         return np.where(there, np.where(there, places, 0).astype(np.int64), MISSING)
 
     def rows(self, cell: Sequence[int], noise: Noise) -> list[Row]:

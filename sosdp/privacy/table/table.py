@@ -70,8 +70,9 @@ class Asked:
         if columns is None:
             every = [column.name for column in schema.columns]
             columns = [name for name in every if groups is None or name != groups.column]
-        found = ask.described(schema, columns, self.question.interval)
-        return replace(self, question=replace(self.question, statistics=found))
+        return replace(
+            self, question=self.question.asking(*ask.described(schema, columns, self.question.interval))
+        )
 
     def by(self, column: str, keys: Iterable[Any] | None = None) -> Asked:
         """All statistics for each group of records.
