@@ -26,10 +26,10 @@ _COLUMN_KEYS = {
 _EPOCH = dates.datetime(1970, 1, 1)
 
 
-def days(told: dates.datetime) -> float:
-    """Days since 1970, in UTC where a zone is told: the zone is in the difference, the year may be 10000."""
-    epoch = _EPOCH if told.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
-    return (told - epoch) / dates.timedelta(1)
+def days(time: dates.datetime) -> float:
+    """Days since 1970, in UTC where the time has a zone: the zone is in the difference, the year may be 10000."""
+    epoch = _EPOCH if time.tzinfo is None else _EPOCH.replace(tzinfo=dates.UTC)
+    return (time - epoch) / dates.timedelta(1)
 
 
 class SchemaError(ValueError):

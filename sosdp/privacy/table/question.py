@@ -101,14 +101,14 @@ class Question:
         Raises:
             ValueError: one that is asked already: its answers would differ, each from a part of the budget.
         """
-        asked = list(self.statistics)
+        result = list(self.statistics)
         for statistic in statistics:
-            twice = [one.name for one in asked if one.column == statistic.column and one.repeats(statistic)]
+            twice = [one.name for one in result if one.column == statistic.column and one.repeats(statistic)]
             if twice:
                 of = f" of column {statistic.column.name!r}" if statistic.column else ""
                 raise ValueError(f"the {twice[0]}{of} is asked twice")
-            asked.append(statistic)
-        return replace(self, statistics=tuple(asked))
+            result.append(statistic)
+        return replace(self, statistics=tuple(result))
 
 
 ADDED = {ONE_RECORD_REPLACED: ONE_RECORD_ADDED, ONE_USER_REPLACED: ONE_USER_ADDED}

@@ -294,11 +294,11 @@ def _in_days(values: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
     unit, count = np.datetime_data(values.dtype)
     steps = values.astype(np.int64)
     if unit in _PER_DAY:
-        found = steps.astype(np.float64) * count / _PER_DAY[unit]
+        result = steps.astype(np.float64) * count / _PER_DAY[unit]
     else:  # years, months, weeks
         near = np.clip(steps, -_FAR, _FAR).astype(values.dtype)
-        found = near.astype("datetime64[D]").astype(np.float64)
-    return np.where(np.isnat(values), math.nan, found)
+        result = near.astype("datetime64[D]").astype(np.float64)
+    return np.where(np.isnat(values), math.nan, result)
 
 
 def _plain_list(values: Any) -> list[Any]:
