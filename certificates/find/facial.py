@@ -13,7 +13,7 @@ Zhi 2012.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -36,7 +36,6 @@ from certificates.exact import (
 )
 from certificates.find.numbers import over_common
 from certificates.find.rounding import NotCertifiable, Rounder, checked
-from certificates.find.zeros import relations
 from certificates.identity import Claim, Multiplier
 from certificates.proof import Proof
 from sosdp.algebra import monomials as mono
@@ -80,16 +79,11 @@ class Faces:
     squares: Sequence[Fraction] = ()
     bases: list[fmpz_mat] = field(default_factory=list)
 
-    def prove(
-        self,
-        points: Sequence[dict[int, Fraction]] = (),
-        near: Callable[[], Sequence[dict[int, float]]] = tuple,
-    ) -> Proof:
+    def prove(self, points: Sequence[dict[int, Fraction]] = ()) -> Proof:
         """A proof that the checker accepts; raises NotCertifiable with the reason in words.
 
-        `points`: exact points of the set where the target may vanish; `near`: gives minimisers in floating
-        point, asked where the exact points do not lead to a proof (see `certificates.find.zeros`).  Cost: a
-        solve a round, and exact linear algebra of the size of the number of monomials.
+        `points`: exact points of the set where the target may vanish.  Cost: a solve a round, and exact
+        linear algebra of the size of the number of monomials.
         """
         rounder = Rounder(self.claim, self.dual, self.squares)
         entries = sum(len(b) * (len(b) + 1) // 2 for b in rounder.bases)
@@ -103,25 +97,13 @@ class Faces:
                 f"facial reduction is made up to {LARGEST_ROWS} monomials, here are {len(system.goal)}"
             )
         kernels = self._zero_kernels(rounder, points)
-        reasons = []
         for small in _SMALL:
             self.bases = [_complement(kernel, len(b)) for kernel, b in kernels]
             try:
                 return self._search(system, small)
             except NotCertifiable as error:
-                reasons.append(str(error))
-        found = relations(rounder, near())
-        if found is None:
-            raise NotCertifiable(reasons[-1])
-        bases, zeros = found
-        self.bases = [_shortened(w) for w in bases]
-        try:
-            return self._search(system, _SMALL[0])
-        except NotCertifiable as error:
-            raise NotCertifiable(
-                f"the target vanishes at the point {zeros[0]}, known to {zeros[0].bits} bits, and integer "
-                f"relations of its monomials leave faces of sides {[w.ncols() for w in bases]}: {error}"
-            ) from error
+                reason = str(error)
+        raise NotCertifiable(reason)
 
     def _search(self, system: _System, small: float) -> Proof:
         """Take out one kernel after another until the multipliers on the face can be rounded."""

@@ -21,6 +21,7 @@ from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.find.separation import separate
 from certificates.find.univariate import is_univariate, univariate_proof
 from certificates.find.ways import SLACKS, Way, first, proven
+from certificates.find.zeros import MOST_ZEROS, refined
 from certificates.find.zeros import minimisers as minimisers_of
 from certificates.identity import Claim
 from certificates.proof import Proof
@@ -40,6 +41,7 @@ _SHARPEST = 1e-10  # tolerance of a second solve; beyond it interior-point metho
 _NEAR = (1e-7, 1e-6)  # a short fraction this near to the value is tried before any slack
 _NICE_WORK, _LITTLE_WORK = 5e8, 1e6  # sum of R^3 over the blocks up to which that is made
 _SHARPER_WORK = 3e9  # sum of R^3 over the blocks up to which that is made (seconds)
+_PLACES = 20  # to which minimisers are refined
 _CHAIN = 50  # blocks from which multipliers that the engine proved are tried before another solve
 
 
@@ -301,7 +303,7 @@ class FloatCertificate(PickledByName):
 
     def on_face(self, claim: Claim) -> Proof:
         """A proof with singular Gram matrices, of rational kernel (see `certificates.find.facial`)."""
-        return Faces(claim, self.dual, self.squares).prove(self.points, lambda: self.minimisers)
+        return Faces(claim, self.dual, self.squares).prove(self.points)
 
     @cached_property
     def minimisers(self) -> tuple[dict[int, float], ...]:
@@ -321,17 +323,15 @@ class FloatCertificate(PickledByName):
             if len(ids) > FEW_VARIABLES:
                 return ()
             return tuple(dict(zip(ids, map(Fraction, z), strict=True)) for z in find_zeros(objective))
-        if self.claim.expectations or self.squares:
-            return ()
-        ids = [int(v) for v in self.result.variable_ids]
         found = []
-        for row in self.result.atoms():
+        for near in self.minimisers[:MOST_ZEROS]:
+            exact = refined(self.claim, near, _PLACES)
+            at = exact or {i: Fraction(v) for i, v in near.items()}
+            room = 1e-4 if exact is None else 1e-12
             for limit in LIMITS:
-                z = {i: Fraction(float(v)).limit_denominator(limit) for i, v in zip(ids, row, strict=True)}
-                near = all(
-                    abs(float(z[i]) - v) <= 1e-4 * max(1.0, abs(v)) for i, v in zip(ids, row, strict=True)
-                )
-                if near and satisfies(self.claim, z):
+                z = {i: v.limit_denominator(limit) for i, v in at.items()}
+                close = all(abs(z[i] - v) <= room * max(1.0, float(abs(v))) for i, v in at.items())
+                if close and satisfies(self.claim, z):
                     found.append(z)
                     break
         return tuple(found)

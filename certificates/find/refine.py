@@ -19,14 +19,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb_mat
 
 from certificates.exact import Monomial, fraction, multiply, rational
 from certificates.find.numbers import short_decimal
 from certificates.find.rounding import NotCertifiable, Rounder
 from certificates.identity import Claim
 from certificates.proof import Proof
-from sosdp.conic.multiprecision import Block, CentralPath, precision, work_of
+from sosdp.conic.multiprecision import Block, CentralPath, fraction_of, precision, work_of
 from sosdp.relaxation.duals import DualData, GramBlock
 
 LARGEST_WORK = 1e7  # products in one iteration: about a second, and some sixty iterations
@@ -166,10 +166,10 @@ class _Path:
             room = Fraction(1, 10**digits)
 
             def near(path: CentralPath, room: Fraction = room) -> bool:
-                gap = _fraction(path.gap)
-                if not _fraction(max(path.missed, path.off)) * 10**6 < gap:
+                gap = fraction_of(path.gap)
+                if not fraction_of(max(path.missed, path.off)) * 10**6 < gap:
                     return False
-                high = _fraction(path.value) + fraction(self.constant)
+                high = fraction_of(path.value) + fraction(self.constant)
                 if enough(high - gap, high, gap):
                     found.append(Centred(high - gap, high, [_rationals(z) for z in path.Z]))
                 return bool(found) or gap < room
@@ -204,16 +204,10 @@ class _Path:
             raise NotCertifiable(f"in higher precision: {error}") from error
 
 
-def _fraction(value: arb) -> Fraction:
-    """The midpoint of a ball as a rational."""
-    mantissa, exponent = value.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-
-
 def _rationals(matrix: arb_mat) -> np.ndarray:
     side = matrix.nrows()
     out = np.empty((side, side), dtype=object)
     for i in range(side):
         for j in range(i + 1):
-            out[i, j] = out[j, i] = _fraction(matrix[i, j])
+            out[i, j] = out[j, i] = fraction_of(matrix[i, j])
     return out

@@ -1,59 +1,33 @@
-"""Irrational zeros: which integer relations the monomials satisfy at a minimiser known to hundreds of digits.
+"""Minimisers: in floating point where the moments or local searches show them, and to many digits.
 
-Where the target of a proof vanishes, every Gram matrix whose factor does not must annihilate the vector of
-monomials there. If the zero is irrational, a rational Gram matrix is orthogonal to it only through its rows:
-each row is an integer relation between the monomials, such as the one that ``x y - 1 = 0`` makes. Minimisers
-are refined by Newton's method on the optimality conditions in ball arithmetic, and the relations found by
-lattice reduction. A relation that is misread can only make the search for a proof fail.
+Minimisers are refined by Newton's method on the optimality conditions. Where the target of a proof vanishes
+at a rational one, every Gram matrix whose factor does not must annihilate the vector of monomials there; and
+the value at an irrational one tells apart what may be the optimum and what is not. Nothing here is a proof.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq, fmpz_mat
+from flint import arb, arb_mat
 from scipy import optimize
 
-from certificates.exact import Terms, terms_of, value_at
-from certificates.find.rounding import Rounder
+from certificates.exact import Terms, fraction, terms_of, value_at
 from certificates.identity import Claim
 from sosdp.algebra.monomials import MONOMIAL
 from sosdp.algebra.polynomial import Polynomial
+from sosdp.conic.multiprecision import fraction_of, precision
 
-LARGEST_SIDE = 60  # of a Gram matrix whose relations are looked for
 MOST_VARIABLES = 40  # Newton's method needs all second derivatives, as polynomials
-_BITS = 40  # of the monomials, for every one of them
-_SHORT = 20  # bits of the integers of a relation
 _ACTIVE = 1e-3  # inequalities closer to zero than this hold with equality
 _STEPS = 60
-_MOST_ZEROS = 8
+MOST_ZEROS = 8
 _DESCENTS = 6
 _SEARCHES = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Zero:
-    """A point in ball arithmetic (by variable id) where the optimality conditions hold to `bits` bits."""
-
-    point: dict[int, Any]
-    bits: int
-
-    def value(self, terms: Terms) -> Any:
-        """The value of a polynomial there."""
-        return arb(value_at(terms, self.point))
-
-    def small(self, value: Any) -> bool:
-        """Whether a value is zero to half of the bits."""
-        return bool(abs(value) < arb(2) ** (-self.bits // 2))
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{float(v.mid()):.9g}" for v in list(self.point.values())[:4])
-        return f"({shown}{', ...' if len(self.point) > 4 else ''})"
 
 
 def minimisers(result: Any, claim: Claim, value: float) -> tuple[dict[int, float], ...]:
@@ -119,129 +93,59 @@ def local_minimisers(
 def value_to(claim: Claim, starts: Sequence[dict[int, float]], digits: int) -> Fraction | None:
     """The least value of the objective (largest for upper bounds) at a refined minimiser, to ``digits``
     places; None when Newton's method finds none that meets the constraints (with matrices: never)."""
-    bits = int(3.4 * digits) + 40
-    before = ctx.prec
-    try:
-        ctx.prec = bits + 64
-        refined = (_refined(claim, start, bits) for start in starts[:_MOST_ZEROS])
-        objective = terms_of(claim.objectives[0])
-        inside = (z for z in refined if z is not None and _meets(claim, z))
-        values = [Fraction(_integer(z.value(objective), bits), 1 << bits) for z in inside]
-    finally:
-        ctx.prec = before
+    if claim.matrices:
+        return None
+    zeros = [z for z in (refined(claim, start, digits) for start in starts[:MOST_ZEROS]) if z is not None]
+    sides, room = [terms_of(g) for g in claim.inequalities], Fraction(1, 10 ** (digits // 2))
+    inside = [z for z in zeros if all(fraction(value_at(g, z)) > -room for g in sides)]
+    values = [fraction(value_at(terms_of(claim.objectives[0]), z)) for z in inside]
     return (max if claim.kind == "upper_bound" else min)(values, default=None)
 
 
-def _meets(claim: Claim, zero: Zero) -> bool:
-    """Whether a refined point meets the inequalities, as far as its bits tell; False with matrices."""
-    low = -(arb(2) ** (-zero.bits // 2))
-    return not claim.matrices and all(bool(zero.value(terms_of(g)) > low) for g in claim.inequalities)
-
-
-def relations(
-    rounder: Rounder, starts: Sequence[dict[int, float]]
-) -> tuple[list[fmpz_mat], list[Zero]] | None:
-    """Integer bases of the faces that the zeros of the target leave, with the zeros; None when there is none.
-
-    ``starts``: minimisers in floating point. The rows of rational Gram matrices lie in the returned bases (as
-    far as integers of 20 bits tell). Cost: lattice reduction of every block's side; .1 s at side 10.
-    """
-    claim = rounder.claim
-    if claim.expectations or claim.squares or max((len(b) for b in rounder.bases), default=0) > LARGEST_SIDE:
-        return None
-    bits = _BITS * max(len(b) for b in rounder.bases) + 100
-    before = ctx.prec
-    try:
-        ctx.prec = bits + 64
-        zeros = []
-        for start in starts[:_MOST_ZEROS]:
-            found = _refined(claim, start, bits)
-            if found is not None and found.small(found.value(rounder.target)):
-                zeros.append(found)
-        if not zeros:
-            return None
-        return [_relations_of(rounder, k, zeros) for k in range(len(rounder.blocks))], zeros
-    finally:
-        ctx.prec = before
-
-
-def _refined(claim: Claim, start: dict[int, float], bits: int) -> Zero | None:
-    """Newton's method on the optimality conditions, with active inequalities as equalities."""
+def refined(claim: Claim, start: dict[int, float], digits: int) -> dict[int, Fraction] | None:
+    """The minimiser next to a point, to so many places, by Newton's method on the optimality conditions with
+    active inequalities as equalities; None where it does not converge or leads elsewhere."""
     ids = sorted(start)
-    names = {int(v): k for k, v in enumerate(ids)}
-    at = np.array([start[v] for v in ids])
     tight = [p for p in claim.inequalities if abs(_value(terms_of(p), start)) < _ACTIVE]
-    active = [*claim.equalities, *tight]
-    functions = [claim.objectives[0], *active]
-    if any(int(v) not in names for p in functions for v in p.variable_ids):
+    functions = [claim.objectives[0], *claim.equalities, *tight]
+    if any(int(v) not in start for p in functions for v in p.variable_ids):
         return None
     slopes = [[_slope(p, v) for v in ids] for p in functions]
-    curves = [[[_slope(d, v) for v in ids] for d in row] for row in slopes]
-    jacobian = np.array([[_value(terms_of(d), start) for d in row] for row in slopes])
+    curves = [[[terms_of(_slope(d, v)) for v in ids] for d in row] for row in slopes]
+    first = [[terms_of(d) for d in row] for row in slopes]
+    jacobian = np.array([[_value(d, start) for d in row] for row in first])
+    n, m = len(ids), len(functions) - 1
     # multipliers: the gradient of the objective as a combination of the others
-    weights = np.linalg.lstsq(jacobian[1:].T, jacobian[0], rcond=None)[0] if active else np.zeros(0)
-    n, m = len(ids), len(active)
-    x, w = [arb(float(v)) for v in at], [arb(float(v)) for v in weights]
-    exact_functions = [terms_of(p) for p in functions]
-    exact_slopes = [[terms_of(d) for d in row] for row in slopes]
-    exact_curves = [[[terms_of(d) for d in row] for row in table] for table in curves]
-    for _ in range(_STEPS):
-        here = Zero(dict(zip(ids, x, strict=True)), bits)
-        table, right = arb_mat(n + m, n + m), arb_mat(n + m, 1)
-        first = [[here.value(d) for d in row] for row in exact_slopes]
-        for a in range(n):
-            right[a, 0] = first[0][a] - sum((w[j] * first[j + 1][a] for j in range(m)), arb(0))
-            for b in range(n):
-                table[a, b] = here.value(exact_curves[0][a][b]) - sum(
-                    (w[j] * here.value(exact_curves[j + 1][a][b]) for j in range(m)), arb(0)
-                )
-            for j in range(m):
-                table[a, n + j] = -first[j + 1][a]
-                table[n + j, a] = first[j + 1][a]
-        for j in range(m):
-            right[n + j, 0] = here.value(exact_functions[j + 1])
-        try:
-            step = table.mid().solve(right.mid()).mid()
-        except ZeroDivisionError:
-            return None  # not an isolated point: no Newton
-        x = [(v - step[k, 0]).mid() for k, v in enumerate(x)]
-        w = [(v - step[n + k, 0]).mid() for k, v in enumerate(w)]
-        size = max(abs(step[k, 0]) for k in range(n + m))
-        if not size < 1e3:
-            return None
-        if size < arb(2) ** (-bits):
-            moved = max(abs(float(v.mid()) - s) for v, s in zip(x, at.tolist(), strict=True))
-            near = moved <= 0.05 * max(1.0, float(np.abs(at).max()))
-            return Zero(dict(zip(ids, x, strict=True)), bits) if near else None
+    weights = np.linalg.lstsq(jacobian[1:].T, jacobian[0], rcond=None)[0] if m else np.zeros(0)
+    with precision(int(3.4 * digits) + 100):
+        at = [arb(v) for v in (*(start[v] for v in ids), *weights.tolist())]
+        for _ in range(_STEPS):
+            here = dict(zip(ids, at, strict=False))
+            signed = [arb(1), *(-w for w in at[n:])]
+            table, right = arb_mat(n + m, n + m), arb_mat(n + m, 1)
+            for j, weight in enumerate(signed):
+                for a in range(n):
+                    slope = arb(value_at(first[j][a], here))
+                    right[a, 0] += weight * slope
+                    for b in range(n):
+                        table[a, b] += weight * value_at(curves[j][a][b], here)
+                    if j:
+                        table[a, n + j - 1], table[n + j - 1, a] = -slope, slope
+                if j:
+                    right[n + j - 1, 0] = arb(value_at(terms_of(functions[j]), here))
+            try:
+                step = table.mid().solve(right.mid()).mid().entries()
+            except ZeroDivisionError:
+                return None  # not an isolated point: no Newton
+            at = [(v - d).mid() for v, d in zip(at, step, strict=True)]
+            size = max((abs(d) for d in step), default=arb(0))
+            if not size < 1e3:
+                return None
+            if size < arb(10) ** -digits:
+                result = {v: fraction_of(c) for v, c in zip(ids, at, strict=False)}
+                far = max((abs(float(result[v]) - start[v]) for v in ids), default=0.0)
+                return result if far <= 0.05 * max(1.0, *map(abs, start.values())) else None
     return None
-
-
-def _relations_of(rounder: Rounder, k: int, zeros: Sequence[Zero]) -> fmpz_mat:
-    """Columns: integer vectors orthogonal to the monomials of block k at every zero that reaches it."""
-    basis, factor = rounder.bases[k], rounder.factors[k]
-    side = len(basis)
-    unit = fmpz_mat([[int(i == j) for j in range(side)] for i in range(side)])
-    if factor is None or rounder.blocks[k].kind.startswith("expectation"):
-        return unit
-    reach = [z for z in zeros if not z.small(z.value(factor))]
-    if not reach:
-        return unit
-    bits = _BITS * side
-    table = [[_integer(z.value({row: fmpq(1)}), bits) for z in reach] for row in basis]
-    lattice = fmpz_mat([[int(i == j) for j in range(side)] + table[i] for i in range(side)]).lll()
-    columns = []
-    for i in range(side):
-        row = [int(lattice[i, j]) for j in range(side + len(reach))]
-        # genuine relations miss by the rounding of the table, others are as long as the lattice makes them
-        if max(map(abs, row[:side])) < 1 << _SHORT and max(map(abs, row[side:])) < side << _SHORT:
-            columns.append(row[:side])
-    return fmpz_mat(columns).transpose() if columns else fmpz_mat(side, 0)
-
-
-def _integer(value: Any, bits: int) -> int:
-    """2^bits times a ball, rounded."""
-    mantissa, exponent = (value * arb(2) ** bits).mid().man_exp()
-    return round(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
 
 
 def _slope(p: Polynomial, variable: int) -> Polynomial:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,12 @@ def precision(bits: int) -> Any:
     from flint import ctx
 
     return ctx.workprec(bits)
+
+
+def fraction_of(value: Any) -> Fraction:
+    """The middle of a ball as a fraction."""
+    mantissa, exponent = value.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 @dataclass(frozen=True, eq=False)

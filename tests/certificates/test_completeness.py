@@ -48,6 +48,7 @@ def test_a_steep_valley_is_minimised_exactly():
 
 
 def test_beale_on_a_box_has_a_useful_bound():
+    """Its Gram matrices annihilate the monomials at (3, 1/2), which the moments show to three digits only."""
     beale = (
         (Fraction(3, 2) - x + x * y) ** 2
         + (Fraction(9, 4) - x + x * y**2) ** 2

@@ -10,7 +10,6 @@ from certificates import NotCertifiable, extract
 from certificates.find import zeros
 from certificates.find.numbers import simplest_fraction
 from certificates.find.refine import bracket
-from certificates.find.rounding import Rounder
 from tests.certificates.independent import proves
 
 x, y = sd.variables("x y")
@@ -43,26 +42,17 @@ def test_a_chain_is_proven_at_its_irrational_zero():
         extract(sd.minimize(objective, degree=4, sparsity="chordal")).exact(bound=Fraction(1, 1000))
 
 
-def test_relations_are_those_of_the_zero():
-    """At (sqrt 2, sqrt 2): x - y, x^2 - 2, x y - 2, y^2 - 2 and nothing else."""
-    objective = (x**2 - 2) ** 2 + (x * y - 2) ** 2
-    result = sd.minimize(objective, sd.System(x**2 + y**2 <= 9), 4, symmetry="none")
-    found = extract(result)
-    claim = found.claim.__class__(
-        "lower_bound", found.claim.objectives, Fraction(0), (), found.claim.inequalities
-    )
-    rounder = Rounder(claim, found.dual)
-    ids = [int(v) for v in result.variable_ids]
-    start = dict(zip(ids, (1.4142, 1.4142)))
-    bases, points = zeros.relations(rounder, [start])
-    assert len(points) == 1
-    at = np.array([1.0 * np.prod([2**0.5] * len(row)) for row in rounder.bases[0]])
-    w = np.array(bases[0].tolist(), dtype=float)
-    assert np.abs(at @ w).max() < 1e-9 and w.shape[1] == len(rounder.bases[0]) - 2
-    # a minimiser that is none, and a claim that is not attained there
-    assert zeros.relations(rounder, [dict(zip(ids, (0.0, 0.0)))]) is None
-    lower = claim.__class__("lower_bound", claim.objectives, Fraction(-1, 10**9), (), claim.inequalities)
-    assert zeros.relations(Rounder(lower, found.dual), [start]) is None
+def test_minimisers_are_refined_to_as_many_digits_as_asked_for():
+    """(x^2 - 2)^2 + (x y - 2)^2 vanishes at (sqrt 2, sqrt 2); nothing is found far from a minimiser."""
+    claim = extract(sd.minimize((x**2 - 2) ** 2 + (x * y - 2) ** 2, sd.System(x**2 + y**2 <= 9), 4)).claim
+    ids = [int(p.variable_ids[0]) for p in (x, y)]
+    point = zeros.refined(claim, dict(zip(ids, (1.4142, 1.4142))), 60)
+    assert all(abs(v**2 - 2) < Fraction(1, 10**59) for v in point.values())
+    assert zeros.refined(claim, dict(zip(ids, (1.4142, 3.0))), 60) is None
+    # at an active constraint: x^2 + y^2 <= 9 holds with equality where x + y is largest
+    edge = extract(sd.maximize(x + y, sd.System(x**2 + y**2 <= 9), 4)).claim
+    point = zeros.refined(edge, dict(zip(ids, (2.1213, 2.1213))), 60)
+    assert all(abs(2 * v**2 - 9) < Fraction(1, 10**58) for v in point.values())
 
 
 def test_irrational_optima_say_so():
