@@ -74,6 +74,7 @@ class Verdict:
 
 _MALFORMED = (
     *(RecursionError, MemoryError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError),
+    ImportError,  # no numpy, for problems that the engine states
 )
 _KIND_WORDS = {
     "sos": "the free sum of squares",
@@ -273,7 +274,10 @@ def _about_operators(certificate: dict, against: Any, longest: int) -> Verdict:
         words = said if len(said) <= longest else ""
         _unchanged(certificate)
         if against is not None:
-            raise Unreadable("problems about operators are read by the engine: sosdp verify, --against")
+            from certificates.find.word_claims import differs  # the engine states the problem
+
+            if other := differs(certificate["claim"], against):
+                raise Invalid(f"the claim is not about that problem: {other}")
     except (NotProven, Invalid) as error:
         return Verdict("invalid", words, str(error))
     except Unreadable as error:

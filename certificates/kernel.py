@@ -33,7 +33,7 @@ _RELATION = re.compile(r"[ \t\r\n]*(<=|>=|==)[ \t\r\n]*([^ \t\r\n]+)[ \t\r\n]*")
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _ASKED, _MEASURE = {"minimize", "maximize", "feasible", "sos"}, {"subject_to", "variables", "mass", "psd"}
 _PLAIN = {"format", "name", "description", "comment", "source", "variables", "degree", "products", "options"}
-DEGREE, BITS, DEPTH, WORK, LONG = 1000, 1 << 16, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
+DEGREE, BITS, DEPTH, WORK, LONG = 1000, 14000, 400, 1 << 22, 1 << 26  # limits; LONG: of proofs too
 FREE = "sosdp_free_"  # variables of for-all constraints
 MULTIPLIER = "sosdp_multiplier_"  # in certificates about measures: of the relations, masses first
 
@@ -405,7 +405,7 @@ class _Reader:
         if base.terms.keys() == {()}:
             c = base.terms[()]
             base, k = _sum([(c if k >= 0 else 1 / c, ONE)]), k % 2 if c in (1, -1) else abs(k)
-        _need(k.denominator == 1 and 0 <= k <= BITS, "a power is a whole number, negative only of a number")
+        _need(k.denominator == 1 and 0 <= k <= WORK, "a power is a whole number, negative only of a number")
         out = ONE
         for bit in f"{k.numerator:b}":
             out = self.times(self.times(out, out), base if bit == "1" else ONE)

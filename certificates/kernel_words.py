@@ -8,7 +8,8 @@ conclusion p and all v; a mean, that E[p] >= 0 (or = 0) in every state that meet
 is tracial, with `trace`).  Relations are used from left to right, and may be incomplete.  Polynomials are
 {word: rational number}, a word its letters with spaces between, 1 is "", and i is the imaginary unit.
 No floats, no tolerances.  Facts are lines of a problem, known by their numbers: those of another one have no
-name here, and none is changed.  Arguments have the types of JSON.  (Private names break this.)
+name here, and none is changed.  Arguments have the types of JSON; no key stands twice.  Limits: 4000 digits
+of a numeral, `DEGREE` letters, `BITS` of a number, `WORK` (seconds) of all sums.  (Private names break this.)
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ from pathlib import Path
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}(\[[0-9]{1,9}\]){0,9}(\.[A-Za-z]{1,9})?")
-_NUMBER = re.compile("(-?[0-9]+)(?:/(0*[1-9][0-9]*))?")
+_NUMBER = re.compile("(-?[0-9]{1,4000})(?:/(?=0*[1-9])([0-9]{1,4000}))?")
 _EMPTY = {"adjoints": {}, "relations": {}, "trace": False, "hypotheses": {}, "objective": {}}
-DEGREE, WORK, LONG = 1000, 1 << 25, 1 << 24  # letters of a word, letters rewritten, bits of denominators
-ONE = (
-    ((), Fraction(1)),
-)  # polynomials are sorted pairs of words, as places of letters (i is 0), and numbers
+DEGREE, BITS, WORK = 1000, 1 << 16, 1 << 23
+_Terms = tuple[tuple[tuple[int, ...], Fraction], ...]  # sorted words, places of letters (i is 0), and numbers
+ONE: _Terms = (((), Fraction(1)),)
 
 
 class NotProven(ValueError):
-    """A rule does not cover what it was applied to, or what is proven is not what was asked."""
+    """A rule does not cover this, or what is proven is not what was asked."""
 
 
 def _need(condition: Any, otherwise: str) -> None:
@@ -53,15 +53,13 @@ def _pick(listed: Any, k: Any) -> Any:
 def number(value: Any) -> Fraction:
     """An integer or text such as "-1/3", exactly; floats are refused."""
     text = str(value) if type(value) is int else _is(value, str)
-    top, bottom = _is(_NUMBER.fullmatch(text if len(text) <= 9000 else ""), re.Match).groups("1")
+    top, bottom = _is(_NUMBER.fullmatch(text), re.Match).groups("1")
     return Fraction(int(top), int(bottom))
 
 
-def _add(pairs: Any) -> dict[Any, Fraction]:
-    out: dict[Any, Fraction] = {}
-    for w, c in pairs:
-        out[w] = out[w] + c if w in out else c
-    return {w: c for w, c in out.items() if c}
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _need(len(dict(pairs)) == len(pairs), "a key stands twice")
+    return dict(pairs)
 
 
 def _semidefinite(matrix: Any) -> list[list[Fraction]]:
@@ -69,7 +67,7 @@ def _semidefinite(matrix: Any) -> list[list[Fraction]]:
     rows, last = [[number(v) for v in row] for row in matrix], 1
     _need(rows == [list(r) for r in zip(*rows, strict=True)], "a Gram matrix is symmetric")
     dens = {v.denominator for row in rows for v in row}
-    _need(sum(map(int.bit_length, dens)) < LONG, "denominators are too long")
+    _need(sum(map(int.bit_length, dens)) <= BITS, "denominators are too long")
     left = [[int(v * den) for v in row[i:]] for den in [lcm(*dens)] for i, row in enumerate(rows)]
     while left:  # rows from the diagonal on
         (p, *top), *rest = left
@@ -88,14 +86,14 @@ class Problem:
     operators, and of E with "state " before the name."""
 
     def __init__(self, claim: Any) -> None:
-        s = _EMPTY | json.loads(json.dumps(_is(claim, dict)))
+        s = _EMPTY | json.loads(json.dumps(_is(claim, dict)), object_pairs_hook=_once)
         _need(s.keys() <= {*_EMPTY, "kind", "letters", "bound"}, "a claim has a key that is not known")
         lists = [["i"], *([_is(a, str) for a in names] for names in s["letters"])]
         self._names = {a: k for k, a in enumerate(a for names in lists for a in names)}
         self._party = [k for k, names in enumerate(lists) for _ in names]
         _need(len(self._names) == len(self._party), "a name stands twice")
         _need(all(map(_NAME.fullmatch, self._names)), "names are not names")
-        self._rules, self._known, self._left = dict[tuple, list](), dict[tuple, dict](), WORK
+        self._rules, self._known, self._left = dict[tuple, list](), dict[tuple, _Terms](), WORK
         self._facts = list[tuple[str, tuple, bool]]()
         for text, p in [("i i", {"": -1}), *s["relations"].items()]:
             word, smaller = self._word(text), [(self._word(v), number(c)) for v, c in p.items()]
@@ -104,8 +102,8 @@ class Problem:
             self._rules[word] = smaller
         stars = {a: [1, a] for a in self._names} | s["adjoints"] | {"i": [-1, "i"]}
         self._stars = [(self._names[stars[a][1]], number(stars[a][0])) for a in self._names]
-        twice = [(self._stars[k][0], self._stars[k][1] * c) for k, c in self._stars]
-        _need(twice == [(k, 1) for k in range(len(stars))], "the adjoint of an adjoint is the letter")
+        twice = [(self._stars[k][0], self._stars[k][1] * c) for k, c in self._stars if c in (1, -1)]
+        _need(twice == [(k, 1) for k in range(len(stars))], "the adjoint of the adjoint is not the letter")
         self._given = {n: [self._rows(n, h) for h in listed] for n, listed in s["hypotheses"].items()}
         sign = {"lower_bound": 1, "upper_bound": -1}[s["kind"]]
         asked = [*self._read(s["objective"]), ((), -number(s["bound"]))]
@@ -128,22 +126,35 @@ class Problem:
     def _read(self, p: Any) -> tuple:
         return self._sum((self._word(w), number(c)) for w, c in _is(p, dict).items())
 
-    def _sum(self, pairs: Any) -> tuple:
-        return tuple(sorted(_add((v, c * d) for w, c in pairs for v, d in self._normal(w).items()).items()))
+    def _sum(self, pairs: Any) -> _Terms:
+        return self._add((v, c * d) for w, c in pairs for v, d in self._normal(w))
 
-    def _normal(self, word: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+    def _add(self, pairs: Any) -> _Terms:
+        out: dict[tuple[int, ...], Fraction] = {}
+        for w, c in pairs:
+            out[w] = out[w] + c if w in out else c
+            self._spend(1, out[w])
+        return tuple(sorted((w, c) for w, c in out.items() if c))
+
+    def _spend(self, steps: int, c: Fraction = ONE[0][1]) -> None:
+        bits = c.numerator.bit_length() + c.denominator.bit_length()
+        self._left -= steps + (bits >> 4)
+        _need(self._left > 0 and bits <= BITS, "a proof takes too much work, or a number is too long")
+
+    def _normal(self, word: tuple[int, ...]) -> _Terms:
         """The word with commutation and relations used until none applies."""
         if word not in self._known:
             done, todo, lengths = [], [(word, Fraction(1))], {*map(len, self._rules)}
             while todo:
                 w, c = todo.pop()
-                w, self._left = tuple(sorted(w, key=self._party.__getitem__)), self._left - len(w) - 1
-                _need(len(w) <= DEGREE and self._left > 0, "a word is too long, or rewriting takes too long")
+                self._spend((1 + len(w)) * (1 + sum(lengths)), c)
+                _need(len(w) <= DEGREE, "a word is too long")
+                w = tuple(sorted(w, key=self._party.__getitem__))
                 places = ((i, i + n) for i in range(len(w)) for n in lengths if w[i : i + n] in self._rules)
                 i, j = next(places, (0, 0))
                 done += [(w, c)] if i == j else []
                 todo += [(w[:i] + v + w[j:], c * d) for v, d in self._rules.get(w[i:j], [])]
-            self._known[word] = _add(done)
+            self._known[word] = self._add(done)
         return self._known[word]
 
     def _star(self, p: tuple) -> tuple:
@@ -218,6 +229,7 @@ class Problem:
         def moved(p: Any) -> tuple:
             return self._sum((tuple(to[a] for a in w), c) for w, c in p)
 
+        self._spend(len(to) ** 2)
         (relation, p, mean), places = _pick(self._facts, k), product(range(len(to)), repeat=2)
         crossed = [(w, [(w[::-1], 1)]) for w in places if self._party[w[0]] < self._party[w[1]]]
         good = all(moved([(w, 1)]) == moved(v) for w, v in [*self._rules.items(), *crossed])
@@ -245,6 +257,7 @@ def replay(proof: Any) -> str:
 
 if __name__ == "__main__":
     try:
-        print("proven:", replay(json.loads(Path(sys.argv[1]).read_text("utf-8"))))
+        text = Path(sys.argv[1]).read_text("utf-8")
+        print("proven:", replay(json.loads(text, object_pairs_hook=_once)))
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
         sys.exit(f"not proven: {why}")

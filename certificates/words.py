@@ -11,6 +11,7 @@ from typing import Any
 
 from certificates.check import Verdict, check_certificate, digest
 from certificates.checker.words import FORMAT, ingredients, refutes, sentence
+from certificates.kernel_words import number
 from sosdp.write import write_whole
 
 
@@ -24,7 +25,7 @@ class WordProof:
     @property
     def bound(self) -> Fraction | None:
         """The bound that is proven; None for a refutation."""
-        return None if refutes(self.claim) else Fraction(self.claim["bound"])
+        return None if refutes(self.claim) else number(self.claim["bound"])
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of a certificate file, digest included (docs/certificates.md)."""

@@ -260,7 +260,7 @@ def load_json(path: str, exact_only: bool, max_bytes: int) -> Any:
             object_pairs_hook=_no_duplicates,
             parse_constant=_refuse_constant,
             parse_float=_refuse_float if exact_only else number,
-            parse_int=_exact_integer if exact_only else number,
+            parse_int=_exact_integer if exact_only else int,
         )
     except UnicodeDecodeError:
         raise Unreadable("not UTF-8 text") from None

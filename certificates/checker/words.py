@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from certificates.kernel_words import replay
+from certificates.kernel_words import number, replay
 
 FORMAT = "sosdp-words/1"
 _KEYS = {"format", "claim", "lines", "note", "digest"}
@@ -18,7 +18,7 @@ _RELATIONS = {"inequality": ">= 0", "equality": "== 0"}
 
 def refutes(claim: Mapping[str, Any]) -> bool:
     """Whether a claim says that 0 >= 1: that there are no such operators with such a state."""
-    return not claim.get("objective") and claim["kind"] == "lower_bound" and Fraction(claim["bound"]) > 0
+    return not claim.get("objective") and claim["kind"] == "lower_bound" and number(claim["bound"]) > 0
 
 
 def ingredients(content: Mapping[str, Any]) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 
 from certificates.checker.words import refutes
 from certificates.kernel_words import Problem
-from certificates.words import WordProof
 from sosdp.model.problem_file import load_problem
 from sosdp.relaxation.operators.stated import read
 
@@ -113,16 +112,16 @@ class Claimed:
         return {self.text(w): str(c) for w, c in p}
 
 
-def differs(proof: WordProof, problem: Any) -> str:
+def differs(claim: Mapping[str, Any], problem: Any) -> str:
     """In what a claim is not what a problem file (or its object) asks; "" where the proof answers it.
 
     The engine states the problem for the kernel, as it does for a proof. ValueError where it cannot.
     """
-    stated, refuted = load_problem(problem), refutes(proof.claim)
+    stated, refuted = load_problem(problem), refutes(claim)
     program = stated.operators
     if program is None:
         return "the problem is about commuting variables"
     asked_program = read(program.objective, program.constraints, stated.sense, trace=program.trace)
     asked = Claimed(asked_program, refuted).claim
-    others = [key for key in asked if proof.claim.get(key) != asked[key]]
+    others = [key for key in asked if claim.get(key) != asked[key]]
     return f"of the claim and the problem {' and '.join(others)} differ" if others else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from certificates.find.rounding import NotCertifiable
-from certificates.kernel_words import Problem, _add
+from certificates.kernel_words import Problem
 
 Word = tuple[int, ...]
 Permutation = dict[int, int]
@@ -45,7 +45,7 @@ class WordClasses:
     def _edges(self, word: Word) -> Iterator[Edge]:
         """E[u v] = f E[other]: rotations under a trace, and images."""
         party = self.problem._party
-        images: list[tuple[Word, Word, dict[Word, Fraction]]] = [
+        images: list[tuple[Word, Word, tuple]] = [
             ((), (), self.problem._normal(tuple(g[a] for a in word))) for g in self.group
         ]
         for k in range(len(word)) if self.tracial else ():
@@ -54,7 +54,7 @@ class WordClasses:
                 images.append((u, v, self.problem._normal(v + u)))
         for u, v, image in images:
             if len(image) <= 1:  # of sums nothing is used
-                yield (word, *next(iter(image.items()), (word, Fraction(0))), u, v)
+                yield (word, *(image[0] if image else (word, Fraction(0))), u, v)
 
     def _component(self, root: Word, joined: dict[Word, list[Edge]]) -> None:
         factor, tree, order = {root: Fraction(1)}, list[tuple[Word, Edge]](), [root]
@@ -73,7 +73,7 @@ class WordClasses:
 
     def terms(self, p: Iterable[tuple[Word, Fraction]]) -> dict[Word, Fraction]:
         """A polynomial in representatives."""
-        return _add((self.of[w][0], c * self.of[w][1]) for w, c in p)
+        return dict(self.problem._add((self.of[w][0], c * self.of[w][1]) for w, c in p))
 
     def commutators(self, gap: dict[Word, Fraction]) -> dict[tuple[Word, Word], Fraction]:
         """Multiples of u v - v u that sum to the gap, as far as they can."""

@@ -25,7 +25,7 @@ MAX_DEPTH = 200  # nested parentheses
 MAX_DEGREE = 1000
 MAX_DIGITS = 1000  # of one number in the text
 MAX_EXPONENT = 1000  # decimal exponent of one number
-MAX_BITS = 1 << 15  # of a numerator or denominator while reading
+MAX_BITS = 14_000  # of a numerator or denominator while reading: 4215 digits, fewer than Python prints
 MAX_PRODUCTS = 50_000_000  # products of two terms needed to expand what is written in factors
 MAX_CELLS = 1 << 26  # terms times degree
 

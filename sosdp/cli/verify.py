@@ -8,13 +8,10 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sosdp.cli.emit import emit, wanted
 from sosdp.cli.output import InputError, brief, one_line, warn
-
-if TYPE_CHECKING:
-    from certificates.check import Verdict
 
 COLOURS = {"valid": "bold green", "invalid": "bold red", "unreadable": "bold yellow"}
 
@@ -32,8 +29,6 @@ def run(arguments: Namespace) -> int:
     targets = wanted(arguments)
     longest = 10**9 if arguments.full else LONGEST
     verdict = check_file(arguments.file, arguments.against, longest=longest)
-    if arguments.against and about_operators(arguments.file):
-        verdict = compared(check_file(arguments.file, longest=longest), arguments.file, arguments.against)
     if verdict and targets:
         for option, why_not in emit(loaded(arguments.file, arguments.against), targets).items():
             warn(f"{targets[option]}: not written: {why_not}")
@@ -70,28 +65,6 @@ def about_operators(file: str) -> bool:
     except Unreadable:
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
-
-
-def compared(verdict: Verdict, file: str, against: str) -> Verdict:
-    """The verdict on a proof about operators, and on whether it is about a problem, read by the engine."""
-    from certificates import load
-    from certificates.check import Verdict
-    from certificates.find.word_claims import differs
-    from certificates.words import WordProof
-
-    if not verdict:
-        return verdict
-    try:
-        proof = load(file)
-        assert isinstance(proof, WordProof)
-        other = differs(proof, against)
-    except ValueError as error:
-        return Verdict("unreadable", verdict.claim, one_line(error))
-    return (
-        Verdict("invalid", verdict.claim, f"the claim is not about that problem: {other}")
-        if other
-        else verdict
-    )
 
 
 def loaded(file: str, against: str | None = None) -> Any:

@@ -214,6 +214,8 @@ def test_the_sample_has_texts_of_both_kinds():
         ("1." + "0" * 1012 + "e0*x", {("x",): 1}),
         ("1." + "0" * 1013 + "e0*x", None),
         ("x + 1e" + "0" * 1014 + "2", None),
+        ("1e1000**4", {(): 10**4000}),
+        ("1e1000**7", None),  # more digits than are printed
     ],
 )
 def test_texts_that_were_read_in_two_ways(source, read):

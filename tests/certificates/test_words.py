@@ -17,6 +17,7 @@ from certificates import kernel_words
 from certificates.checker.words import sentence
 from certificates.find.word_classes import stages
 from certificates.words import WordProof
+from sosdp.model.problem_file import load_problem
 from tests.certificates.test_kernel_words import value
 
 
@@ -311,6 +312,42 @@ def test_files_and_the_sentence(tmp_path):
     assert "WordProof" in repr(proof) and "valid" in proof.describe()
     again = certificates.load(path)
     assert again.to_dict() == json.loads(path.read_text())
+
+
+CHSH = {
+    "format": "sosdp-problem/1",
+    "operators": {"A": {"kind": "observables", "count": 2}, "B": {"kind": "observables", "count": 2}},
+    "maximize": "A[0]*(B[0] + B[1]) + A[1]*(B[0] - B[1])",
+    "state": ["E(A[0]) >= -1.5"],
+    "level": "1+AB",
+}
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ({}, "valid"),
+        ({"maximize": "A[0]*(B[0] + B[1]) + A[1]*(B[0] + B[1])"}, "invalid"),
+        ({"state": []}, "invalid"),
+        ({"state": ["E(A[0]) >= -1"]}, "invalid"),
+        ({"trace": True}, "invalid"),
+        ({"relations": ["A[0]*A[1] == A[1]*A[0]"]}, "invalid"),
+        ({"minimize": CHSH["maximize"], "maximize": None}, "invalid"),
+        ({"maximize": "A[0]*B[0]*"}, "unreadable"),
+        ({"operators": None}, "unreadable"),
+    ],
+)
+def test_a_proof_answers_its_problem_and_no_other(tmp_path, edit, expected):
+    given = {k: v for k, v in {**CHSH, **edit}.items() if v is not None}
+    path, problem = tmp_path / "proof.json", tmp_path / "problem.sos.json"
+    load_problem(CHSH).solve().proof().save(path)
+    problem.write_text(json.dumps(given))
+    content = json.loads(path.read_text())
+    for verdict in (
+        certificates.check_certificate(content, given),
+        certificates.check_file(path, problem),
+    ):
+        assert verdict.status == expected
 
 
 def test_names_that_are_none_are_not_shown():
