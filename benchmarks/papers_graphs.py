@@ -65,19 +65,24 @@ def offline(quick: bool) -> list[Row]:
 
 
 def vertices(quick: bool) -> list[Row]:
-    """Each vertex its own label, on dense graphs: wrong labels."""
+    """Each vertex its own label, on dense graphs: wrong labels, against the plan's forecast of them."""
     result = []
     for n, d in ((1000, 500.0),) if quick else ((1000, 500.0), (3000, 1000.0)):
-        sample = StochasticBlockModel(n, d, 0.8).sample(0)
-        start = time.process_time()
-        fitted = VertexRecovery(4.0, 1e-6, 0.8, d).fit(sample.adjacency)
-        spent = time.process_time() - start
-        told = np.array([fitted.label_of(v) for v in range(n)])
-        wrong = float(min((told != sample.labels).sum(), (told == sample.labels).sum()))
-        size, kind = f"n = {n}, d = {d:g}, epsilon 4, delta 1e-6", str(fitted.guarantee_.kind)
-        runs = "VertexRecovery (wrong labels)"
+        errors, spent, kind = [], [], ""
+        for seed in range(2 if quick else 8):
+            sample = StochasticBlockModel(n, d, 0.8).sample(seed)
+            start = time.process_time()
+            fitted = VertexRecovery(4.0, 1e-6, 0.8, d).fit(sample.adjacency)
+            spent.append(time.process_time() - start)
+            told = np.array([fitted.label_of(v) for v in range(n)])
+            errors.append(min((told != sample.labels).sum(), (told == sample.labels).sum()))
+            kind = str(fitted.guarantee_.kind)
+        forecast = n * fitted.plan_.wrong_share
+        size = f"n = {n}, d = {d:g}, epsilon 4, delta 1e-6"
+        runs = f"VertexRecovery (wrong labels; forecast {forecast:.3g})"
         said = "labels under privacy for vertices: impossible to publish"
-        result.append(Row(COMMUNITIES, said, runs, size, kind, wrong, 0.0, spent, wrong <= 0.02 * n))
+        wrong, cpu = float(np.mean(errors)), float(np.mean(spent))
+        result.append(Row(COMMUNITIES, said, runs, size, kind, wrong, 0.0, cpu, wrong <= 2 * forecast))
     return result
 
 

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from sosdp.estimator.planner import least
 from sosdp.privacy.ball_accounting import LARGEST_DIMENSION, largest_rate
+from sosdp.structured.packing_ellipsoid import MOST
 
 from .budgets import Budget
 from .frame import TOP, each_epsilon, location_nats, pure_frame, quantile_epsilon
@@ -396,6 +397,8 @@ def _median(task: MeanTask, budget: Budget) -> Plan | int | str:
 def _packing(task: MeanTask, budget: Budget) -> Plan | int | str:
     if not budget.pure or task.tight or task.d not in PACKING_SECONDS:
         return "the packing score is for epsilon alone and at most 4 columns, none tight"
+    if task.n > MOST:
+        return f"the packing score is for at most {MOST} records, got {task.n}"
     shares = pure_frame(float(budget.total), task.n, task.d, location_nats(task.contamination, task.bounded))
     if isinstance(shares, int):
         return shares

@@ -14,6 +14,7 @@ from sosdp.privacy.guarantee.release import Release
 from sosdp.privacy.mechanisms.exponential import pure_exponential
 from sosdp.privacy.mechanisms.integer_queries import IntegerQueries
 from sosdp.privacy.scores.score import Lattice
+from sosdp.structured.packing_ellipsoid import MOST
 
 from .columns import Columns
 from .frame import Frame, frame_dict, location_nats, pure_frame, release_frame
@@ -34,11 +35,15 @@ FINEST = 30  # bits of the lattice: features are below 2^21, so that differences
 def plan_pure(task: MeanTask, epsilon: float) -> Plan:
     """Shares of a pure covariance of one or two columns.
 
-    Raises TooFewRecords, or NotOffered for more columns.
+    Raises TooFewRecords, or NotOffered for more columns or records.
     """
     if task.d > PURE_COLUMNS:
         raise NotOffered(
             f"a pure covariance has at most {PURE_COLUMNS} columns, got {task.d}: give delta or rho"
+        )
+    if task.n // 2 > MOST:
+        raise NotOffered(
+            f"a pure covariance has at most {2 * MOST + 1} records, got {task.n}: give delta or rho"
         )
     nats = location_nats(task.contamination, task.bounded)
     shares = pure_frame(epsilon, task.n, task.d, nats)

@@ -9,7 +9,7 @@ Statement and proof: docs/proofs/sbm_vertex.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from sosdp.privacy.calibrate import gaussian_sigma_tight
 from sosdp.privacy.randomness.bits import RandomBits
 
 from .rounds import LEAST_SCALE, public_words, root_up, signs_with_coin, start
+from .rounds_planning import STARTS
 
 GRID = 1024
 """Counts and the weight of the mean are whole multiples of 1 / GRID."""
@@ -30,7 +31,8 @@ MOST_ROUNDS = 14
 @dataclass(frozen=True)
 class VertexPlan:
     """Public constants: n vertices, of which each counts for at most `degree` others; `mean` is what every
-    label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta."""
+    label counts against everybody, in units of 1 / GRID; the number of rounds, epsilon and delta.
+    `wrong_share` is the forecast of `plan_vertex`: the share of wrong labels to expect."""
 
     n: int
     degree: int
@@ -38,6 +40,7 @@ class VertexPlan:
     rounds: int
     epsilon: float
     delta: float
+    wrong_share: float = 0.5
 
     @property
     def squared_sensitivity(self) -> int:
@@ -53,13 +56,15 @@ class VertexPlan:
         multiplier = gaussian_sigma_tight(self.epsilon, self.delta)
         return max(root_up(multiplier, self.squared_sensitivity), float(LEAST_SCALE))
 
-    def overlap(self, gamma: float, average_degree: float) -> float:
-        """Forecast of |mean of label * community| after the last round, from an unlucky start."""
+    def forecast(self, gamma: float, average_degree: float) -> VertexPlan:
+        """This plan with the share of wrong labels that it leads to on the block model, over lucky and
+        unlucky starts."""
         noise_of_count = math.hypot(self.scale / GRID, math.sqrt(average_degree))
-        share = 0.3 / math.sqrt(self.n)
+        overlap = np.array([min(1.0, size / math.sqrt(self.n)) for _, size in STARTS])
         for _ in range(self.rounds):
-            share = 1.0 - 2.0 * float(ndtr(-gamma * average_degree * share / noise_of_count))
-        return share
+            overlap = 1.0 - 2.0 * ndtr(-gamma * average_degree * overlap / noise_of_count)
+        share = sum(weight * (1.0 - left) / 2.0 for (weight, _), left in zip(STARTS, overlap, strict=True))
+        return replace(self, wrong_share=float(share))
 
 
 def plan_vertex(
@@ -69,7 +74,7 @@ def plan_vertex(
     mean = min(round(GRID * average_degree / n), GRID // 2)
     most = n - 1 if max_degree is None else min(int(max_degree), n - 1)  # those of numpy wrap around
     plans = [VertexPlan(n, most, mean, rounds, *budget) for rounds in range(1, MOST_ROUNDS + 1)]
-    return max(plans, key=lambda plan: plan.overlap(gamma, average_degree))
+    return min((plan.forecast(gamma, average_degree) for plan in plans), key=lambda plan: plan.wrong_share)
 
 
 def cut_lists(adjacency: sp.csr_array, degree: int, key: int) -> sp.csr_array:

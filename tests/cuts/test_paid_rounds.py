@@ -190,6 +190,14 @@ def test_the_curve_is_exported_to_dp_accounting():
     assert epsilon < twice < 2 * epsilon
 
 
+@pytest.mark.parametrize("calibration", ["tight", "tight-rdp"])
+@pytest.mark.parametrize("epsilon", [150.0, 1000.0])
+def test_large_budgets_have_a_scale(calibration, epsilon):
+    """Below a scale of 1/2 no order is left between 1 and the largest one, in floats."""
+    rounds = paid_rounds(epsilon, 1e-6, 20, calibration)
+    assert 0.5 <= rounds.scale < 1 and rounds.delta_at(epsilon) <= 1e-6
+
+
 def test_public_numbers_out_of_range():
     for arguments in [(1.0, 1e-6, 0), (1.0, 1e-6, 5000), (1.0, 1e-20, 5), (0.0, 1e-6, 5), (1.0, 1e-6, True)]:
         with pytest.raises(ValueError):

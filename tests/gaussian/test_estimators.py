@@ -131,6 +131,16 @@ class Unread:
         return np.zeros(self.shape)
 
 
+def test_too_many_records_for_brackets_are_refused_before_a_frame():
+    for estimator, n in (
+        (PrivateMean(1.0, bounds=(-9, 9), method="packing", contamination=0.1), 2**22),
+        (PrivateCovariance(1.0, bounds=(-9, 9), contamination=0.1), 2**23 + 1),
+    ):
+        estimator.plan(n, 2)
+        with pytest.raises(ValueError, match="at most"):
+            estimator.plan(n + 1, 2)
+
+
 def test_refusals_rest_on_shapes_and_name_the_n_that_would_do():
     for make in (
         lambda: PrivateMean(0.1, delta=1e-6, bounds=None, contamination=0.05),

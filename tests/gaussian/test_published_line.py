@@ -232,6 +232,9 @@ def test_the_part_of_the_way_is_what_the_page_says():
     assert truncated.convex_share((0.0, 0.1, 0.05), 1.0) == pytest.approx(0.05 / (0.1 + 0.1 / 9), rel=1e-6)
     assert truncated.convex_share((0.4, 0.45, 0.44), 3.0) == 0.0  # nothing is proven
     grid = Candidates("mean", Fraction(1, 128))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(truncated, "convex_share", lambda *_: 0.0)
+        assert 3.7 < truncated.log_ratio(grid, 1.02, 5056, (505, 404, 354)) < 3.8  # by separation alone
     assert truncated.log_ratio(grid, 1.02, 5056, (505, 404, 354)) == pytest.approx(2.48, abs=0.05)
 
 

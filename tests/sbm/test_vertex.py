@@ -157,20 +157,37 @@ def test_dense_graphs_are_recovered_and_nothing_of_it_is_published():
 
 def test_the_guarantee_says_who_learns_what():
     tiny = sp.csr_array(GRAPHS[-1])
-    whole = VertexRecovery(1.0, 1e-6, 0.5, 2.0).fit(tiny).guarantee_
+    whole = VertexRecovery(90.0, 1e-6, 1.0, 3.0).fit(tiny).guarantee_
     assert whole.kind == "exact" and "one vertex" in str(whole.adjacency)
-    cut = VertexRecovery(1.0, 1e-6, 0.5, 2.0, max_degree=2).fit(tiny).guarantee_
+    cut = VertexRecovery(90.0, 1e-6, 1.0, 3.0, max_degree=2).fit(tiny).guarantee_
     assert cut.kind == "conditional" and "fewer than 2" in " ".join(cut.assumptions)
     with pytest.raises(ValueError):
-        VertexRecovery(1.0, 0.0, 0.5, 2.0).fit(tiny)
+        VertexRecovery(90.0, 0.0, 1.0, 3.0).fit(tiny)
 
 
 def test_the_noise_and_its_plan():
     plan = plan_vertex(10**4, (4.0, 1e-6), 0.8, 1000.0, 1200)
     rough = 2 * 1.28 * math.sqrt(1200 * plan.rounds)  # about 2 m sqrt(D T)
     assert 0.7 * rough < plan.scale / GRID < 1.5 * rough
-    assert plan.overlap(0.8, 1000.0) > 0.999
-    assert plan_vertex(10**4, (4.0, 1e-6), 0.8, 1000.0, None).overlap(0.8, 1000.0) < 0.5
+    assert plan.wrong_share < 0.05
+
+
+def test_labels_near_chance_are_forecast_and_refused():
+    """By public numbers alone: what is forecast is what comes out, and near chance nothing is read."""
+    hopeless = VertexRecovery(4.0, 1e-6, 0.8, 1000.0)
+    assert hopeless.plan(10**4).wrong_share > 0.4
+    graph = sp.csr_array((10**4, 10**4), dtype=np.int64)
+    with pytest.raises(ValueError, match="near chance.*nothing was spent"):
+        hopeless.fit(graph)
+    assert not hasattr(hopeless, "plan_")
+    est = VertexRecovery(4.0, 1e-6, 0.8, 300.0, insecure_seed=1)
+    wrong = []
+    for seed in range(3):
+        sample = StochasticBlockModel(1000, 300, 0.8).sample(seed)
+        est.fit(sample.adjacency)
+        told = np.array([est.label_of(v) for v in range(1000)]) != sample.labels
+        wrong.append(min(told.mean(), 1 - told.mean()))
+    assert abs(np.mean(wrong) - est.plan(1000).wrong_share) < 0.12  # .30 for .36; chance is .5
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])

@@ -140,7 +140,8 @@ def log_ratio(grid: Candidates, lam: float, n: int, levels: tuple[int, int, int]
         share *= apart / -math.log1p(-apart)  # of the way in logarithms, downwards; upwards it is more
     # m candidates of level up to T make more than share (m - 1) - 2 + 1 of level up to t, and inner at least
     inner = max(1, inner)
-    return math.log(min(outer, (inner + 1) / share + 1)) - math.log(inner)
+    near = (inner + 1) / share + 1 if share > 0 else math.inf  # then separation alone bounds them
+    return math.log(min(outer, near)) - math.log(inner)
 
 
 def convex_share(scores: tuple[float, float, float], excess: float) -> float:

@@ -12,12 +12,16 @@ from sosdp.estimator.field import Field, Fitted, budget, optional, part, positiv
 from sosdp.estimator.not_fitted import check_fitted
 from sosdp.privacy.guarantee.condition import Condition
 from sosdp.privacy.guarantee.release import Release
+from sosdp.privacy.inputs import integer
 from sosdp.privacy.randomness.bits import open_bits
 
 from ..graph_input import CanonicalGraph
 from ..rounds import public_key
 from ..vertex import VertexPlan, plan_vertex, vertex_rounds
 from .base import RecoveryEstimator, release_value
+
+NEAR_CHANCE = 0.4
+"""From this share of wrong labels on, by the forecast, nothing is read."""
 
 ADJACENCY = "all edges of one vertex, as seen by all others"
 
@@ -29,7 +33,9 @@ class VertexRecovery(RecoveryEstimator):
     (epsilon, delta)-private for *all* edges of v at once. What v itself is told depends on its edges without
     such a bound, so `labels_` stays None and nothing of the labels is in `release_`: publishing the whole
     labelling is covered by no statement here. For dense graphs: the noise is about 2 m sqrt(D T) for D
-    neighbours, T rounds and the multiplier m of (epsilon, delta). Extra attribute after fit: plan_.
+    neighbours, T rounds and the multiplier m of (epsilon, delta). `plan(n)` forecasts the share of wrong
+    labels from public numbers, and where it is near chance `fit` raises ValueError and spends nothing. Extra
+    attribute after fit: plan_.
     Cost: O(rounds * edges). Source: our proof, docs/proofs/sbm_vertex.md.
     """
 
@@ -49,10 +55,20 @@ class VertexRecovery(RecoveryEstimator):
 
     _adjacency: ClassVar[str] = ADJACENCY  # type: ignore[misc]
 
+    def plan(self, n: int) -> VertexPlan:
+        """The plan of a fit on n vertices, with the share of wrong labels to expect; nothing is spent."""
+        given = float(self.epsilon), float(self.delta)
+        degree = float(self.average_degree)
+        return plan_vertex(integer(n, "n"), given, float(self.gamma), degree, self.max_degree)
+
     def _release(self, graph: CanonicalGraph) -> Release:
         key = public_key(self.insecure_seed)
-        given = float(self.epsilon), float(self.delta)
-        plan = plan_vertex(graph.n, given, float(self.gamma), float(self.average_degree), self.max_degree)
+        plan = self.plan(graph.n)
+        if plan.wrong_share > NEAR_CHANCE:
+            raise ValueError(
+                f"about {plan.wrong_share:.0%} of the labels would be wrong, which is near chance: raise "
+                "epsilon, or give max_degree (nothing was spent)"
+            )
         self.plan_, bits = plan, open_bits(self.insecure_seed)
         labels = vertex_rounds(graph.adjacency, plan, key, bits)
         bounded = Condition(

@@ -30,6 +30,9 @@ MARGIN = 1e-3
 """The exact curve is evaluated in float64, from above; it must undercut delta by this much (relative)."""
 
 LEAST_DELTA = 1e-13
+LEAST_SCALE = 0.5
+"""No scale is below: beyond, differences of exponentials lose digits, and answers are integers anyway."""
+
 MOST_PAID = 2000
 
 _BITS = 20  # scales are multiples of 2^-20, so that 1/b is a rational and b a float64
@@ -69,7 +72,7 @@ class PaidRounds:
 
 
 def paid_rounds(epsilon: float, delta: float, paid: int, calibration: str = "tight") -> PaidRounds:
-    """The least noise scale of a calibration.
+    """The least noise scale of a calibration, and at least 1/2.
 
     Args:
         epsilon, delta: budget; delta >= 1e-13.
@@ -170,7 +173,7 @@ def _renyi_epsilon(scale: float, paid: int, delta: float) -> float:
 
 
 def _by_renyi(epsilon: float, delta: float, paid: int) -> float:
-    low, high = 1e-3, 1.0
+    low, high = LEAST_SCALE, 1.0
     while _renyi_epsilon(high, paid, delta) > epsilon:
         low, high = high, 2.0 * high
     for _ in range(60):
@@ -199,7 +202,7 @@ def exact_delta(epsilon: float, scale: float | Fraction, paid: int) -> float:
     keep = 1.0 / (1.0 + math.exp(-h))
     leave = 1.0 / (1.0 + math.exp(h))
     # the relative rounding of 1 - e^(epsilon - h j) is that of its exponent
-    value = np.maximum(0.0, -np.expm1(epsilon - ratio)) * (1.0 + 1e-13) + 1e-17
+    value = np.maximum(0.0, -np.expm1(np.minimum(epsilon - ratio, 1.0))) * (1.0 + 1e-13) + 1e-17
     sweeps = math.ceil(math.log(1e-17) / math.log(keep)) + 2
     for _ in range(paid):
         below = value
@@ -224,9 +227,11 @@ def _by_curve(epsilon: float, delta: float, paid: int, enough: float) -> float:
     high = enough * (1.0 + 2e-3)
     while exact_delta(epsilon, high, paid) > target:
         high *= 1.05
-    low = high / 1.4
+    low = max(high / 1.4, LEAST_SCALE)
     while exact_delta(epsilon, low, paid) <= target:
-        high, low = low, low / 1.4
+        if low == LEAST_SCALE:
+            return low
+        high, low = low, max(low / 1.4, LEAST_SCALE)
     while high > low * (1.0 + 2e-5):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if exact_delta(epsilon, middle, paid) <= target else (middle, high)
